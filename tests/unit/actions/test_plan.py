@@ -91,7 +91,7 @@ async def test_plan_refuses_a_group_that_an_old_broker_reports_as_dead(admin: Sc
     assert "cannot distinguish" in line.reason
 
 
-async def test_plan_refuses_a_group_if_some_offsets_are_forbidden(admin: ScriptedAdmin) -> None:
+async def test_plan_refuses_a_group_if_some_offsets_cannot_be_read(admin: ScriptedAdmin) -> None:
     """Without the offsets of all partitions, a complete backup is not possible."""
     admin.add("part", state="Empty")
     admin.commits["part"] = (CommittedOffset("t", 0, 5), CommittedOffset("secret", 0, None, error=29))
@@ -104,7 +104,7 @@ async def test_plan_refuses_a_group_if_some_offsets_are_forbidden(admin: Scripte
 
 
 async def test_plan_refuses_a_group_if_reading_its_offsets_times_out(admin: ScriptedAdmin) -> None:
-    """Unknown offsets are not treated as missing offsets."""
+    """Offsets that could not be read are not treated as if the group had no offsets."""
 
     async def forbidden(groups: list[str], *, timeout: float = 30.0) -> object:
         raise ClientError("broker 1: no answer in 30 s", broker=1)

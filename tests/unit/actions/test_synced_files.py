@@ -37,7 +37,7 @@ def take_sole_lock(path: Path) -> None:
     ],
     ids=["backup", "audit", "shared lock", "sole lock", "crash report"],
 )
-def test_writing_makes_a_public_state_folder_private(tmp_path: Path, write: Callable[[Path], object]) -> None:
+def test_writing_to_a_state_folder_makes_the_folder_private(tmp_path: Path, write: Callable[[Path], object]) -> None:
     folder = tmp_path / "state"
     folder.mkdir()
     folder.chmod(0o777)

@@ -69,7 +69,7 @@ async def test_permissions_are_read_with_one_request_that_creates_no_topic() -> 
     assert sent.fields["AllowAutoTopicCreation"] is False
 
 
-async def test_permissions_are_read_again_only_if_they_are_older_than_the_caller_accepts() -> None:
+async def test_permissions_are_read_again_only_if_older_than_max_age() -> None:
     pool = FakePool(answers={"Metadata": metadata(NO_TOPIC, EVERY_OPERATION)})
     admin = KafkaGroupAdmin(pool)
     assert await admin.access() == FULL_ACCESS
@@ -79,14 +79,14 @@ async def test_permissions_are_read_again_only_if_they_are_older_than_the_caller
     assert await admin.access() == Access(frozenset({"DESCRIBE"}), any_topic=False)
 
 
-async def test_permissions_are_read_again_after_a_broker_begins_or_stops_to_refuse_groups() -> None:
+async def test_permissions_are_read_again_after_group_access_was_granted_or_revoked() -> None:
     pool = FakePool(answers={"Metadata": metadata(NO_TOPIC, DESCRIBE), "OffsetFetch": offsets()})
     admin = KafkaGroupAdmin(pool)
     answers = [offsets(), offsets(30), offsets(30), offsets(), offsets()]
     assert [await reads_after(admin, pool, "OffsetFetch", answer) for answer in answers] == [1, 1, 0, 1, 0]
 
 
-async def test_permissions_are_read_again_after_a_broker_begins_or_stops_to_refuse_topics() -> None:
+async def test_permissions_are_read_again_after_topic_access_was_granted_or_revoked() -> None:
     pool = FakePool(answers={"Metadata": metadata(NO_TOPIC, DESCRIBE)})
     admin = KafkaGroupAdmin(pool)
     answers = [log_ends(), log_ends(29), log_ends(29), log_ends()]
@@ -94,7 +94,7 @@ async def test_permissions_are_read_again_after_a_broker_begins_or_stops_to_refu
 
 
 def offsets(code: int = 0) -> Callable[[Sent], dict[str, Any]]:
-    """Return a function that answers OffsetFetch with one commit per group, or with an error code for each group."""
+    """Return a function that responds to OffsetFetch: one committed offset per group, or the error code `code`."""
 
     def answer(sent: Sent) -> dict[str, Any]:
         commits = [
@@ -108,7 +108,7 @@ def offsets(code: int = 0) -> Callable[[Sent], dict[str, Any]]:
 
 
 def log_ends(code: int = 0) -> Callable[[Sent], dict[str, Any]]:
-    """Return a function that answers ListOffsets with a log end, or with an error code, for each partition."""
+    """Return a function that responds to ListOffsets: log end offset 9 per partition, or the error code `code`."""
 
     def answer(sent: Sent) -> dict[str, Any]:
         rest = {"ErrorCode": code, "Timestamp": -1, "Offset": -1 if code else 9, "LeaderEpoch": -1}
@@ -125,7 +125,7 @@ def log_ends(code: int = 0) -> Callable[[Sent], dict[str, Any]]:
 
 
 async def reads_after(admin: KafkaGroupAdmin, pool: FakePool, api: str, answer: Callable[[Sent], Any]) -> int:
-    """Read offsets or log ends with this answer, and return how many requests the next read of permissions sends."""
+    """Return how many requests a read of permissions sends after the brokers have responded to `api` with `answer`."""
     pool.answers[api] = answer
     if api == "OffsetFetch":
         await admin.committed_offsets(["pay"])
@@ -137,8 +137,8 @@ async def reads_after(admin: KafkaGroupAdmin, pool: FakePool, api: str, answer: 
 
 
 @pytest.mark.parametrize(("before", "during"), [(FORBIDDEN, NO_TOPIC), (NO_TOPIC, FORBIDDEN), (NO_TOPIC, NO_TOPIC)])
-async def test_offsets_are_marked_if_topics_were_hidden_before_or_after_the_read(before: int, during: int) -> None:
-    """The permissions are read before the offsets, and again while a broker answers the request for offsets."""
+async def test_offsets_are_marked_if_topics_were_hidden_before_or_during_the_read(before: int, during: int) -> None:
+    """`Answer.hidden` marks a group. Permissions are read before the offsets, and again during the request for them."""
     pool = FakePool(answers={"Metadata": metadata(before, DESCRIBE)})
     admin = KafkaGroupAdmin(pool)
     await admin.access()

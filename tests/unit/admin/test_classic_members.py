@@ -110,7 +110,7 @@ def test_eager_connect_assignment_replaces_the_previous_assignment() -> None:
     assert member.connect.leader is False
 
 
-def test_connect_leader_is_known_if_any_worker_has_an_assignment() -> None:
+def test_connect_leader_is_decoded_if_any_worker_has_an_assignment() -> None:
     waiting, leads = classic(
         "connect", worker("http://b/", None, None), worker("http://a/", None, assignment_to((("db", (0,)),)))
     )

@@ -136,9 +136,9 @@ async def test_describing_a_deleted_group_sends_no_list_request() -> None:
 async def test_describing_a_deleted_group_lists_groups_without_a_cached_type(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The cache keeps the types of only a few removed groups.
+    """kgtui caches the types of a limited number of deleted groups.
 
-    If the type of a group is no longer cached, `describe_groups` requests the list of groups.
+    If the type of a group is not cached, `describe_groups` requests the list of groups.
     """
     monkeypatch.setattr(kafka, "REMEMBERED_TYPES", 1)
     cluster = Cluster(ALL)
@@ -210,7 +210,7 @@ async def test_groups_whose_describe_rpc_is_missing_are_reported_as_unsupported(
         await cluster.admin.list_groups()
 
 
-async def test_dead_group_of_an_old_broker_exists_only_if_listed() -> None:
+async def test_group_reported_as_dead_by_an_old_broker_exists_if_listed() -> None:
     """DescribeGroups before version 6 returns Dead for unknown groups, so kgtui also requests the list of groups.
 
     The description of a listed group is built from the list, and is marked as not authoritative.

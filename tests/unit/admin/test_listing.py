@@ -110,7 +110,7 @@ async def test_an_unchanged_list_of_groups_is_not_decoded(monkeypatch: pytest.Mo
     assert await poll_and_apply(feed, known) == (set(), set())
 
 
-async def test_groups_in_a_new_order_are_not_reported_as_changed() -> None:
+async def test_listing_feed_reports_no_change_if_only_the_order_changes() -> None:
     brokers = Brokers({1: {"a": STABLE, "b": EMPTY}})
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
     await poll_and_apply(feed, known)
@@ -172,7 +172,7 @@ async def test_listing_feeds_report_the_new_coordinator_of_a_moved_group() -> No
         assert brokers.pool.learned["moves"] == 2
 
 
-async def test_failed_poll_raises_an_error_and_keeps_the_last_list() -> None:
+async def test_failed_poll_of_a_listing_feed_keeps_the_last_list() -> None:
     brokers = Brokers({1: {"a": STABLE}})
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
     await poll_and_apply(feed, known)

@@ -1,4 +1,4 @@
-"""Property tests of the search for record times, on synthetic logs."""
+"""Tests of `RecordSearch`, which finds the timestamps of records in a partition, with synthetic logs."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ RECORDS = 50_000
 
 
 class Log:
-    """A partition that answers like ListOffsets.
+    """A synthetic partition that responds like ListOffsets.
 
     Args:
-        records: offset and timestamp (in milliseconds) of every record, in ascending order of offsets.
+        records: offset, and timestamp in milliseconds since the Unix epoch, of each record, sorted by offset.
         end: log end offset.
     """
 
@@ -34,7 +34,7 @@ class Log:
         self.end = records[-1][0] + 1 if end is None else end
 
     def answer(self, asked: int) -> tuple[int, int]:
-        """Return the first record in the log with at least this timestamp, also if timestamps decrease."""
+        """Return offset and timestamp of the first record whose timestamp is at least `asked`; (-1, -1) if none is."""
         index = bisect_left(self.times, asked)
         return self.records[index] if index < len(self.records) else (-1, -1)
 
@@ -46,7 +46,7 @@ class Log:
 
 
 def dense(times: list[int]) -> Log:
-    """Return a log with these timestamps and without missing offsets."""
+    """Return a log with these timestamps and without gaps between offsets."""
     return Log(list(enumerate(sorted(times), 1000)))
 
 
@@ -80,14 +80,14 @@ SHAPES = {
     "hourly": (hourly, 15),
     "stale": (stale, 7),
 }
-"""Name → function that returns timestamps, and the highest acceptable median of the rounds of a search.
+"""Name of a traffic pattern → function that returns its timestamps, and limit for the rounds of requests per search.
 
-The rounds include those for the last consumed record.
+The median of the rounds must not exceed the limit. The rounds for the last consumed record are included.
 """
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_search_finds_records_in_logs_of_every_shape(shape: str) -> None:
+def test_record_search_finds_timestamps_for_every_traffic_pattern(shape: str) -> None:
     random = Random(shape)
     make, limit = SHAPES[shape]
     log = dense(make(random))
@@ -107,7 +107,7 @@ def test_search_finds_records_in_logs_of_every_shape(shape: str) -> None:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_default_precision_takes_fewer_rounds_and_is_one_percent_of_the_age(shape: str) -> None:
+def test_record_search_with_one_percent_precision_takes_fewer_rounds(shape: str) -> None:
     random = Random(shape)
     log = dense(SHAPES[shape][0](random))
     for offset in [random.randrange(1001, log.end) for _ in range(30)]:
@@ -121,11 +121,11 @@ def test_default_precision_takes_fewer_rounds_and_is_one_percent_of_the_age(shap
 TIMES = st.lists(st.integers(1, 40), min_size=2, max_size=60).map(
     lambda steps: [NOW - 50_000_000 + at for at in accumulate(step**4 - 1 for step in steps)]
 )
-"""Timestamps that do not decrease, with bursts, pauses and equal timestamps; some are later than the current time."""
+"""Ascending timestamps with bursts, pauses and equal values; some are later than the current time."""
 
 
 @given(times=TIMES, data=st.data())
-def test_result_of_any_log_without_gaps_contains_the_true_times(times: list[int], data: st.DataObject) -> None:
+def test_record_search_in_a_log_without_gaps_includes_true_timestamps(times: list[int], data: st.DataObject) -> None:
     log = dense(times)
     offset = data.draw(st.integers(1000, log.end - 1))
     found = log.search(offset)
@@ -140,8 +140,8 @@ def test_result_of_any_log_without_gaps_contains_the_true_times(times: list[int]
 
 
 @given(times=TIMES, data=st.data())
-def test_result_of_a_log_with_gaps_lies_between_the_neighboring_records(times: list[int], data: st.DataObject) -> None:
-    """Compaction and aborted transactions leave offsets without a record."""
+def test_record_search_in_a_log_with_gaps_uses_neighboring_records(times: list[int], data: st.DataObject) -> None:
+    """Compaction and aborted transactions leave gaps: offsets that have no record."""
     steps = data.draw(st.lists(st.integers(1, 5), min_size=len(times), max_size=len(times)))
     log = Log(list(zip(accumulate(steps), times, strict=True)), sum(steps) + data.draw(st.integers(1, 5)))
     offset = data.draw(st.integers(log.records[0][0], log.end - 1))
@@ -154,7 +154,7 @@ def test_result_of_a_log_with_gaps_lies_between_the_neighboring_records(times: l
 
 
 @given(times=st.lists(st.integers(NOW - 10**9, NOW), min_size=2, max_size=80), data=st.data())
-def test_search_ends_within_its_rounds_if_timestamps_decrease(times: list[int], data: st.DataObject) -> None:
+def test_record_search_ends_within_its_limit_if_timestamps_decrease(times: list[int], data: st.DataObject) -> None:
     offset = data.draw(st.integers(0, len(times) - 1))
     search = RecordSearch(LogPosition(offset, 0, len(times)), NOW)
     while (asked := search.next_time()) is not None:
@@ -165,7 +165,7 @@ def test_search_ends_within_its_rounds_if_timestamps_decrease(times: list[int], 
     assert found.reason == UNORDERED or found.unread is not None
 
 
-def test_decreasing_timestamps_are_reported() -> None:
+def test_record_search_reports_decreasing_timestamps() -> None:
     search = RecordSearch(LogPosition(50, 0, 100), NOW)
     for asked, offset, timestamp in ((0, 0, 1000), (2000, 60, 2000), (1500, 10, 5000)):
         search.next_time()
@@ -175,14 +175,14 @@ def test_decreasing_timestamps_are_reported() -> None:
 
 
 @pytest.mark.parametrize("answer", [(-1, -1), (0, -1)])
-def test_records_without_timestamps_are_reported(answer: tuple[int, int]) -> None:
+def test_record_search_reports_records_without_timestamps(answer: tuple[int, int]) -> None:
     search = RecordSearch(LogPosition(5, 0, 10), NOW)
     search.answer(0, *answer)
     assert search.next_time() is None
     assert search.result() == RecordTime(5, reason=NO_TIMESTAMPS, rounds=1)
 
 
-def test_first_unread_record_is_at_the_log_start_if_records_are_lost() -> None:
+def test_first_unread_record_is_the_log_start_if_records_expired_unread() -> None:
     log = dense([NOW - 9000, NOW - 5000, NOW - 1000])
     found = log.search(10)
     assert found.unread == ((NOW - 9000) / 1000,) * 2

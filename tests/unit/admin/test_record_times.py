@@ -1,4 +1,4 @@
-"""Tests of reading record times: requests per leader, errors per partition, compacted topics and tiered storage."""
+"""Tests of `record_times`, which reads the timestamps of the first unread and the last consumed records."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ FOUND = TimeRange((FIRST + 400_000) / 1000, (FIRST + 400_000) / 1000)
 
 
 class Logs:
-    """Brokers whose partitions have one record per second, the last one now.
+    """Brokers whose partitions have one record per second; the last record was written now.
 
     Attributes:
-        codes: `(topic, partition)` → error code of every response.
-        led_by: `(topic, partition)` → node id of its leader, if the metadata is out of date.
-        local_start: topic → log start on the disk of the leader.
+        codes: `(topic, partition)` → error code for the partition in each response.
+        led_by: `(topic, partition)` → node id of the real leader, if `pool.leaders` contains an outdated leader.
+        local_start: topic → first offset on the disk of the leader. Earlier records are in tiered storage.
         empty: topics whose records have no timestamps.
     """
 
@@ -78,7 +78,7 @@ class Logs:
         return await admin.record_times(positions, rules, precision=0, timeout=timeout)
 
 
-async def test_all_partitions_are_searched_with_one_request_per_leader_and_round() -> None:
+async def test_record_times_sends_one_request_per_leader_and_round() -> None:
     logs = Logs()
     logs.pool.leaders = {("a", 1): 2, ("b", 0): 2}
     answer = await logs.read(("a", 0), ("a", 1), ("b", 0), ("b", 1))
@@ -96,7 +96,7 @@ async def test_all_partitions_are_searched_with_one_request_per_leader_and_round
     ("code", "reason"),
     [(29, FORBIDDEN_TOPIC), (43, OLD_FORMAT), (3, "This server does not host this topic-partition.")],
 )
-async def test_error_codes_of_a_partition_become_reasons(code: int, reason: str) -> None:
+async def test_record_times_returns_the_reason_for_a_partition_with_an_error(code: int, reason: str) -> None:
     logs = Logs()
     logs.codes = {("a", 0): code}
     answer = await logs.read(("a", 0), ("a", 1))
@@ -104,19 +104,19 @@ async def test_error_codes_of_a_partition_become_reasons(code: int, reason: str)
     assert answer.rows["a", 1].unread == FOUND
 
 
-async def test_a_topic_that_metadata_forbids_has_the_permission_as_reason() -> None:
+async def test_record_times_names_the_permission_missing_for_a_forbidden_topic() -> None:
     logs = Logs()
     logs.pool.leaders = {"secret": -29}
     assert (await logs.read(("secret", 0))).rows == {("secret", 0): RecordTime(400, reason=FORBIDDEN_TOPIC)}
 
 
-async def test_records_without_timestamps_are_reported_after_one_request() -> None:
+async def test_record_times_sends_one_request_for_records_without_timestamps() -> None:
     logs = Logs()
     logs.empty = {"a"}
     assert (await logs.read(("a", 0))).rows == {("a", 0): RecordTime(400, reason=NO_TIMESTAMPS, rounds=1)}
 
 
-async def test_compacted_topics_are_not_searched() -> None:
+async def test_record_times_sends_no_request_for_compacted_topics() -> None:
     logs = Logs()
     answer = await logs.read(("a", 0), rules={"a": TopicRules(compacted=True)})
     assert answer.rows == {("a", 0): RecordTime(400, reason=COMPACTED)}
@@ -125,8 +125,8 @@ async def test_compacted_topics_are_not_searched() -> None:
 
 @pytest.mark.parametrize("version", [8, 9])
 @pytest.mark.parametrize("readable", [True, False])
-async def test_topics_with_tiered_storage_are_not_searched_before_kafka_4(version: int, readable: bool) -> None:
-    """If the configs of the topic are not readable, the log start on the disk of the leader shows tiered storage."""
+async def test_record_times_skips_tiered_storage_on_brokers_before_kafka_4(version: int, readable: bool) -> None:
+    """If the configs of the topic cannot be read, a local log start after the log start reveals tiered storage."""
     logs = Logs()
     logs.pool.versions = {"ListOffsets": version}
     logs.local_start = {"remote": 300}
@@ -141,14 +141,14 @@ async def test_topics_with_tiered_storage_are_not_searched_before_kafka_4(versio
 
 
 @pytest.mark.parametrize("version", [7, 10])
-async def test_tiered_storage_is_searched_from_kafka_4(version: int) -> None:
+async def test_record_times_searches_tiered_storage_if_listoffsets_supports_it(version: int) -> None:
     logs = Logs()
     logs.pool.versions = {"ListOffsets": version}
     answer = await logs.read(("remote", 0), rules={"remote": TopicRules(tiered=True)})
     assert answer.rows["remote", 0].unread == FOUND
 
 
-async def test_search_continues_at_the_new_leader_after_a_partition_moved() -> None:
+async def test_record_times_asks_the_new_leader_after_a_leader_change() -> None:
     logs = Logs()
     logs.led_by = {("a", 0): 2}
     honest = logs.answer
@@ -163,7 +163,7 @@ async def test_search_continues_at_the_new_leader_after_a_partition_moved() -> N
     assert logs.pool.leaders_looked_up == [(["a"], False), (["a"], True)]
 
 
-async def test_a_leader_that_does_not_answer_delays_no_other_partition() -> None:
+async def test_record_times_of_other_leaders_are_returned_if_one_fails() -> None:
     logs = Logs()
     logs.pool.leaders = {("a", 1): 2, ("a", 2): 3}
     honest = logs.answer
@@ -175,5 +175,5 @@ async def test_a_leader_that_does_not_answer_delays_no_other_partition() -> None
     assert sorted(fault.broker for fault in answer.faults) == [2, 3]
 
 
-async def test_without_time_the_result_says_that_no_leader_answered() -> None:
+async def test_record_times_with_zero_timeout_reports_no_response() -> None:
     assert (await Logs().read(("a", 0), timeout=0)).rows == {("a", 0): RecordTime(400, reason=NO_ANSWER)}

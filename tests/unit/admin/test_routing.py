@@ -101,7 +101,7 @@ async def test_router_requests_a_repeated_group_id_only_once() -> None:
 
 
 @pytest.mark.parametrize("code", [MOVED, NOT_AVAILABLE])
-async def test_router_looks_up_only_groups_that_moved_again(code: int) -> None:
+async def test_router_repeats_lookup_and_request_only_for_moved_groups(code: int) -> None:
     pool = FakePool(coordinators={"moved": 1, "stays": 1})
     script = Script({"moved": [code, OK], "stays": [OK]})
 

@@ -248,7 +248,7 @@ def test_sasl_jaas_config_errors_explain_the_mistake_without_showing_the_passwor
     assert "hunter2" not in str(caught.value)
 
 
-def test_printed_settings_contain_no_secrets() -> None:
+def test_printed_client_settings_contain_no_secrets() -> None:
     settings = from_properties(SASL)
     tls = Tls(key_pem=Secret("hunter2"), key_password=Secret("hunter2"))
     shown = f"{settings!r} {settings} {settings.password} {settings.password!r} {tls!r} {parse_jaas(PLAIN)!r}"

@@ -147,7 +147,7 @@ async def test_the_error_says_what_listens_on_the_port_instead_of_kafka(
         assert await reason(address, settings) == f"{address} {says}"
 
 
-async def test_the_error_for_a_refused_connection_says_nothing_listens_there() -> None:
+async def test_error_for_a_refused_connection_says_nothing_listens_on_the_port() -> None:
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
         port = sock.getsockname()[1]

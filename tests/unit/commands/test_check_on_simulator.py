@@ -120,9 +120,9 @@ async def test_check_verdict_is_not_final_if_some_topics_are_hidden(
 async def test_check_uses_permissions_that_change_during_the_watch(
     company: Simulator, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, granted: bool
 ) -> None:
-    """The user may describe all topics before or after the change, and only some topics otherwise.
+    """The permission to describe all topics is granted or revoked during the watch.
 
-    The filter needs the lag, so that the permissions are also read before the watch.
+    Because the filter contains a term for the lag, the permissions are also read before the watch.
     """
     monkeypatch.setattr(group_watch, "ACCESS_MAX_AGE", 0.0)
     sleep_until = SimulatedClock.sleep_until
@@ -138,10 +138,10 @@ async def test_check_uses_permissions_that_change_during_the_watch(
     assert row["offsets_may_be_hidden"] is not granted
 
 
-async def test_check_names_a_topic_of_a_member_that_is_hidden(
+async def test_check_names_a_members_topic_that_the_user_cannot_describe(
     company: Simulator, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """An ACL denies the user to describe this topic; the user may describe all others."""
+    """An ACL forbids the user to describe this topic. The user may describe all other topics."""
     listed = await checked(company, capfd, "type:classic state:Stable kind:consumer", seconds=10)
     group = listed["groups"][0]["group"]
     topic = listed["groups"][0]["max_lag"]["topic"]

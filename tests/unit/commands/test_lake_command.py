@@ -59,7 +59,7 @@ def test_lake_status_omits_columns_on_a_narrow_terminal(
     assert len(groups) < max(width, 70)
 
 
-def test_lake_status_prints_json(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_lake_status_with_format_json_prints_one_document(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["lake", "status", str(lake), "--format", "json"]) == 0
     status = json.loads(capfd.readouterr().out)
     assert status["version"] == 1

@@ -181,7 +181,9 @@ def test_ls_reports_a_partial_result_if_a_broker_does_not_respond(
     assert found["faults"][0]["broker"] == 2
 
 
-def test_ls_shows_no_lag_for_a_group_that_is_not_readable(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
+def test_ls_shows_no_lag_for_a_group_that_the_user_cannot_describe(
+    run: Callable[..., Completed], admin: ScriptedAdmin
+) -> None:
     admin.broken["pay"] = Fault(
         "GROUP_AUTHORIZATION_FAILED", "may not be described", 30, group="pay", advice="ask for DESCRIBE on the group"
     )
@@ -258,7 +260,9 @@ def test_ls_lag_filter_excludes_groups_whose_hidden_lag_might_not_match(
     assert (groups(ran), ran.err) == (["idle"], "")
 
 
-def test_ls_names_a_topic_of_a_member_that_is_hidden(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
+def test_ls_names_a_members_topic_that_the_user_cannot_describe(
+    run: Callable[..., Completed], admin: ScriptedAdmin
+) -> None:
     """An ACL forbids the user to describe the topic `secret`."""
     admin.add("old", "classic", members=(member("m", topics=("t-old", "secret")),), lag=3)
     admin.bounds["secret", 0] = PartitionBounds(None, None, 29)
@@ -285,7 +289,7 @@ def test_ls_reads_permissions_only_if_it_needs_the_lag(run: Callable[..., Comple
     assert [call for call, _ in admin.calls].count("access") == 1
 
 
-def test_ls_lag_without_offsets_is_unknown_if_permissions_are_unknown(
+def test_ls_shows_unknown_lag_without_offsets_if_permissions_are_unknown(
     run: Callable[..., Completed], admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def fails(*, max_age: float, timeout: float) -> Access:

@@ -76,7 +76,7 @@ def test_pipeline_run_rejects_an_empty_lake_without_a_source(
     assert not (tmp_path / "lake").exists()
 
 
-def test_pipeline_reports_a_missing_folder_in_the_option_records(
+def test_pipeline_reports_that_the_folder_with_records_is_missing(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     message = error_of(capsys, 1, "run", "--lake", tmp_path / "lake", "--records", tmp_path / "nowhere")

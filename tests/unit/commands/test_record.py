@@ -82,7 +82,9 @@ def test_recorder_writes_all_polls_before_it_exits(
     assert [moment.gap for moment in found.polls() if moment.gap] == ["the recording begins", "recorder stopped"]
 
 
-def test_recorder_reports_a_running_or_killed_earlier_recorder(cluster: SimulatorProcess, tmp_path: Path) -> None:
+def test_recorder_reports_an_earlier_recorder_that_runs_or_was_killed(
+    cluster: SimulatorProcess, tmp_path: Path
+) -> None:
     lake = tmp_path / "lake"
     with recorder(cluster, lake, "--flush", "0.5") as first:
         wait_for(lake, 1)

@@ -48,7 +48,7 @@ def test_show_reports_a_missing_group_and_shows_the_other_groups(run: Callable[.
     assert ran.err == "kgtui: group nope: Group nope not found. [GROUP_ID_NOT_FOUND]\n"
 
 
-def test_show_reports_a_group_that_the_user_is_forbidden_to_describe(
+def test_show_reports_a_group_that_the_user_cannot_describe(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.broken["pay"] = Fault("GROUP_AUTHORIZATION_FAILED", "forbidden", 30, group="pay", advice="grant DESCRIBE")
@@ -89,7 +89,9 @@ def test_show_does_not_mention_permissions_if_everything_is_visible(
     assert "may see" not in ran.out
 
 
-def test_show_names_an_assigned_topic_that_is_hidden(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
+def test_show_names_an_assigned_topic_that_the_user_cannot_describe(
+    run: Callable[..., Completed], admin: ScriptedAdmin
+) -> None:
     admin.add("old", "classic", members=(member("m", assignment=(("t-old", (0,)), ("secret", (0,)))),), lag=3)
     admin.bounds["secret", 0] = PartitionBounds(None, None, 29)
     ran = run("show", "old")
@@ -118,7 +120,9 @@ def test_show_says_that_offsets_in_hidden_topics_are_not_listed(
     assert "not listed" not in ran.out
 
 
-def test_show_names_a_subscribed_topic_that_is_hidden(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
+def test_show_names_a_subscribed_topic_that_the_user_cannot_describe(
+    run: Callable[..., Completed], admin: ScriptedAdmin
+) -> None:
     admin.add("old", "classic", members=(member("m", topics=("t-old", "secret")),), lag=3)
     admin.bounds["secret", 0] = PartitionBounds(None, None, 29)
     ran = run("show", "old")

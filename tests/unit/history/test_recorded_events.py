@@ -1,4 +1,4 @@
-"""A recording has the same events as the monitor of the live cluster, for any interval."""
+"""Tests of `recorded_events`, which finds the same events in a recording as the monitor finds in a live cluster."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ ON_BROKER_2 = replace(EMPTY, coordinator=2)
 
 
 def owner(name: str, *partitions: int) -> Member:
-    """Return a member that owns partitions of topic `t`."""
+    """Return a member with this id that owns these partitions of the topic `t`."""
     return member(name, client_id=name, assignment=(("t", partitions),))
 
 
 def poll(
     listing: Listing | None, *members: Member, commits: dict[int, int] | None = None, faults: Sequence[Fault] = ()
 ) -> PollResult:
-    """Return a poll with the groups `other`, which never changes, and `pay`.
+    """Return a poll with the group `other`, which never changes, and the group `pay`.
 
     Args:
-        listing: listing of `pay`; None if this group does not exist.
+        listing: row of `pay` in the list of groups; None if `pay` does not exist.
         members: members of `pay`.
-        commits: partition of topic `t` → committed offset of `pay`.
+        commits: partition of the topic `t` → committed offset of `pay`.
         faults: faults of brokers.
     """
     listings = {"other": STABLE} | ({} if listing is None else {"pay": listing})
@@ -72,7 +72,7 @@ LIFE = [
     poll(None),
     poll(STABLE, owner("m-3", 0), commits={0: 5}),
 ]
-"""Polls of a group from its creation to its deletion, after which it is created again."""
+"""Polls in which the group `pay` is created, changes, is deleted, and is created again."""
 
 EXPECTED = [
     ["group appeared: consumer, Stable, broker 1", "m-1 at /127.0.0.1 joined",
@@ -87,23 +87,23 @@ EXPECTED = [
     ["group deleted or expired; it was Empty"],
     ["group appeared: consumer, Stable, broker 1", "m-3 at /127.0.0.1 joined", "t-0 assigned to m-3"],
 ]  # fmt: skip
-"""Texts of the events of each poll in `LIFE`, except for the first poll."""
+"""Texts of the events between each poll in `LIFE` and the poll before it."""
 
 
 def texts_by_poll(events: Sequence[Event]) -> list[list[str]]:
-    """Return the texts of the events of each poll in `LIFE`, except for the first poll."""
+    """Return the texts of the events at each poll in `LIFE` after the first one. Assert that there are no others."""
     times = [(START + number * 10_000) / 1000 for number in range(1, len(LIFE))]
     assert {event.at for event in events} <= set(times)
     return [[event.text for event in events if event.at == at] for at in times]
 
 
 @pytest.mark.parametrize("keyframes", [(), (4,), (2, 7), tuple(range(9))])
-def test_recording_has_the_events_of_every_poll_with_any_keyframes(tmp_path: Path, keyframes: tuple[int, ...]) -> None:
+def test_recorded_events_are_the_same_for_any_choice_of_keyframes(tmp_path: Path, keyframes: tuple[int, ...]) -> None:
     write(tmp_path, *LIFE, keyframes=keyframes)
     assert texts_by_poll(list(recorded_events(RecordingReader(tmp_path)))) == EXPECTED
 
 
-def test_monitor_finds_the_same_events_of_groups_in_the_same_reads() -> None:
+def test_monitor_finds_the_recorded_group_events_in_the_same_reads() -> None:
     log = EventLog(100)
     tracker = EventTracker(log, 100)
     before: PollResult | None = None
@@ -125,7 +125,7 @@ def test_monitor_finds_the_same_events_of_groups_in_the_same_reads() -> None:
     assert texts_by_poll(log.kept()) == groups_only
 
 
-def test_events_of_one_group_include_no_other_groups_and_no_brokers(tmp_path: Path) -> None:
+def test_recorded_events_of_one_group_include_no_other_events(tmp_path: Path) -> None:
     write(tmp_path, *LIFE, keyframes=(4,))
     reader = RecordingReader(tmp_path)
     everything = list(recorded_events(reader))
@@ -133,8 +133,8 @@ def test_events_of_one_group_include_no_other_groups_and_no_brokers(tmp_path: Pa
     assert list(recorded_events(reader, groups=["other"])) == list(recorded_events(reader, groups=["nobody"])) == []
 
 
-def test_offsets_that_went_back_in_a_group_that_was_missing_are_no_event(tmp_path: Path) -> None:
-    """A group that was deleted and created again begins with new offsets."""
+def test_smaller_offsets_of_a_recreated_group_cause_no_event(tmp_path: Path) -> None:
+    """The group was deleted and created again, so its smaller offset is not a rewind."""
     write(tmp_path, LIFE[1], LIFE[0], poll(STABLE, commits={0: 1}), keyframes=(1,))
     kinds = [event.kind for event in recorded_events(RecordingReader(tmp_path))]
     assert kinds == [EventKind.DISAPPEARED, EventKind.APPEARED]
@@ -148,7 +148,7 @@ def test_offsets_that_went_back_in_a_group_that_was_missing_are_no_event(tmp_pat
     since=st.integers(0, 6),
     until=st.integers(0, 6),
 )
-def test_events_of_an_interval_are_those_of_the_whole_recording_in_this_interval(
+def test_recorded_events_of_a_time_range_equal_the_filtered_whole(
     tmp_path_factory: pytest.TempPathFactory, polls: list[tuple[PollResult, bool, str]], since: int, until: int
 ) -> None:
     path = tmp_path_factory.mktemp("lake")

@@ -99,7 +99,7 @@ def test_lake_status_rejects_a_lake_of_a_newer_kgtui_version(lake: Path) -> None
         maintenance.status(lake)
 
 
-def test_optimize_compacts_files_and_leaves_all_polls_unchanged(lake: Path) -> None:
+def test_optimize_compacts_files_without_changing_recorded_polls(lake: Path) -> None:
     def moments() -> list[object]:
         read = RecordingReader(lake)
         return [(moment, read.at(moment).positions("pay")) for moment in read.polls()]
