@@ -1,4 +1,4 @@
-"""Tests of `KafkaGroupAdmin.access`, which reads the user's permissions: brokers omit what the user may not see."""
+"""Tests of `KafkaGroupAdmin.access`, which reads whether the user is allowed to describe all groups and topics."""
 
 from __future__ import annotations
 

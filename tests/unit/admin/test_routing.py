@@ -46,7 +46,7 @@ class Script:
     """A `send` function for `Router.run` that returns predefined results.
 
     `scripts` maps each group id to the results of successive requests. A result is an error code, an exception, or None
-    if the response shall not contain the group. The last result is repeated.
+    if the response does not contain the group. The last result is repeated.
     """
 
     def __init__(self, scripts: dict[str, list[int | KgtuiError | None]]) -> None:

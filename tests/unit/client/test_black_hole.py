@@ -1,4 +1,4 @@
-"""Tests of brokers that stop responding: they must not delay calls to other brokers, and calls succeed on recovery."""
+"""Tests of brokers that hang: they do not delay calls to other brokers, and can be called again after they recover."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class Script:
 
     Attributes:
         steps: duration of each call of `sleep_until` in seconds.
-        happens: functions that change the cluster. Each call of `sleep_until` calls them with the number of calls.
+        happens: functions that change the cluster. `sleep_until` calls them with the number of its calls so far.
     """
 
     def __init__(self) -> None:
@@ -356,8 +356,8 @@ def test_check_starts_no_second_read_during_a_slow_read(
     script.happens.append(hold)
     ran = run("check", "fine", "--for", "0.4s", "--interval", "0.05s", "--all")
     assert (ran.code, list(verdicts(ran))) == (0, ["fine"])
-    # `check` reads the group five times: once at the start, once slowly during four steps, and once in each of the last
-    # three steps.
+    # `check` reads the group five times: once at the start, once in a slow read that lasts four steps, and once in each
+    # of the last three steps.
     assert len([call for call, _ in admin.calls if call == "describe_groups"]) == 5
 
 

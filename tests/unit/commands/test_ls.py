@@ -59,8 +59,8 @@ def test_ls_with_option_lag_reads_offsets_and_log_end_offsets_once(
     ran = run("ls", "--lag")
     assert [line.split()[-1] for line in ran.out.splitlines()] == ["LAG", "–", "5", "1500", "7"]
     asked = calls(admin)
-    # No committed offsets are requested for the Connect group, because it has none, and for the share group `queue`,
-    # because the brokers report the lag of share groups.
+    # Committed offsets are not requested for the Connect group, which has none. They are also not requested for the
+    # share group `queue`, because brokers report the lag of share groups.
     assert asked["committed_offsets"] == ("idle", "pay")
     assert asked["share_offsets"] == ("queue",)
     assert sorted(asked["partition_bounds"]) == ["t-idle-0", "t-pay-0"]

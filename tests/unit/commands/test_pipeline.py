@@ -1,4 +1,4 @@
-"""Tests of the checks of `kgtui pipeline` before Spark starts: options, the lake, and the offsets topic."""
+"""Tests of what `kgtui pipeline` checks before it starts Spark: options, the lake, and the topic __consumer_offsets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests that a lake contains only complete polls whenever its recorder is killed, and the next recorder reports it.
+"""Tests of killed recorders: the lake contains only complete polls, and the next recorder reports the crash.
 
 At most the polls since the last flush are lost.
 """

@@ -1,4 +1,4 @@
-"""`read_polls` yields for each poll the same descriptions and offsets as `RecordingReader.at` for this poll."""
+"""Tests that `read_polls` yields, for each poll, the same descriptions and offsets as `RecordingReader.at` returns."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ _TIMES = {LAG: "minute", HEALTH: "window_start", CHURN: "hour", FORECAST: "hour"
 
 
 def row(table: Table, **values: Any) -> dict[str, Any]:
-    """Return a row of a gold table with these values. Other columns are null, or 0 or empty if not nullable."""
+    """Return a row of a gold table with these values. Other columns are null, or have a fixed value if not nullable."""
     unknown = values.keys() - set(table.names)
     assert not unknown, unknown
     made: dict[str, Any] = {

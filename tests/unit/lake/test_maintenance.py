@@ -1,4 +1,4 @@
-"""`status`, `optimize` and `prune` work with and without a running recorder, and report unreadable tables."""
+"""Tests of `status`, `optimize` and `prune`, with and without a running recorder, and with unreadable tables."""
 
 from __future__ import annotations
 
