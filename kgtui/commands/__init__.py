@@ -16,6 +16,7 @@ only the terminal UI needs.
 | `ls` | `kgtui ls`: the groups that match a filter |
 | `show` | `kgtui show`: everything about one or more groups |
 | `check` | `kgtui check`: health verdicts, live or from a recording |
+| `events` | `kgtui events`: changes in groups and brokers, live or from a recording |
 | `list_watch` | the repeated reads of `kgtui ls --watch` |
 | `group_watch` | the repeated reads of `kgtui check` |
 | `delete` | `kgtui delete`: plan, confirmation, deletion and results |

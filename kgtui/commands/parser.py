@@ -21,6 +21,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "ls": ("kgtui.commands.ls", "list every group that matches a filter"),
     "show": ("kgtui.commands.show", "show everything about one or more groups"),
     "check": ("kgtui.commands.check", "watch groups for a while, and fail if one of them is unhealthy"),
+    "events": ("kgtui.commands.events", "print what changes in groups and brokers, as it happens or from a recording"),
     "record": ("kgtui.commands.record", "record all changes to all groups into a lake, to replay them later"),
     "replay": ("kgtui.commands.replay", "open the terminal UI on a recording, at any point in time"),
     "pipeline": ("kgtui.commands.pipeline", "compute the silver and gold tables of a lake with Spark"),

@@ -49,6 +49,18 @@ def print_bytes(data: bytes) -> None:
         sys.stdout.buffer.flush()
 
 
+def stdout_is_closed() -> bool:
+    """Return whether stdout is a pipe or terminal whose other end is closed. Nothing is written."""
+    from select import poll
+
+    watcher = poll()
+    try:
+        watcher.register(sys.stdout.fileno(), 0)  # without a mask, only errors and closed pipes are reported
+    except (OSError, ValueError):
+        return False
+    return bool(watcher.poll(0))
+
+
 def print_result(
     output_format: Format,
     writers: Mapping[Format, Callable[[*Data], str | bytes]],

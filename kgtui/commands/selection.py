@@ -52,6 +52,12 @@ class Selection:
 
 
 def add_selection_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that select groups, and the option that allows that no group matches."""
+    add_filter_options(parser)
+    parser.add_argument("--allow-empty", action="store_true", help="exit with code 0 even if no group matches")
+
+
+def add_filter_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that select groups by a filter or by exact ids."""
     from kgtui.commands.parser import group_id
 
@@ -66,7 +72,6 @@ def add_selection_options(parser: argparse.ArgumentParser) -> None:
         metavar="ID",
         help="the group with exactly this id; may be repeated",
     )
-    parser.add_argument("--allow-empty", action="store_true", help="exit with code 0 even if no group matches")
     parser.add_argument("--filter", type=str, metavar="EXPR", default=argparse.SUPPRESS, help="same as EXPR")
 
 

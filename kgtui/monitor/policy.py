@@ -5,7 +5,7 @@ The terminal UI's monitor, the recorder, `kgtui check` and `kgtui ls --watch` us
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kgtui.model.group_types import DEAD, EMPTY, STABLE
@@ -270,3 +270,36 @@ def watch_timeout(interval: float, slowest: float | None, timeout: float) -> flo
         timeout: maximum timeout in seconds, set by the user (`--timeout`).
     """
     return min(timeout, WATCH_FIRST_TIMEOUT if slowest is None else max(interval, 4 * slowest))
+
+
+# -- polling intervals and limits of `kgtui events` ------------------------------------------------------------------
+
+EVENT_GROUPS = 100
+"""Maximum number of groups whose members and offsets `kgtui events` reads at every interval.
+
+If the filter matches more groups, only the background sweep reads them.
+"""
+
+EVENT_PAUSE = 0.2
+"""Time between two looks of `kgtui events` for new events, in seconds."""
+
+
+def event_options(interval: float | None, timeout: float) -> MonitorOptions:
+    """Return the settings of the monitor of `kgtui events`.
+
+    More events are kept than in the terminal UI, so that none is dropped before it is printed.
+
+    Args:
+        interval: time between two reads of a group, in seconds; None for the default.
+        timeout: maximum duration of a request, in seconds, set by the user (`--timeout`).
+    """
+    defaults = MonitorOptions()
+    return replace(
+        defaults,
+        interval=defaults.interval if interval is None else interval,
+        timeout=min(defaults.timeout, timeout),
+        visible_groups=EVENT_GROUPS,
+        kept_groups=2 * EVENT_GROUPS,
+        kept_events=20 * defaults.kept_events,
+        settle_time=0.0,
+    )

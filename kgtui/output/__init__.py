@@ -9,6 +9,7 @@ unknown value is never written as 0: it is `null`, an empty cell, or one of the 
 | `group_list` | output of `kgtui ls` |
 | `group_details` | output of `kgtui show` |
 | `check_results` | output of `kgtui check` |
+| `event_list` | output of `kgtui events` |
 | `incident` | export of one group for an incident report, without secrets |
 | `formats` | the list of formats, and functions that encode JSON and CSV for all commands |
 | `table` | aligned tables of plain text |

@@ -15,6 +15,7 @@ from kgtui.model.slices import SLICE, run_at_once
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 
+    from kgtui.model.event import Event
     from kgtui.model.facts import Need
     from kgtui.model.group import Listing
     from kgtui.model.query.terms import NameTerm, NumberTerm, Tester
@@ -149,6 +150,24 @@ class Query:
         return all(term.of_group(group, snapshot) for term in self._listing_terms) and all(
             term.of_group(group, snapshot, marked) for term in self._group_terms
         )
+
+    def matches_event(self, event: Event, snapshot: Snapshot) -> bool:
+        """Return whether the filter selects the group of an event. Events of brokers match only an empty filter.
+
+        Type, protocol, state and coordinator are those of the event, so that a group can match although it no longer
+        exists. All other values come from the snapshot; terms about them never match a group that no longer exists.
+        """
+        if not self.terms:
+            return True
+        group, listing = event.group, event.listing
+        if group is None or listing is None or not all(term.filter((group,)) for term in self._id_terms):
+            return False
+        exists = group in snapshot.groups
+        return all(
+            found if (found := term.of_listing(listing, snapshot)) is not None or not exists
+            else term.of_group(group, snapshot)
+            for term in self._listing_terms
+        ) and all(exists and term.of_group(group, snapshot, frozenset()) for term in self._group_terms)  # fmt: skip
 
     def select(self, snapshot: Snapshot, marked: Collection[str] = frozenset()) -> list[str]:
         """Return the ids of all selected groups, sorted by `order` and then by id."""

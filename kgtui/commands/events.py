@@ -1,0 +1,201 @@
+"""`kgtui events`: print what changes in groups and brokers, as it happens, or from a recording."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from kgtui.commands.connecting import connected, recorded, run_async, timeout_of
+from kgtui.commands.printing import notify, notify_faults, print_bytes, print_text, stdout_is_closed
+from kgtui.commands.selection import add_filter_options, query_of, select_groups
+from kgtui.commands.time_options import parse_duration
+from kgtui.errors import UsageError
+from kgtui.model.event import EventKind
+from kgtui.monitor import policy
+from kgtui.output.event_list import EventTable, as_json
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable, Sequence
+
+    from kgtui.admin.base import GroupAdmin
+    from kgtui.history.replay import ReplayAdmin
+    from kgtui.model.event import Event
+    from kgtui.model.query import Query
+    from kgtui.model.snapshot import Snapshot
+    from kgtui.monitor import Monitor
+
+_BATCH = 500
+"""Number of events of a recording that are read and printed at a time."""
+
+_SWEEP_PAUSE = policy.MonitorOptions().sweep_pause
+
+_ABOUT = f"""\
+Prints one line per event until --for is over or Ctrl-C is pressed. Events before the start are not known.
+  appeared, disappeared       a group was created; a group was deleted or expired
+  state, coordinator, epoch   the state, the coordinator or the group epoch of a group changed
+  joined, left                a member joined or left; the line names its client and host
+  moved                       partitions have another owner
+  rewound                     committed offsets went back while the group had members
+  reset                       committed offsets changed while the group had no members
+  config                      a config changed; read only if the filter matches a single group
+  broker-lost, broker-back    a broker no longer answers; it answers again
+If the filter matches at most {policy.EVENT_GROUPS} groups, their members and offsets are read every --interval. If more
+groups match, a sweep over all groups reads the members every {_SWEEP_PAUSE:g} s or less often, and reads no offsets.
+With --lake, the command prints the events of the recording up to --at, of the last --for or of the whole recording.
+A recording has no events of configs.
+
+The filter selects groups as in kgtui ls; a group that no longer exists is selected by its id, type and last state.
+--timeout limits the first connection and each request, not the time for which events are printed.
+Exit codes: 0 the time of --for is over; 1 a broker never answered; 2 wrong usage; 3 no broker could be reached;
+130 Ctrl-C; 141 the reader of stdout has exited."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `kgtui events`."""
+    from kgtui.commands.parser import add_lake_options
+
+    add_lake_options(parser)
+    add_filter_options(parser)
+    parser.add_argument("--for", dest="seconds", metavar="TIME", help="how long to watch, such as 10m (until Ctrl-C)")
+    parser.add_argument(
+        "--kind", action="append", choices=[kind.value for kind in EventKind], metavar="KIND", default=[],
+        help="only events of this kind; may be repeated",
+    )  # fmt: skip
+    parser.add_argument(
+        "--interval", metavar="TIME", help=f"time between two reads of a group ({policy.MonitorOptions().interval:g}s)"
+    )
+    parser.add_argument(
+        "--format",
+        choices=("table", "json"),
+        default="table",
+        help="table: for people; json: one object per line (table)",
+    )
+
+
+def epilog() -> str:
+    """Return the text below the options of `kgtui events --help`: the kinds of events, and the filter language."""
+    from kgtui.model.query import help_text
+
+    return f"{_ABOUT}\n\nfilter terms, each with an example that needs no quotes in a shell:\n{help_text()}"
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run `kgtui events` and return its exit code."""
+    query = query_of(args)
+    if args.lake is not None and args.interval is not None:
+        raise UsageError("--interval cannot be used with --lake, because the interval of a recording is fixed")
+    args.seconds = None if args.seconds is None else parse_duration("--for", args.seconds)
+    args.interval = None if args.interval is None else parse_duration("--interval", args.interval)
+    if args.interval is not None and args.interval < policy.SHORTEST_INTERVAL:
+        raise UsageError(f"--interval must be at least {policy.SHORTEST_INTERVAL} s")
+    return run_async(_run(args, query))
+
+
+async def _run(args: argparse.Namespace, query: Query) -> int:
+    recording = recorded(args)
+    if recording is not None:
+        async with recording as admin:
+            return await print_recorded(args, admin, query)
+    async with connected(args) as admin:
+        return await watch(args, admin, query)
+
+
+class _Printer:
+    """Prints the events that match the options of the command line."""
+
+    def __init__(self, args: argparse.Namespace, query: Query) -> None:
+        self._args = args
+        self._query = query
+        self._kinds = frozenset(args.kind)
+        self._groups = frozenset(args.group)
+        self._table = EventTable()
+
+    def print(self, events: Iterable[Event], snapshot: Snapshot) -> None:
+        """Print the matching events.
+
+        Args:
+            snapshot: data of the groups, for filter terms that an event alone cannot decide.
+        """
+        found = [event for event in events if self._matches(event, snapshot)]
+        if found and self._args.format == "json":
+            print_bytes(as_json(found))
+        elif found:
+            print_text(self._table.lines(found))
+
+    def _matches(self, event: Event, snapshot: Snapshot) -> bool:
+        if (self._kinds and event.kind not in self._kinds) or (self._groups and event.group not in self._groups):
+            return False
+        return self._query.matches_event(event, snapshot)
+
+
+async def watch(args: argparse.Namespace, admin: GroupAdmin, query: Query) -> int:
+    """Print the events of a cluster as they happen, and return the exit code. Raises `UnreachableError`."""
+    from kgtui.monitor import Monitor
+
+    timeout = timeout_of(args)
+    await admin.cluster(timeout=timeout)
+    monitor = Monitor(admin, policy.event_options(args.interval, timeout))
+    polling = asyncio.create_task(monitor.run())
+    try:
+        async with asyncio.timeout(args.seconds):
+            await _print_new(args, monitor, polling, query)
+    except TimeoutError:
+        pass
+    finally:
+        polling.cancel()
+        await asyncio.wait([polling])
+    silent = [status for status in monitor.snapshot.brokers.values() if status.answered_at is None]
+    if silent:
+        brokers = len(monitor.snapshot.brokers)
+        notify(f"partial result: {brokers - len(silent)} of {brokers} brokers answered")
+        notify_faults(status.fault for status in silent if status.fault is not None)
+    return 1 if silent else 0
+
+
+async def _print_new(args: argparse.Namespace, monitor: Monitor, polling: asyncio.Task[None], query: Query) -> None:
+    """Print new events until cancelled. Raises `BrokenPipeError` if the reader of stdout has exited."""
+    printer, printed, serial = _Printer(args, query), 0, 0
+    announced = not sys.stderr.isatty()
+    while not polling.done():
+        events, dropped = monitor.events.since(printed)
+        printed = monitor.events.total
+        if dropped:
+            notify(f"{dropped} events are not shown, because more groups changed at once than can be kept")
+        printer.print(events, monitor.snapshot)
+        if stdout_is_closed():
+            raise BrokenPipeError
+        if monitor.snapshot.serial != serial:
+            serial = monitor.snapshot.serial
+            groups = _selected(args, query, monitor.snapshot)
+            if not announced and monitor.snapshot.groups:
+                notify(f"watching {len(groups)} groups; press Ctrl-C to end")
+                announced = True
+            only = groups[0] if len(groups) == 1 else None
+            monitor.set_view(only, groups if len(groups) <= policy.EVENT_GROUPS else ())
+            monitor.want_configs(only)
+        await asyncio.sleep(policy.EVENT_PAUSE)
+    polling.result()
+
+
+def _selected(args: argparse.Namespace, query: Query, snapshot: Snapshot) -> Sequence[str]:
+    """Return the ids of the groups that the command line selects."""
+    if args.group:
+        return [group for group in args.group if group in snapshot.groups]
+    return query.select(snapshot) if query.terms else list(snapshot.groups)
+
+
+async def print_recorded(args: argparse.Namespace, admin: ReplayAdmin, query: Query) -> int:
+    """Print the events of a recording up to the poll that `admin` shows, and return the exit code."""
+    from kgtui.history.recorded_events import recorded_events
+
+    until = admin.poll.at
+    since = None if args.seconds is None else until - args.seconds
+    selection = await select_groups(admin, query, timeout=timeout_of(args))
+    printer = _Printer(args, query)
+    events = recorded_events(admin.recording, since, until, args.group or None)
+    while batch := await asyncio.to_thread(lambda: list(islice(events, _BATCH))):
+        printer.print(batch, selection.snapshot)
+    return 0

@@ -1,0 +1,78 @@
+"""Writes the output of `kgtui events`: one line per event, as a table or as JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kgtui.model.rfc3339 import rfc3339
+from kgtui.model.text import visible
+from kgtui.output.formats import VERSION, json_bytes
+from kgtui.output.table import GAP, cell_width
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from kgtui.model.event import Event
+
+_TITLES = ("TIME", "EVENT", "GROUP", "WHAT")
+
+_MIN_WIDTHS = (20, 12, 24, 0)
+"""Minimum width of each column, in terminal cells, so that most later lines need no wider columns."""
+
+_MAX_WIDTH = 60
+"""Maximum width to which cells are padded, in terminal cells."""
+
+
+class EventTable:
+    """Writes events as the lines of one table, although the later events are not known when the first are written.
+
+    A column becomes wider when a wider value is written, and never narrower again. The first lines are preceded by a
+    header.
+    """
+
+    def __init__(self) -> None:
+        self._header = True
+        self._widths = list(_MIN_WIDTHS)
+
+    def lines(self, events: Sequence[Event]) -> str:
+        """Return the lines of further events, with control characters escaped."""
+        rows: list[tuple[str, ...]] = [_TITLES] if self._header else []
+        rows += [tuple(map(visible, _cells(event))) for event in events]
+        self._header = False
+        for column, cells in enumerate(zip(*rows, strict=True)):
+            widest = min(max(map(cell_width, cells)), _MAX_WIDTH)
+            self._widths[column] = max(self._widths[column], widest)
+        return "".join(f"{self._line(row)}\n" for row in rows)
+
+    def _line(self, row: tuple[str, ...]) -> str:
+        cells = (cell + " " * (width - cell_width(cell)) for cell, width in zip(row, self._widths, strict=True))
+        return GAP.join(cells).rstrip(" ")
+
+
+def _cells(event: Event) -> tuple[str, str, str, str]:
+    return (rfc3339(event.at, "seconds"), event.kind.value, "–" if event.group is None else event.group, event.text)
+
+
+def as_json(events: Iterable[Event]) -> bytes:
+    """Encode each event as a JSON object in one line. Unknown values are null, and times are RFC 3339 in UTC."""
+    return b"".join(json_bytes(_object(event), one_line=True) for event in events)
+
+
+def _object(event: Event) -> dict[str, object]:
+    listing = event.listing
+    return {
+        "version": VERSION,
+        "at": rfc3339(event.at),
+        "kind": event.kind.value,
+        "group": event.group,
+        "type": listing and listing.type,
+        "protocol": listing and listing.protocol,
+        "state": listing and listing.state,
+        "coordinator": listing and listing.coordinator,
+        "broker": event.broker,
+        "before": event.before,
+        "after": event.after,
+        "subject": event.subject or None,
+        "count": event.number,
+        "text": event.text,
+    }

@@ -1,0 +1,219 @@
+"""Tests of `kgtui events`: the output for a cluster and for a recording, the selection of events, and exit codes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kgtui.cli import main
+from kgtui.commands.events import watch
+from kgtui.commands.parser import parse_args
+from kgtui.commands.selection import query_of
+from kgtui.simulator import Options, SimulatorProcess, spawn
+from tests.scripted import ScriptedAdmin, member
+from tests.unit.commands.runs import kgtui
+from tests.unit.history.test_recorded_events import EXPECTED, LIFE
+from tests.unit.history.test_recording_reader import write
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+NUMBER_OF_EVENTS = sum(map(len, EXPECTED))
+
+
+class Watched:
+    """`kgtui events` in a task of this process, on a scripted cluster.
+
+    Args:
+        words: filter and options of the command.
+    """
+
+    def __init__(self, admin: ScriptedAdmin, capfd: pytest.CaptureFixture[str], *words: str) -> None:
+        self.admin, self._capfd, self.out = admin, capfd, ""
+        args = parse_args(["events", "--timeout", "5", *words])
+        args.seconds, args.interval = None, 0.5
+        self.task = asyncio.create_task(watch(args, admin, query_of(args)))
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        """Wait until a condition is true; the test fails after 60 s."""
+        async with asyncio.timeout(60):
+            while not holds():
+                await asyncio.sleep(0.05)
+                self.out += self._capfd.readouterr().out
+                assert not self.task.done()
+
+    async def first_read(self) -> None:
+        """Wait until the groups have been described once, because earlier changes are no events."""
+        await self.until(lambda: any(call == "describe_groups" for call, _ in self.admin.calls))
+        await asyncio.sleep(0.1)
+
+    async def end(self) -> None:
+        """Cancel the command, as Ctrl-C does."""
+        self.task.cancel()
+        await asyncio.wait([self.task])
+
+
+@pytest.fixture
+def admin() -> ScriptedAdmin:
+    admin = ScriptedAdmin()
+    admin.add("orders", "consumer", members=(member("m-1"),), lag=5)
+    admin.add("billing", "classic")
+    return admin
+
+
+async def test_events_are_printed_as_lines_of_one_table_while_they_happen(
+    admin: ScriptedAdmin, capfd: pytest.CaptureFixture[str]
+) -> None:
+    watched = Watched(admin, capfd)
+    await watched.first_read()
+    assert watched.out == ""
+    admin.add("orders", "consumer", state="Empty", lag=5)
+    await watched.until(lambda: "state Stable → Empty" in watched.out and "left" in watched.out)
+    admin.add("two\nlines")
+    await watched.until(lambda: "two\\nlines" in watched.out)
+    await watched.end()
+    heading, *rows = watched.out.splitlines()
+    assert heading.split() == ["TIME", "EVENT", "GROUP", "WHAT"]
+    assert {row[heading.index("WHAT") :] for row in rows} == {
+        "state Stable → Empty", "client at /127.0.0.1 left", "group appeared: classic, Stable, broker 1",
+    }  # fmt: skip
+
+
+async def test_json_has_one_object_per_event_with_all_its_values(
+    admin: ScriptedAdmin, capfd: pytest.CaptureFixture[str]
+) -> None:
+    watched = Watched(admin, capfd, "--format", "json", "--kind", "joined")
+    await watched.first_read()
+    admin.add("orders", "consumer", members=(member("m-1"), member("m-2", client_id="c-2")))
+    await watched.until(lambda: "\n" in watched.out)
+    await watched.end()
+    (line,) = watched.out.splitlines()
+    event: dict[str, Any] = json.loads(line)
+    assert event.pop("at").endswith("Z")
+    assert event == {
+        "version": 1, "kind": "joined", "group": "orders", "type": "consumer", "protocol": "consumer",
+        "state": "Stable", "coordinator": 1, "broker": None, "before": None, "after": "m-2",
+        "subject": "c-2 at /127.0.0.1", "count": 1, "text": "c-2 at /127.0.0.1 joined",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("words", "selected"),
+    [
+        (("orders",), {"orders"}),
+        (("type:classic",), {"billing", "gone"}),
+        (("not:gone", "state:Empty"), {"orders", "billing"}),
+        (("--group", "gone"), {"gone"}),
+        (("members:5+",), set()),
+    ],
+)
+async def test_filter_selects_events_also_of_groups_that_no_longer_exist(
+    admin: ScriptedAdmin, capfd: pytest.CaptureFixture[str], words: tuple[str, ...], selected: set[str]
+) -> None:
+    admin.add("gone", "classic", state="Empty")
+    watched = Watched(admin, capfd, "--format", "json", *words)
+    await watched.first_read()
+    for group, group_type in (("orders", "consumer"), ("billing", "classic")):
+        admin.add(group, group_type, state="Empty")
+    del admin.groups["gone"]
+    await asyncio.sleep(1.2)
+    await watched.until(lambda: True)
+    await watched.end()
+    watched.out += capfd.readouterr().out
+    found = [json.loads(line) for line in watched.out.splitlines()]
+    assert {event["group"] for event in found} == selected
+
+
+async def test_configs_are_read_if_the_filter_matches_a_single_group(
+    admin: ScriptedAdmin, capfd: pytest.CaptureFixture[str]
+) -> None:
+    watched = Watched(admin, capfd, "orders")
+    await watched.until(lambda: ("group_configs", ("orders",)) in admin.calls)
+    await watched.end()
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ((), NUMBER_OF_EVENTS),
+        (("pay",), NUMBER_OF_EVENTS - 2),
+        (("--kind", "joined", "--kind", "left"), 5),
+        (("--for", "25s"), sum(map(len, EXPECTED[-3:]))),
+        (("--at", "2026-11-21T08:33:50Z", "--for", "10s"), 1),
+        (("--group", "other"), 0),
+    ],
+)
+def test_events_of_a_recording_are_printed_for_any_interval(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], words: tuple[str, ...], expected: int
+) -> None:
+    write(tmp_path, *LIFE, keyframes=(4,))
+    assert main(["events", "--lake", str(tmp_path), "--format", "json", *words]) == 0
+    out, err = capfd.readouterr()
+    assert (len(out.splitlines()), err) == (expected, "")
+
+
+def test_table_of_a_recording_has_the_texts_of_its_events(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path, *LIFE)
+    assert main(["events", "--lake", str(tmp_path)]) == 0
+    heading, *rows = capfd.readouterr().out.splitlines()
+    start = heading.index("WHAT")
+    assert [row[start:] for row in rows] == [text for texts in EXPECTED for text in texts]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--lake", "x", "--interval", "1s"), "--interval cannot be used with --lake"),
+        (("--at", "10:04"), "--at needs --lake"),
+        (("--for", "never"), "--for"),
+        (("--interval", "0.1s"), "--interval must be at least 0.5 s"),
+        (("--kind", "joking"), "invalid choice: 'joking'"),
+        (("orders", "--group", "orders"), "cannot be used together"),
+    ],
+)
+def test_wrong_options_are_reported_in_one_line(
+    capfd: pytest.CaptureFixture[str], words: tuple[str, ...], message: str
+) -> None:
+    assert main(["events", *words]) == 2
+    out, err = capfd.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert message in err
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[SimulatorProcess]:
+    process = spawn(Options(groups=20, brokers=2, seed=9))
+    yield process
+    process.stop()
+
+
+def test_events_end_with_0_when_their_time_is_over_and_with_3_without_a_broker(cluster: SimulatorProcess) -> None:
+    done = kgtui("events", "nobody", "--for", "1s", "--bootstrap-server", cluster.bootstrap)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert kgtui("events", "--bootstrap-server", "127.0.0.1:1").returncode == 3
+
+
+@pytest.mark.parametrize("close", [False, True], ids=["Ctrl-C", "closed pipe"])
+def test_events_end_silently_at_ctrl_c_and_when_their_reader_exits(cluster: SimulatorProcess, close: bool) -> None:
+    """Nothing is printed here, so that a closed pipe must be noticed without writing to it."""
+    words = ["events", "nobody", "--bootstrap-server", cluster.bootstrap]
+    with subprocess.Popen(
+        [sys.executable, "-m", "kgtui", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(2.0)
+        if close:
+            process.stdout.close()
+        else:
+            process.send_signal(signal.SIGINT)
+        assert process.wait(60) == (141 if close else 130)
+        assert process.stderr is not None
+        assert process.stderr.read() == b""
