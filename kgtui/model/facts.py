@@ -211,7 +211,7 @@ def read_at(snapshot: Snapshot, group: str) -> float | None:
     times: list[float] = []
     summary = snapshot.summaries.get(group)
     if summary is not None:
-        times.append(summary.at)
+        times.append(max(summary.at, summary.lag_at or summary.at))
     details = snapshot.details.get(group)
     if details is not None:
         times.append(details.at)

@@ -84,6 +84,7 @@ class Snapshot:
         health: group id → health, for watched groups (see `kgtui.model.health`).
         screened: group id → judgment by the background sweep, for groups with a problem, and for groups that were not
             read often enough. All snapshots share this mapping, like `summaries`. Use `judgment` for any group.
+        unobserved: number of groups with a possible problem that are not observed exactly, because there are too many.
         state_since: group id → time at which the current state was first observed, in seconds since the epoch. A group
             is missing if it was already in this state when kgtui started. All snapshots share this mapping, like
             `summaries`.
@@ -112,6 +113,7 @@ class Snapshot:
     swept: int = 0
     health: Mapping[str, GroupHealth] = field(default_factory=dict)
     screened: Mapping[str, Judgment] = field(default_factory=dict)
+    unobserved: int = 0
     access: Access | None = None
     events: Sequence[Event] = ()
 

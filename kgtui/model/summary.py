@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kgtui.model.group import topics_of
@@ -30,13 +30,16 @@ class Summary:
         member_index: client ids, hosts and member ids of the members, in the form of `kgtui.model.member_index`.
         state: state in the description, for brokers that do not list states; None if the group was not described.
         type: type in the description, for brokers that do not list types; None if the group was not described.
-        at: time of the read, in seconds since the epoch.
+        at: time of the read that the members are from, in seconds since the epoch.
         lag_at: time of the read that `lag`, `lag_unknown` and `partitions` are from, in seconds since the epoch. It is
-            earlier than `at` if the newest read of the offsets failed, and None if no read has succeeded.
+            later than `at` if only the offsets were read again, earlier than `at` if the newest read of the offsets
+            failed, and None if no read has succeeded.
         fault: why a part could not be read; None if everything was read.
         hidden: whether brokers may have left out topics when the lag was read, because the user may not describe them.
             `lag` is then a lower bound.
         screened: whether the background sweep has read the group at least twice and compared the reads.
+        trail: the last reads of the background sweep, as `kgtui.model.trail.Trail.encode` returns them; empty if there
+            was none.
     """
 
     members: int | None
@@ -52,6 +55,7 @@ class Summary:
     fault: Fault | None = None
     hidden: bool = False
     screened: bool = False
+    trail: bytes = b""
 
 
 Topics = dict[tuple[str, ...], tuple[str, ...]]
@@ -105,4 +109,34 @@ def summary_of(
         type=description.type if description else None,
         fault=fault,
         hidden=sums is not None and sums.hidden,
+        screened=earlier is not None and earlier.screened,
+        trail=b"" if earlier is None else earlier.trail,
+    )
+
+
+def with_newer_offsets(
+    earlier: Summary, sums: LagTotal, topics: Iterable[str], fault: Fault | None, at: float, *, shared: Topics
+) -> Summary:
+    """Return the summary of a group of which only the offsets were read again. The members are kept.
+
+    Args:
+        earlier: the group's previous summary.
+        sums: total lag of the group.
+        topics: topics in which the group has an offset.
+        at: time of the read, in seconds since the epoch.
+        shared: see `summary_of`.
+    """
+    known = earlier.topics
+    if known is not None and not set(topics) <= set(known):
+        row = tuple(sorted({*known, *topics}))
+        known = shared.setdefault(row, row)
+    # Partitions that a member owns although they have no committed offset were only counted with the members.
+    return replace(
+        earlier,
+        lag=sums.lag,
+        lag_unknown=max(sums.unknown, earlier.lag_unknown) if earlier.hidden else sums.unknown,
+        partitions=max(sums.partitions, earlier.partitions),
+        topics=known,
+        lag_at=at,
+        fault=fault,
     )

@@ -9,7 +9,10 @@ command that needs only the polling policy does not load the monitor.
 | `policy` | the polling policy: which groups are read, how often, how many at once, and what counts as a gap |
 | `poll_timer` | the timer that all polling loops share: interval, pausing and refreshing |
 | `list_tier` | tier 0: the list of every broker |
-| `detail_tiers` | tier 1: the selected and visible groups in full; tier 2: the background sweep over all groups |
+| `detail_tiers` | tier 1: the selected and visible groups in full; runs all tiers but the lists |
+| `sweep` | tier 2: the background sweep over all groups |
+| `screening` | rules that find groups with a possible problem in the reads of the sweep |
+| `suspects` | chooses the groups that are observed exactly because of a possible problem |
 | `access_tier` | the permissions of the user, read repeatedly |
 | `health` | health verdicts on the groups that tier 1 reads |
 | `store` | the data of all groups, from which snapshots are made |

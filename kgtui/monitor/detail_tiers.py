@@ -1,4 +1,4 @@
-"""Polling loops for details: tier 1 reads the selected and visible groups in full, tier 2 sweeps over all groups.
+"""Tier 1 reads the selected and visible groups in full, and `DetailTiers` runs this tier and all others but the lists.
 
 The monitor imports this module only after the first group list has been drawn, because importing it takes time.
 """
@@ -12,16 +12,18 @@ from typing import TYPE_CHECKING
 
 from kgtui.admin.deadline import Deadline
 from kgtui.admin.groups_read import OFFSETS
-from kgtui.admin.reading import Logs, read_groups, read_in_full
+from kgtui.admin.reading import read_in_full
 from kgtui.errors import KgtuiError
 from kgtui.model.answer import fault_of
-from kgtui.model.slices import PAUSE
 from kgtui.monitor.access_tier import AccessTier
 from kgtui.monitor.health import HealthTier, ReadResult, RetentionTier
-from kgtui.monitor.policy import ABANDON_AFTER, KEY_REPEAT_LIMIT, listed_without_members, sweep_order, sweep_rate
+from kgtui.monitor.policy import ABANDON_AFTER, KEY_REPEAT_LIMIT
+from kgtui.monitor.screening import Screening
+from kgtui.monitor.suspects import SuspectTier
+from kgtui.monitor.sweep import SweepTier
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping, Sequence
+    from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 
     from kgtui.admin.base import GroupAdmin
     from kgtui.admin.groups_read import GroupsRead
@@ -31,9 +33,6 @@ if TYPE_CHECKING:
     from kgtui.monitor.policy import MonitorOptions
     from kgtui.monitor.poll_timer import PollTimer
     from kgtui.monitor.store import Store
-
-_SUMMARIES_PER_SLICE = 20
-"""Number of summaries that the sweep computes in one step. After each step, other tasks may run."""
 
 
 class ViewTier:
@@ -142,27 +141,40 @@ class ViewTier:
     async def _follow_visible(self, tasks: asyncio.TaskGroup) -> None:
         """Read the visible groups of each coordinator at every interval.
 
-        Groups whose last read is still running are skipped. After scrolling, only groups whose details are older than
+        After scrolling, only groups whose details are older than
         an interval are read.
         """
         while True:
             scrolled = self._wake_visible.is_set()
             await self._settled(self._wake_visible)
-            brokers: dict[int, list[str]] = defaultdict(list)
-            for group in self._visible:
-                due = group not in self._under_way and not (scrolled and self._fresh(group))
-                if due and group in self._store.groups:
-                    brokers[self._store.groups[group].coordinator].append(group)
-            for node, groups in brokers.items():
-                self._under_way.update(groups)
-                tasks.create_task(self._read_visible(groups), name=f"read visible groups of broker {node}")
+            self.read_soon([group for group in self._visible if not (scrolled and self._fresh(group))], tasks)
             await self._timer.pause_for(self._timer.interval, wake=self._wake_visible)
+
+    def read_soon(self, groups: Iterable[str], tasks: asyncio.TaskGroup) -> None:
+        """Start to read groups in full, with one task per coordinator. Groups whose read is still running are skipped.
+
+        Args:
+            tasks: the task group in which the reads run.
+        """
+        brokers: dict[int, list[str]] = defaultdict(list)
+        for group in groups:
+            if group not in self._under_way and group in self._store.groups:
+                brokers[self._store.groups[group].coordinator].append(group)
+        for node, ids in brokers.items():
+            self._under_way.update(ids)
+            tasks.create_task(self._read_in_task(ids), name=f"read groups of broker {node} in full")
+
+    @property
+    def in_view(self) -> frozenset[str]:
+        """Ids of the selected group and the visible groups."""
+        selected = () if self._selected is None else (self._selected,)
+        return frozenset((*self._visible, *selected))
 
     def _fresh(self, group: str) -> bool:
         reading = self._store.details.get(group)
         return reading is not None and self._timer.now() - reading.at < self._timer.interval
 
-    async def _read_visible(self, groups: Sequence[str]) -> None:
+    async def _read_in_task(self, groups: Sequence[str]) -> None:
         try:
             await self._read(groups)
         finally:
@@ -248,100 +260,6 @@ class ViewTier:
         self._changed()
 
 
-class SweepTier:
-    """Polling loop for tier 2, the sweep: reads all groups in batches, again and again, and stores their summaries.
-
-    There is one task per coordinator, so that a slow coordinator delays only its own groups.
-
-    Args:
-        changed: called after every change to the store.
-    """
-
-    def __init__(
-        self,
-        admin: GroupAdmin,
-        store: Store,
-        options: MonitorOptions,
-        timer: PollTimer,
-        changed: Callable[[], None],
-    ) -> None:
-        self._admin = admin
-        self._store = store
-        self._options = options
-        self._timer = timer
-        self._changed = changed
-        self._sweeps: dict[int, asyncio.Task[None]] = {}
-
-    async def run(self) -> None:
-        """Run the sweep tasks of all coordinators until cancelled."""
-        async with asyncio.TaskGroup() as tasks:
-            while True:
-                for node in {listing.coordinator for listing in self._store.by_listing} - self._sweeps.keys():
-                    self._sweeps[node] = tasks.create_task(self._sweep_broker(node), name=f"sweep of broker {node}")
-                await self._timer.pause_for(min(1.0, self._options.sweep_pause))
-
-    async def _sweep_broker(self, node: int) -> None:
-        """Read the groups of one coordinator again and again, until it coordinates no groups.
-
-        All coordinators together read as many groups per second as the sweep rate allows.
-        """
-        options = self._options
-        while groups := sweep_order(self._store.by_listing, node):
-            started = self._timer.now()
-            for start in range(0, len(groups), options.sweep_batch):
-                began = self._timer.now()
-                batch = [group for group in groups[start : start + options.sweep_batch] if group in self._store.groups]
-                read = not batch or await self._read(batch)
-                # Pause so that all coordinators together are read at the sweep rate. If this coordinator did not
-                # answer, wait longer before its next batch.
-                pause = len(batch) * len(self._sweeps) / self._rate() if read else options.sweep_pause
-                await self._timer.pause_for(pause - (self._timer.now() - began))
-            await self._timer.pause_for(options.sweep_pause - (self._timer.now() - started))
-        del self._sweeps[node]
-
-    def _rate(self) -> float:
-        return sweep_rate(self._options, len(self._store.groups))
-
-    async def _read(self, groups: Sequence[str]) -> bool:
-        """Read a batch of groups and store their summaries.
-
-        Returns False if the coordinator did not answer at all, not even with an error code.
-        """
-        listed = {group: self._store.groups[group] for group in groups}
-        memberless = {group for group, row in listed.items() if listed_without_members(row)}
-        try:
-            read = await read_groups(
-                self._admin,
-                Deadline(self._options.timeout),
-                describe=[group for group in listed if group not in memberless],
-                offsets=listed,
-                logs=Logs.ENDS,
-            )
-        except KgtuiError as error:
-            for group in groups:
-                self._store.put_fault(group, fault_of(error))
-            self._changed()
-            return False
-        faults = read.group_faults()
-        # All summaries of the batch share this float object, because one float for each of 100,000 groups takes 2.4 MB.
-        now = self._timer.now()
-        for start in range(0, len(groups), _SUMMARIES_PER_SLICE):
-            for group in groups[start : start + _SUMMARIES_PER_SLICE]:
-                self._take(group, read, faults.get(group), now, memberless=group in memberless)
-            await asyncio.sleep(PAUSE)
-        self._changed()
-        return not faults or bool(read.descriptions) or any(fault.code is not None for fault in faults.values())
-
-    def _take(self, group: str, read: GroupsRead, fault: Fault | None, now: float, *, memberless: bool) -> None:
-        description, offsets = read.descriptions.get(group), read.offsets_of(group)
-        if fault is not None:
-            self._store.put_fault(group, fault)
-        else:
-            self._store.clear_fault(group)
-        if description is not None or offsets is not None or (memberless and fault is None):
-            self._store.put_summary(group, now, description, offsets, fault, memberless=memberless)
-
-
 class DetailTiers:
     """Runs the loops for the selected and visible groups, the sweep, the health verdicts and the retention times.
 
@@ -361,14 +279,18 @@ class DetailTiers:
         changed_in_background: Callable[[], None],
     ) -> None:
         self._retention = RetentionTier(admin, options, timer)
-        self._health = HealthTier(store, options, timer, changed_in_background, self._retention)
+        screening = Screening(store)
+        self._health = HealthTier(
+            store, options, timer, changed_in_background, self._retention, on_healthy=screening.refuted
+        )
         self._view = ViewTier(admin, store, series, options, timer, changed, self._health.take)
-        self._sweep = SweepTier(admin, store, options, timer, changed_in_background)
+        self._suspects = SuspectTier(self._view, store, options, timer)
+        self._sweep = SweepTier(admin, store, screening, options, timer, changed_in_background)
         self._access = AccessTier(admin, store, options, timer, changed)
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as tiers:
-            for tier in (self._view, self._sweep, self._health, self._retention, self._access):
+            for tier in (self._view, self._suspects, self._sweep, self._health, self._retention, self._access):
                 tiers.create_task(tier.run())
 
     def set_view(self, selected: str | None, visible: Sequence[str]) -> None:

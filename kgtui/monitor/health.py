@@ -9,9 +9,11 @@ from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.errors import KgtuiError
+from kgtui.model.burrow import Status
 from kgtui.model.cluster import Retention
 from kgtui.model.group_types import DEAD
 from kgtui.model.health import ReadHistory, Watching, health_steps, with_hidden_offsets
+from kgtui.model.health.judged import is_final
 from kgtui.model.health.values import DEFAULT_WATCHING
 from kgtui.model.slices import Slices
 from kgtui.monitor.policy import RETENTION_MAX_AGE, RETENTION_PAUSE, SCREEN_GAPS, MonitorOptions
@@ -52,7 +54,7 @@ _READS_BEFORE_VERDICT = 2
 _SLICE_SECONDS = 0.003
 """Maximum time, in seconds, for which the computation of a verdict runs before other tasks may run."""
 
-_CPU_OF_ALL, _CPU_OF_SELECTED = 0.0015, 0.05
+_CPU_OF_ALL, _CPU_OF_SELECTED = 0.01, 0.05
 """Maximum fraction of the time of one CPU for computing verdicts: of all groups together, and of the selected group."""
 
 _CPU_CREDIT = 0.05
@@ -147,6 +149,7 @@ class HealthTier:
         retention: reads the retention times of the topics of these groups.
         watching: the rules for verdicts. Their `gap_after` is ignored, because the limit is computed from the polling
             interval (`SCREEN_GAPS`).
+        on_healthy: called with the id of a group whose verdict is OK and final.
     """
 
     def __init__(
@@ -157,8 +160,10 @@ class HealthTier:
         changed: Callable[[], None],
         retention: RetentionTier,
         watching: Watching | None = None,
+        on_healthy: Callable[[str], None] = lambda _group: None,
     ) -> None:
         self._store = store
+        self._on_healthy = on_healthy
         self._kept_groups = options.kept_groups
         self._timer = timer
         self._changed = changed
@@ -274,6 +279,8 @@ class HealthTier:
         self._due[group] = began + max(self._watching.rules.expire_cache, spent / cpu)
         self._cpu_credit = max(self._cpu_credit - spent, -_CPU_CREDIT)
         self._store.put_health(group, health)
+        if is_final(health) and health.status is Status.OK:
+            self._on_healthy(group)
         self._changed()
 
 

@@ -54,9 +54,6 @@ REPLAY_INTERVAL = 2.0
 A shorter interval would only read the same recorded poll more often.
 """
 
-SWEEP_RATE_HALVED_AT = 35_000
-"""Number of groups in a cluster at which the background sweep runs at half of `MonitorOptions.sweep_rate`."""
-
 NO_SWEEP = 0.001
 """Value of `MonitorOptions.sweep_rate` that practically disables the sweep.
 
@@ -72,6 +69,12 @@ It limits the memory in clusters with very many members. Groups that are read in
 RETENTION_MAX_AGE = 600.0
 """Time after which the retention time of a topic is read again, in seconds. It is long, because configs change rarely.
 """
+
+SUSPECT_INTERVAL = 5.0
+"""Minimum interval between two reads of a group with a possible problem, in seconds, unless it is in view."""
+
+SUSPECT_PARTITIONS = 4_000
+"""Maximum number of partitions of all groups together that are observed exactly because of a possible problem."""
 
 RETENTION_PAUSE = 2.0
 """Pause before retention times are read, in seconds, so that topics that come into view together share one request."""
@@ -98,10 +101,16 @@ class MonitorOptions:
             interval grows.
         visible_groups: maximum number of visible groups that are read in full at each interval, in addition to the
             selected group.
-        sweep_rate: groups per second that the background sweep reads from all brokers together. The rate is lower with
-            very many groups.
+        sweep_rate: maximum number of groups per second that the background sweep reads from all brokers together.
+        first_sweep_factor: the first sweep reads this many times as many groups per second.
         sweep_batch: maximum number of groups that the sweep reads with one request.
-        sweep_pause: minimum time from the start of one sweep to the start of the next, in seconds.
+        sweep_pause: minimum time from the start of one sweep to the start of the next, in seconds. Each sweep reads all
+            groups with members.
+        empty_pause: minimum time between two reads of an Empty group by the sweep, in seconds.
+        describe_pause: minimum time between two descriptions of a group by the sweep, in seconds. A group whose state
+            has changed is described with its next read.
+        sweep_load: maximum fraction of the time that a broker may be busy with a later sweep.
+        suspects: maximum number of groups with a possible problem that are observed exactly.
         publish_interval: minimum time between two snapshots, in seconds. It is ten times as long if only summaries of
             the sweep or health verdicts have changed.
         settle_time: time for which the view must not have changed before groups that came into view are read, in
@@ -116,9 +125,14 @@ class MonitorOptions:
     failure_pause_max: float = 8.0
     list_load: float = 0.1
     visible_groups: int = 40
-    sweep_rate: float = 400.0
-    sweep_batch: int = 50
+    sweep_rate: float = 600.0
+    first_sweep_factor: float = 2.1
+    sweep_batch: int = 100
     sweep_pause: float = 15.0
+    empty_pause: float = 120.0
+    describe_pause: float = 60.0
+    sweep_load: float = 0.25
+    suspects: int = 40
     publish_interval: float = 0.2
     settle_time: float = 0.12
     metadata_interval: float = 30.0
@@ -140,23 +154,17 @@ def metadata_pause(options: MonitorOptions, failures: int, left: int) -> float:
     return min(options.metadata_interval, options.failure_pause_max / 2) if left else options.metadata_interval
 
 
-def sweep_rate(options: MonitorOptions, groups: int) -> float:
-    """Return how many groups the sweep reads per second, from all brokers together.
-
-    The rate is lower in clusters with more groups, because polling their lists costs the brokers more.
-    """
-    return options.sweep_rate / (1 + groups / SWEEP_RATE_HALVED_AT)
-
-
-def sweep_order(by_listing: Mapping[Listing, list[str]], node: int) -> list[str]:
-    """Return the ids of all groups that a broker coordinates. Groups with members come before Empty groups.
+def sweep_groups(by_listing: Mapping[Listing, list[str]], node: int) -> tuple[list[str], list[str]]:
+    """Return the ids of the groups that a broker coordinates: those with members, and those without.
 
     Args:
         by_listing: listing → ids of the groups with this listing.
     """
-    groups = [(listing, ids) for listing, ids in by_listing.items() if listing.coordinator == node]
-    groups.sort(key=lambda item: item[0].state in (EMPTY, DEAD))
-    return [group for _, ids in groups for group in ids]
+    rows: tuple[list[str], list[str]] = ([], [])
+    for listing, ids in by_listing.items():
+        if listing.coordinator == node:
+            rows[listing.state in (EMPTY, DEAD)].extend(ids)
+    return rows
 
 
 def listed_without_members(listing: Listing) -> bool:

@@ -9,6 +9,27 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
+_SORT_BELOW = 8
+"""A sorted list is changed by bisection if it has at least this number of entries per change.
+
+If there are more changes, it is faster to sort the list again.
+"""
+
+
+def merged(ids: list[str], added: list[str], removed: list[str]) -> list[str]:
+    """Return sorted ids, in which the ids in `added` are inserted and the ids in `removed` are missing.
+
+    The given list is not changed.
+    """
+    if (len(added) + len(removed)) * _SORT_BELOW <= len(ids):
+        return patched(ids, added, removed)
+    out = {*removed, *added}
+    kept = [group for group in ids if group not in out] if ids else []
+    kept.extend(added)
+    kept.sort()
+    return kept
+
+
 def patched(ids: list[str], added: Iterable[str], removed: Iterable[str]) -> list[str]:
     """Return a copy of sorted ids, in which the ids in `added` are inserted and the ids in `removed` are missing.
 

@@ -18,7 +18,7 @@ from kgtui.model.snapshot import BrokerStatus, Reading, Snapshot
 from kgtui.model.summary import Topics, summary_of
 from kgtui.monitor.event_tracker import EventTracker
 from kgtui.monitor.gc_tuning import untrack
-from kgtui.monitor.sorted_ids import patched
+from kgtui.monitor.sorted_ids import merged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -28,19 +28,14 @@ if TYPE_CHECKING:
     from kgtui.model.answer import Fault
     from kgtui.model.group import GroupConfig, GroupDescription, Listing
     from kgtui.model.health import GroupHealth
+    from kgtui.model.judgment import Judgment
     from kgtui.model.offsets import GroupOffsets
     from kgtui.model.summary import Summary
 
 T = TypeVar("T")
 
-_LIVE = ("summaries", "state_since")
+_LIVE = ("summaries", "state_since", "screened")
 """Attributes that all snapshots share with the store, because copying 100,000 entries per snapshot takes long."""
-
-_SORT_BELOW = 8
-"""A sorted list is changed by bisection if it has at least this number of entries per change.
-
-If there are more changes, it is faster to sort the list again.
-"""
 
 
 class Store:
@@ -50,6 +45,10 @@ class Store:
         keep: maximum number of groups whose details are kept.
         clock: returns seconds since the epoch.
         events: finds the events in all changes; None to keep no events.
+
+    Attributes:
+        on_state_change: called with a group id, the listing before and the listing after, whenever a list shows that
+            the state of a group has changed. The listing before is None for a new group.
     """
 
     def __init__(self, keep: int, clock: Callable[[], float] = time.time, events: EventTracker | None = None) -> None:
@@ -65,17 +64,24 @@ class Store:
         self.configs: OrderedDict[str, Reading[tuple[GroupConfig, ...]]] = OrderedDict()
         self.health: dict[str, GroupHealth] = {}
         self.state_since: dict[str, float] = {}
+        self.screened: dict[str, Judgment] = {}
+        self.unobserved = 0
+        self.on_state_change: Callable[[str, Listing | None, Listing], None] | None = None
         self.brokers: dict[int, BrokerStatus] = {}
         self.group_faults: dict[str, Fault] = {}
         self.faults: tuple[Fault, ...] = ()
         self.access: Access | None = None
-        self._topics = Topics()
+        self.topics = Topics()
         self._stale: set[str] = {
             "groups", "by_listing", "details", "offsets", "configs", "health", "brokers", "group_faults"
         }  # fmt: skip
         self._frozen: dict[str, Mapping[Any, Any]] = {part: MappingProxyType(getattr(self, part)) for part in _LIVE}
         self._serial = 0
         self._forgotten = 0  # number of groups removed from the dict `self.groups` since it was last recreated
+
+    def now(self) -> float:
+        """Return the time in seconds since the epoch."""
+        return self._clock()
 
     # -- methods that store the group lists of brokers ---------------------------------------------------------
 
@@ -149,6 +155,8 @@ class Store:
         if not first and (old is None or old.state != listing.state):
             self.state_since[group] = now
             self._stale.add("state_since")
+            if self.on_state_change is not None:
+                self.on_state_change(group, old, listing)
 
     def _stored_id(self, group: str, listing: Listing) -> str:
         """Return the string object that is already stored for a group id, so that equal ids are stored only once."""
@@ -160,7 +168,7 @@ class Store:
         del self.groups[group]
         self._forgotten += 1
         left[old].append(group)
-        for part in ("summaries", "details", "offsets", "configs", "health", "state_since", "group_faults"):
+        for part in ("summaries", "details", "offsets", "configs", "health", "state_since", "screened", "group_faults"):
             if getattr(self, part).pop(group, None) is not None:
                 self._stale.add(part)
 
@@ -178,13 +186,7 @@ class Store:
             # Leave out groups that have moved to another broker, if that broker has listed them in the meantime.
             added = [group for group in joined.get(listing, ()) if self.groups.get(group) == listing]
             removed = left.get(listing, [])
-            if (len(added) + len(removed)) * _SORT_BELOW <= len(ids):
-                ids = patched(ids, added, removed)
-            else:
-                out = {*removed, *added}
-                ids = [group for group in ids if group not in out] if ids else []
-                ids.extend(added)
-                ids.sort()
+            ids = merged(ids, added, removed)
             if ids:
                 self.by_listing[listing] = untrack(ids)
             else:
@@ -241,31 +243,44 @@ class Store:
         """
         if group not in self.groups:
             return None
-        self._track_members(group, at, description, memberless=memberless)
+        self.track_members(group, at, description, memberless=memberless)
         sums = lag_of_group(offsets) if offsets else None
         topics = [topic for topic, _ in offsets.partitions] if offsets else None
         if offsets is None and not self.groups[group].has_offsets:
             topics = []
-        summary = summary_of(
-            description,
-            sums,
-            topics,
-            fault,
-            at,
-            memberless=memberless,
-            shared=self._topics,
-            earlier=self.summaries.get(group),
-        )
+        return self.store_summary(group, summary_of(
+            description, sums, topics, fault, at,
+            memberless=memberless, shared=self.topics, earlier=self.summaries.get(group),
+        ))  # fmt: skip
+
+    def store_summary(self, group: str, summary: Summary) -> Summary:
+        """Store the summary of a group that exists, and return it."""
         self.summaries[group] = untrack(summary)
         self._stale.add("summaries")
         return summary
 
-    def _track_members(self, group: str, at: float, description: GroupDescription | None, *, memberless: bool) -> None:
+    def put_screened(self, group: str, judgment: Judgment | None) -> None:
+        """Store the judgment by screening on a group that exists; None if the group has no problem."""
+        if judgment is None:
+            if self.screened.pop(group, None) is not None:
+                self._stale.add("screened")
+        elif self.screened.get(group) is not judgment:
+            self.screened[group] = judgment
+            self._stale.add("screened")
+
+    def track_members(self, group: str, at: float, description: GroupDescription | None, *, memberless: bool) -> None:
+        """Find the events in a description of a group, or in a listing that shows that the group has no members."""
         listing = self.groups[group]
         if description is not None:
             self._events.described(description, listing, at, in_full=group in self.details)
         elif memberless and (broker := self.brokers.get(listing.coordinator)) is not None:
             self._events.listed_without_members(group, listing, broker.answered_at, at)
+
+    def set_unobserved(self, count: int) -> None:
+        """Store how many groups with a possible problem are not observed exactly."""
+        if count != self.unobserved:
+            self.unobserved = count
+            self._stale.add("screened")
 
     def set_access(self, access: Access) -> None:
         """Store the permissions of the user that decide which offsets brokers leave out."""
@@ -281,7 +296,7 @@ class Store:
         """Store the description of a group."""
         self._keep_reading(self.details, "details", group, value)
         if group in self.groups:
-            self._track_members(group, self._clock(), value, memberless=False)
+            self.track_members(group, self._clock(), value, memberless=False)
 
     def put_offsets(self, group: str, value: GroupOffsets) -> None:
         """Store the offsets of a group."""
@@ -379,6 +394,7 @@ class Store:
             faults=self.faults,
             swept=len(self.summaries),
             access=self.access,
+            unobserved=self.unobserved,
             events=self._events.log.kept(),
             **self._frozen,
         )

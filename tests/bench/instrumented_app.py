@@ -21,7 +21,7 @@ from textual.strip import Strip
 import kgtui.monitor
 from kgtui.cli import main
 from kgtui.monitor import Monitor, MonitorOptions
-from kgtui.monitor.detail_tiers import SweepTier
+from kgtui.monitor.sweep import SweepTier
 from kgtui.tui.app import KgtuiApp
 from kgtui.tui.screens.main import MainScreen
 from kgtui.tui.tree.widget import GroupTree
@@ -96,7 +96,7 @@ class Instruments:
 
     def _hurry_sweeps(self) -> None:
         rate = SweepTier._rate
-        _replace(SweepTier, "_rate", lambda tier: rate(tier) * (FAST_SWEEP if self.hurried else 1))
+        _replace(SweepTier, "_rate", lambda tier, first: rate(tier, first=first) * (FAST_SWEEP if self.hurried else 1))
 
     def _count_keys(self) -> None:
         move, opened, choice, apply_layout = (

@@ -15,7 +15,7 @@ from kgtui.model.judgment import NOT_FOUND, Basis, GroupStatus, Judgment, Proble
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from kgtui.model.health.values import GroupHealth
+    from kgtui.model.health.values import GroupHealth, Undecided
 
 _PROBLEMS = {
     Status.WARN: Problem.BEHIND,
@@ -25,6 +25,15 @@ _PROBLEMS = {
 }
 _SUSPECTED = frozenset({Problem.STOP, Problem.STALL, Problem.BEHIND})
 """Problems that screening can only suspect. A final health verdict confirms or refutes them."""
+
+
+def is_final(health: GroupHealth) -> bool:
+    """Return whether the verdict would not become worse if the same group were observed for longer."""
+    return _pending(health) is None
+
+
+def _pending(health: GroupHealth) -> Undecided | None:
+    return next((one for one in health.undecided if one.lack in (Lack.TIME, Lack.COMMITS)), None)
 
 
 def judgment_of_health(
@@ -44,7 +53,7 @@ def judgment_of_health(
     if health.status is Status.NOT_FOUND:
         return NOT_FOUND
     exact = _exact(health, group_type)
-    pending = next((one for one in health.undecided if one.lack in (Lack.TIME, Lack.COMMITS)), None)
+    pending = _pending(health)
     if screened.kind is None:
         if exact.kind is not None or pending is None:
             return exact

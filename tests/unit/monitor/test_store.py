@@ -53,7 +53,7 @@ def test_store_contains_the_listed_groups_after_any_sequence_of_group_lists(
             assert listing.state == lists[listing.coordinator][group]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kgtui.monitor.store._SORT_BELOW", few)
+        patch.setattr("kgtui.monitor.sorted_ids._SORT_BELOW", few)
         asyncio.run(run())
 
 

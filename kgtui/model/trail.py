@@ -1,0 +1,308 @@
+"""The trail of one group: its last few reads by the background sweep, in less than 300 bytes for 10 partitions.
+
+A trail has the sums of the last `SAMPLES` reads, and for each partition only the position in the newest read and how
+long the position has not moved. With 100,000 groups, a list of objects per group would take too much memory. A trail is
+therefore stored as bytes, decoded before a read is added, and encoded again afterwards. Times are whole seconds since
+the epoch.
+"""
+
+from __future__ import annotations
+
+from array import array
+from struct import Struct
+from typing import TYPE_CHECKING, NamedTuple
+
+from kgtui.model.group_types import REBALANCING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from kgtui.model.group import GroupDescription
+    from kgtui.model.members import Member
+    from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, TopicPartition
+
+SAMPLES = 5
+"""Number of reads whose sums are kept."""
+
+WAITED_MAX = 0xFFFF
+"""Longest time without progress that a trail can hold, in seconds: 18 hours. A longer time is stored as this value."""
+
+REBALANCES_KEPT = 3
+"""Number of rebalances whose times are kept."""
+
+_UNKNOWN = -1
+_HEADER = Struct("<IIIIHHIIIBBBI")
+_SUMS = Struct("<IqqH")
+_REWIND = Struct("<IIqB")
+_FORGET_REWIND_AFTER = 10
+"""Number of reads with progress after which a position that went back is forgotten, like Burrow's window of commits."""
+_MANY = 0xFF
+"""Largest value of a counter that is stored in one byte."""
+
+
+class Sums(NamedTuple):
+    """The sums over all partitions of a group in one read.
+
+    Attributes:
+        at: time of the read.
+        log_ends: sum of the log end offsets of the partitions with a known lag.
+        lag: sum of the known lags.
+        unknown: number of partitions with a position and an unknown lag.
+    """
+
+    at: int
+    log_ends: int
+    lag: int
+    unknown: int
+
+    @property
+    def positions(self) -> int:
+        """Sum of the positions of the partitions with a known lag."""
+        return self.log_ends - self.lag
+
+
+class Position(NamedTuple):
+    """One partition in a read.
+
+    Attributes:
+        key: topic and partition.
+        position: committed offset or share-partition start offset; None if there is none.
+        log_end: log end offset; None if it is not known.
+        lag: None if it is not known.
+    """
+
+    key: tuple[str, int]
+    position: int | None
+    log_end: int | None
+    lag: int | None
+
+
+class Trail:
+    """The last reads of one group. Create it with `Trail()`, or with `decode` from bytes.
+
+    Attributes:
+        first_at: time of the first read; 0 if there was none.
+        progress_at: time of the newest read in which some position had moved forward; 0 if that was not observed.
+        pace: longest recent time between two reads with progress, in seconds. It is halved by each read with progress,
+            so that one long pause is soon forgotten. 0 if progress was observed at most once.
+        rebalances: number of observed rebalances.
+        rebalanced_at: times of the last `REBALANCES_KEPT` rebalances, oldest first; 0 stands for none.
+        reads: number of reads that were compared since the partitions last changed, at most 255.
+        idle: number of consecutive descriptions with members of which none had a partition, at most 255.
+        samples: sums of the last reads, oldest first.
+        positions: position of each partition in the newest read, sorted by key; -1 stands for none.
+        waited: per partition, how long unread records have been waiting without a move of the position, in seconds plus
+            1; 0 if no records are waiting. 1 means that records were waiting in the newest read only.
+    """
+
+    __slots__ = (
+        "_layout", "_members", "_rewind", "first_at", "idle", "pace", "positions", "progress_at", "reads",
+        "rebalanced_at", "rebalances", "samples", "waited",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self._layout = self._members = 0
+        self.first_at = self.progress_at = self.pace = self.rebalances = 0
+        self.rebalanced_at: tuple[int, ...] = (0,) * REBALANCES_KEPT
+        self.reads = self.idle = 0
+        self.samples: list[Sums] = []
+        self.positions: array[int] = array("q")
+        self.waited: array[int] = array("H")
+        # If a position went back: time of the read, index of the partition, the position that it must reach again, and
+        # the number of reads with progress since then.
+        self._rewind: tuple[int, int, int, int] | None = None
+
+    @classmethod
+    def decode(cls, data: bytes) -> Trail:
+        """Return the trail that `encode` has encoded; an empty trail for empty bytes."""
+        trail = cls()
+        if not data:
+            return trail
+        (
+            trail._layout, trail._members, trail.first_at, trail.progress_at, trail.pace, trail.rebalances,
+            first, second, third, trail.reads, trail.idle, samples, partitions,
+        ) = _HEADER.unpack_from(data)  # fmt: skip
+        trail.rebalanced_at = (first, second, third)
+        start = _HEADER.size
+        end = start + samples * _SUMS.size
+        trail.samples = [Sums(*row) for row in _SUMS.iter_unpack(data[start:end])]
+        start, end = end, end + 8 * partitions
+        trail.positions.frombytes(data[start:end])
+        start, end = end, end + 2 * partitions
+        trail.waited.frombytes(data[start:end])
+        if end < len(data):
+            trail._rewind = _REWIND.unpack_from(data, end)
+        return trail
+
+    def encode(self) -> bytes:
+        """Return the trail as bytes."""
+        header = _HEADER.pack(
+            self._layout, self._members, self.first_at, self.progress_at, self.pace, self.rebalances,
+            *self.rebalanced_at, self.reads, self.idle, len(self.samples), len(self.positions),
+        )  # fmt: skip
+        sums = b"".join([_SUMS.pack(*row) for row in self.samples])
+        rewind = b"" if self._rewind is None else _REWIND.pack(*self._rewind)
+        return b"".join((header, sums, self.positions.tobytes(), self.waited.tobytes(), rewind))
+
+    @property
+    def at(self) -> int:
+        """Time of the newest read; 0 if there was none."""
+        return self.samples[-1].at if self.samples else 0
+
+    @property
+    def rewound_at(self) -> int:
+        """Time of the read in which a position had gone back; 0 if it has reached its previous value again."""
+        return 0 if self._rewind is None else self._rewind[0]
+
+    def add(self, at: int, rows: Sequence[Position], jump: int = 0) -> None:
+        """Add a read of the offsets.
+
+        Everything but `first_at` and the rebalances starts again if a topic was recreated, or if the clock went back.
+
+        Args:
+            at: time of the read; a read that is not later than the newest one starts the trail again.
+            rows: all partitions, sorted by key.
+            jump: seconds by which the clock was set forward since the previous read.
+        """
+        sums = _sums(at, rows)
+        layout = hash(tuple([row[0] for row in rows])) & 0xFFFFFFFF
+        last = self.samples[-1] if self.samples else None
+        self.first_at = self.first_at or at
+        if last is None or at < last.at or (layout == self._layout and _recreated(rows, self.positions)):
+            self._start_again(sums, rows, layout)
+        elif layout != self._layout:
+            # A partition was added or removed, so that the sums of the earlier reads cannot be compared.
+            moved = sums.positions > last.positions
+            self._start_again(sums, rows, layout)
+            if moved:
+                self._progress(at)
+        elif at > last.at:
+            self._compare(at, rows, max(at - last.at - jump, 0))
+            self.samples = [*self.samples[1 - SAMPLES :], sums]
+            self.reads = min(self.reads + 1, _MANY)
+
+    def _start_again(self, sums: Sums, rows: Sequence[Position], layout: int) -> None:
+        self._layout, self.samples, self.reads = layout, [sums], 1
+        self.positions = array("q", [_UNKNOWN if row[1] is None else row[1] for row in rows])
+        self.waited = array("H", [1 if row[3] and row[1] is not None else 0 for row in rows])
+        self._rewind = None
+
+    def _compare(self, at: int, rows: Sequence[Position], seconds: int) -> None:
+        """Compare each partition with the previous read, which was `seconds` earlier, and store the new positions."""
+        before, waited, positions, waits = self.positions, self.waited, array("q"), array("H")
+        forward = False
+        for index, (_, position, _, lag) in enumerate(rows):
+            old = before[index]
+            if position is None:
+                positions.append(_UNKNOWN)
+                waits.append(0)
+                continue
+            positions.append(position)
+            if position == old and lag:
+                start = waited[index]
+                waits.append(min(start + seconds, WAITED_MAX) if start else 1)
+                continue
+            waits.append(1 if lag else 0)
+            if position > old >= 0:
+                forward = True
+            elif position < old and self._rewind is None:
+                self._rewind = (at, index, old, 0)
+        self.positions, self.waited = positions, waits
+        if forward:
+            self._progress(at)
+        self._forget_rewind(forward)
+
+    def _forget_rewind(self, forward: bool) -> None:
+        if self._rewind is not None:
+            began, index, target, moves = self._rewind
+            moves += forward
+            done = self.positions[index] >= target or moves >= _FORGET_REWIND_AFTER
+            self._rewind = None if done else (began, index, target, moves)
+
+    def _progress(self, at: int) -> None:
+        if self.progress_at:
+            self.pace = min(max(at - self.progress_at, self.pace // 2), WAITED_MAX)
+        self.progress_at = at
+
+    def describe(self, at: int, description: GroupDescription) -> None:
+        """Add a read of the members. If the members, their assignment or the epoch changed, this is a rebalance.
+
+        While the group is in a rebalance, its members are ignored, because they are incomplete.
+        """
+        members = description.members
+        if members is None or description.state in REBALANCING:
+            return
+        owned = any(member.assignment or _has_tasks(member) for member in members)
+        self.idle = min(self.idle + 1, _MANY) if members and not owned else 0
+        before, self._members = self._members, _signature(description)
+        # The rebalance was already counted if the list of groups showed it after the newest read.
+        if before not in (0, self._members) and self.rebalanced_at[-1] <= self.at:
+            self.rebalanced(at)
+
+    def rebalanced(self, at: int) -> None:
+        """Add a rebalance that was observed at `at`."""
+        self.rebalances = min(self.rebalances + 1, 0xFFFF)
+        self.rebalanced_at = (*self.rebalanced_at[1:], at)
+
+    def forgive(self) -> None:
+        """Forget how long records have been waiting, and the earlier sums, because the suspicion was wrong."""
+        self.samples = self.samples[-1:]
+        self.reads = min(self.reads, 2)
+        self.waited = array("H", bytes(2 * len(self.waited)))
+
+
+def _sums(at: int, rows: Sequence[Position]) -> Sums:
+    ends = total = unknown = 0
+    for _, position, log_end, lag in rows:
+        if lag is not None and log_end is not None:
+            ends, total = ends + log_end, total + lag
+        elif position is not None:
+            unknown += 1
+    return Sums(at, ends, total, min(unknown, 0xFFFF))
+
+
+def _recreated(rows: Sequence[Position], positions: Sequence[int]) -> bool:
+    """Return whether some log ends before the previous position, so that its topic was deleted and created again."""
+    for (_, position, log_end, _), old in zip(rows, positions, strict=True):
+        if log_end is not None and position is not None and log_end < old and position < old:
+            return True
+    return False
+
+
+def _signature(description: GroupDescription) -> int:
+    """Return a number that differs, with very high probability, if members, assignment or epoch differ; never 0."""
+    members = description.members or ()
+    rows = tuple(sorted((member.member_id, hash(member.assignment), _leads(member)) for member in members))
+    return (hash((description.group_epoch, description.assignment_epoch, rows)) & 0xFFFFFFFF) or 1
+
+
+def _leads(member: Member) -> bool:
+    worker = member.connect or member.registry
+    return worker is not None and bool(worker.leader)
+
+
+def _has_tasks(member: Member) -> bool:
+    if member.connect is not None:
+        return bool(member.connect.connectors or member.connect.tasks)
+    if member.streams is not None:
+        return bool(member.streams.assignment.active)
+    return member.registry is not None
+
+
+def positions_of(
+    committed: Iterable[CommittedOffset], share: Iterable[ShareOffset], bounds: Mapping[TopicPartition, PartitionBounds]
+) -> list[Position]:
+    """Return the positions of a group from its offsets and, in `bounds`, the log offsets by `(topic, partition)`."""
+    rows: list[Position] = []
+    for commit in committed:
+        key = (commit.topic, commit.partition)
+        found = bounds.get(key)
+        end = None if found is None else found.log_end
+        offset = None if commit.error else commit.offset
+        rows.append(Position(key, offset, end, None if end is None or offset is None else max(end - offset, 0)))
+    for row in share:
+        key = (row.topic, row.partition)
+        found = bounds.get(key)
+        end = None if found is None else found.log_end
+        rows.append(Position(key, row.start_offset, end, row.lag))
+    return rows

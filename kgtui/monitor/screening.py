@@ -1,0 +1,298 @@
+"""Screens every group with simple rules that may suspect a healthy group, but do not miss a group with a problem.
+
+The background sweep passes each read to `Screening`, which adds the read to the group's trail (`kgtui.model.trail`),
+applies the rules, and stores a judgment on each group that may have a problem. Groups that the rules suspect are then
+observed exactly (`kgtui.monitor.suspects`).
+
+| problem | rule |
+|---|---|
+| data lost | records wait, the position has not moved, and it is before the log start |
+| stopped | records wait in a partition, and its position has not moved for longer than a window of commits takes |
+| rewound | a position went back, and has not reached its previous value again |
+| flapping | at least three rebalances in `FLAPPING_SECONDS`, counted from states, members, assignment and epoch |
+| falling behind | the lag grew in every sample, and records that existed at the first sample are still unread |
+| no partitions | no member has a partition, in two descriptions |
+| rebalancing | the state is unsettled for longer than `unsettled_limit` |
+| empty, abandoned | records wait, and the group has no members |
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from kgtui.model.group_types import CLASSIC, EMPTY, NOT_READY, REBALANCING, SIMPLE
+from kgtui.model.health.values import DEFAULT_WATCHING
+from kgtui.model.judgment import (
+    ABANDONED_AFTER,
+    READ_ONCE,
+    Basis,
+    GroupStatus,
+    Judgment,
+    Problem,
+    judgment_of_empty,
+)
+from kgtui.model.trail import REBALANCES_KEPT, SAMPLES, WAITED_MAX, Trail
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from kgtui.model.group import GroupDescription, Listing
+    from kgtui.model.trail import Position
+    from kgtui.monitor.store import Store
+
+UNSETTLED_CLASSIC = 15.0
+"""Time after which a classic group that is still in a rebalance is judged WARN, in seconds."""
+
+UNSETTLED_OTHER = 60.0
+"""The same limit for groups of all other types, whose members may take longer, because only some partitions stop."""
+
+FLAPPING_SECONDS = 1_200
+"""A group is flapping if its last `REBALANCES_KEPT` rebalances began within this time, in seconds.
+
+The same rate as `RebalanceRate.FLAPPING` would be 1,800 s. It is shorter, because deployments also cause rebalances.
+"""
+
+CALM_AFTER = 600
+"""Time without a rebalance after which a group is no longer flapping, in seconds."""
+
+_WAITED = round(DEFAULT_WATCHING.window)
+_PACES = 3
+"""A group is suspected to have stopped after this many times its `Trail.pace`."""
+
+_UNSETTLED = REBALANCING | {NOT_READY}
+_SUSPECTED = frozenset({Problem.STOP, Problem.STALL, Problem.BEHIND})
+_MOST_SHARED = 20_000
+_MOST_CHANGED = 5_000
+_READS_TO_COMPARE = 2
+_CLOCK_TOLERANCE = 2.0
+"""Largest change of the machine's clock that is not treated as a jump, in seconds."""
+
+
+def unsettled_limit(listing: Listing) -> float | None:
+    """Return how long a group may stay in its state, in seconds; None if the state may last."""
+    if listing.state not in _UNSETTLED:
+        return None
+    return UNSETTLED_CLASSIC if listing.type in (CLASSIC, None) else UNSETTLED_OTHER
+
+
+class Screening:
+    """Applies the rules to every group that the sweep reads, and stores the judgments.
+
+    Args:
+        store: has the groups, their summaries with the trails, and the judgments.
+
+    Attributes:
+        changed: ids of the groups whose state has changed, so that they should be read soon, in the order of the
+            changes. The sweep removes the groups that it reads.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._unsettled: dict[str, float] = {}
+        self._shared: dict[Judgment, Judgment] = {}
+        self._offset, self._jump, self._jumped_at = time.time() - time.monotonic(), 0, 0.0
+        self.changed: dict[str, None] = {}
+        for listing, ids in store.by_listing.items():
+            if listing.state in _UNSETTLED:
+                self._unsettled.update(dict.fromkeys(ids, store.now()))
+        store.on_state_change = self.state_changed
+
+    def add(
+        self, group: str, at: float, rows: Sequence[Position] | None, description: GroupDescription | None
+    ) -> Trail:
+        """Return the trail of a group with one more read. The caller stores it in the summary of the group.
+
+        Args:
+            at: time of the read, in seconds since the epoch.
+            rows: the partitions; None if the offsets were not read.
+            description: None if the group was not described in this read.
+        """
+        summary = self._store.summaries.get(group)
+        trail = Trail.decode(b"" if summary is None else summary.trail)
+        if description is not None:
+            trail.describe(round(at), description)
+        if rows is not None:
+            trail.add(round(at), rows, jump=self._jump if trail.at <= self._jumped_at else 0)
+        return trail
+
+    def judge(self, group: str, trail: Trail | None = None, *, lost: int | None = None) -> None:
+        """Apply all rules to a group, and store the judgment.
+
+        Args:
+            trail: the trail of the group; by default, it is decoded from the summary.
+            lost: number of unread records that retention has already deleted. None means that this was not read again.
+        """
+        store = self._store
+        summary, listing = store.summaries.get(group), store.groups.get(group)
+        if summary is None or listing is None:
+            return
+        if trail is None:
+            trail = Trail.decode(summary.trail)
+        known = store.screened.get(group)
+        if lost is None and known is not None and Problem.DATA_LOST in (known.kind, *known.others):
+            lost = summary.lag
+        found = sorted(self._problems(group, listing, trail, lost or 0), key=lambda one: -one.harm)
+        if found:
+            others = tuple([one.kind for one in found[1:] if one.kind is not None])
+            store.put_screened(group, self._share(replace(found[0], others=others) if others else found[0]))
+        elif trail.reads < _READS_TO_COMPARE and summary.lag and listing.state != EMPTY:
+            store.put_screened(group, READ_ONCE)
+        else:
+            store.put_screened(group, None)
+
+    def refuted(self, group: str) -> None:
+        """Forget the suspicion against a group whose exact verdict is OK."""
+        judgment, summary = self._store.screened.get(group), self._store.summaries.get(group)
+        if judgment is None or judgment.kind not in _SUSPECTED or summary is None:
+            return
+        if self._store.groups[group].state == EMPTY:
+            return
+        trail = Trail.decode(summary.trail)
+        trail.forgive()
+        self._store.store_summary(group, replace(summary, trail=trail.encode()))
+        self.judge(group, trail)
+
+    def state_changed(self, group: str, before: Listing | None, after: Listing) -> None:
+        """Judge a group again whose state in the list of groups has changed.
+
+        Args:
+            before: None if the group is new.
+        """
+        now = self._store.now()
+        if after.state in _UNSETTLED:
+            if before is None or before.state not in _UNSETTLED:
+                self._unsettled[group] = now
+                self._count_rebalance(group, after, now)
+        else:
+            self._unsettled.pop(group, None)
+        if len(self.changed) < _MOST_CHANGED:
+            self.changed[group] = None
+        if group in self._store.screened or after.state == EMPTY:
+            self.judge(group)
+
+    def judge_unsettled(self) -> None:
+        """Judge the groups whose unsettled state has lasted too long, and forget groups that no longer exist."""
+        now, groups = self._store.now(), self._store.groups
+        for group, since in list(self._unsettled.items()):
+            listing = groups.get(group)
+            limit = None if listing is None else unsettled_limit(listing)
+            if limit is None:
+                del self._unsettled[group]
+            elif now - since >= limit:
+                known = self._store.screened.get(group)
+                if known is None or Problem.REBALANCING not in (known.kind, *known.others):
+                    self.judge(group)
+
+    def check_clock(self) -> None:
+        """Notice when the clock of the machine was set, or when the machine was suspended.
+
+        The time by which the clock jumped forward is not counted as time without progress. If the clock was set back,
+        the trails start again with the next reads.
+        """
+        offset = time.time() - time.monotonic()
+        jump = round(offset - self._offset)
+        if abs(jump) > _CLOCK_TOLERANCE:
+            self._jump, self._jumped_at = max(jump, 0), time.time() - max(jump, 0)
+            self._unsettled = {group: since + jump for group, since in self._unsettled.items()}
+            self._offset = offset
+
+    def _count_rebalance(self, group: str, listing: Listing, now: float) -> None:
+        summary = self._store.summaries.get(group)
+        if summary is None or listing.state == NOT_READY:
+            return
+        trail = Trail.decode(summary.trail)
+        trail.rebalanced(round(now))
+        self._store.store_summary(group, replace(summary, trail=trail.encode()))
+        if trail.rebalances >= REBALANCES_KEPT:
+            self.judge(group, trail)
+
+    def _share(self, judgment: Judgment) -> Judgment:
+        """Return an equal judgment that is already stored, so that many equal judgments take the memory of one."""
+        if len(self._shared) > _MOST_SHARED:
+            self._shared.clear()
+        return self._shared.setdefault(judgment, judgment)
+
+    # The rules
+
+    def _problems(self, group: str, listing: Listing, trail: Trail, lost: int) -> Iterator[Judgment]:
+        now = self._store.now()
+        abandoned = False
+        if listing.state == EMPTY:
+            empty = self._of_empty(group, listing, trail, now)
+            abandoned = empty is not None and empty.kind is Problem.ABANDONED
+            if empty is not None:
+                yield empty
+        else:
+            yield from _not_moving(trail)
+        if lost and not abandoned:
+            why = f"{lost:,} records expired before they were read"
+            yield _found(GroupStatus.ERR, Problem.DATA_LOST, why)
+        if trail.rewound_at:
+            why = "the committed offset of a partition went back"
+            yield _found(GroupStatus.ERR, Problem.REWIND, why, trail.rewound_at)
+        first, last = trail.rebalanced_at[0], trail.rebalanced_at[-1]
+        if first and last - first <= FLAPPING_SECONDS and now - last <= CALM_AFTER and not abandoned:
+            why = f"at least {REBALANCES_KEPT} rebalances within {FLAPPING_SECONDS // 60} min"
+            yield _found(GroupStatus.WARN, Problem.FLAPPING, why, first)
+        yield from _growing(trail)
+        if trail.idle > 1:
+            yield _found(GroupStatus.WARN, Problem.NO_PARTITIONS, "no member has a partition")
+        began, limit = self._unsettled.get(group), unsettled_limit(listing)
+        if began is not None and limit is not None and now - began >= limit:
+            seen = group in self._store.state_since
+            why = f"{listing.state} for too long; some member may not have rejoined"
+            yield _found(GroupStatus.WARN, Problem.REBALANCING, why, began, seen=seen)
+
+    def _of_empty(self, group: str, listing: Listing, trail: Trail, now: float) -> Judgment | None:
+        """Return the judgment on an Empty group with unread records; None if it has none, or if it still commits."""
+        lag = trail.samples[-1].lag if trail.samples else 0
+        if not lag:
+            return None
+        since = self._store.state_since.get(group)
+        if trail.progress_at and trail.progress_at >= (since or 0.0):
+            # Somebody commits offsets although the group has no members. Simple groups always work in this way.
+            stopped = next(_not_moving(trail), None)
+            if stopped is None or listing.kind == SIMPLE:
+                return stopped
+        basis = Basis.SCREENED if trail.reads > 1 else Basis.READ_ONCE
+        if since is not None and now - since >= ABANDONED_AFTER:
+            why = f"Empty for at least a day, {lag:,} unread"
+            return Judgment(GroupStatus.ABANDONED, Problem.ABANDONED, basis, 0.0, since, True, why)
+        return judgment_of_empty(lag, since, basis)
+
+
+def _not_moving(trail: Trail) -> Iterator[Judgment]:
+    """Yield the judgment STOP if records wait in some partition and its position has not moved for too long."""
+    # `Trail.waited` is the time plus 1.
+    longest, limit = max(trail.waited, default=0) - 1, max(_WAITED, _PACES * trail.pace)
+    if longest <= limit:
+        return
+    stuck = [number for number, waited in enumerate(trail.waited) if waited - 1 > limit]
+    where = f"{len(stuck)} of {len(trail.waited)} partitions" if len(trail.waited) > 1 else "the partition"
+    why = f"no progress on {where}, {trail.samples[-1].lag:,} unread"
+    began = trail.at - longest
+    seen = longest < WAITED_MAX - 1 and began > trail.first_at
+    if len(stuck) == len(trail.waited) and trail.progress_at:
+        began, seen = trail.progress_at, True
+    yield _found(GroupStatus.ERR, Problem.STOP, why, began, seen=seen)
+
+
+def _growing(trail: Trail) -> Iterator[Judgment]:
+    """Yield the judgment WARN if the lag grew in every sample, and the oldest unread record is older than the first."""
+    samples = trail.samples
+    if len(samples) < SAMPLES or any(sample.unknown for sample in samples):
+        return
+    first, last = samples[0], samples[-1]
+    if last.positions < first.log_ends and all(after.lag > before.lag for before, after in pairwise(samples)):
+        grown = last.lag - first.lag
+        why = f"the lag grew by {grown:,} in {last.at - first.at} s, {last.lag:,} unread"
+        yield _found(GroupStatus.WARN, Problem.BEHIND, why, first.at, seen=False)
+
+
+def _found(
+    status: GroupStatus, kind: Problem, reason: str, since: float | None = None, *, seen: bool = True
+) -> Judgment:
+    return Judgment(status, kind, Basis.SCREENED, 0.0, since, seen and since is not None, reason)

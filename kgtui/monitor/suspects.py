@@ -1,0 +1,79 @@
+"""Chooses the groups that are observed exactly because screening has found a possible problem, the worst first."""
+
+from __future__ import annotations
+
+import asyncio
+from heapq import nsmallest
+from typing import TYPE_CHECKING, Protocol
+
+from kgtui.model.judgment import GroupStatus, Problem
+from kgtui.monitor.policy import SUSPECT_INTERVAL, SUSPECT_PARTITIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kgtui.monitor.policy import MonitorOptions
+    from kgtui.monitor.poll_timer import PollTimer
+    from kgtui.monitor.store import Store
+
+_NOT_OBSERVED = frozenset({Problem.ABANDONED, Problem.EMPTY, Problem.UNREADABLE})
+"""Problems that observing the group exactly would not make clearer."""
+
+
+class FullReader(Protocol):
+    """Reads groups in full; implemented by `kgtui.monitor.detail_tiers.ViewTier`."""
+
+    @property
+    def in_view(self) -> frozenset[str]:
+        """Ids of the groups that are read in full anyway."""
+
+    def read_soon(self, groups: Iterable[str], tasks: asyncio.TaskGroup) -> None:
+        """Start to read these groups in tasks of the task group."""
+
+
+class SuspectTier:
+    """Reads suspected groups in full, like visible groups, so that they get an exact verdict.
+
+    The most harmful problems come first, and among equal ones the groups that are already observed, so that an
+    observation is not given up before its verdict is final.
+
+    Args:
+        view: reads the groups. Groups in its view are skipped.
+    """
+
+    def __init__(self, view: FullReader, store: Store, options: MonitorOptions, timer: PollTimer) -> None:
+        self._view = view
+        self._store = store
+        self._most = options.suspects
+        self._timer = timer
+        self._observed: frozenset[str] = frozenset()
+
+    async def run(self) -> None:
+        """Read the suspects at an interval until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            while True:
+                chosen = self.choose()
+                self._view.read_soon([group for group in chosen if group not in self._view.in_view], tasks)
+                await self._timer.pause_for(max(self._timer.interval, SUSPECT_INTERVAL))
+
+    def choose(self) -> list[str]:
+        """Return the ids of the suspects to observe, and store how many others are not observed."""
+        suspects = list(self._suspects())
+        chosen: list[str] = []
+        partitions = 0
+        for _, _, group in nsmallest(self._most, suspects):
+            summary = self._store.summaries.get(group)
+            partitions += 0 if summary is None else summary.partitions
+            if chosen and partitions > SUSPECT_PARTITIONS:
+                break
+            chosen.append(group)
+        self._observed = frozenset(chosen)
+        self._store.set_unobserved(len(suspects) - len(chosen))
+        return chosen
+
+    def _suspects(self) -> Iterator[tuple[int, bool, str]]:
+        """Yield `(minus the harm, whether the group is not observed yet, group id)` for each suspect."""
+        for group, judgment in self._store.screened.items():
+            kind = judgment.kind
+            if kind is not None and kind not in _NOT_OBSERVED and judgment.status is not GroupStatus.ABANDONED:
+                yield -kind.harm, group not in self._observed, group

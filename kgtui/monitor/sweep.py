@@ -1,0 +1,260 @@
+"""Tier 2, the sweep: reads all groups in batches, again and again, stores their summaries, and screens them."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from math import ceil
+from typing import TYPE_CHECKING
+
+from kgtui.admin.deadline import Deadline
+from kgtui.admin.reading import Logs, read_groups
+from kgtui.errors import KgtuiError
+from kgtui.model.answer import fault_of
+from kgtui.model.offsets import lag_of_group
+from kgtui.model.slices import PAUSE
+from kgtui.model.summary import summary_of, with_newer_offsets
+from kgtui.model.trail import positions_of
+from kgtui.monitor.policy import listed_without_members, sweep_groups
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from kgtui.admin.base import GroupAdmin
+    from kgtui.admin.groups_read import GroupsRead
+    from kgtui.model.answer import Fault
+    from kgtui.model.group import GroupDescription
+    from kgtui.model.offsets import PartitionBounds, TopicPartition
+    from kgtui.model.summary import Summary
+    from kgtui.model.trail import Position, Trail
+    from kgtui.monitor.policy import MonitorOptions
+    from kgtui.monitor.poll_timer import PollTimer
+    from kgtui.monitor.screening import Screening
+    from kgtui.monitor.store import Store
+
+_GROUPS_PER_SLICE = 20
+"""Number of groups whose read is stored in one step. After each step, other tasks may run."""
+
+_SCREENING_INTERVAL = 1.0
+"""Time between two searches for groups whose unsettled state lasts too long, in seconds."""
+
+_CHANGED_PER_BATCH = 0.5
+"""Maximum fraction of a batch that consists of groups whose state has changed, so that all others are read too."""
+
+
+class SweepTier:
+    """Polling loop for tier 2. There is one task per coordinator, so that a slow coordinator delays only its groups.
+
+    The first sweep reads all groups as fast as the policy allows. Each later sweep reads all groups with members, and a
+    part of the Empty groups. Members are described less often than offsets are read, because they change rarely.
+
+    Args:
+        changed: called after every change to the store.
+    """
+
+    def __init__(
+        self,
+        admin: GroupAdmin,
+        store: Store,
+        screening: Screening,
+        options: MonitorOptions,
+        timer: PollTimer,
+        changed: Callable[[], None],
+    ) -> None:
+        self._admin = admin
+        self._store = store
+        self._screening = screening
+        self._options = options
+        self._timer = timer
+        self._changed = changed
+        self._sweeps: dict[int, asyncio.Task[None]] = {}
+
+    async def run(self) -> None:
+        """Run the sweep tasks of all coordinators until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            while True:
+                for node in {listing.coordinator for listing in self._store.by_listing} - self._sweeps.keys():
+                    self._sweeps[node] = tasks.create_task(self._sweep_broker(node), name=f"sweep of broker {node}")
+                self._screening.check_clock()
+                self._screening.judge_unsettled()
+                self._changed()
+                await self._timer.pause_for(min(_SCREENING_INTERVAL, self._options.sweep_pause))
+
+    async def _sweep_broker(self, node: int) -> None:
+        """Read the groups of one coordinator again and again, until it coordinates no groups."""
+        options, first, next_empty = self._options, True, 0
+        while True:
+            busy, empty = sweep_groups(self._store.by_listing, node)
+            if not busy and not empty:
+                break
+            seconds = 0.0
+            if not first:
+                count = ceil(len(empty) * options.sweep_pause / options.empty_pause)
+                seconds = max(options.sweep_pause, (len(busy) + count) * len(self._sweeps) / options.sweep_rate)
+                next_empty = 0 if next_empty >= len(empty) else next_empty
+                start, next_empty = next_empty, next_empty + ceil(len(empty) * seconds / options.empty_pause)
+                empty = empty[start:next_empty]
+            began = self._timer.now()
+            await self._read_round(node, busy + empty, first=first, seconds=seconds)
+            first = False
+            await self._timer.pause_for(max(seconds, options.sweep_pause) - (self._timer.now() - began))
+        del self._sweeps[node]
+
+    async def _read_round(self, node: int, groups: Sequence[str], *, first: bool, seconds: float) -> None:
+        """Read these groups in batches, spread over `seconds`, and in between the groups whose state has changed."""
+        size = self._options.sweep_batch
+        for start in range(0, len(groups), size):
+            began = self._timer.now()
+            changed = [] if first else self._changed_groups(node, ceil(size * _CHANGED_PER_BATCH))
+            batch = dict.fromkeys((*changed, *groups[start : start + size]))
+            listed = [group for group in batch if group in self._store.groups]
+            answered = not listed or await self._read(listed, set(changed))
+            took = self._timer.now() - began
+            pause = len(listed) * len(self._sweeps) / self._rate(first=first)
+            if not first:
+                pause = max(pause, took / self._options.sweep_load, seconds * size / max(len(groups), 1) * 0.9)
+            # A coordinator that did not answer is asked again only after a longer pause.
+            await self._timer.pause_for((pause if answered else self._options.sweep_pause) - took)
+
+    def _rate(self, *, first: bool) -> float:
+        """Return how many groups per second all sweeps together may read."""
+        return self._options.sweep_rate * (self._options.first_sweep_factor if first else 1.0)
+
+    def _changed_groups(self, node: int, most: int) -> list[str]:
+        """Remove the groups of a coordinator from `Screening.changed`, and return them, but at most `most`."""
+        known = self._store.groups
+        found: list[str] = []
+        for group in list(self._screening.changed):
+            listing = known.get(group)
+            if listing is None:
+                del self._screening.changed[group]
+            elif listing.coordinator == node:
+                del self._screening.changed[group]
+                found.append(group)
+                if len(found) == most:
+                    break
+        return found
+
+    def _must_describe(self, group: str, changed: set[str], now: float) -> bool:
+        summary = self._store.summaries.get(group)
+        if summary is None or summary.members is None or summary.fault is not None or group in changed:
+            return True
+        listing = self._store.groups[group]
+        return listing.state is None or now - summary.at >= self._options.describe_pause
+
+    async def _read(self, groups: Sequence[str], changed: set[str]) -> bool:
+        """Read a batch of groups, store their summaries, and screen them.
+
+        Returns False if the coordinator did not answer at all, not even with an error code.
+        """
+        listed = {group: self._store.groups[group] for group in groups}
+        memberless = {group for group, row in listed.items() if listed_without_members(row)}
+        now = self._timer.now()
+        describe = [group for group in listed if group not in memberless and self._must_describe(group, changed, now)]
+        deadline = Deadline(self._options.timeout)
+        try:
+            read = await read_groups(self._admin, deadline, describe=describe, offsets=listed, logs=Logs.ENDS)
+        except KgtuiError as error:
+            for group in groups:
+                self._store.put_fault(group, fault_of(error))
+            self._changed()
+            return False
+        faults = read.group_faults()
+        # All summaries of the batch share this float object, because one float for each of 100,000 groups takes 2.4 MB.
+        now = self._timer.now()
+        trails: dict[str, Trail] = {}
+        for start in range(0, len(groups), _GROUPS_PER_SLICE):
+            for group in groups[start : start + _GROUPS_PER_SLICE]:
+                trail = self._store_read(group, read, faults.get(group), now, memberless=group in memberless)
+                if trail is not None:
+                    trails[group] = trail
+            await asyncio.sleep(PAUSE)
+        lost = await self._lost(trails, read, deadline)
+        for number, (group, trail) in enumerate(trails.items(), 1):
+            self._screening.judge(group, trail, lost=lost.get(group, 0))
+            if number % _GROUPS_PER_SLICE == 0:
+                await asyncio.sleep(PAUSE)
+        self._changed()
+        return not faults or bool(read.descriptions) or any(fault.code is not None for fault in faults.values())
+
+    def _store_read(
+        self, group: str, read: GroupsRead, fault: Fault | None, now: float, *, memberless: bool
+    ) -> Trail | None:
+        """Store the summary of a group, and return its trail; None if its offsets could not be read."""
+        store = self._store
+        if group not in store.groups:
+            return None
+        if fault is not None:
+            store.put_fault(group, fault)
+        else:
+            store.clear_fault(group)
+        description = read.descriptions.get(group)
+        rows = self._positions(group, read)
+        if description is None and rows is None and (fault is not None or not memberless):
+            if (earlier := store.summaries.get(group)) is not None:
+                store.store_summary(group, replace(earlier, fault=fault))
+            return None
+        at = self._timer.recorded_at() if self._timer.recorded_at is not None else now
+        trail = self._screening.add(group, at, rows, description)
+        summary = self._summary(group, read, description, fault, now, memberless=memberless)
+        store.store_summary(group, replace(summary, trail=trail.encode(), screened=trail.reads > 1))
+        return trail
+
+    def _positions(self, group: str, read: GroupsRead) -> list[Position] | None:
+        if group in read.committed or group in read.share:
+            return positions_of(read.committed.get(group, ()), read.share.get(group, ()), read.bounds)
+        return None if self._store.groups[group].has_offsets else []
+
+    def _summary(
+        self,
+        group: str,
+        read: GroupsRead,
+        description: GroupDescription | None,
+        fault: Fault | None,
+        now: float,
+        *,
+        memberless: bool,
+    ) -> Summary:
+        store, earlier = self._store, self._store.summaries.get(group)
+        topics = read.topics_of(group)
+        if description is None and not memberless and earlier is not None:
+            if topics is None:
+                return earlier
+            return with_newer_offsets(earlier, read.lag_of(group), topics, fault, now, shared=store.topics)
+        store.track_members(group, now, description, memberless=memberless)
+        offsets = read.offsets_of(group)
+        if offsets is None and not store.groups[group].has_offsets:
+            topics = ()
+        sums = None if offsets is None else lag_of_group(offsets)
+        return summary_of(
+            description, sums, topics, fault, now, memberless=memberless, shared=store.topics, earlier=earlier
+        )
+
+    async def _lost(self, trails: Mapping[str, Trail], read: GroupsRead, deadline: Deadline) -> dict[str, int]:
+        """Return group id → number of unread records that retention has deleted, for groups that lost some.
+
+        Log starts are read only for partitions in which records wait and the position does not move, because this takes
+        another request.
+        """
+        waiting: dict[str, list[tuple[TopicPartition, int]]] = {}
+        for group, trail in trails.items():
+            if any(waited > 1 for waited in trail.waited):
+                rows = positions_of(read.committed.get(group, ()), read.share.get(group, ()), {})
+                waiting[group] = [
+                    (row.key, row.position)
+                    for row, waited in zip(rows, trail.waited, strict=True)
+                    if waited > 1 and row.position is not None
+                ]
+        partitions = {key for rows in waiting.values() for key, _ in rows}
+        if not partitions:
+            return {}
+        try:
+            answer = await self._admin.partition_bounds(partitions, timeout=deadline.left())
+        except KgtuiError:
+            return {}
+        return {group: lost for group, rows in waiting.items() if (lost := _count_lost(rows, answer.rows))}
+
+
+def _count_lost(rows: Iterable[tuple[TopicPartition, int]], bounds: Mapping[TopicPartition, PartitionBounds]) -> int:
+    starts = ((bounds[key].log_start, position) for key, position in rows if key in bounds)
+    return sum(max(start - position, 0) for start, position in starts if start is not None)

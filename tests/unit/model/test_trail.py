@@ -1,0 +1,149 @@
+"""Tests of the compact trail of a group's reads: comparing reads, encoding, and its size."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset
+from kgtui.model.trail import SAMPLES, WAITED_MAX, Position, Trail, positions_of
+from tests.unit.model.health.reads import described
+
+T0 = 1_700_000_000
+
+
+def rows(*partitions: tuple[int | None, int | None], topic: str = "t") -> list[Position]:
+    """Return one partition per pair (position, log end), with its lag."""
+    found = []
+    for number, (position, end) in enumerate(partitions):
+        lag = None if position is None or end is None else max(end - position, 0)
+        found.append(Position((topic, number), position, end, lag))
+    return found
+
+
+def trail_of(*reads: list[Position], seconds: int = 15) -> Trail:
+    """Return a trail with these reads, `seconds` apart. It is encoded and decoded after each read."""
+    trail = Trail()
+    for number, read in enumerate(reads):
+        trail.add(T0 + number * seconds, read)
+        trail = Trail.decode(trail.encode())
+    return trail
+
+
+def test_trail_of_ten_partitions_adds_at_most_300_bytes_per_group() -> None:
+    """A summary refers to the bytes with 8 bytes, and Python allocates memory in steps of 16 bytes."""
+    trail = trail_of(*[rows(*[(10**12 + n, 10**12 + 5)] * 10) for n in range(7)])
+    size = sys.getsizeof(trail.encode())
+    assert -(-size // 16) * 16 + 8 <= 300
+
+
+def test_waiting_time_counts_only_while_records_wait_and_the_position_does_not_move() -> None:
+    trail = trail_of(*[rows((5, 9), (5 + n, 9 + n), (9, 9)) for n in range(4)])
+    assert list(trail.waited) == [46, 1, 0]
+
+
+def test_waiting_begins_with_the_first_read_that_finds_unread_records() -> None:
+    trail = trail_of(rows((9, 9)), rows((9, 9)), rows((9, 12)), rows((9, 12)))
+    assert list(trail.waited) == [16]
+
+
+def test_waiting_time_is_limited_to_18_hours() -> None:
+    assert list(trail_of(*[rows((5, 9))] * 3, seconds=40_000).waited) == [WAITED_MAX]
+
+
+def test_jump_of_the_clock_is_not_counted_as_waiting_time() -> None:
+    trail = trail_of(rows((5, 9)), rows((5, 9)))
+    trail.add(T0 + 3_630, rows((5, 9)), jump=3_600)
+    assert list(trail.waited) == [31]
+
+
+def test_clock_that_goes_back_starts_the_trail_again() -> None:
+    trail = trail_of(rows((5, 9)), rows((5, 9)))
+    trail.add(T0 - 3_600, rows((5, 9)))
+    assert (trail.reads, list(trail.waited), trail.at) == (1, [1], T0 - 3_600)
+
+
+def test_only_the_newest_reads_are_kept_and_their_sums_are_correct() -> None:
+    trail = trail_of(*[rows((n, 100), (None, 7), (3, None)) for n in range(SAMPLES + 3)])
+    assert len(trail.samples) == SAMPLES
+    assert [sums.lag for sums in trail.samples] == [97, 96, 95, 94, 93]
+    assert (trail.samples[-1].positions, trail.samples[-1].unknown) == (7, 1)
+
+
+def test_progress_and_its_pace_are_remembered() -> None:
+    trail = trail_of(rows((5, 9)), rows((6, 9)), rows((6, 9)), rows((6, 9)), rows((8, 9)))
+    assert (trail.first_at, trail.progress_at, trail.pace) == (T0, T0 + 60, 45)
+    trail.add(T0 + 75, rows((9, 9)))
+    assert trail.pace == 22
+
+
+@pytest.mark.parametrize("later", [[8], [8, 9], [7, 7, 7]])
+def test_position_that_went_back_is_remembered_until_it_is_reached_again(later: list[int]) -> None:
+    trail = trail_of(rows((9, 20)), rows((5, 20)), *[rows((position, 20)) for position in later])
+    assert trail.rewound_at == (0 if 9 in later else T0 + 15)
+
+
+def test_position_that_went_back_is_forgotten_after_ten_reads_with_progress() -> None:
+    back = [rows((900, 2_000)), *[rows((100 + n, 2_000)) for n in range(12)]]
+    assert trail_of(*back).rewound_at == 0
+
+
+def test_recreated_topic_is_not_a_position_that_went_back() -> None:
+    trail = trail_of(rows((900, 900)), rows((3, 5)))
+    assert (trail.rewound_at, trail.reads) == (0, 1)
+
+
+def test_new_partition_starts_the_comparison_again() -> None:
+    trail = trail_of(rows((5, 9)), rows((5, 9)), rows((6, 9), (0, 0)))
+    assert (trail.reads, list(trail.waited), trail.progress_at) == (1, [1, 0], T0 + 30)
+
+
+def test_changed_members_or_epoch_count_as_one_rebalance() -> None:
+    trail = Trail()
+    for number, epoch in enumerate((1, 1, 2, 4)):
+        trail.describe(T0 + number, described(epoch=epoch))
+        trail.add(T0 + number, [])
+    assert (trail.rebalances, trail.rebalanced_at) == (2, (0, T0 + 2, T0 + 3))
+    trail.describe(T0 + 9, described("PreparingRebalance", epoch=9))
+    assert trail.rebalances == 2
+
+
+def test_rebalance_in_the_list_of_groups_is_not_counted_again() -> None:
+    trail = Trail()
+    trail.describe(T0, described(epoch=1))
+    trail.add(T0, [])
+    trail.rebalanced(T0 + 5)
+    trail.describe(T0 + 15, described(epoch=2))
+    assert trail.rebalances == 1
+
+
+def test_members_without_partitions_are_counted_until_one_has_a_partition() -> None:
+    trail = Trail()
+    trail.describe(T0, described())
+    trail.describe(T0 + 1, described())
+    assert trail.idle == 2
+    trail.describe(T0 + 2, described(members=()))
+    assert trail.idle == 0
+
+
+def test_positions_of_commits_and_share_groups() -> None:
+    bounds = {("t", 0): PartitionBounds(0, 9), ("t", 1): PartitionBounds(None, None, 29)}
+    found = positions_of(
+        [CommittedOffset("t", 0, 5), CommittedOffset("t", 1, 5)], [ShareOffset("u", 0, 3, lag=2)], bounds
+    )
+    assert found == [(("t", 0), 5, 9, 4), (("t", 1), 5, None, None), (("u", 0), 3, None, 2)]
+
+
+OFFSETS = st.one_of(st.none(), st.integers(0, 2**62))
+
+
+@given(st.lists(st.lists(st.tuples(OFFSETS, OFFSETS), max_size=4), max_size=8), st.integers(0, 100_000))
+def test_decoded_trail_is_equal_after_any_reads(reads: list[list[tuple[int | None, int | None]]], seconds: int) -> None:
+    trail = Trail()
+    for number, read in enumerate(reads):
+        trail.add(T0 + number * seconds, [*rows(*read)])
+        again = Trail.decode(trail.encode())
+        assert [getattr(again, name) for name in Trail.__slots__] == [getattr(trail, name) for name in Trail.__slots__]

@@ -1,0 +1,230 @@
+"""Tests of the screening rules: each kind of misbehavior is suspected, and a healthy group is not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kgtui.admin.base import ListingDelta
+from kgtui.model.group import Listing
+from kgtui.model.judgment import GroupStatus, Problem
+from kgtui.model.summary import Summary
+from kgtui.monitor import screening as module
+from kgtui.monitor.screening import Screening
+from kgtui.monitor.store import Store
+from tests.unit.model.health.reads import described
+from tests.unit.model.test_trail import rows
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kgtui.model.group import GroupDescription
+    from kgtui.model.judgment import Judgment
+    from kgtui.model.trail import Position
+
+T0 = 1_700_000_000.0
+STABLE, EMPTY = Listing("consumer", "consumer", "Stable", 1), Listing("consumer", "consumer", "Empty", 1)
+REBALANCING = Listing("classic", "consumer", "PreparingRebalance", 1)
+RECONCILING = Listing("consumer", "consumer", "Reconciling", 1)
+
+
+class Sweep:
+    """A store with the group `g`, whose reads a test passes to the screening."""
+
+    def __init__(self) -> None:
+        self.now = T0
+        self.store = Store(10, lambda: self.now)
+        self.screening = Screening(self.store)
+        self._first = True
+
+    async def list(self, listing: Listing) -> None:
+        """Pass a list of groups in which `g` has this listing."""
+        await self.store.take_list(1, ListingDelta({"g": listing}, [], 1, 1.0), first=self._first)
+        self._first = False
+
+    def read(self, offsets: Sequence[Position] | None, *, description: GroupDescription | None = None,
+             lost: int | None = 0, after: float = 15.0) -> Judgment:  # fmt: skip
+        """Pass one read of `g`, `after` seconds after the previous one, and return the new judgment."""
+        self.now += after
+        trail = self.screening.add("g", self.now, offsets, description)
+        lag = sum(row.lag or 0 for row in offsets or ())
+        summary = Summary(1, lag, 0, 1, ("t",), "", self.now, self.now, screened=trail.reads > 1, trail=trail.encode())
+        self.store.store_summary("g", summary)
+        self.screening.judge("g", trail, lost=lost)
+        return self.judgment()
+
+    def judgment(self) -> Judgment:
+        return self.store.snapshot().judgment("g")
+
+
+@pytest.fixture
+async def sweep() -> Sweep:
+    sweep = Sweep()
+    await sweep.list(STABLE)
+    return sweep
+
+
+async def test_group_that_keeps_up_is_ok_from_its_second_read(sweep: Sweep) -> None:
+    assert sweep.read(rows((100, 105))).status is GroupStatus.UNKNOWN
+    found = [sweep.read(rows((100 + 50 * n, 105 + 50 * n))) for n in range(1, 12)]
+    assert {one.status for one in found} == {GroupStatus.OK}
+
+
+async def test_one_partition_without_progress_is_suspected_although_others_progress(sweep: Sweep) -> None:
+    found = [sweep.read(rows((100, 105), (50 * n, 50 * n))) for n in range(6)]
+    assert [one.kind for one in found] == [None, None, None, None, Problem.STOP, Problem.STOP]
+    assert (found[-1].status, found[-1].basis_text) == (GroupStatus.ERR, "screened")
+    assert "1 of 2 partitions" in found[-1].reason
+
+
+async def test_stop_that_was_observed_has_its_beginning(sweep: Sweep) -> None:
+    for position in (90, 95, 100):
+        sweep.read(rows((position, 105)))
+    stopped_at = sweep.now
+    found = [sweep.read(rows((100, 105 + n))) for n in range(6)][-1]
+    assert (found.kind, found.since, found.since_seen) == (Problem.STOP, stopped_at, True)
+
+
+async def test_group_that_commits_once_an_hour_is_not_suspected_after_its_pace_is_known(sweep: Sweep) -> None:
+    found = []
+    for minute in range(200):
+        hour = minute // 60
+        found.append(sweep.read(rows((1_000 * hour, 1_000 * (hour + 1))), after=60).kind)
+    assert Problem.STOP in found[:60]
+    assert set(found[125:]) == {None}
+
+
+async def test_position_that_went_back_is_suspected_until_it_is_reached_again(sweep: Sweep) -> None:
+    positions = [500, 400, 450, 500]
+    kinds = [sweep.read(rows((position, 500))).kind for position in positions]
+    assert kinds == [None, Problem.REWIND, Problem.REWIND, None]
+
+
+async def test_recreated_topic_is_not_suspected(sweep: Sweep) -> None:
+    sweep.read(rows((500, 500)))
+    found = [sweep.read(rows((position, position + 1))).kind for position in (3, 5, 9)]
+    assert found == [None] * 3
+
+
+async def test_lag_that_always_grows_is_suspected_but_not_a_lag_of_fresh_records(sweep: Sweep) -> None:
+    found = [sweep.read(rows((1_000 * n, 20_000 + 1_100 * n))) for n in range(6)][-1]
+    assert (found.kind, found.status) == (Problem.BEHIND, GroupStatus.WARN)
+    other = Sweep()
+    await other.list(STABLE)
+    assert [other.read(rows((1_000 * n, 1_010 * n))).kind for n in range(8)][-1] is None
+
+
+async def test_lost_records_are_reported_until_a_read_finds_none(sweep: Sweep) -> None:
+    sweep.read(rows((5, 90)))
+    assert sweep.read(rows((5, 90)), lost=20).kind is Problem.DATA_LOST
+    sweep.screening.judge("g")
+    assert sweep.judgment().kind is Problem.DATA_LOST
+    assert sweep.read(rows((25, 90))).kind is None
+
+
+async def test_members_without_partitions_are_suspected_from_the_second_description(sweep: Sweep) -> None:
+    found = [sweep.read([], description=described()).kind for _ in range(2)]
+    assert found == [None, Problem.NO_PARTITIONS]
+
+
+@pytest.mark.parametrize(("listing", "limit"), [(REBALANCING, 15), (RECONCILING, 60)])
+async def test_unsettled_state_is_suspected_only_after_its_limit(sweep: Sweep, listing: Listing, limit: float) -> None:
+    sweep.read(rows((5, 5)))
+    await sweep.list(listing)
+    began = sweep.now
+    sweep.now += limit - 1
+    sweep.screening.judge_unsettled()
+    assert sweep.judgment().kind is None
+    sweep.now += 1
+    sweep.screening.judge_unsettled()
+    found = sweep.judgment()
+    assert (found.kind, found.status, found.since, found.since_seen) == (
+        Problem.REBALANCING, GroupStatus.WARN, began, True,
+    )  # fmt: skip
+    await sweep.list(STABLE)
+    assert sweep.judgment().kind is None
+
+
+async def test_rebalance_from_before_the_start_is_suspected_without_a_beginning() -> None:
+    sweep = Sweep()
+    await sweep.list(REBALANCING)
+    sweep.screening = Screening(sweep.store)
+    sweep.read(rows((5, 5)))
+    sweep.screening.judge_unsettled()
+    assert (sweep.judgment().kind, sweep.judgment().since_seen) == (Problem.REBALANCING, False)
+
+
+async def test_repeated_rebalances_in_the_lists_are_flapping_until_the_group_is_calm(sweep: Sweep) -> None:
+    sweep.read(rows((5, 5)))
+    for _ in range(3):
+        sweep.now += 5
+        await sweep.list(REBALANCING)
+        sweep.now += 5
+        await sweep.list(STABLE)
+    found = sweep.judgment()
+    assert (found.kind, found.status) == (Problem.FLAPPING, GroupStatus.WARN)
+    assert "at least 3" in found.reason
+    assert sweep.read(rows((5, 5)), after=module.CALM_AFTER + 20).kind is None
+
+
+async def test_rebalances_between_two_lists_are_inferred_from_the_members(sweep: Sweep) -> None:
+    kinds = [sweep.read(rows((5, 5)), description=described(epoch=epoch)).kind for epoch in (1, 2, 3, 4)]
+    assert kinds[-1] is Problem.FLAPPING
+
+
+async def test_empty_group_with_backlog_is_stopped_then_abandoned_after_a_day(sweep: Sweep) -> None:
+    sweep.read(rows((5, 9)))
+    await sweep.list(EMPTY)
+    found = sweep.judgment()
+    assert (found.kind, found.status, found.since, found.since_seen) == (Problem.STOP, GroupStatus.ERR, sweep.now, True)
+    assert "all members left" in found.reason
+    assert sweep.read(rows((5, 9)), after=86_000).kind is Problem.STOP
+    found = sweep.read(rows((5, 9)), after=400)
+    assert (found.kind, found.status) == (Problem.ABANDONED, GroupStatus.ABANDONED)
+    assert "all members left" not in found.reason
+
+
+async def test_empty_group_with_backlog_from_before_the_start_is_a_warning() -> None:
+    sweep = Sweep()
+    await sweep.list(EMPTY)
+    found = [sweep.read(rows((5, 9))) for _ in range(3)][-1]
+    assert (found.kind, found.status, found.since) == (Problem.EMPTY, GroupStatus.WARN, None)
+
+
+async def test_group_without_members_that_still_commits_is_ok() -> None:
+    sweep = Sweep()
+    await sweep.list(Listing("classic", "", "Empty", 1))
+    found = [sweep.read(rows((5 + n, 9 + n))) for n in range(5)]
+    assert {one.status for one in found[1:]} == {GroupStatus.OK}
+
+
+async def test_suspicion_that_exact_observation_refutes_needs_new_evidence(sweep: Sweep) -> None:
+    for _ in range(6):
+        sweep.read(rows((100, 105)))
+    assert sweep.judgment().kind is Problem.STOP
+    sweep.screening.refuted("g")
+    assert sweep.judgment().status is GroupStatus.OK
+    assert [sweep.read(rows((100, 105))).kind for _ in range(5)] == [None] * 4 + [Problem.STOP]
+
+
+async def test_clock_set_forward_suspects_nobody(sweep: Sweep, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = {"wall": T0, "steady": 0.0}
+    monkeypatch.setattr("kgtui.monitor.screening.time.time", lambda: clock["wall"])
+    monkeypatch.setattr("kgtui.monitor.screening.time.monotonic", lambda: clock["steady"])
+    sweep.screening = Screening(sweep.store)
+    for _ in range(2):
+        sweep.read(rows((100, 105)))
+    await sweep.list(REBALANCING)
+    clock["wall"] = sweep.now + 3_600
+    clock["steady"] = sweep.now - T0
+    sweep.screening.check_clock()
+    found = sweep.read(rows((100, 105)), after=3_605)
+    sweep.screening.judge_unsettled()
+    assert (found.kind, sweep.judgment().kind) == (None, None)
+
+
+async def test_changed_groups_are_queued_for_the_sweep(sweep: Sweep) -> None:
+    await sweep.list(replace(STABLE, state="Reconciling"))
+    assert list(sweep.screening.changed) == ["g"]
