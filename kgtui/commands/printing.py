@@ -11,8 +11,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVarTuple
 
 from kgtui.errors import KgtuiError
+from kgtui.model.marks import TO_ASCII
 from kgtui.model.text import visible
-from kgtui.output import marks, redirect_to_devnull
+from kgtui.output import redirect_to_devnull
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -154,7 +155,7 @@ def _encodable(text: str, stream: TextIO) -> str:
     try:
         text.encode(encoding)
     except UnicodeEncodeError:
-        return text.translate(marks.ASCII).encode(encoding, "backslashreplace").decode(encoding)
+        return text.translate(TO_ASCII).encode(encoding, "backslashreplace").decode(encoding)
     return text
 
 

@@ -21,6 +21,7 @@ from kgtui.lake.schemas.gold import HEALTH, LAG
 from kgtui.lake.tables import recorded_cluster_id
 from kgtui.model.command_line import join
 from kgtui.model.health.wording import duration
+from kgtui.model.marks import UNICODE
 from kgtui.model.number_format import short
 from kgtui.model.text import visible
 
@@ -46,7 +47,7 @@ MAX_ID_LENGTH = 160
 
 _MAX_LABEL_LENGTH = 28
 _STATUS_SEVERITY = ("WARN", "STALL", "STOP", "REWIND")
-_UNKNOWN = "–"
+_UNKNOWN = UNICODE.none
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ the Kafka protocol, of sockets or of the user interface. An unknown value is alw
 | `error_numbers` | numbers of Kafka's error codes to which kgtui reacts |
 | `explanation` | explains faults, group states and unknown lag, and what to do |
 | `command_line` | command lines for Kafka's own tools |
+| `marks` | the symbols that kgtui shows, for example for group states, and the color roles of states |
 | `text` | escapes control characters, and removes secrets |
 | `paths` | replaces `~` in paths that users write |
 | `number_format` | byte and record counts as short texts, such as `4.2 MB` |

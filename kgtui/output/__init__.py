@@ -10,10 +10,11 @@ unknown value is never written as 0: it is `null`, an empty cell, or one of the 
 | `group_details` | output of `kgtui show` |
 | `check_results` | output of `kgtui check` |
 | `event_list` | output of `kgtui events` |
+| `export_file` | the formats of this export, and the file that it is written to |
 | `incident` | export of one group for an incident report, without secrets |
 | `formats` | the list of formats, and functions that encode JSON and CSV for all commands |
 | `table` | aligned tables of plain text |
-| `marks` | marks in tables for missing values: `–`, `?`, `x` |
+| `marks` | which symbol a table shows for a missing value: `–`, `?`, `x` |
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from kgtui.model.facts import may_hide_topics
 from kgtui.model.fields import Field, Missing, as_object
 from kgtui.model.fields.group_fields import COORDINATOR, GROUP, PROTOCOL, TYPE
 from kgtui.model.health.wording import duration, expiry, loss_in, missing, reason
+from kgtui.model.marks import UNICODE
 from kgtui.model.rfc3339 import rfc3339
 from kgtui.output import formats, marks
 from kgtui.output.table import Column, columns_of, table
@@ -148,7 +149,7 @@ def _rounded(value: float | None) -> float | None:
 
 
 def _time_lag_text(time_lag: TimeLag) -> str:
-    return f"{marks.AT_LEAST + ' ' if time_lag.at_least else ''}{duration(time_lag.seconds)}"
+    return f"{UNICODE.at_least if time_lag.at_least else ''}{duration(time_lag.seconds)}"
 
 
 def _time_lag_object(time_lag: TimeLag) -> dict[str, Any]:

@@ -6,11 +6,9 @@ values of keys such as `password` are replaced.
 
 from __future__ import annotations
 
-import hashlib
-import os
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from kgtui.model import command_line
 from kgtui.model.access import HIDDEN, NONE_VISIBLE
@@ -21,20 +19,16 @@ from kgtui.model.fields.group_fields import group_object
 from kgtui.model.fields.member_fields import MARKDOWN_COLUMNS
 from kgtui.model.group import listing_of
 from kgtui.model.group_types import kind_of
-from kgtui.model.rfc3339 import file_stamp, parse_rfc3339, rfc3339, rfc3339_or_none
+from kgtui.model.rfc3339 import rfc3339, rfc3339_or_none
 from kgtui.model.text import redact, visible
 from kgtui.output import formats, marks
-from kgtui.private_files import open_private
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-    from pathlib import Path
 
     from kgtui.model.assignment import Assignment
     from kgtui.model.fields.member_fields import MemberField
     from kgtui.model.snapshot import Snapshot
-
-ExportFormat = Literal["markdown", "json"]
 
 MAX_NEIGHBORS = 50
 """Maximum number of other groups on the same topics that are listed. Further groups are only counted."""
@@ -73,50 +67,6 @@ def incident(snapshot: Snapshot, group: str, *, version: str, command_config: st
         "command": line.text,
     }
     return dict(_map_texts(found, redact))
-
-
-def render(found: dict[str, Any], form: ExportFormat) -> bytes:
-    """Encode an incident as Markdown or JSON, in UTF-8."""
-    if form == "json":
-        return formats.json_bytes(found)
-    return markdown(found).encode("utf-8", "backslashreplace")
-
-
-def write(folder: Path, found: dict[str, Any], form: ExportFormat) -> Path:
-    """Write an incident to a new file with mode 0600, and return its path.
-
-    Args:
-        folder: folder for the file, which is created if it does not exist.
-        found: the incident, as returned by `incident`.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    group = str(found["group"]["group"])
-    stem = f"{file_stem(group)}-{file_stamp(parse_rfc3339(str(found['taken_at'])))}"
-    suffix = "md" if form == "markdown" else "json"
-    data = render(found, form)
-    number = 1
-    while True:
-        path = folder / (f"{stem}.{suffix}" if number == 1 else f"{stem}-{number}.{suffix}")
-        try:
-            file = open_private(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-        except FileExistsError:
-            number += 1
-            continue
-        with open(file, "wb") as stream:
-            stream.write(data)
-        return path
-
-
-def file_stem(group: str) -> str:
-    """Return a safe file name without suffix. If it cannot contain the whole group id, it contains a hash of the id."""
-    plain = re.sub(r"[^A-Za-z0-9._-]+", "_", group[:200])[:60].strip("._-")
-    if plain == group:
-        return f"kgtui-{plain}"
-    digest = hashlib.sha256(group.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    return f"kgtui-{plain}-{digest}" if plain else f"kgtui-{digest}"
 
 
 def _listed(snapshot: Snapshot, group: str) -> Snapshot:

@@ -1,4 +1,4 @@
-"""The marks that tables show instead of a value that is missing.
+"""Which symbol of `kgtui.model.marks` a table shows instead of a value that is missing.
 
 `–` means that there is no value, `?` that the broker did not report it, and `x` that the user lacks the permission.
 """
@@ -7,20 +7,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kgtui.model import error_numbers, fields
+from kgtui.model import error_numbers
 from kgtui.model.fields import Missing
+from kgtui.model.marks import UNICODE
 
 if TYPE_CHECKING:
     from kgtui.model.answer import Fault
     from kgtui.model.fields import Field, Row
 
-NONE = fields.NONE
-NO_ANSWER = "?"
-FORBIDDEN = "x"
-AT_LEAST = "≥"
-
-ASCII = {ord(NONE): "-", ord(AT_LEAST): ">="}
-"""Table for `str.translate` that replaces the marks for terminals and files with ASCII only."""
+NONE = UNICODE.none
+NO_ANSWER = UNICODE.unknown
+FORBIDDEN = UNICODE.forbidden
 
 
 def unknown(fault: Fault | None) -> str:
@@ -55,7 +52,7 @@ def lag(value: int | None, lower_bound: bool | int, fault: Fault | None = None) 
     """
     if value is None:
         return NO_ANSWER if fault is None and lower_bound else unknown(fault)
-    return f"{AT_LEAST} {value}" if lower_bound else str(value)
+    return f"{UNICODE.at_least}{value}" if lower_bound else str(value)
 
 
 def text(value: str | None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kgtui.model.marks import UNICODE
 from kgtui.model.text import visible
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def cell_width(text: str) -> int:
     """Return the width of a text on a terminal, in cells."""
     # Importing Rich is slow. ASCII texts and the dash, the most frequent text outside ASCII, are therefore measured
     # without it.
-    if text.isascii() or text == "–":
+    if text.isascii() or text == UNICODE.none:
         return len(text)
     from rich.cells import cell_len
 

@@ -16,66 +16,13 @@ from typing import TYPE_CHECKING, Literal
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-from kgtui.model import group_types as states
+from kgtui.model.marks import ASCII, UNICODE, Marks, state_look
 from kgtui.model.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 Cut = Literal["end", "middle"]
-
-
-@dataclass(frozen=True, slots=True)
-class Marks:
-    """The symbols that the terminal UI draws, for example for group states.
-
-    Each Unicode symbol consists of characters that are one cell wide in every terminal, so that columns stay aligned.
-    """
-
-    none: str = "–"
-    unknown: str = "?"
-    forbidden: str = "x"
-    at_least: str = "≥ "
-    ellipsis: str = "…"
-    opened: str = "▾"
-    closed: str = "▸"
-    marked: str = "✱"
-    dot: str = "·"
-    arrow: str = "→"
-    fault: str = "!"
-    warn: str = "▴"
-    error: str = "✘"
-    stable: str = "✓"
-    rebalancing: str = "↻"
-    empty: str = "◦"
-    dead: str = "✗"
-    not_ready: str = "⋯"
-    odd: str = "?"
-    bar: str = "▪"
-    rule: str = "─"
-    record: str = "●"
-
-
-UNICODE = Marks()
-ASCII = Marks(
-    none="-", at_least=">=", ellipsis="~", opened="v", closed=">", marked="*", dot="-", arrow="->",
-    warn="^", error="X", stable="=", rebalancing="~", empty=".", dead="x", not_ready="_", bar="#", rule="-", record="*",
-)  # fmt: skip
-
-_STATE_MARKS = {
-    states.STABLE: "stable",
-    states.EMPTY: "empty",
-    states.DEAD: "dead",
-    states.NOT_READY: "not_ready",
-} | dict.fromkeys(states.REBALANCING, "rebalancing")
-
-# Group state → color role. A color role is the name of a theme variable without the `$`: `kg-ok` stands for `$kg-ok`.
-_STATE_ROLES = {
-    states.STABLE: "kg-ok",
-    states.EMPTY: "kg-muted",
-    states.DEAD: "kg-error",
-    states.NOT_READY: "kg-warn",
-} | dict.fromkeys(states.REBALANCING, "kg-warn")
 
 
 @dataclass
@@ -352,9 +299,9 @@ def day_minutes(at: float) -> str:
 
 def state_mark(state: str | None) -> str:
     """Return the one-cell symbol of a group state; `?` if the state was not reported or kgtui does not know it."""
-    return getattr(marks(), _STATE_MARKS.get(state or "", "odd"))  # type: ignore[no-any-return]
+    return getattr(marks(), state_look(state).mark)  # type: ignore[no-any-return]
 
 
 def state_role(state: str | None) -> str:
     """Return the color role of a group state: `kg-ok`, `kg-warn`, `kg-error` or `kg-muted`."""
-    return _STATE_ROLES.get(state or "", "kg-muted")
+    return state_look(state).role

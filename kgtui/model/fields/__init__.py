@@ -28,6 +28,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec
 
+from kgtui.model import marks
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
@@ -37,7 +39,7 @@ Row = ParamSpec("Row")
 Type = Literal["string", "int", "long", "double", "boolean", "timestamp", "array", "object"]
 """Types of field values. Primitive types have their names in Delta Lake; `array` and `object` are JSON's names."""
 
-NONE = "–"
+NONE = marks.UNICODE.none
 """Text that people see for an empty list."""
 
 _NUMBERS = frozenset({"int", "long", "double"})

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from kgtui.model.fields import NONE, Field, Missing, as_object
 from kgtui.model.group_types import kind_of
+from kgtui.model.marks import UNICODE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,6 +29,7 @@ T = TypeVar("T")
 
 _LIST = "ListGroups"
 _DESCRIBE = "the RPC that describes groups of this type"
+_AT_LEAST = UNICODE.at_least
 _MOST_NAMES = 3
 
 
@@ -158,7 +160,7 @@ def lag_text(total: LagTotal) -> str:
     """
     if total.lag is None:
         return "?" if total.lower_bound else ""
-    return f"≥ {total.lag}" if total.lower_bound else str(total.lag)
+    return f"{_AT_LEAST}{total.lag}" if total.lower_bound else str(total.lag)
 
 
 def _names_text(names: Sequence[str]) -> str:
@@ -280,7 +282,7 @@ HIDDEN_TOPICS: GroupField = Field(
 )  # fmt: skip
 PARTITION_COUNT: GroupField = Field(
     "partition_count", "PARTITIONS", "int", "OffsetFetch or DescribeShareGroupOffsets", _lag_total,
-    unit="partitions", format=lambda total: f"{'≥ ' * total.hidden}{total.partitions}",
+    unit="partitions", format=lambda total: f"{_AT_LEAST * total.hidden}{total.partitions}",
     encode=lambda total: total.partitions, missing=Missing.UNREAD, needs="lag",
 )  # fmt: skip
 PARTITIONS: GroupField = Field(

@@ -12,7 +12,8 @@ from textual.screen import ModalScreen
 from textual.widgets import Button, Static
 
 import kgtui
-from kgtui.output.incident import ExportFormat, incident, write
+from kgtui.output.export_file import EXPORTS, ExportFormat, write
+from kgtui.output.incident import incident
 from kgtui.tui.panes.base import to_content
 from kgtui.tui.panes.cells import ACCENT, ERROR, MUTED, OK, Cell, fit_text, wrap_cells
 
@@ -45,16 +46,9 @@ class ExportDialog(ModalScreen["Path | None"]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("m", "write('markdown')", "Markdown", show=False),
-        Binding("j", "write('json')", "JSON", show=False),
+        *(Binding(export.key, f"write('{form}')", export.title, show=False) for form, export in EXPORTS.items()),
         Binding("escape,q", "close", "Close", show=False),
     ]
-    """
-    | key | does |
-    |---|---|
-    | m / j | write Markdown / JSON |
-    | escape, q | close |
-    """
 
     def __init__(self, snapshot: Snapshot, group: str, folder: Path, *, command_config: str | None = None) -> None:
         super().__init__()
@@ -69,8 +63,8 @@ class ExportDialog(ModalScreen["Path | None"]):
             yield Static(id="title")
             yield Static(id="message")
             with Horizontal(id="buttons"):
-                yield Button("Markdown", id="markdown", compact=True)
-                yield Button("JSON", id="json", compact=True)
+                for form, export in EXPORTS.items():
+                    yield Button(export.title, id=form, compact=True)
                 yield Button("Close", id="close", compact=True)
 
     def on_mount(self) -> None:
@@ -79,7 +73,7 @@ class ExportDialog(ModalScreen["Path | None"]):
         )
         about = "Writes everything known about the group and its brokers, without secrets, to a new file in "
         self._show([Cell(about, MUTED), Cell(str(self._folder))])
-        self.query_one("#markdown").focus()
+        self.query_one(Button).focus()
 
     def _show(self, cells: list[Cell]) -> None:
         width = max(20, min(76, int(self.app.size.width * 0.96)) - 4)
@@ -89,16 +83,16 @@ class ExportDialog(ModalScreen["Path | None"]):
     def _pressed(self, event: Button.Pressed) -> None:
         if event.button.id == "close":
             self.action_close()
-        elif event.button.id is not None:
+        elif event.button.id in EXPORTS:
             self.action_write(event.button.id)
 
     def action_close(self) -> None:
         """Close the dialog."""
         self.dismiss(self.written)
 
-    def action_write(self, form: str) -> None:
-        """Write the file in a format, `markdown` or `json`."""
-        self._write("json" if form == "json" else "markdown")
+    def action_write(self, form: ExportFormat) -> None:
+        """Write the file in a format."""
+        self._write(form)
 
     @work(exclusive=True, group="export", exit_on_error=False, description="export")
     async def _write(self, form: ExportFormat) -> None:

@@ -83,7 +83,7 @@ ACTIONS: tuple[Action, ...] = (
     _ActAction(id="copy-command", keys="Y", shown_keys="Y", name="Copy command", run=_copy_command,
                unavailable=needs_group, help="Copy the Kafka command that shows the data of the pane."),
     _ActAction(id="export", keys="x", shown_keys="x", name="Export", run=_export, unavailable=needs_group,
-               help="Write the group, its brokers and other groups on the same topics to a file, as Markdown or JSON."),
+               help="Write the group, its brokers and other groups on its topics to a file for an incident report."),
     _ActAction(id="explain", keys="e", shown_keys="e", name="Explain", run=_explain, footer=9, replay_footer=10,
                unavailable=needs_group, help="Explain the state and the problems of the group, and what to do."),
 )  # fmt: skip

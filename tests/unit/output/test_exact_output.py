@@ -16,7 +16,8 @@ import pytest
 from kgtui.commands.show import read_details
 from kgtui.model.answer import Coverage, Fault
 from kgtui.output import group_details, group_list
-from kgtui.output.incident import incident, render
+from kgtui.output.export_file import EXPORTS
+from kgtui.output.incident import incident
 from tests.pilot.panes import data
 from tests.unit.model.query_snapshots import NOW, mixed_snapshot
 from tests.unit.output.test_group_details import cluster
@@ -60,7 +61,7 @@ def show_tables(*, wide: bool) -> bytes:
 
 def incidents() -> bytes:
     groups = ("payments.settle", "connect-prod", "secret.group")
-    return b"".join(render(incident(data.example_snapshot(), group, version="9.9"), "json") for group in groups)
+    return b"".join(EXPORTS["json"].encode(incident(data.example_snapshot(), group, version="9.9")) for group in groups)
 
 
 CASES: dict[str, Callable[[], bytes]] = {

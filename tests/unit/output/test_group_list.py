@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from kgtui.model.answer import Coverage, Fault
 from kgtui.model.fields.group_fields import LISTED
+from kgtui.model.marks import TO_ASCII
 from kgtui.model.rfc3339 import rfc3339
 from kgtui.output import group_list, marks
 from tests.unit.model.query_snapshots import CONSUMER, mixed_snapshot, snapshot, summary
@@ -143,5 +144,5 @@ def test_wide_table_of_ls_has_coordinator_address_topics_and_hosts() -> None:
 
 
 def test_marks_for_missing_values_are_ascii_characters_on_an_ascii_terminal() -> None:
-    assert marks.lag(5, 1).translate(marks.ASCII) == ">= 5"
-    assert marks.NONE.translate(marks.ASCII) == "-"
+    assert marks.lag(5, 1).translate(TO_ASCII) == ">= 5"
+    assert marks.NONE.translate(TO_ASCII) == "-"

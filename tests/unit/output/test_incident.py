@@ -13,13 +13,14 @@ from kgtui.model.members import ConnectWorker
 from kgtui.model.snapshot import Reading, Snapshot
 from kgtui.model.summary import Summary
 from kgtui.model.text import REMOVED, redact
-from kgtui.output.incident import code, fenced, file_stem, incident, markdown, render, write
+from kgtui.output.export_file import EXPORTS, file_stem, write
+from kgtui.output.incident import code, fenced, incident, markdown
 from tests.pilot.panes.data import HOSTILE, connect_group, example_snapshot
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kgtui.output.incident import ExportFormat
+    from kgtui.output.export_file import ExportFormat
 
 
 def incident_of(group: str, snapshot: Snapshot | None = None) -> dict[str, Any]:
@@ -28,7 +29,7 @@ def incident_of(group: str, snapshot: Snapshot | None = None) -> dict[str, Any]:
 
 
 def test_json_export_of_a_group_has_brokers_assignment_and_kgtui_version() -> None:
-    read = json.loads(render(incident_of("payments.settle"), "json"))
+    read = json.loads(EXPORTS["json"].encode(incident_of("payments.settle")))
     assert read["tool"] == "kgtui 9.9"
     assert read["group"]["state"] == "Reconciling"
     assert len(read["group"]["members"]) == 6
@@ -59,7 +60,7 @@ def test_export_of_a_group_contains_no_sensitive_configs_and_no_secrets() -> Non
     snapshot = replace(snapshot, details=dict(snapshot.details) | {"connect-prod": Reading(described, 1.0)})
     forms: tuple[ExportFormat, ...] = ("markdown", "json")
     for form in forms:
-        text = render(incident_of("connect-prod", snapshot), form).decode()
+        text = EXPORTS[form].encode(incident_of("connect-prod", snapshot)).decode()
         assert "hunter2" not in text
     assert REMOVED in json.dumps(incident_of("connect-prod", snapshot))
     secrets = [row for row in incident_of("payments.settle")["group"]["configs"] if row["sensitive"]]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from kgtui.model.group_types import STATES
+from kgtui.model.marks import ASCII, UNICODE, Marks
 from kgtui.model.text import visible
 from kgtui.tui import text
 
@@ -59,11 +60,11 @@ def test_ascii_mode_escapes_all_characters_outside_ascii(fixed_settings: text.Di
     fixed_settings.ascii = True
     assert text.plain("caf\u00e9 \u65e5") == "caf\\xe9 \\u65e5"
     assert text.plain("abcdef", 4) == "abc~"
-    assert all(getattr(text.ASCII, name).isascii() for name in text.Marks.__slots__)
+    assert all(getattr(ASCII, name).isascii() for name in Marks.__slots__)
 
 
-@pytest.mark.parametrize("marks", [text.UNICODE, text.ASCII])
-def test_each_symbol_is_one_terminal_cell_wide(marks: text.Marks) -> None:
+@pytest.mark.parametrize("marks", [UNICODE, ASCII])
+def test_each_symbol_is_one_terminal_cell_wide(marks: Marks) -> None:
     for name in ("marked", "fault", "opened", "closed", "stable", "rebalancing", "empty", "dead", "not_ready", "odd"):
         assert cell_len(getattr(marks, name)) == 1
 

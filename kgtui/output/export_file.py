@@ -1,0 +1,81 @@
+"""Writes the export of a group, as `incident` collects it, to a file that only its owner can read.
+
+To add a format, add an entry to `EXPORTS`. The Export dialog of the terminal UI offers all of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from kgtui.model.rfc3339 import file_stamp, parse_rfc3339
+from kgtui.output import formats
+from kgtui.output.incident import markdown
+from kgtui.private_files import open_private
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+ExportFormat = Literal["markdown", "json"]
+
+
+class Export(NamedTuple):
+    """One format of the file.
+
+    Attributes:
+        key: key that chooses the format in the Export dialog.
+        title: name of the format.
+        suffix: suffix of the file name, without the dot.
+        encode: function that takes an incident and returns the contents of the file.
+    """
+
+    key: str
+    title: str
+    suffix: str
+    encode: Callable[[dict[str, Any]], bytes]
+
+
+EXPORTS: dict[ExportFormat, Export] = {
+    "markdown": Export("m", "Markdown", "md", lambda found: markdown(found).encode("utf-8", "backslashreplace")),
+    "json": Export("j", "JSON", "json", formats.json_bytes),
+}
+"""The formats in the order in which the Export dialog offers them."""
+
+
+def write(folder: Path, found: dict[str, Any], form: ExportFormat) -> Path:
+    """Write an incident to a new file with mode 0600, and return its path.
+
+    Args:
+        folder: folder for the file, which is created if it does not exist.
+        found: the incident, as returned by `incident`.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    group = str(found["group"]["group"])
+    stem = f"{file_stem(group)}-{file_stamp(parse_rfc3339(str(found['taken_at'])))}"
+    suffix, data = EXPORTS[form].suffix, EXPORTS[form].encode(found)
+    number = 1
+    while True:
+        path = folder / (f"{stem}.{suffix}" if number == 1 else f"{stem}-{number}.{suffix}")
+        try:
+            file = open_private(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+        except FileExistsError:
+            number += 1
+            continue
+        with open(file, "wb") as stream:
+            stream.write(data)
+        return path
+
+
+def file_stem(group: str) -> str:
+    """Return a safe file name without suffix. If it cannot contain the whole group id, it contains a hash of the id."""
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "_", group[:200])[:60].strip("._-")
+    if plain == group:
+        return f"kgtui-{plain}"
+    digest = hashlib.sha256(group.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"kgtui-{plain}-{digest}" if plain else f"kgtui-{digest}"
