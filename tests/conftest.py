@@ -6,10 +6,11 @@ import gc
 import signal
 from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
-    import pytest
+    from collections.abc import Generator
 
 # Hypothesis must not fail a test because its examples are slow; other tests may keep the machine busy.
 settings.register_profile("kgtui", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -50,8 +51,13 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """After the last test of a module, call `gc.freeze` again if a test of the module has called `gc.unfreeze`."""
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None]:
+    """After the last test of a module, call `gc.freeze` again if a test of the module has called `gc.unfreeze`.
+
+    The fixtures are torn down first, because some of them check the number of frozen objects.
+    """
+    yield
     if nextitem is not None and nextitem.path != item.path and gc.get_freeze_count() == 0:
         gc.collect()
         gc.freeze()
