@@ -8,6 +8,8 @@
     kafka-4.2.0/*.jar …    broker and command line tools of the versions that only `tests/run --full` needs
     kafka-clients/kafka-clients-4.4.0.jar …    clients only, for the message schemas inside them
     spark-jars/*.jar       the jars that Spark needs in addition to PySpark (`kgtui.pipeline.requirements`)
+
+`tests/java.py` adds files with which Java programs start faster.
 """
 
 from __future__ import annotations

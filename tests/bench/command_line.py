@@ -26,8 +26,8 @@ from tests.bench.figures import Figure
 from tests.bench.terminal import HOME
 from tests.brokers.cluster import Cluster
 from tests.brokers.kio_client import Connection, find_coordinator
-from tests.brokers.process import SHORT_LIVED
 from tests.brokers.tools import MAIN_CLASSES
+from tests.java import FAST_START
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -111,7 +111,7 @@ def _tool(broker: Cluster, tool: str, *arguments: str) -> str:
         given += ["--timeout", "300000"]
     # Start a new JVM for the tool, as its users do. `tests.brokers.tools` would use a JVM that has already started.
     quiet = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
-    command = ["java", *SHORT_LIVED, quiet, "-cp", jars.classpath(VERSION), MAIN_CLASSES[tool], *given]
+    command = ["java", *FAST_START, quiet, "-cp", jars.classpath(VERSION), MAIN_CLASSES[tool], *given]
     return subprocess.run(command, capture_output=True, text=True, timeout=1800, check=False).stdout
 
 

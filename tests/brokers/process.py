@@ -9,15 +9,13 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests import jars
+from tests import jars, java
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 SOURCES = Path(__file__).parents[1] / "kafka"
-
-SHORT_LIVED = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto")
-"""JVM options that reduce the start-up time of a process, at the cost of its speed later."""
+LOG_TIMES = ("-Dorg.slf4j.simpleLogger.showDateTime=true",)
 
 
 class JavaFailedError(Exception):
@@ -42,14 +40,7 @@ class Java:
     ) -> None:
         self.log = log
         self._command = [
-            "java",
-            f"-Xmx{heap}",
-            *SHORT_LIVED,
-            *jvm,
-            "-Dorg.slf4j.simpleLogger.showDateTime=true",
-            "-cp",
-            jars.classpath(version),
-            str(SOURCES / source),
+            *java.command(jars.classpath(version), SOURCES / source, [f"-Xmx{heap}", *jvm, *LOG_TIMES]),
             *arguments,
         ]
         self._said: set[str] = set()

@@ -7,8 +7,8 @@ import subprocess
 import threading
 from typing import TYPE_CHECKING, NamedTuple
 
-from tests import jars
-from tests.brokers.process import SHORT_LIVED, SOURCES
+from tests import jars, java
+from tests.brokers.process import SOURCES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +38,7 @@ class _ToolsJvm:
         self._lock = threading.Lock()
         level = f"-Dorg.slf4j.simpleLogger.defaultLogLevel={log_level}"
         self._process = subprocess.Popen(
-            ["java", *SHORT_LIVED, level, "-cp", jars.classpath(version), str(SOURCES / "Tools.java")],
+            java.command(jars.classpath(version), SOURCES / "Tools.java", [level]),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             encoding="ascii",

@@ -13,7 +13,7 @@ from kgtui.client.client_settings import from_properties
 from kgtui.client.properties import parse_jaas
 from kgtui.config.properties import filled_in
 from kgtui.errors import ConfigError
-from tests import jars
+from tests import jars, java
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -139,7 +139,7 @@ def kafka_says(tmp_path_factory: pytest.TempPathFactory, folder: Path) -> list[l
     """Run the Java program `PROGRAM`, which calls Kafka's own classes; return the words of each line that it prints."""
     source: Path = tmp_path_factory.mktemp("ask") / "Ask.java"
     source.write_text(PROGRAM)
-    command = ["java", "-cp", jars.classpath("4.3.1"), str(source), *map(encoded, LINES)]
+    command = [*java.command(jars.classpath("4.3.1"), source), *map(encoded, LINES)]
     command += [java_argument(with_providers(text, folder)) for text in REFERENCES]
     environment = {**os.environ, "KGTUI_TEST_PASS": "hunter2"}
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120, env=environment)

@@ -15,10 +15,11 @@ import sys
 import tarfile
 import tempfile
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from kgtui.pipeline.requirements import JARS
-from tests import jars
+from tests import jars, java
 
 PYSPARK = "pyspark==4.2.0"
 """PySpark release whose source archive contains the Ivy jar, which is used if Maven is not installed."""
@@ -178,7 +179,7 @@ def fill(target: Path, coordinates: Iterable[Coordinate], resolve: Resolver, *, 
 
 
 def main() -> None:
-    """Download missing jars.
+    """Download missing jars, and write missing class archives (`tests.java`).
 
     The option `--full` adds the jars for `tests/run --full`. With the option `--with ivy`, Ivy is used even if Maven is
     installed.
@@ -187,14 +188,24 @@ def main() -> None:
     parser.add_argument("--with", dest="resolver", choices=("auto", "maven", "ivy"), default="auto")
     parser.add_argument("--full", action="store_true", help="also fetch the jars for tests/run --full")
     options = parser.parse_args()
-    chosen = options.resolver
     jars.cache().mkdir(parents=True, exist_ok=True)
     versions = (*jars.BROKER_VERSIONS, *(jars.FULL_BROKER_VERSIONS if options.full else ()))
     targets = [(jars.cache() / f"kafka-{version}", broker_coordinates(version), True) for version in versions]
     targets.append((jars.cache() / "kafka-clients", client_coordinates(), False))
     targets.append((jars.cache() / "spark-jars", spark_coordinates(), False))
-    if not any(missing(target, coordinates) for target, coordinates, _ in targets):
-        return
+    if any(missing(target, coordinates) for target, coordinates, _ in targets):
+        download(targets, options.resolver)
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(java.write_archive, jars.BROKER_VERSIONS))
+
+
+def download(targets: Iterable[tuple[Path, list[Coordinate], bool]], chosen: str) -> None:
+    """Download missing jars into folders.
+
+    Args:
+        targets: each folder with its jars, and whether their dependencies are downloaded too.
+        chosen: `maven`, `ivy`, or `auto` for Maven if it is installed.
+    """
     maven = chosen == "maven" or (chosen == "auto" and shutil.which("mvn") is not None)
     resolve = with_maven if maven else ivy_resolver(ivy_jar())
     for target, coordinates, transitive in targets:

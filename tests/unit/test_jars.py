@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests import jars
+from tests import jars, java
 from tests.kafka import fetch
 
 if TYPE_CHECKING:
@@ -84,6 +84,8 @@ def test_error_of_a_resolver_names_the_jar_that_does_not_exist(output: str) -> N
 def test_full_runs_fetch_the_brokers_of_six_versions(monkeypatch: pytest.MonkeyPatch) -> None:
     """The normal run fetches two of them. Where Maven Central has no tools, only the broker is fetched."""
 
+    archives: list[str] = []
+
     def fetched(*options: str) -> dict[str, set[str]]:
         targets: dict[str, set[str]] = {}
 
@@ -91,6 +93,7 @@ def test_full_runs_fetch_the_brokers_of_six_versions(monkeypatch: pytest.MonkeyP
             targets[target.name] = {artifact for _, artifact, _ in coordinates}
 
         monkeypatch.setattr(fetch, "fill", fill)
+        monkeypatch.setattr(java, "write_archive", archives.append)
         monkeypatch.setattr(sys, "argv", ["fetch", "--with", "maven", *options])
         fetch.main()
         return {name: found for name, found in targets.items() if name.startswith("kafka-") and name != "kafka-clients"}
@@ -99,6 +102,7 @@ def test_full_runs_fetch_the_brokers_of_six_versions(monkeypatch: pytest.MonkeyP
     full = fetched("--full")
     assert full.keys() == {f"kafka-{version}" for version in ("3.9.2", "4.0.2", "4.1.2", "4.2.0", "4.3.1", "4.4.0")}
     assert {name for name, found in full.items() if "kafka-tools" not in found} == {"kafka-4.4.0"}
+    assert sorted(archives) == ["3.9.2", "3.9.2", "4.3.1", "4.3.1"]
 
 
 def test_error_about_missing_jars_of_a_full_run_names_the_option() -> None:

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.jars import classpath, clients_jar
+from tests.java import command
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _PROGRAM = Path(__file__).parent / "Oracle.java"
-_QUIET = ("-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error")
+_QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"
 
 
 def ask(questions: Iterable[str]) -> list[str]:
@@ -22,7 +23,7 @@ def ask(questions: Iterable[str]) -> list[str]:
     """
     path = f"{clients_jar('4.4.0')}:{classpath('4.3.1')}"
     done = subprocess.run(
-        ["java", *_QUIET, "-cp", path, str(_PROGRAM)],
+        command(path, _PROGRAM, [_QUIET]),
         input="".join(f"{question}\n" for question in questions),
         capture_output=True,
         text=True,

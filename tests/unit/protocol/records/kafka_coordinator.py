@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tests.jars import classpath
+from tests.java import command
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _PROGRAM = Path(__file__).with_name("CoordinatorRecords.java")
-_QUIET = ("-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error")
+_QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"
 
 Record = tuple[bytes, bytes | None]
 """The key and the value of a record, as bytes."""
@@ -42,7 +43,7 @@ def read(records: Iterable[Record]) -> list[KafkaResult]:
 
 def _ask(lines: Iterable[str]) -> list[str]:
     done = subprocess.run(
-        ["java", *_QUIET, "-cp", classpath("4.3.1"), str(_PROGRAM)],
+        command(classpath("4.3.1"), _PROGRAM, [_QUIET]),
         input="".join(f"{line}\n" for line in lines),
         capture_output=True,
         text=True,

@@ -1,0 +1,117 @@
+"""Start Java programs quickly: each program is compiled only once, and JVMs share the classes of Kafka.
+
+The compiled programs and the class archives are files in the folder for Kafka's jars (`tests.jars.cache`)::
+
+    programs/Launch-1f0c….jar    a program, compiled against the jars of one class path
+    kafka-4.3.1-90ab….jsa        the classes that a broker of this version loads, in the form that they have in memory
+"""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import tempfile
+import zipfile
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests import jars
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+FAST_START = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto")
+"""JVM options that reduce the start-up time of a process, at the cost of its speed later."""
+
+_WRITE_ARCHIVE = "-XX:ArchiveClassesAtExit="
+
+
+def command(classpath: str, source: Path, options: Sequence[str] = ()) -> list[str]:
+    """Return the beginning of a command line that runs a Java program. The arguments of the program follow.
+
+    Args:
+        classpath: the jars that the program uses.
+        source: the program, a file with one public class.
+        options: options of the JVM, in addition to `FAST_START`.
+    """
+    if any(option.startswith(_WRITE_ARCHIVE) for option in options):
+        # An archive is valid only for class paths that begin with the one it was written with, so that path must not
+        # contain the program. The launcher of Java compiles the program in memory.
+        return ["java", *FAST_START, *options, "-cp", classpath, str(source)]
+    start = ["java", *FAST_START, *_use_archive(classpath), *options]
+    return [*start, "-cp", f"{classpath}:{compiled(classpath, source)}", source.stem]
+
+
+def compiled(classpath: str, source: Path) -> Path:
+    """Return a jar with the compiled program, which is compiled if this was not done before."""
+    key = hashlib.sha256(f"{classpath}\n{source.read_text(encoding='utf-8')}".encode()).hexdigest()[:16]
+    target = jars.cache() / "programs" / f"{source.stem}-{key}.jar"
+    if target.is_file():
+        return target
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent) as folder:
+        # With --release, the program also runs on the oldest JDK that the tests support.
+        options = ["--release", "17", "-proc:none", "-nowarn", "-cp", classpath, "-d", folder]
+        done = subprocess.run(["javac", *options, str(source)], capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise RuntimeError(f"{source} cannot be compiled:\n{done.stderr}")
+        partial = Path(folder) / target.name
+        with zipfile.ZipFile(partial, "w") as jar:
+            for path in Path(folder).rglob("*.class"):
+                jar.write(path, path.relative_to(folder))
+        partial.rename(target)  # other processes never see an incomplete jar
+    return target
+
+
+def archive(version: str) -> Path:
+    """Return the path of the class archive of one Kafka version, whether it exists or not.
+
+    The path depends on the JVM and on the jars, because a JVM ignores an archive that was written by another JVM or
+    with other jars.
+    """
+    found = sorted(jars.folder(version).glob("*.jar"))
+    state = [_jvm(), *(f"{jar} {jar.stat().st_size} {jar.stat().st_mtime_ns}" for jar in found)]
+    key = hashlib.sha256("\n".join(state).encode()).hexdigest()[:16]
+    return jars.cache() / f"kafka-{version}-{key}.jsa"
+
+
+def write_archive(version: str) -> None:
+    """Write the class archive of one Kafka version, unless it exists, and delete its older archives.
+
+    A broker is started for this purpose. The JVM writes the archive when it exits.
+    """
+    target = archive(version)
+    if target.is_file():
+        return
+    from tests.brokers.cluster import Cluster  # imports a Kafka client library
+
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as folder:
+        partial = Path(folder) / target.name
+        cluster = Cluster(version, Path(folder) / "broker", jvm=[f"{_WRITE_ARCHIVE}{partial}"])
+        cluster.start()
+        try:
+            cluster.create_topic("topic")
+            cluster.produce("topic", 1)
+            cluster.commit("group", {("topic", 0): 1})
+            cluster.nodes[0].end(timeout=300)
+        finally:
+            cluster.stop()
+        for older in target.parent.glob(f"kafka-{version}-*.jsa"):
+            older.unlink(missing_ok=True)
+        partial.rename(target)
+
+
+def _use_archive(classpath: str) -> list[str]:
+    """Return the JVM options that use the class archive of the Kafka version with this class path, if it exists."""
+    version = Path(classpath).parent.name.removeprefix("kafka-")
+    if version not in jars.BROKER_VERSIONS or classpath != jars.classpath(version) or not archive(version).is_file():
+        return []
+    # A JVM prints warnings about archives on standard output, which tests read.
+    return [f"-XX:SharedArchiveFile={archive(version)}", "-Xlog:disable"]
+
+
+@cache
+def _jvm() -> str:
+    """Return the name and the version of the installed JVM."""
+    return subprocess.run(["java", "-version"], capture_output=True, text=True, check=True).stderr

@@ -1,0 +1,73 @@
+"""Tests of `tests/java.py`, which starts the Java programs of other tests."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import zipfile
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests import jars, java
+from tests.brokers.process import SOURCES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PROGRAM = """
+public class Hello {
+    public static void main(String[] names) {
+        System.out.println("hello " + names[0]);
+    }
+}
+"""
+
+
+@pytest.fixture
+def kafka_jar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The only jar of Kafka 4.3.1 in a new folder for jars."""
+    monkeypatch.setenv("KGTUI_TEST_CACHE", str(tmp_path))
+    jar = tmp_path / "kafka-4.3.1" / "kafka.jar"
+    jar.parent.mkdir()
+    with zipfile.ZipFile(jar, "w") as content:
+        content.writestr("version", "4.3.1")
+    return jar
+
+
+def test_java_program_is_compiled_again_only_after_a_change(tmp_path: Path, kafka_jar: Path) -> None:
+    source = tmp_path / "Hello.java"
+    source.write_text(PROGRAM)
+    first = java.compiled(str(kafka_jar), source)
+    written = first.stat().st_mtime_ns
+    assert java.compiled(str(kafka_jar), source) == first
+    assert first.stat().st_mtime_ns == written
+    source.write_text(PROGRAM.replace("hello", "goodbye"))
+    command = [*java.command(jars.classpath("4.3.1"), source), "Anna"]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "goodbye Anna\n"
+    source.write_text("no Java")
+    with pytest.raises(RuntimeError, match=r"Hello\.java cannot be compiled"):
+        java.compiled(str(kafka_jar), source)
+    assert len(list((tmp_path / "programs").iterdir())) == 2
+
+
+def test_class_archive_is_used_only_with_the_jars_it_was_written_with(tmp_path: Path, kafka_jar: Path) -> None:
+    source = tmp_path / "Hello.java"
+    source.write_text(PROGRAM)
+    archive = java.archive("4.3.1")
+    option = f"-XX:SharedArchiveFile={archive}"
+    assert option not in java.command(jars.classpath("4.3.1"), source)
+    archive.touch()
+    assert option in java.command(jars.classpath("4.3.1"), source)
+    assert option not in java.command(str(kafka_jar), source)
+    os.utime(kafka_jar, (1, 1))
+    assert java.archive("4.3.1") != archive
+
+
+@pytest.mark.parametrize("version", jars.BROKER_VERSIONS)
+def test_jvm_accepts_the_class_archive_of_each_broker_version(version: str, tmp_path: Path) -> None:
+    log, tool = tmp_path / "classes.log", "kafka.tools.StorageTool"
+    command = java.command(jars.classpath(version), SOURCES / "Launch.java", [f"-Xlog:class+load:file={log}"])
+    subprocess.run([*command, tool, "random-uuid"], stdin=subprocess.PIPE, capture_output=True, check=True)
+    (line,) = [line for line in log.read_text().splitlines() if f" {tool} source:" in line]
+    assert "shared objects file (top)" in line
