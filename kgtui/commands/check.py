@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from kgtui.admin.reading import access_of
@@ -18,6 +18,7 @@ from kgtui.model.answer import Answer, fault_of
 from kgtui.model.burrow import Status
 from kgtui.model.cluster import Retention
 from kgtui.model.query import Need
+from kgtui.model.snapshot import Snapshot
 from kgtui.monitor import policy
 
 if TYPE_CHECKING:
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     from kgtui.commands.selection import Selection
     from kgtui.history.replay import ReplayAdmin
     from kgtui.model.health import GroupHealth, Undecided, Watching
+    from kgtui.model.judgment import Judgment
     from kgtui.model.query import Query
-    from kgtui.model.snapshot import Snapshot
     from kgtui.output.check_results import CheckResults
 
     Watch = ClusterWatch | RecordedWatch
@@ -292,10 +293,24 @@ def _updated(first: Snapshot, health: Mapping[str, GroupHealth], watch: Watch) -
     )
 
 
+class _VerdictSnapshot(Snapshot):
+    """A snapshot whose judgments are the verdicts that the check prints, so that the filter compares these verdicts."""
+
+    __slots__ = ()
+
+    def judgment(self, group: str) -> Judgment:
+        from kgtui.model.health.judged import judgment_of_verdict
+        from kgtui.model.judgment import NOT_READ
+
+        health = self.health.get(group)
+        return NOT_READ if health is None else judgment_of_verdict(health)
+
+
 def _select_by_health(query: Query, snapshot: Snapshot) -> list[str]:
     """Return the watched groups that match the whole filter. The health of a group that was never read is unknown."""
     read = {group: one for group, one in snapshot.health.items() if one.reads or _gone(one)}
-    ids = query.select(replace(snapshot, health=read))
+    values = {field.name: getattr(snapshot, field.name) for field in fields(snapshot)} | {"health": read}
+    ids = query.select(_VerdictSnapshot(**values))
     return [group for group in ids if group in snapshot.health]
 
 

@@ -142,5 +142,8 @@ def _notify_limits(query: Query | None, selection: Selection) -> None:
     if query is not None and searched < every:
         from kgtui.model.query import Need
 
-        advice = "; the term empty: works only in the terminal UI; verdict: and timelag: work only in kgtui check"
+        advice = (
+            "; the term empty: works only in the terminal UI; verdict: and timelag: need several reads: add --watch, or "
+            "use kgtui check"
+        )
         notify(undecided_text(searched, every) + (advice if Need.WATCHING in query.needs else ""))

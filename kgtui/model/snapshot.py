@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_FRESH_HEALTH = 60.0
+"""Age of a health verdict, in seconds, from which a judgment by screening is preferred, because it is newer."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reading(Generic[T]):
@@ -144,22 +147,24 @@ class Snapshot:
     def judgment(self, group: str) -> Judgment:
         """Return the judgment on a group: whether something is wrong, since when, and what that is based on."""
         # Imported here, because commands that judge no group should not load the module.
-        from kgtui.model.judgment import NOT_FOUND, judgment_of_summary, unreadable
+        from kgtui.model.judgment import NOT_FOUND, SCREENED_OK, judgment_of_summary, unreadable
 
         listing = self.groups.get(group)
         if listing is None:
             return NOT_FOUND
-        judgment, health = self.screened.get(group), self.health.get(group)
+        fault, broker = self.group_faults.get(group), self.brokers.get(listing.coordinator)
+        if fault is None and broker is not None:
+            fault = broker.fault
+        judgment, health, summary = self.screened.get(group), self.health.get(group), self.summaries.get(group)
+        screened = summary is not None and summary.screened
+        if screened and judgment is None and health is None and fault is None:
+            return SCREENED_OK
         if judgment is None:
-            judgment = judgment_of_summary(self.summaries.get(group), self.state_of(group), self.state_since.get(group))
-        if health is not None:
+            judgment = judgment_of_summary(summary, self.state_of(group), self.state_since.get(group))
+        if health is not None and not (screened and self.taken_at - (health.read_at or 0.0) > _FRESH_HEALTH):
             from kgtui.model.health.judged import judgment_of_health
 
             judgment = judgment_of_health(health, judgment, state=self.state_of(group), group_type=listing.type)
-        fault = self.group_faults.get(group)
-        if fault is None:
-            broker = self.brokers.get(listing.coordinator)
-            fault = None if broker is None else broker.fault
         return judgment if fault is None else unreadable(fault, judgment)
 
     def problems(self) -> Iterator[tuple[str, Judgment]]:

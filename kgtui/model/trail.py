@@ -244,6 +244,16 @@ class Trail:
         self.rebalances = min(self.rebalances + 1, 0xFFFF)
         self.rebalanced_at = (*self.rebalanced_at[1:], at)
 
+    def time_lag(self) -> float | None:
+        """Return the least age of the oldest unread record, in seconds; None if it is not known from the reads."""
+        if not self.samples:
+            return None
+        position = self.samples[-1].positions
+        # A record that was written before a sample, and that the group still has not read, is older than the sample.
+        older = next((sums.at for sums in self.samples if sums.log_ends > position and not sums.unknown), None)
+        age = 0 if older is None or self.samples[-1].unknown else self.at - older
+        return float(max(age, max(self.waited, default=1) - 1, 0))
+
     def forgive(self) -> None:
         """Forget how long records have been waiting, and the earlier sums, because the suspicion was wrong."""
         self.samples = self.samples[-1:]

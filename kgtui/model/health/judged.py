@@ -27,6 +27,12 @@ _SUSPECTED = frozenset({Problem.STOP, Problem.STALL, Problem.BEHIND})
 """Problems that screening can only suspect. A final health verdict confirms or refutes them."""
 
 
+def judgment_of_verdict(health: GroupHealth) -> Judgment:
+    """Return the verdict by Burrow's rules as a judgment. It leaves out all other problems of the group."""
+    kind = None if health.worst is None else _PROBLEMS.get(health.kind)
+    return Judgment(GroupStatus[health.status.name], kind, Basis.OBSERVED, health.seconds)
+
+
 def is_final(health: GroupHealth) -> bool:
     """Return whether the verdict would not become worse if the same group were observed for longer."""
     return _pending(health) is None

@@ -68,6 +68,11 @@ def _age(snapshot: Snapshot, group: str) -> float | None:
     return None if at is None else max(snapshot.taken_at - at, 0.0)
 
 
+def _harm(snapshot: Snapshot, group: str) -> int | None:
+    judgment = snapshot.judgment(group)
+    return None if judgment.kind is None and judgment.status.value == "UNKNOWN" else judgment.harm
+
+
 def _coordinator(snapshot: Snapshot, group: str) -> int | None:
     # The tree may still show a group that the newest snapshot does not contain.
     listing = snapshot.groups.get(group)
@@ -95,6 +100,7 @@ SORT_KEYS: Mapping[str, SortKeyEntry] = {
         in_summary="members",
         newer_in="details",
     ),
+    "verdict": SortKeyEntry(_harm, frozenset({Need.OFFSETS, Need.WATCHING}), column="verdict", cycled=True),
     "state": SortKeyEntry(lambda snapshot, group: snapshot.state_of(group)),
     "age": SortKeyEntry(_age),
     "type": SortKeyEntry(facts.type_of),

@@ -155,10 +155,18 @@ def _lag(snapshot: Snapshot, group: str) -> Number:
 
 def _time_lag(snapshot: Snapshot, group: str) -> Number:
     health = snapshot.health.get(group)
-    if health is None:
+    if health is not None:
+        age = health.time_lag
+        return Number(True, age.seconds if age else None, bool(age and age.at_least))
+    summary = snapshot.summaries.get(group)
+    if summary is None or summary.lag is None:
         return Number(None)
-    age = health.time_lag
-    return Number(True, age.seconds if age else None, bool(age and age.at_least))
+    if not summary.lag:
+        return Number(True, 0.0, bool(summary.lag_unknown or summary.hidden))
+    from kgtui.model.trail import Trail
+
+    seconds = Trail.decode(summary.trail).time_lag()
+    return Number(True, seconds, at_least=True)
 
 
 def _seconds_empty(snapshot: Snapshot, group: str) -> Number:
@@ -263,8 +271,8 @@ TERMS: tuple[TermKey, ...] = (
     ),
     NumberKey(
         "timelag",
-        "Age of the oldest unread record. Known only for watched groups: those selected or in view, or all in "
-        "kgtui check.",
+        "Age of the oldest unread record. It is exact for groups that are selected, in view or suspected, and in kgtui "
+        "check; for all others, it is the age at least.",
         "timelag:5m+",
         needs=_WATCHING,
         units=TIME_UNITS,
@@ -272,10 +280,28 @@ TERMS: tuple[TermKey, ...] = (
     ),
     VerdictKey(
         "verdict",
-        "Verdict on a watched group: ok, warn, error (a + includes worse verdicts), stop, stall, rewind, or unknown.",
+        "Verdict on a group: ok, warn, error (a + includes worse verdicts), a problem (stop, stall, rewind, lost, "
+        "expiring, flapping, behind, idle, rebalancing, unreadable, empty, abandoned), or unknown.",
         "verdict:warn+",
-        ("ok", "warn", "error", "stop", "stall", "rewind", UNKNOWN),
-        needs=_WATCHING,
+        (
+            "ok",
+            "warn",
+            "error",
+            "stop",
+            "stall",
+            "rewind",
+            "lost",
+            "expiring",
+            "flapping",
+            "behind",
+            "idle",
+            "rebalancing",
+            "unreadable",
+            "empty",
+            "abandoned",
+            UNKNOWN,
+        ),
+        needs=_OFFSETS | _WATCHING,
     ),
     NumberKey(
         "empty",

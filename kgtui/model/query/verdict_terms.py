@@ -1,31 +1,46 @@
-"""The filter term `verdict:`, which compares the health verdict on a watched group."""
+"""The filter term `verdict:`, which compares the judgment on a group."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kgtui.model.burrow import Status
 from kgtui.model.facts import Need
+from kgtui.model.judgment import GroupStatus, Problem
 from kgtui.model.query.term_catalog import UNKNOWN
 from kgtui.model.query.terms import negation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
+    from kgtui.model.judgment import Judgment
     from kgtui.model.snapshot import Snapshot
 
-NAMES: dict[str, Status] = {
-    "ok": Status.OK,
-    "warn": Status.WARN,
-    "error": Status.ERR,
-    "stop": Status.STOP,
-    "stall": Status.STALL,
-    "rewind": Status.REWIND,
+STATUSES: dict[str, GroupStatus] = {
+    "ok": GroupStatus.OK,
+    "warn": GroupStatus.WARN,
+    "error": GroupStatus.ERR,
 }
-"""Name of a verdict in the filter language → status, from the best to the worst."""
-LEVELS = ("ok", "warn", "error")
+"""Name of a status in the filter language → status, from the best to the worst."""
+PROBLEMS: dict[str, Problem] = {
+    "stop": Problem.STOP,
+    "stall": Problem.STALL,
+    "rewind": Problem.REWIND,
+    "lost": Problem.DATA_LOST,
+    "expiring": Problem.LOSS_NEAR,
+    "flapping": Problem.FLAPPING,
+    "behind": Problem.BEHIND,
+    "idle": Problem.NO_PARTITIONS,
+    "rebalancing": Problem.REBALANCING,
+    "unreadable": Problem.UNREADABLE,
+    "empty": Problem.EMPTY,
+    "abandoned": Problem.ABANDONED,
+}
+"""Name of a problem in the filter language → problem."""
+NAMES = (*STATUSES, *PROBLEMS)
+LEVELS = tuple(STATUSES)
 """Verdicts that may be followed by `+`, as in `warn+`, which includes worse verdicts."""
+_RANK = {status: rank for rank, status in enumerate(STATUSES.values())}
 _SPELLINGS = {"err": "error", "warning": "warn"}
 
 
@@ -39,22 +54,15 @@ class VerdictMatch:
     name: str
     or_worse: bool = False
 
-    def holds(self, status: Status | None, kind: Status | None) -> bool:
-        """Return whether a group has this verdict.
-
-        Args:
-            status: status of the group, at most `ERR`; None if it is not known.
-            kind: status of the group's worst partition, such as `STOP`, which is compared with `stop`, `stall` and
-                `rewind`.
-        """
-        if status is None or status is Status.NOT_FOUND:
-            return self.name == UNKNOWN
+    def holds(self, judgment: Judgment) -> bool:
+        """Return whether a group with this judgment matches."""
+        problem, status = PROBLEMS.get(self.name), judgment.status
+        if problem is not None:
+            return problem in (judgment.kind, *judgment.others)
         if self.name == UNKNOWN:
-            return False
-        required = NAMES[self.name]
-        if required > Status.ERR:
-            return kind is required
-        return status >= required if self.or_worse else status == required
+            return status in (GroupStatus.UNKNOWN, GroupStatus.NOT_FOUND)
+        required = STATUSES[self.name]
+        return status in _RANK and _RANK[status] >= _RANK[required] if self.or_worse else status is required
 
     def spelled(self) -> str:
         """Return the value as text in the filter language."""
@@ -74,33 +82,31 @@ def read_verdict(text: str) -> VerdictMatch | None:
 
 @dataclass(frozen=True, slots=True)
 class VerdictTerm:
-    """A term about the health verdict in `Snapshot.health`, such as `verdict:warn+` or `verdict:stop,stall`."""
+    """A term about `Snapshot.judgment`, such as `verdict:warn+` or `verdict:stop,stall`."""
 
     any_of: tuple[VerdictMatch, ...]
     negated: bool = False
 
     @property
     def needs(self) -> frozenset[Need]:
-        """The data that the term needs: a group must be watched for a while before there is a verdict."""
-        return frozenset({Need.WATCHING})
+        """The data that the term needs: a group must be observed for a while before there is a final verdict."""
+        return frozenset({Need.OFFSETS, Need.WATCHING})
 
     def of_group(self, group: str, snapshot: Snapshot, marked: Collection[str] = ()) -> bool | None:
-        """Return whether the term is true for a group; None if the group was not watched."""
-        health = snapshot.health.get(group)
-        status, kind = (None, None) if health is None else (health.status, health.kind)
-        if any(one.holds(status, kind) for one in self.any_of):
+        """Return whether the term is true for a group; None if its status is not known."""
+        judgment = snapshot.judgment(group)
+        if any(one.holds(judgment) for one in self.any_of):
             return not self.negated
-        # The result is None if the group has no verdict. This includes `NOT_FOUND`, which is falsy because its value
-        # is 0.
-        return self.negated if status else None
+        return None if judgment.status in (GroupStatus.UNKNOWN, GroupStatus.NOT_FOUND) else self.negated
 
     def tester(self, snapshot: Snapshot, marked: Collection[str] = ()) -> Callable[[str], bool | None]:
         """Return a function that takes the id of a group in the snapshot and returns the result of `of_group`."""
         return lambda group: self.of_group(group, snapshot)
 
     def known(self, group: str, snapshot: Snapshot) -> bool:
-        """Return whether the group was watched, so that it has a verdict."""
-        return group in snapshot.health
+        """Return whether the group was read often enough to judge it."""
+        judgment = snapshot.judgment(group)
+        return judgment.kind is not None or judgment.status is not GroupStatus.UNKNOWN
 
     def spelled(self) -> str:
         """Return the term as text in the filter language."""

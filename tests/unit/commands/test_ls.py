@@ -351,11 +351,11 @@ def test_ls_reports_that_the_term_empty_needs_the_terminal_ui(run: Callable[...,
     assert "the term empty: works only in the terminal UI" in ran.err
 
 
-def test_ls_reports_that_the_term_verdict_needs_kgtui_check(run: Callable[..., Completed]) -> None:
+def test_ls_judges_from_one_read_only_an_empty_group_with_unread_records(run: Callable[..., Completed]) -> None:
     ran = run("ls", "verdict:warn+")
-    assert (ran.code, groups(ran)) == (1, [])
-    assert "could not be applied to 4 of 4 groups" in ran.err
-    assert "verdict: and timelag: work only in kgtui check" in ran.err
+    assert (ran.code, groups(ran)) == (0, ["idle"])
+    assert "could not be applied to 2 of 4 groups" in ran.err
+    assert "verdict: and timelag: need several reads: add --watch, or use kgtui check" in ran.err
 
 
 def test_ls_escapes_control_characters_in_group_ids(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
