@@ -143,7 +143,7 @@ def _notify_limits(query: Query | None, selection: Selection) -> None:
         from kgtui.model.query import Need
 
         advice = (
-            "; the term empty: works only in the terminal UI; verdict: and timelag: need several reads: add --watch, or "
-            "use kgtui check"
+            "; the term empty: works only in the terminal UI; verdict: and timelag: need several reads: add --watch "
+            "or use kgtui check"
         )
         notify(undecided_text(searched, every) + (advice if Need.WATCHING in query.needs else ""))

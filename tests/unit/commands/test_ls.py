@@ -355,7 +355,7 @@ def test_ls_judges_from_one_read_only_an_empty_group_with_unread_records(run: Ca
     ran = run("ls", "verdict:warn+")
     assert (ran.code, groups(ran)) == (0, ["idle"])
     assert "could not be applied to 2 of 4 groups" in ran.err
-    assert "verdict: and timelag: need several reads: add --watch, or use kgtui check" in ran.err
+    assert "verdict: and timelag: need several reads: add --watch or use kgtui check" in ran.err
 
 
 def test_ls_escapes_control_characters_in_group_ids(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
