@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from kgtui.admin.decoding import operations
+from kgtui.admin import decoding
+from kgtui.admin.acls import read_denied_patterns
 from kgtui.client.options import Lane
 from kgtui.model.access import Access
-from kgtui.model.error_numbers import UNKNOWN_TOPIC_OR_PARTITION
+from kgtui.model.error_numbers import TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION
 from kgtui.protocol.messages.cluster import METADATA
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable, Sequence
 
     from kgtui.admin.deadline import Deadline
     from kgtui.admin.refusals import Refusals
@@ -29,6 +31,13 @@ KIP-430 added these operations to the response, and KIP-700 removed them again.
 
 _FIRST_WITH_OPERATIONS = 8
 """First version of the Metadata RPC that reports the authorized operations on the cluster."""
+
+
+_SUFFIX = "-kgtui-permission-check"
+"""End of the names of topics that do not exist, so that an administrator recognizes them in the authorizer's log."""
+
+_MAX_TOPICS = 500
+"""Maximum number of topics about which a broker is asked, because the response contains every partition of them."""
 
 
 class AccessReader:
@@ -52,31 +61,64 @@ class AccessReader:
             changes = self._refusals.changes
             fresh = changes == self._changes and time.monotonic() - self._read_at <= max_age
             if self._last is None or not fresh:
-                self._last = await read_access(self._pool, deadline)
+                suspects = self._refusals.topics
+                self._last = await read_access(self._pool, deadline, suspects)
                 self._read_at, self._changes = time.monotonic(), changes
+                if self._last.any_topic:
+                    self._refusals.allowed(suspects.difference(self._last.denied_topics or ()))
             return self._last
 
 
-async def read_access(pool: Pool, deadline: Deadline) -> Access:
-    """Read the permissions with one small request to any broker.
+async def read_access(pool: Pool, deadline: Deadline, suspects: Collection[str] = ()) -> Access:
+    """Read the permissions with small requests to any broker.
 
     No RPC reports whether a user may describe every topic. The request therefore contains the name of a topic that does
     not exist and that no ACL names, because it begins with random characters. For this topic, a broker responds with
     UNKNOWN_TOPIC_OR_PARTITION if the user may describe topics with any name, and otherwise with
     TOPIC_AUTHORIZATION_FAILED. The request never creates the topic.
 
+    ACLs may deny single topics to a user who may describe all other topics. If this user may describe the cluster, the
+    ACLs are read too. Without that permission, only denied topics in `suspects` can be found.
+
+    Args:
+        suspects: topics that the user may perhaps not describe.
+
     Raises:
         UnreachableError: no broker answered.
     """
     await pool.metadata(timeout=deadline.left())
-    topic = f"{uuid4().hex}-kgtui-permission-check"
-    return await pool.ask_any(partial(_read, pool, topic, deadline), timeout=deadline.left())
+    return await pool.ask_any(partial(_read, pool, sorted(suspects), deadline), timeout=deadline.left())
 
 
-async def _read(pool: Pool, topic: str, deadline: Deadline, node: int) -> Access:
-    found, rows = await read_operations(pool, node, deadline, topics=(topic,), lane=pool.live_lane(node))
+async def _read(pool: Pool, suspects: Sequence[str], deadline: Deadline, node: int) -> Access:
+    name, lane = f"{uuid4().hex}{_SUFFIX}", pool.live_lane(node)
+    names = (name, *suspects[:_MAX_TOPICS])
+    operations, rows = await read_operations(pool, node, deadline, topics=names, lane=lane)
+    codes = {row["Name"]: row["ErrorCode"] for row in rows}
     # Only UNKNOWN_TOPIC_OR_PARTITION proves that the user may describe a topic with any name.
-    return Access(found, [row["ErrorCode"] for row in rows] == [UNKNOWN_TOPIC_OR_PARTITION])
+    if codes.get(name) != UNKNOWN_TOPIC_OR_PARTITION:
+        return Access(operations, any_topic=False)
+    refused = frozenset(topic for topic in suspects if codes.get(topic) == TOPIC_AUTHORIZATION_FAILED)
+    access = Access(operations, any_topic=True)
+    denied = None
+    if access.lists_every_group and not access.sees_every_topic:
+        denied = await _read_denied(pool, node, deadline, lane)
+    return replace(access, denied_topics=refused or None if denied is None else denied | refused)
+
+
+async def _read_denied(pool: Pool, node: int, deadline: Deadline, lane: Lane) -> frozenset[str] | None:
+    """Return the names of the topics that ACLs deny to the user; None if it is not known. Raises `ClientError`.
+
+    ACLs that deny all topics with a prefix are represented by the prefix, followed by `*`.
+    """
+    patterns = await read_denied_patterns(pool, node, deadline, lane)
+    if not patterns or len(patterns) > _MAX_TOPICS:
+        return None if patterns is None or patterns else frozenset()
+    # The ACLs may be for other users, so the broker is asked about a topic for each of them.
+    topics = {f"{name}{uuid4().hex}{_SUFFIX}" if prefixed else name: (name, prefixed) for name, prefixed in patterns}
+    _, rows = await read_operations(pool, node, deadline, topics=topics, lane=lane)
+    refused = (topics.get(row["Name"]) for row in rows if row["ErrorCode"] == TOPIC_AUTHORIZATION_FAILED)
+    return frozenset(f"{name}*" if prefixed else name for name, prefixed in filter(None, refused))
 
 
 async def read_operations(
@@ -94,5 +136,5 @@ async def read_operations(
     reply: Reply[dict[str, Any]] = await pool.call(
         node, METADATA, request, timeout=deadline.left(), lane=lane, version=version
     )
-    found = operations(reply.value["ClusterAuthorizedOperations"]) if with_operations else None
+    found = decoding.operations(reply.value["ClusterAuthorizedOperations"]) if with_operations else None
     return found, reply.value["Topics"]

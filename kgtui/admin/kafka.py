@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from functools import cached_property, partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -11,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from kgtui.admin.base import DEFAULT_TIMEOUT, ListingDelta, ListingFeed
 from kgtui.admin.deadline import Deadline
 from kgtui.admin.listing import KafkaListingFeed, Lister
-from kgtui.admin.refusals import Refusals
 from kgtui.admin.routing import EXCHANGE_ERRORS, FIRST_PAUSE, Batch, Router
+from kgtui.admin.user_access import UserAccess
 from kgtui.client.pool import Lane, Pool
 from kgtui.errors import BrokerError, UnreachableError
 from kgtui.model.answer import Answer, Coverage, Fault, Outcome, fault_of
@@ -24,11 +23,10 @@ from kgtui.protocol.error_codes import Reaction, lookup
 from kgtui.protocol.messages.groups import DELETE_GROUPS
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from types import TracebackType
     from typing import Self
 
-    from kgtui.admin.access import AccessReader
     from kgtui.admin.describing import Describer
     from kgtui.admin.offsets import BoundsReader, OffsetReader
     from kgtui.client.pool import ClusterView, Reply
@@ -79,12 +77,11 @@ class KafkaGroupAdmin:
         self._listings: dict[str, Listing] = {}
         self._unlisted: dict[str, Listing] = {}
         self._router = Router(pool)
-        self._refusals = Refusals()
-        self._access: Access | None = None
+        self._user = UserAccess(pool)
         self._lister = Lister(pool)
 
-    # The describer and the readers of offsets, log bounds and permissions are created when they are first used, so that
-    # a command that only lists groups does not import their modules.
+    # The describer and the readers of offsets and log bounds are created when they are first used, so that a command
+    # that only lists groups does not import their modules.
 
     @cached_property
     def _describer(self) -> Describer:
@@ -103,12 +100,6 @@ class KafkaGroupAdmin:
         from kgtui.admin.offsets import BoundsReader
 
         return BoundsReader(self._pool)
-
-    @cached_property
-    def _access_reader(self) -> AccessReader:
-        from kgtui.admin.access import AccessReader
-
-        return AccessReader(self._pool, self._refusals)
 
     async def __aenter__(self) -> Self:
         await self._pool.__aenter__()
@@ -215,6 +206,7 @@ class KafkaGroupAdmin:
     def _learn(self, delta: ListingDelta, node: int) -> None:
         self._listings |= delta.updated
         self._pool.learn_coordinators(delta.updated, node)
+        self._user.forget(delta.removed)
         for group in delta.removed:
             listing = self._listings.get(group)
             if listing is not None and listing.coordinator == node:
@@ -236,7 +228,7 @@ class KafkaGroupAdmin:
             return await self._describer.send(node, names, until, lane)
 
         answer = await self._router.run(groups, send, deadline=deadline, size=DESCRIBE_BATCH, asked="describe")
-        self._refusals.note_groups("describe", answer)
+        self._user.refusals.note_groups("describe", answer)
         return answer
 
     async def committed_offsets(
@@ -248,7 +240,9 @@ class KafkaGroupAdmin:
         async def send(node: int, ids: Sequence[str], until: Deadline) -> Batch[tuple[CommittedOffset, ...]]:
             return await self._offsets.committed(node, ids, until, lane)
 
-        return await self._read_offsets(names, send, timeout, "read offsets")
+        asked = "read offsets"
+        reading = self._router.run(names, send, deadline=Deadline(timeout), size=self._offsets.batch, asked=asked)
+        return await self._user.with_marks(reading, asked, timeout)
 
     async def share_offsets(
         self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT
@@ -259,25 +253,9 @@ class KafkaGroupAdmin:
         async def send(node: int, ids: Sequence[str], until: Deadline) -> Batch[tuple[ShareOffset, ...]]:
             return await self._offsets.share(node, ids, until, lane)
 
-        return await self._read_offsets(names, send, timeout, "read share offsets")
-
-    async def _read_offsets(
-        self,
-        groups: Sequence[str],
-        send: Callable[[int, Sequence[str], Deadline], Awaitable[Batch[T]]],
-        timeout: float,
-        asked: str,
-    ) -> Answer[dict[str, T]]:
-        """Read offsets with `send`, and mark the groups whose offsets may be incomplete in `Answer.hidden`.
-
-        The permissions may have changed during the read, so that those before and after the read are considered.
-        """
-        before = self._access
-        answer = await self._router.run(groups, send, deadline=Deadline(timeout), size=self._offsets.batch, asked=asked)
-        self._refusals.note_groups(asked, answer)
-        if any(access is not None and access.hides_topics for access in (before, self._access)):
-            return replace(answer, hidden=dict.fromkeys(answer.rows, ()))
-        return answer
+        asked = "read share offsets"
+        reading = self._router.run(names, send, deadline=Deadline(timeout), size=self._offsets.batch, asked=asked)
+        return await self._user.with_marks(reading, asked, timeout)
 
     async def partition_bounds(
         self, partitions: Iterable[TopicPartition], *, starts: bool = True, timeout: float = DEFAULT_TIMEOUT
@@ -285,7 +263,7 @@ class KafkaGroupAdmin:
         rows = list(partitions)
         lane = Lane.UI if len(rows) <= INTERACTIVE_PARTITIONS else Lane.BULK
         answer = await self._bounds.read(rows, Deadline(timeout), lane, starts=starts)
-        self._refusals.note_partitions(answer.rows)
+        self._user.refusals.note_partitions(answer.rows)
         return answer
 
     async def record_times(
@@ -322,8 +300,7 @@ class KafkaGroupAdmin:
         return sorted(view.brokers, key=lambda node: node != view.controller)
 
     async def access(self, *, max_age: float = 0.0, timeout: float = DEFAULT_TIMEOUT) -> Access:
-        self._access = await self._access_reader.read(max_age, Deadline(timeout))
-        return self._access
+        return await self._user.read(max_age, timeout)
 
     async def delete_groups(self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT) -> tuple[Outcome, ...]:
         names = list(dict.fromkeys(groups))

@@ -27,6 +27,7 @@ class Refusals:
         self.changes = 0
         self._groups: set[tuple[str, str]] = set()
         self._partitions: set[TopicPartition] = set()
+        self._suspects: set[str] = set()
 
     def note_groups(self, asked: str, answer: Answer[Mapping[str, object]]) -> None:
         """Note an answer about groups.
@@ -44,6 +45,20 @@ class Refusals:
         refused = {tp for tp, row in bounds.items() if row.error in FORBIDDEN}
         answered = [tp for tp in self._partitions if (row := bounds.get(tp)) is not None and not row.error]
         self._note(self._partitions, refused, answered)
+
+    def suspect(self, topics: Collection[str]) -> None:
+        """Note topics that a broker has left out of an answer, perhaps because the user may no longer describe them."""
+        self._note(self._suspects, topics, ())
+
+    @property
+    def topics(self) -> frozenset[str]:
+        """Topics that a broker has refused or left out, and that have not been visible since."""
+        return frozenset(self._suspects.union(topic for topic, _ in self._partitions))
+
+    def allowed(self, topics: Collection[str]) -> None:
+        """Note topics that the user may describe, although a broker has refused them or left them out earlier."""
+        self._suspects.difference_update(topics)
+        self._partitions = {tp for tp in self._partitions if tp[0] not in topics}
 
     def _note(self, known: set[K], refused: Collection[K], answered: Collection[K]) -> None:
         if answered or not known.issuperset(refused):

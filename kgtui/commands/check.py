@@ -182,7 +182,7 @@ async def _with_access(admin: GroupAdmin, selection: Selection, watch: Watch, ti
     Returns the selection with the permissions in its snapshot.
     """
     access = await access_of(admin, timeout=timeout)
-    watch.mark_hidden(hides_topics=access.hides_topics)
+    watch.mark_hidden(access)
     return replace(selection, snapshot=replace(selection.snapshot, access=access))
 
 

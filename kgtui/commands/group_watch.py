@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from kgtui.history.poll_index import RecordedPoll
     from kgtui.history.poll_reader import PollRead
     from kgtui.history.replay import ReplayAdmin
+    from kgtui.model.access import Access
     from kgtui.model.answer import Fault
     from kgtui.model.group import GroupDescription, Listing
     from kgtui.model.health import Watching
@@ -87,24 +88,24 @@ class _Watch:
         self._incomplete: set[str] = set()  # groups whose last read of offsets may lack topics
         self._hidden_topics: dict[str, tuple[str, ...]] = {}
 
-    def mark_hidden(self, *, hides_topics: bool) -> None:
+    def mark_hidden(self, access: Access) -> None:
         """Fill `hidden` after the last read, and add faults to `group_faults`.
 
         A group in `hidden` gets a fault if its members subscribe to a topic that the user may not describe, or if
         brokers listed no offsets of the group.
 
         Args:
-            hides_topics: whether the user may now describe only some topics, so that every group may have hidden
+            access: the permissions of the user after the last read. If they hide topics, every group may have hidden
                 offsets. Otherwise, only offsets that were read with fewer permissions may be incomplete.
         """
         unread = set(self.group_faults)
-        self.hidden = (self._offsets_read if hides_topics else self._incomplete) - unread
+        self.hidden = (self._offsets_read if access.hides_topics else self._incomplete) - unread
         for group in self.hidden:
             topics = self._hidden_topics.get(group)
             if topics:
                 self.group_faults[group] = hidden_topics_fault(group, topics)
             elif group in self.without_offsets:
-                self.group_faults[group] = hidden_fault(group)
+                self.group_faults[group] = hidden_fault(group, access)
 
     def _add(
         self,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.commands.printing import notify
 from kgtui.model import facts
-from kgtui.model.access import LOWER_BOUND_REASON, NO_VISIBLE_GROUP
+from kgtui.model.access import NO_VISIBLE_GROUP, lower_bound_reason
 
 if TYPE_CHECKING:
     import argparse
@@ -42,7 +42,7 @@ def notify_lower_bounds(snapshot: Snapshot, groups: Iterable[str], query: Query 
         groups: ids of groups whose offsets were read.
         query: the filter that has selected the groups, and that may have left out groups because of their lag.
     """
-    if not snapshot.hides_topics:
+    if snapshot.access is None or not snapshot.hides_topics:
         return
     from kgtui.model.query import Need
 
@@ -55,7 +55,7 @@ def notify_lower_bounds(snapshot: Snapshot, groups: Iterable[str], query: Query 
     lags = "the lag of 1 group is a lower bound" if count == 1 else f"the lags of {count} groups are lower bounds"
     chosen = "the filter selects a group only if its terms hold for every possible lag"
     said = f"{lags}; {chosen}" if count and filtered else chosen if filtered else lags
-    notify(f"{said}. {LOWER_BOUND_REASON}")
+    notify(f"{said}. {lower_bound_reason(snapshot.access)}")
 
 
 def notify_no_visible_group(args: argparse.Namespace, snapshot: Snapshot, listed: Collection[str]) -> bool:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kgtui.lake.folder import LakeFolder
 
 _FILE = "access.json"
-_OPERATIONS, _ANY_TOPIC = "cluster_operations", "any_topic"
+_OPERATIONS, _ANY_TOPIC, _DENIED = "cluster_operations", "any_topic", "denied_topics"
 
 _log = logging.getLogger(__name__)
 
@@ -29,8 +29,12 @@ def load_access(folder: LakeFolder) -> Access:
     """
     try:
         stored = json.loads((folder.path / _FILE).read_text(encoding="utf-8"))
-        operations = stored[_OPERATIONS]
-        return Access(None if operations is None else frozenset(operations), any_topic=stored[_ANY_TOPIC] is True)
+        operations, denied = stored[_OPERATIONS], stored.get(_DENIED)
+        return Access(
+            None if operations is None else frozenset(operations),
+            any_topic=stored[_ANY_TOPIC] is True,
+            denied_topics=None if denied is None else frozenset(denied),
+        )
     except (OSError, ValueError, TypeError, KeyError):
         return FULL_ACCESS
 
@@ -53,7 +57,8 @@ class AccessRecorder:
             if access == self._stored:
                 return
             operations = None if access.cluster_operations is None else sorted(access.cluster_operations)
-            content = {_OPERATIONS: operations, _ANY_TOPIC: access.any_topic}
+            denied = None if access.denied_topics is None else sorted(access.denied_topics)
+            content = {_OPERATIONS: operations, _ANY_TOPIC: access.any_topic, _DENIED: denied}
             await asyncio.to_thread(write_json, self._folder.path / _FILE, content)
         except (KgtuiError, OSError):
             _log.exception("cannot read the permissions of the recorder's user, or cannot store them in the lake")

@@ -38,12 +38,6 @@ VISIBLE_ONLY = "only in topics that you may see"
 NOT_LISTED = "Offsets in topics that you may not describe are not listed."
 """Sentence below a list of offsets that may be incomplete, because a broker may have left out some topics."""
 
-LOWER_BOUND_REASON = (
-    "Brokers leave out the topics that you may not describe. To see the whole lag, ask for the ACL operation "
-    "DESCRIBE on all topics"
-)
-"""Reason why a reported lag is only a lower bound, and what to do about it."""
-
 NO_VISIBLE_GROUP = (
     "there is no group that you may see. Brokers leave out the groups that you may not describe. To list every group, "
     "ask for the ACL operation DESCRIBE on the cluster; to list some groups, ask for DESCRIBE on these groups"
@@ -61,10 +55,13 @@ class Access:
         cluster_operations: the operations that the user may perform on the cluster (names of Kafka's AclOperation);
             None if the broker does not report them.
         any_topic: whether the user may describe every topic, except topics for which an ACL denies it.
+        denied_topics: topics for which an ACL denies it, as names, or as prefixes that end with `*`; None if it is not
+            known whether there are any.
     """
 
     cluster_operations: frozenset[str] | None = None
     any_topic: bool = False
+    denied_topics: frozenset[str] | None = None
 
     @property
     def lists_every_group(self) -> bool:
@@ -74,25 +71,45 @@ class Access:
     @property
     def hides_topics(self) -> bool:
         """Whether brokers may leave out topics in which a group has offsets: the user may describe only some topics."""
-        return not self.any_topic
+        return not self.any_topic or bool(self.denied_topics)
 
     @property
     def sees_every_topic(self) -> bool:
-        """Whether no topic is hidden, because this is a super user or the cluster has no authorizer.
+        """Whether no topic is hidden: no ACL denies one, or this is a super user, or the cluster has no authorizer.
 
         A user who may perform every operation on the cluster and describe any topic is assumed to be a super user.
         """
-        return self.any_topic and (self.cluster_operations or frozenset()) >= CLUSTER_OPERATIONS
+        if not self.any_topic or self.denied_topics:
+            return False
+        return self.denied_topics is not None or (self.cluster_operations or frozenset()) >= CLUSTER_OPERATIONS
 
 
 FULL_ACCESS = Access(CLUSTER_OPERATIONS, any_topic=True)
 """The permissions of a super user, and of every user of a cluster without an authorizer."""
 
 
-def hidden_fault(group: str) -> Fault:
-    """Return a fault that says that the group may have offsets in topics that the user may not describe."""
+def lower_bound_reason(access: Access) -> str:
+    """Return the reason why reported lags are only lower bounds, and what to do about it."""
+    ask = f"to {_remove_denial(access)}" if access.denied_topics else "for the ACL operation DESCRIBE on all topics"
+    return f"Brokers leave out the topics that you may not describe. To see the whole lag, ask {ask}"
+
+
+def hidden_fault(group: str, access: Access | None) -> Fault:
+    """Return a fault that says that the group may have offsets in topics that the user may not describe.
+
+    Args:
+        access: the permissions of the user; None if they were not read.
+    """
     message = f"{NONE_VISIBLE}; brokers leave out the topics that you may not describe"
-    return Fault(HIDDEN, message, group=group, advice="grant DESCRIBE on the topics of the group to this user")
+    advice = "grant DESCRIBE on the topics of the group to this user"
+    if access is not None and access.denied_topics:
+        advice = _remove_denial(access)
+    return Fault(HIDDEN, message, group=group, advice=advice)
+
+
+def _remove_denial(access: Access) -> str:
+    first, *others = sorted(access.denied_topics or ())
+    return f"remove the ACL that denies DESCRIBE on topic {first}{f' and {len(others)} more' if others else ''}"
 
 
 def hidden_topics_fault(group: str, topics: Sequence[str]) -> Fault:

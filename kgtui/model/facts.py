@@ -134,7 +134,7 @@ def hidden_offsets_fault(snapshot: Snapshot, group: str) -> Fault | None:
     if reading is not None and reading.value.hidden_topics:
         return hidden_topics_fault(group, reading.value.hidden_topics)
     incomplete = snapshot.hides_topics or _read_incompletely(snapshot, group)
-    return hidden_fault(group) if incomplete and has_no_offsets(snapshot, group) else None
+    return hidden_fault(group, snapshot.access) if incomplete and has_no_offsets(snapshot, group) else None
 
 
 def lag_read_at(snapshot: Snapshot, group: str) -> float | None:

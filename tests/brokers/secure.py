@@ -42,6 +42,7 @@ PASSWORDS = {
     "groupsonly": "groupsonly-S3cret!",
     "denied": "denied-S3cret!",
     "changing": "changing-S3cret!",
+    "unsure": "unsure-S3cret!",
     **{principal: f"{principal}-S3cret!" for principal in PERMISSIONS},
 }
 """Principal → password. The docstrings of `Secure` and `kgtui_permissions` describe the principals."""
@@ -80,6 +81,7 @@ class Secure:
     `groupsonly`    DESCRIBE on all groups, no permissions on topics
     `denied`        DESCRIBE on the cluster, all groups and all topics, but denied on topic `team-b-events`
     `changing`      DESCRIBE on the cluster and all groups; tests add permissions on topics and remove them again
+    `unsure`        DESCRIBE on all groups and all topics, but not on the cluster, so that ACLs cannot be read
     `nobody`        no permissions
     `CN=tls-client` the principal of the client certificate on the TLS listener: DESCRIBE on all groups
     ==============  ===================================================================================
@@ -177,9 +179,9 @@ class Secure:
         return write_properties(self._folder / f"{principal}-{mechanism}-{tls}{wrong}.properties", properties)
 
     @contextmanager
-    def granted(self, principal: str, permission: Permission) -> Iterator[None]:
-        """Grant a permission to a principal until the end of the `with` block."""
-        binding = _binding(principal, permission)
+    def acl(self, principal: str, permission: Permission, *, deny: bool = False) -> Iterator[None]:
+        """Create an ACL that allows or denies a permission to a principal on entry, and delete the ACL on exit."""
+        binding = _binding(principal, permission, AclPermissionType.DENY if deny else AclPermissionType.ALLOW)
         for created in self.cluster.admin.create_acls([binding]).values():
             created.result(30)
         try:
@@ -277,6 +279,8 @@ def _bindings() -> Iterator[AclBinding]:
         yield _allowed(principal, ResourceType.TOPIC, everything, describe)
     yield _allowed("changing", ResourceType.BROKER, ("kafka-cluster", ResourcePatternType.LITERAL), describe)
     yield _allowed("changing", ResourceType.GROUP, everything, describe)
+    yield _allowed("unsure", ResourceType.GROUP, everything, describe)
+    yield _allowed("unsure", ResourceType.TOPIC, everything, describe)
     denied = ("team-b-events", ResourcePatternType.LITERAL)
     yield _acl("denied", ResourceType.TOPIC, denied, describe, AclPermissionType.DENY)
     for operation in (AclOperation.READ, describe, AclOperation.DELETE):
@@ -289,10 +293,13 @@ def _bindings() -> Iterator[AclBinding]:
             yield _binding(principal, permission)
 
 
-def _binding(principal: str, permission: Permission) -> AclBinding:
+def _binding(
+    principal: str, permission: Permission, permission_type: AclPermissionType = AclPermissionType.ALLOW
+) -> AclBinding:
     kind = {"cluster": ResourceType.BROKER, "group": ResourceType.GROUP, "topic": ResourceType.TOPIC}
     pattern = (permission.name, ResourcePatternType.LITERAL)
-    return _allowed(principal, kind[permission.resource], pattern, AclOperation[permission.operation])
+    operation = AclOperation[permission.operation]
+    return _acl(principal, kind[permission.resource], pattern, operation, permission_type)
 
 
 def _allowed(

@@ -115,7 +115,7 @@ def test_refresh_shows_permissions_that_changed_while_the_program_runs(
     ui.start()
     ui.filter("team-a-and-b", shown=1)
     terminal.wait_for(lambda screen: "not all topics" in screen and re.search(r"team-a-and-b +0 +\? ", screen))
-    with secure_broker.granted("changing", SEE_ANY_TOPIC):
+    with secure_broker.acl("changing", SEE_ANY_TOPIC):
         terminal.keys("r")
         terminal.wait_for(lambda screen: "not all topics" not in screen and re.search(r"team-a-and-b +0 +7 ", screen))
     terminal.keys("r")

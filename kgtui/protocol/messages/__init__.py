@@ -1,4 +1,4 @@
-"""The request and response tables of every API that kgtui supports, taken from the schemas of Kafka 4.4.0.
+"""The request and response tables of every API that kgtui uses, taken from the schemas of Kafka 4.4.0.
 
 This package may import `kgtui.protocol.api`. To add an API or a version, change the tables in `groups`, `offsets` or
 `cluster`; `APIS` collects the APIs of these modules.
@@ -8,6 +8,7 @@ This package may import `kgtui.protocol.api`. To add an API or a version, change
 | `cluster` | API versions, brokers, topics, coordinators and configurations |
 | `groups` | the list of groups, their descriptions, and their deletion |
 | `offsets` | committed offsets and log offsets |
+| `acls` | access control lists, which the simulator does not support and `APIS` does not contain |
 | `login` | SASL, which only `kgtui.client.login` uses and `APIS` does not contain |
 """
 
@@ -27,4 +28,4 @@ __all__ = ["APIS"]
 _TABLES = [api for module in (groups, offsets, cluster) for api in vars(module).values() if isinstance(api, Api)]
 
 APIS: Mapping[int, Api] = MappingProxyType({api.key: api for api in sorted(_TABLES, key=lambda api: api.key)})
-"""API key → API, in ascending order of the keys, for every API that kgtui supports."""
+"""API key → API, in ascending order of the keys, for every API that kgtui and the simulator support."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -21,20 +22,53 @@ NO_TOPIC, FORBIDDEN, NO_LEADER = 3, 29, 5
 EVERY_OPERATION, DESCRIBE = 8096, 256
 
 
-def metadata(code: int, operations: int) -> Callable[[Sent], dict[str, Any]]:
+def metadata(code: int, operations: int, denied: tuple[str, ...] = ()) -> Callable[[Sent], dict[str, Any]]:
     """Return a function that responds to Metadata requests.
 
     Args:
-        code: error code of the requested topic.
+        code: error code of the requested topics.
         operations: bit set of the operations that the user may perform on the cluster.
+        denied: patterns of topics for which the error code is `FORBIDDEN` instead.
     """
 
     def answer(sent: Sent) -> dict[str, Any]:
-        (topic,) = sent.fields["Topics"]
+        names = [topic["Name"] for topic in sent.fields["Topics"]]
+        codes = {name: FORBIDDEN if any(fnmatchcase(name, one) for one in denied) else code for name in names}
         return {
-            "Topics": [{"ErrorCode": code, "Name": topic["Name"], "Partitions": []}],
+            "Topics": [{"ErrorCode": codes[name], "Name": name, "Partitions": []} for name in names],
             "ClusterAuthorizedOperations": operations,
         }
+
+    return answer
+
+
+ACL_OPERATIONS = {"ALL": 2, "READ": 3, "DESCRIBE": 8}
+LITERAL, PREFIXED = 3, 4
+DENY, ALLOW = 2, 3
+
+
+def acls(*, deny: dict[str, str] | None = None, allow: str = "READ", code: int = 0) -> Callable[[Sent], dict[str, Any]]:
+    """Return a function that responds to DescribeAcls requests.
+
+    Args:
+        deny: topic, or prefix of topics that ends with `*` → operation that an ACL denies.
+        allow: operation that an ACL allows for all topics; empty if there is no such ACL.
+        code: error code of the response.
+    """
+
+    def resource(name: str, pattern: int, operation: str, permission: int) -> dict[str, Any]:
+        acl = {"Principal": "User:x", "Host": "*", "Operation": ACL_OPERATIONS[operation], "PermissionType": permission}
+        return {"ResourceType": 2, "ResourceName": name, "PatternType": pattern, "Acls": [acl]}
+
+    def answer(sent: Sent) -> dict[str, Any]:
+        if sent.fields["PermissionType"] == ALLOW:
+            found = [resource("*", LITERAL, allow, ALLOW)] if allow else []
+        else:
+            found = [
+                resource(name.rstrip("*"), PREFIXED if name.endswith("*") else LITERAL, operation, DENY)
+                for name, operation in (deny or {}).items()
+            ]
+        return {"ErrorCode": code, "ErrorMessage": None, "Resources": [] if code else found}
 
     return answer
 
@@ -54,7 +88,7 @@ def metadata(code: int, operations: int) -> Callable[[Sent], dict[str, Any]]:
 async def test_permissions_are_derived_from_the_metadata_response(
     code: int, operations: int, every_group: bool, any_topic: bool, every_topic: bool
 ) -> None:
-    pool = FakePool(answers={"Metadata": metadata(code, operations)})
+    pool = FakePool(answers={"Metadata": metadata(code, operations)}, versions={"DescribeAcls": None})
     access = await KafkaGroupAdmin(pool).access()
     assert (access.lists_every_group, access.any_topic, access.sees_every_topic) == (
         every_group, any_topic, every_topic
@@ -69,6 +103,60 @@ async def test_permissions_are_read_with_one_request_that_creates_no_topic() -> 
     assert sent.fields["AllowAutoTopicCreation"] is False
 
 
+@pytest.mark.parametrize(
+    ("answer", "denied", "found"),
+    [
+        (acls(), (), frozenset()),
+        (acls(deny={"payments": "DESCRIBE", "orders": "ALL"}), ("payments", "orders"), {"payments", "orders"}),
+        (acls(deny={"payments": "DESCRIBE", "orders": "ALL"}), ("orders",), {"orders"}),
+        (acls(deny={"payments": "READ"}), ("payments",), frozenset()),
+        (acls(deny={"pay-*": "ALL"}), ("pay-*",), {"pay-*"}),
+        (acls(deny={"payments": "ALL"}, allow=""), ("payments",), None),
+        (acls(code=31), (), None),
+    ],
+    ids=["no ACL", "denied", "another user is denied", "may describe", "prefix", "no ACL for all topics", "refused"],
+)
+async def test_topics_that_acls_deny_to_the_user_are_found(
+    answer: Callable[[Sent], dict[str, Any]], denied: tuple[str, ...], found: set[str] | None
+) -> None:
+    """A broker is asked which of the ACLs are for this user, because kgtui does not know the principal of the user."""
+    pool = FakePool(answers={"Metadata": metadata(NO_TOPIC, DESCRIBE, denied), "DescribeAcls": answer})
+    access = await KafkaGroupAdmin(pool).access()
+    assert access.denied_topics == found
+    assert (access.any_topic, access.hides_topics, access.sees_every_topic) == (True, bool(found), found == set())
+
+
+@pytest.mark.parametrize(("code", "operations"), [(NO_TOPIC, EVERY_OPERATION), (FORBIDDEN, DESCRIBE), (NO_TOPIC, 0)])
+async def test_acls_are_read_only_if_they_can_change_the_result(code: int, operations: int) -> None:
+    pool = FakePool(answers={"Metadata": metadata(code, operations)})
+    await KafkaGroupAdmin(pool).access()
+    assert [sent.api for sent in pool.sent] == ["Metadata"]
+
+
+async def test_topics_that_a_broker_leaves_out_are_named_if_they_are_denied_now() -> None:
+    """The group has offsets in two topics. Then the broker leaves out both, but only one of them is denied."""
+    pool = FakePool(answers={"Metadata": metadata(NO_TOPIC, 0), "OffsetFetch": offsets(topics=("deleted", "orders"))})
+    admin = KafkaGroupAdmin(pool)
+    await admin.access()
+    assert (await admin.committed_offsets(["pay"])).hidden == {}
+    pool.answers |= {"Metadata": metadata(NO_TOPIC, 0, ("orders",)), "OffsetFetch": offsets(topics=())}
+    for _ in range(2):
+        assert (await admin.committed_offsets(["pay"])).hidden == {"pay": ("orders",)}
+        assert (await admin.access(max_age=60)).denied_topics == frozenset({"orders"})
+    pool.answers["Metadata"] = metadata(NO_TOPIC, 0)
+    assert (await admin.access()).denied_topics is None
+    assert (await admin.committed_offsets(["pay"])).hidden == {}
+
+
+async def test_one_denied_topic_of_a_member_makes_the_lags_of_all_groups_lower_bounds() -> None:
+    pool = FakePool(answers={"Metadata": metadata(NO_TOPIC, 0, ("orders",)), "ListOffsets": log_ends(29)})
+    admin = KafkaGroupAdmin(pool)
+    assert not (await admin.access()).hides_topics
+    await admin.partition_bounds([("orders", 0)], starts=False)
+    access = await admin.access(max_age=60)
+    assert (access.denied_topics, access.hides_topics) == (frozenset({"orders"}), True)
+
+
 async def test_permissions_are_read_again_only_if_older_than_max_age() -> None:
     pool = FakePool(answers={"Metadata": metadata(NO_TOPIC, EVERY_OPERATION)})
     admin = KafkaGroupAdmin(pool)
@@ -80,29 +168,32 @@ async def test_permissions_are_read_again_only_if_older_than_max_age() -> None:
 
 
 async def test_permissions_are_read_again_after_group_access_was_granted_or_revoked() -> None:
-    pool = FakePool(answers={"Metadata": metadata(NO_TOPIC, DESCRIBE), "OffsetFetch": offsets()})
+    pool = FakePool(answers={"Metadata": metadata(NO_TOPIC, 0), "OffsetFetch": offsets()})
     admin = KafkaGroupAdmin(pool)
     answers = [offsets(), offsets(30), offsets(30), offsets(), offsets()]
     assert [await reads_after(admin, pool, "OffsetFetch", answer) for answer in answers] == [1, 1, 0, 1, 0]
 
 
 async def test_permissions_are_read_again_after_topic_access_was_granted_or_revoked() -> None:
-    pool = FakePool(answers={"Metadata": metadata(NO_TOPIC, DESCRIBE)})
+    pool = FakePool(answers={"Metadata": metadata(NO_TOPIC, 0)})
     admin = KafkaGroupAdmin(pool)
-    answers = [log_ends(), log_ends(29), log_ends(29), log_ends()]
-    assert [await reads_after(admin, pool, "ListOffsets", answer) for answer in answers] == [1, 1, 0, 1]
+    reads = []
+    for code in (0, FORBIDDEN, FORBIDDEN, 0):
+        pool.answers["Metadata"] = metadata(NO_TOPIC, 0, ("orders",) if code else ())
+        reads.append(await reads_after(admin, pool, "ListOffsets", log_ends(code)))
+    assert reads == [1, 1, 0, 1]
 
 
-def offsets(code: int = 0) -> Callable[[Sent], dict[str, Any]]:
-    """Return a function that responds to OffsetFetch: one committed offset per group, or the error code `code`."""
+def offsets(code: int = 0, topics: tuple[str, ...] = ("orders",)) -> Callable[[Sent], dict[str, Any]]:
+    """Return a function that responds to OffsetFetch: one committed offset per topic, or the error code `code`."""
 
     def answer(sent: Sent) -> dict[str, Any]:
         commits = [
             {"PartitionIndex": 0, "CommittedOffset": 5, "CommittedLeaderEpoch": -1, "Metadata": "", "ErrorCode": 0}
         ]
-        topics = [] if code else [{"Name": "orders", "Partitions": commits}]
+        rows = [] if code else [{"Name": topic, "Partitions": commits} for topic in topics]
         names = [group["GroupId"] for group in sent.fields["Groups"]]
-        return {"Groups": [{"GroupId": name, "Topics": topics, "ErrorCode": code} for name in names]}
+        return {"Groups": [{"GroupId": name, "Topics": rows, "ErrorCode": code} for name in names]}
 
     return answer
 
@@ -137,15 +228,15 @@ async def reads_after(admin: KafkaGroupAdmin, pool: FakePool, api: str, answer: 
 
 
 @pytest.mark.parametrize(("before", "during"), [(FORBIDDEN, NO_TOPIC), (NO_TOPIC, FORBIDDEN), (NO_TOPIC, NO_TOPIC)])
-async def test_offsets_are_marked_if_topics_were_hidden_before_or_during_the_read(before: int, during: int) -> None:
-    """`Answer.hidden` marks a group. Permissions are read before the offsets, and again during the request for them."""
-    pool = FakePool(answers={"Metadata": metadata(before, DESCRIBE)})
+async def test_offsets_are_marked_if_topics_were_hidden_before_or_after_the_read(before: int, during: int) -> None:
+    """The permissions are read before the offsets, and again while a broker answers the request for offsets."""
+    pool = FakePool(answers={"Metadata": metadata(before, 0)})
     admin = KafkaGroupAdmin(pool)
     await admin.access()
     commits = offsets()
 
     async def answer(sent: Sent) -> dict[str, Any]:
-        pool.answers["Metadata"] = metadata(during, DESCRIBE)
+        pool.answers["Metadata"] = metadata(during, 0)
         await admin.access()
         return commits(sent)
 

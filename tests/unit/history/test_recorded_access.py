@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kgtui.cli import main
@@ -43,7 +44,8 @@ async def test_replay_returns_the_permissions_of_the_user_who_recorded(tmp_path:
 async def test_recorder_stores_permissions_that_change_while_it_records(tmp_path: Path) -> None:
     folder, admin = LakeFolder.of(tmp_path), ScriptedAdmin(user_access=ONLY_GROUPS)
     recorder = AccessRecorder(admin, folder)
-    for access in (ONLY_GROUPS, FULL_ACCESS, ONLY_GROUPS):
+    denied = replace(FULL_ACCESS, denied_topics=frozenset({"payments", "pay-*"}))
+    for access in (ONLY_GROUPS, FULL_ACCESS, denied, ONLY_GROUPS):
         admin.user_access = access
         await recorder.record(timeout=1)
         assert load_access(folder) == access

@@ -8,6 +8,7 @@ import pytest
 
 from kgtui.protocol.member_data import consumer
 from kgtui.protocol.messages import APIS
+from kgtui.protocol.messages.acls import DESCRIBE_ACLS
 from kgtui.protocol.messages.login import LOGIN_APIS
 from tests.jars import clients_jar
 from tests.unit.protocol.kafka_schemas import check_every_field_is_used, check_versions, read_schema
@@ -16,7 +17,7 @@ from tests.unit.protocol.samples import name_of
 if TYPE_CHECKING:
     from kgtui.protocol.api import Api, Message
 
-CASES = [m for api in (*APIS.values(), *LOGIN_APIS) for m in (api.request, api.response)]
+CASES = [m for api in (*APIS.values(), *LOGIN_APIS, DESCRIBE_ACLS) for m in (api.request, api.response)]
 CASES += [consumer.SUBSCRIPTION, consumer.ASSIGNMENT]
 
 
@@ -35,7 +36,7 @@ def test_each_field_of_a_message_table_is_in_at_least_one_version(message: Messa
     check_every_field_is_used(message)
 
 
-@pytest.mark.parametrize("api", APIS.values(), ids=name_of)
+@pytest.mark.parametrize("api", [*APIS.values(), DESCRIBE_ACLS], ids=name_of)
 def test_api_keys_and_message_names_equal_those_of_kafka(api: Api) -> None:
     for message, kind in ((api.request, "request"), (api.response, "response")):
         kafka = schema(message.name)
