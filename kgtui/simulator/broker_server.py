@@ -30,7 +30,7 @@ class Server:
 
     Attributes:
         node: the broker.
-        requests: number of requests that were received.
+        requests: number of requests that the broker has received on this port.
     """
 
     def __init__(self, node: Node, dispatcher: Dispatcher, faults: BrokerFaults) -> None:
@@ -61,7 +61,7 @@ class Server:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def cut(self) -> None:
-        """Close all connections."""
+        """Close all connections, but keep the port open for new ones."""
         for connection in list(self.connections):
             connection.abort()
 
@@ -121,7 +121,7 @@ class Connection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
-    # Methods that take requests from the queue of the connection and send responses
+    # Methods that take requests from the queue of this connection, and send the responses
 
     async def _serve(self) -> None:
         try:

@@ -27,7 +27,7 @@ STOP_SECONDS = 5.0
 
 
 class SimulatorError(KgtuiError):
-    """Raised when the process of the cluster did not start, has ended, or rejected a command."""
+    """Raised when the process of the cluster did not start, has ended, or rejected a control command."""
 
 
 class SimulatorProcess:
@@ -60,12 +60,12 @@ class SimulatorProcess:
 
     @property
     def pid(self) -> int:
-        """Process id of the cluster."""
+        """Operating system's id of the process that runs the cluster."""
         return self._process.pid
 
     @property
     def running(self) -> bool:
-        """Whether the process is running."""
+        """Whether the process that runs the cluster has not ended yet."""
         return self._process.poll() is None
 
     def control(self, do: str, timeout: float = 10.0, **parameters: Any) -> dict[str, Any]:

@@ -186,7 +186,7 @@ class ClusterState:
     def first_record(self, topic: Topic, partition: int, timestamp: int) -> int:
         """Return the lowest offset whose record has this timestamp (in milliseconds since the epoch) or a later one.
 
-        The result is the log end offset or a higher one if there is no such record yet.
+        If there is no such record yet, the result is the log end offset or a higher offset.
         """
         oldest = self.timestamp(topic.oldest)
         return 0 if timestamp <= oldest else topic.log_end(partition, self.since(timestamp - 1))
@@ -194,7 +194,7 @@ class ClusterState:
     # Methods that add and delete topics and return partition leaders
 
     def add_topics(self, topics: Iterable[Topic]) -> None:
-        """Add topics to the cluster."""
+        """Add topics to the cluster, so that clients can find each of them by its name and by its topic id."""
         for topic in topics:
             self.topics[topic.name] = topic
             self.topic_ids[topic.id] = topic
@@ -210,7 +210,7 @@ class ClusterState:
             del self.topic_ids[topic.id]
 
     def leadership(self, topic: Topic, partition: int) -> Leadership:
-        """Return the leadership of a partition."""
+        """Return the leader, the leader epoch and the replicas of a partition."""
         partitions = self._leaderships.get(topic.id)
         if partitions is None:
             moved = self._moved if topic is self.offsets_topic else {}

@@ -1,6 +1,6 @@
 """Commit patterns: which offsets a group has committed for a topic at a given time. The offsets never decrease.
 
-A scenario file chooses a pattern by its tag, such as `commits = { pattern = "lagging", backlog = 42_000 }`.
+In a scenario file, the key `pattern` names the commit pattern: `commits = { pattern = "lagging", backlog = 42_000 }`.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Batch(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern"
 class Stuck(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="stuck"):
     """The group has committed once, at the start of the cluster, and never commits again.
 
-    In each partition, the committed offset is `behind` records below the log end offset of that time.
+    In each partition, the committed offset is `behind` records below the log end offset at the start of the cluster.
     """
 
     behind: int = 5_000

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Method = TypeVar("Method", bound="Callable[..., Any]")
 
 DAMAGES = ("truncated", "cut", "length", "garbage", "correlation")
-"""The kinds of damage that a response can have.
+"""The kinds of damage that `Faults.damage` can cause to a response.
 
 - `truncated`: the body ends too early.
 - `cut`: the connection is closed in the middle of the response.
@@ -98,7 +98,7 @@ class Faults:
         self._cut, self._stop, self._start = cut, stop, start
 
     def broker(self, node: int) -> BrokerFaults:
-        """Return the faults of one broker.
+        """Return the faults of one broker, which the caller may change.
 
         Raises:
             KeyError: no broker has this id.

@@ -1,4 +1,4 @@
-"""Large numbers of generated groups, which take a few bytes each.
+"""Large numbers of generated groups. Each of them takes only a few bytes of memory.
 
 A `Group` object is built only when a client requests the details of a group.
 """

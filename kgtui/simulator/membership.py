@@ -20,7 +20,7 @@ class Slot(NamedTuple):
 
     number: int
     joined: int
-    """Number of the change in which the member joined, counted from 1; 0 for a member since the start."""
+    """Number of the change in which the member joined, counted from 1; 0 for a member since time 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +28,9 @@ class Membership:
     """The members of a group at one time.
 
     Attributes:
-        change: number of membership changes since the start. In one change, several members may join or leave.
-        since: seconds since the last change; infinite if there was none.
+        change: number of membership changes since the cluster started. In one change, several members can join or
+            leave.
+        since: seconds since the last change; infinite if the members have never changed.
         slots: the current members.
         before: the members before the last change.
     """

@@ -49,15 +49,15 @@ class Options:
             raise UsageError("--brokers and --partitions must be at least 1, and --groups at least 0")
         if not self.expose and not self.loopback:
             raise UsageError(
-                f"--listen {self.listen} can be reached from other machines, and the simulated cluster has no login: "
-                "use 127.0.0.1, or add --expose"
+                f"other machines can connect to --listen {self.listen}, and the simulated cluster requires no login; "
+                "use 127.0.0.1, or add --expose to allow this"
             )
         if not 0 <= self.churn <= 1:
             raise UsageError(f"--churn takes a fraction from 0 to 1, not {self.churn}")
         check_scenario_name(self.scenario)
         releases(self.kafka_version)
         if self.port + self.brokers > 1 << 16:
-            raise UsageError(f"port {self.port} leaves no room for {self.brokers} brokers; use a lower port")
+            raise UsageError(f"{self.brokers} brokers need ports from {self.port} to more than 65535; use a lower port")
 
     @property
     def host(self) -> str:

@@ -23,7 +23,7 @@ WAVE_PERIOD = 240.0
 _OLDEST, _OLDEST_IDLE = 400 * DAY, HOUR
 """Age of the oldest records when the cluster starts, in seconds: of a topic with traffic, and of one without traffic.
 
-A topic without traffic has only records of this age. It is shorter than Kafka's default retention time of seven days.
+All records of a topic without traffic are this old. They are younger than Kafka's default retention time of seven days.
 """
 
 RETENTION_INTERVAL = 30.0
@@ -92,7 +92,7 @@ class Topic:
         return t + self.swell * turn * (math.sin(t / turn + shift) - math.sin(shift))
 
     def ends_at_flow(self, flow: float) -> list[int]:
-        """Return the log end offsets of all partitions at the time at which the method `flow` returns `flow`."""
+        """Return the log end offsets of all partitions at the time `t` for which `self.flow(t)` equals `flow`."""
         return [max(0, base + int(rate * flow)) for base, rate in self._shape]
 
     def log_ends(self, t: float) -> list[int]:

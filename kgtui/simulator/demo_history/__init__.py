@@ -97,7 +97,7 @@ class DailyTopicSpec(Struct, frozen=True, forbid_unknown_fields=True):
     surge: SurgeSpec | None = None
 
     def build(self, name: str, plan: HistoryPlan) -> DailyTopic:
-        """Build the topic."""
+        """Return the topic `name`, whose rate is `rate` multiplied by `plan.rate_factor(name)`."""
         return DailyTopic(
             name,
             self.partitions,

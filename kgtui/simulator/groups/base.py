@@ -129,7 +129,7 @@ class Group(ABC):
         return self.state_with(self.membership(t))
 
     def state_with(self, membership: Membership) -> str:
-        """Return the state, which follows from the members and from the time since they last changed."""
+        """Return the state of a group that has had these members for `membership.since` seconds."""
         if not membership.slots:
             return "Empty"
         passed = 0.0

@@ -26,7 +26,7 @@ class ConsumerKeys(GroupKeys, tag="consumer", frozen=True, forbid_unknown_fields
 
 
 class ConsumerGroup(Group):
-    """A group for which the broker computes a target assignment; its members adopt it one after the other."""
+    """A group for which the broker computes a target assignment, which the members adopt one after the other."""
 
     type: ClassVar[str] = "consumer"
     default_phases: ClassVar[Phases] = (("Assigning", 1.0), ("Reconciling", 8.0))

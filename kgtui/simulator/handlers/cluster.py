@@ -123,7 +123,10 @@ def _cluster_operations(request: RequestContext) -> int:
 
 
 def _invalid(row: dict[str, Any]) -> dict[str, Any]:
-    """Return the error row for one topic of a Metadata request with topic ids, which are invalid before version 12."""
+    """Return the error row for one topic of a Metadata request that contains topic ids in a version before 12.
+
+    Those versions have fields for topic ids, but brokers accept topic ids only since version 12.
+    """
     return {"ErrorCode": INVALID_REQUEST, "Name": row["Name"] or "", "TopicId": row.get("TopicId") or NO_ID}
 
 
@@ -172,7 +175,7 @@ def _partitions(request: RequestContext, topic: Topic) -> Iterator[dict[str, Any
 
 
 def find_coordinator(request: RequestContext) -> dict[str, Any]:
-    """Return the coordinator of one key, or, since version 4, of several keys (KIP-699)."""
+    """Return the coordinator of the requested key or, since version 4, of all requested keys (KIP-699)."""
     key_type = request.fields.get("KeyType", GROUP_KEY)
     if request.version >= FIRST_BATCHED:
         rows = [_coordinator(request, key_type, key) for key in request.fields["CoordinatorKeys"]]
@@ -208,8 +211,8 @@ def _key_error(request: RequestContext, key_type: int, key: str) -> int:
     if key_type == GROUP_KEY:
         return GROUP_AUTHORIZATION_FAILED if request.faults.group_forbidden(key) else 0
     if key_type == SHARE_KEY:
-        # Brokers reject malformed share keys since 4.0. The simulated 4.0 does this too, although it has no share
-        # groups.
+        # Brokers reject malformed share keys since Kafka 4.0. A simulated 4.0 broker does this too, although it has no
+        # share groups.
         wrong = request.node.release.number >= (4, 0) and not SHARE_STATE.fullmatch(key)
         return INVALID_REQUEST if wrong or request.version < FIRST_WITH_SHARE_KEY else COORDINATOR_NOT_AVAILABLE
     return COORDINATOR_NOT_AVAILABLE

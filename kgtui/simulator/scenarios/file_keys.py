@@ -66,7 +66,7 @@ class TopicSpec(Struct, frozen=True, forbid_unknown_fields=True):
     deleted: bool = False
 
     def build(self, name: str, seed: int) -> Topic:
-        """Build the topic."""
+        """Return the topic `name`; its topic id is derived from its name and `seed`."""
         configs = tuple(self.configs.items())
         if self.deleted:
             return Topic(name, self.partitions, rate=0.0, base=_DELETED_BASE, seed=seed)
@@ -145,7 +145,7 @@ class PaddedId(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class HostileIds(Struct, frozen=True, forbid_unknown_fields=True):
-    """Group ids that break careless programs, such as ids with escape sequences.
+    """Group ids that many programs handle incorrectly, such as ids with escape sequences.
 
     Each id becomes a classic group that is stuck on `topic`: it has committed once, and never commits again.
 
@@ -162,7 +162,7 @@ class HostileIds(Struct, frozen=True, forbid_unknown_fields=True):
     empty: frozenset[str] = frozenset()
 
     def all(self) -> list[str]:
-        """Return all ids: first `ids`, then the ids of `padded`."""
+        """Return the ids of all groups with hostile ids: first `ids`, then the ids that `padded` describes."""
         return [*self.ids, *self._padded()]
 
     def specs(self) -> list[GroupSpec]:
