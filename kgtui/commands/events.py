@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _BATCH = 500
 """Number of events of a recording that are read and printed at a time."""
 
-_SWEEP_PAUSE = policy.MonitorOptions().sweep_pause
+_SWEEP_PAUSE = policy.MonitorOptions().describe_pause
 
 _ABOUT = f"""\
 Prints one line per event until --for is over or Ctrl-C is pressed. Events before the start are not known.
@@ -40,12 +40,13 @@ Prints one line per event until --for is over or Ctrl-C is pressed. Events befor
   moved                       partitions have another owner
   rewound                     committed offsets went back while the group had members
   reset                       committed offsets changed while the group had no members
+  verdict                     the verdict on a group changed; the line has the reason
   config                      a config changed; read only if the filter matches a single group
   broker-lost, broker-back    a broker no longer answers; it answers again
 If the filter matches at most {policy.EVENT_GROUPS} groups, their members and offsets are read every --interval. If more
-groups match, a sweep over all groups reads the members every {_SWEEP_PAUSE:g} s or less often, and reads no offsets.
+groups match, a sweep reads the members every {_SWEEP_PAUSE:g} s or less often, and compares no offsets.
 With --lake, the command prints the events of the recording up to --at, of the last --for or of the whole recording.
-A recording has no events of configs.
+A recording has no events of verdicts and configs.
 
 The filter selects groups as in kgtui ls; a group that no longer exists is selected by its id, type and last state.
 --timeout limits the first connection and each request, not the time for which events are printed.

@@ -59,7 +59,8 @@ class Event(NamedTuple):
             it for groups that no longer exist.
         before, after: the values before and after the change; None if there is no such value. They are states, epochs,
             node ids of coordinators, member ids, sums of committed offsets, values of a config, or verdicts.
-        subject: what changed: members, partitions, the name of a config, or the address of a broker.
+        subject: what changed: members, partitions, the name of a config, or the address of a broker; in events of
+            verdicts, the reason.
         number: number of members or partitions that changed.
         broker: node id, in events of brokers.
     """
@@ -319,7 +320,7 @@ _TEXTS: dict[EventKind, Callable[[Event], str]] = {
     EventKind.REWOUND: lambda event: _offsets(event, "went back"),
     EventKind.RESET: lambda event: _offsets(event, "reset while the group had no members"),
     EventKind.CONFIG: lambda event: f"{event.subject}: {_change(event)}",
-    EventKind.VERDICT: lambda event: f"verdict {_change(event)}",
+    EventKind.VERDICT: lambda event: f"verdict {_change(event)}" + (f": {event.subject}" if event.subject else ""),
     EventKind.BROKER_LOST: lambda event: f"broker {event.broker} ({event.subject}) does not answer: {event.after}",
     EventKind.BROKER_BACK: lambda event: f"broker {event.broker} ({event.subject}) answers again",
 }

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from kgtui.model.event import (
+    Event,
+    EventKind,
     EventLog,
     LastDescription,
     broker_back,
@@ -16,13 +19,17 @@ from kgtui.model.event import (
     positions_of,
     without_members,
 )
+from kgtui.model.judgment import GroupStatus, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from kgtui.model.group import GroupConfig, GroupDescription, Listing
     from kgtui.model.offsets import GroupOffsets
-    from kgtui.model.snapshot import BrokerStatus
+    from kgtui.model.snapshot import BrokerStatus, Snapshot
+
+_VERDICTS_AT_ONCE = 500
+"""Maximum number of groups whose verdicts are compared at one time, so that keys are not delayed."""
 
 
 class EventTracker:
@@ -42,6 +49,8 @@ class EventTracker:
         self._remembered = 0
         self._descriptions: OrderedDict[str, LastDescription] = OrderedDict()
         self._memberless: set[str] = set()
+        self._judged: dict[str, None] = {}
+        self._problems: dict[str, Problem] = {}
 
     def listed(self, group: str, before: Listing | None, after: Listing, at: float) -> None:
         """Compare two listings of a group; `before` is None if the group is new."""
@@ -55,6 +64,7 @@ class EventTracker:
         self.log.add_disappeared(groups, at)
         self._memberless.difference_update(group for group, _ in groups)
         for group, _ in groups:
+            self._problems.pop(group, None)
             if group in self._descriptions:
                 self._forget(group)
 
@@ -120,6 +130,31 @@ class EventTracker:
             self.log.add([broker_lost(after.node, after.address, at, after.fault)])
         elif before.fault is not None and after.fault is None:
             self.log.add([broker_back(after.node, after.address, at)])
+
+    def judged(self, group: str) -> None:
+        """Note that the judgment on a group may have changed. `compare_verdicts` compares it later."""
+        self._judged[group] = None
+
+    def compare_verdicts(self, snapshot: Snapshot) -> None:
+        """Compare the judgments on groups that may have changed, but on at most `_VERDICTS_AT_ONCE` groups.
+
+        A group that cannot be read keeps its verdict, and so does a group that was not read often enough.
+        """
+        for group in list(islice(self._judged, _VERDICTS_AT_ONCE)):
+            del self._judged[group]
+            listing, judgment = snapshot.groups.get(group), snapshot.judgment(group)
+            before = self._problems.get(group)
+            unknown = judgment.kind is None and judgment.status is not GroupStatus.OK
+            if listing is None or unknown or judgment.kind in (before, Problem.UNREADABLE):
+                continue
+            if judgment.kind is None:
+                del self._problems[group]
+            else:
+                self._problems[group] = judgment.kind
+            old, new = (
+                GroupStatus.OK.value if problem is None else problem.value for problem in (before, judgment.kind)
+            )
+            self.log.add([Event(snapshot.taken_at, EventKind.VERDICT, group, listing, old, new, judgment.reason)])
 
     def _remember(self, group: str, last: LastDescription) -> None:
         self._descriptions[group] = last

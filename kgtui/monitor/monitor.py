@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -76,7 +77,8 @@ class Monitor:
         self._gc = GcTuning()
         # A replay keeps no events, because going to another time of the recording would look like changes.
         self.events = EventLog(options.kept_events if recorded_at is None else 0)
-        self._store = Store(options.kept_groups, now, EventTracker(self.events, EVENT_MEMBERS))
+        self._tracker = EventTracker(self.events, EVENT_MEMBERS)
+        self._store = Store(options.kept_groups, now, self._tracker)
         self.series = SeriesStore(SCREEN_GAPS)
         self.snapshot: Snapshot = self._store.snapshot()
         self._listeners: list[Callable[[Snapshot], None]] = []
@@ -213,7 +215,9 @@ class Monitor:
     def _publish(self) -> None:
         self._publishing = None
         self._published_at = asyncio.get_running_loop().time()
-        self.snapshot = self._store.snapshot()
+        snapshot = self._store.snapshot()
+        self._tracker.compare_verdicts(snapshot)
+        self.snapshot = replace(snapshot, events=self.events.kept())
         for listener in list(self._listeners):
             listener(self.snapshot)
         # Garbage is collected only when `_FIRST_DRAW` seconds have passed since the first complete group list. By then,

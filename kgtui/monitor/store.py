@@ -118,13 +118,10 @@ class Store:
     def forget(self, groups: Iterable[str]) -> None:
         """Remove groups that no longer exist."""
         left: dict[Listing, list[str]] = defaultdict(list)
-        gone: list[tuple[str, Listing]] = []
-        for group in groups:
-            old = self.groups.get(group)
-            if old is not None:
-                self._forget(group, old, left)
-                gone.append((group, old))
-        self._events.gone(gone, self._clock())
+        gone = {group: self.groups[group] for group in groups if group in self.groups}
+        for group, old in gone.items():
+            self._forget(group, old, left)
+        self._events.gone(tuple(gone.items()), self._clock())
         self._move({}, left)
 
     def coordinated_by(self, node: int) -> set[str]:
@@ -261,12 +258,16 @@ class Store:
 
     def put_screened(self, group: str, judgment: Judgment | None) -> None:
         """Store the judgment by screening on a group that exists; None if the group has no problem."""
+        before = self.screened.get(group)
+        if before is judgment:
+            return
         if judgment is None:
-            if self.screened.pop(group, None) is not None:
-                self._stale.add("screened")
-        elif self.screened.get(group) is not judgment:
+            del self.screened[group]
+        else:
             self.screened[group] = judgment
-            self._stale.add("screened")
+        self._stale.add("screened")
+        if (before and before.kind) is not (judgment and judgment.kind):
+            self._events.judged(group)
 
     def track_members(self, group: str, at: float, description: GroupDescription | None, *, memberless: bool) -> None:
         """Find the events in a description of a group, or in a listing that shows that the group has no members."""
@@ -294,23 +295,20 @@ class Store:
 
     def put_detail(self, group: str, value: GroupDescription) -> None:
         """Store the description of a group."""
-        self._keep_reading(self.details, "details", group, value)
-        if group in self.groups:
+        if self._keep_reading(self.details, "details", group, value):
             self.track_members(group, self._clock(), value, memberless=False)
 
     def put_offsets(self, group: str, value: GroupOffsets) -> None:
         """Store the offsets of a group."""
         before = self.offsets.get(group)
-        self._keep_reading(self.offsets, "offsets", group, value)
-        if group in self.groups:
-            last = None if before is None else before.value
-            self._events.offsets_read(group, self.groups[group], last, value, self._clock())
+        if self._keep_reading(self.offsets, "offsets", group, value):
+            old = None if before is None else before.value
+            self._events.offsets_read(group, self.groups[group], old, value, self._clock())
 
     def put_configs(self, group: str, value: tuple[GroupConfig, ...]) -> None:
         """Store the configs of a group."""
         before = self.configs.get(group)
-        self._keep_reading(self.configs, "configs", group, value)
-        if before is not None and before.value and group in self.groups:
+        if self._keep_reading(self.configs, "configs", group, value) and before is not None and before.value:
             self._events.configs_read(group, self.groups[group], before.value, value, self._clock())
 
     def put_health(self, group: str, health: GroupHealth) -> None:
@@ -318,20 +316,22 @@ class Store:
         if group in self.groups:
             self.health[group] = health
             self._stale.add("health")
+            self._events.judged(group)
 
     def drop_health(self, group: str) -> None:
         """Remove the verdict on a group that is no longer observed."""
         if self.health.pop(group, None) is not None:
             self._stale.add("health")
 
-    def _keep_reading(self, part: OrderedDict[str, Reading[T]], name: str, group: str, value: T) -> None:
+    def _keep_reading(self, part: OrderedDict[str, Reading[T]], name: str, group: str, value: T) -> bool:
         if group not in self.groups:  # the group was deleted while its data was read
-            return
+            return False
         part[group] = Reading(value, self._clock())
         part.move_to_end(group)
         self._stale.add(name)
         while len(part) > self._keep:
             part.popitem(last=False)
+        return True
 
     def put_fault(self, group: str, fault: Fault, parts: Sequence[str] = ()) -> None:
         """Store the fault that says why a group could not be read.

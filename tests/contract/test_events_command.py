@@ -53,7 +53,7 @@ async def test_every_step_in_the_life_of_a_group_is_printed_in_order(
         await asyncio.to_thread(members.commit, {0: 3})
         await until(lambda kinds: "rewound" in kinds)
         await asyncio.to_thread(members.leave)
-        await until(lambda kinds: "left" in kinds and printed[-1]["state"] == "Empty")
+        await until(lambda kinds: "left" in kinds and "verdict" in kinds)
         await asyncio.sleep(1.5)
         await asyncio.to_thread(broker.commit, GROUP, {(TOPIC, 0): 6})
         await until(lambda kinds: "reset" in kinds)
@@ -63,12 +63,13 @@ async def test_every_step_in_the_life_of_a_group_is_printed_in_order(
         await asyncio.wait([watching])
 
     assert {event["group"] for event in printed} == {GROUP}
-    steps = [event["kind"] for event in printed if event["kind"] not in ("state", "moved")]
+    steps = [event["kind"] for event in printed if event["kind"] not in ("state", "moved", "verdict")]
     assert steps == ["appeared", "joined", "rewound", "left", "reset", "disappeared"]
     texts = {event["kind"]: event["text"] for event in printed}
     assert texts["joined"].startswith(f"{GROUP}-1 at /127.0.0.1")
     assert texts["rewound"] == f"offset of {TOPIC}-0 went back: 8 → 3"
     assert texts["reset"] == f"offset of {TOPIC}-0 reset while the group had no members: 3 → 6"
+    assert texts["verdict"].startswith("verdict OK → stopped: all members left")
     assert texts["disappeared"] == "group deleted or expired; it was Empty"
     times = [event["at"] for event in printed]
     assert times == sorted(times)

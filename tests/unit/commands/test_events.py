@@ -75,7 +75,7 @@ async def test_events_are_printed_as_lines_of_one_table_while_they_happen(
     await watched.first_read()
     assert watched.out == ""
     admin.add("orders", "consumer", state="Empty", lag=5)
-    await watched.until(lambda: "state Stable → Empty" in watched.out and "left" in watched.out)
+    await watched.until(lambda: all(kind in watched.out for kind in (" state ", " left ", " verdict ")))
     admin.add("two\nlines")
     await watched.until(lambda: "two\\nlines" in watched.out)
     await watched.end()
@@ -83,6 +83,7 @@ async def test_events_are_printed_as_lines_of_one_table_while_they_happen(
     assert heading.split() == ["TIME", "EVENT", "GROUP", "WHAT"]
     assert {row[heading.index("WHAT") :] for row in rows} == {
         "state Stable → Empty", "client at /127.0.0.1 left", "group appeared: classic, Stable, broker 1",
+        "verdict OK → stopped: all members left, 5 unread",
     }  # fmt: skip
 
 

@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING
 
 from kgtui.admin.base import ListingDelta
 from kgtui.errors import ClientError
+from kgtui.model.answer import Fault
 from kgtui.model.event import Event, EventKind, EventLog, disappeared
 from kgtui.model.group import GroupConfig, GroupDescription, Listing
+from kgtui.model.judgment import READ_ONCE, Basis, GroupStatus, Judgment, Problem
 from kgtui.model.offsets import CommittedOffset
 from kgtui.monitor import Monitor, MonitorOptions
 from kgtui.monitor.event_tracker import EventTracker
 from kgtui.monitor.policy import EVENT_MEMBERS
 from kgtui.monitor.store import Store
+from tests.pilot.scripted_monitor import summary
 from tests.scripted import ScriptedAdmin, member
 
 if TYPE_CHECKING:
@@ -164,3 +167,45 @@ async def test_changes_of_100_000_groups_at_once_never_exceed_the_log(monkeypatc
     store.drop(1, groups)
     assert (log.total, len(log.kept()), len(created)) == (200_000, 10_000, 10_000)
     assert {event.kind for event in log.kept()} == {EventKind.DISAPPEARED}
+
+
+def judged(store: Store, tracker: EventTracker, judgment: Judgment | None) -> list[str]:
+    """Store a judgment by screening on group `g`, and return the texts of all events."""
+    store.put_screened("g", judgment)
+    tracker.compare_verdicts(store.snapshot())
+    return [event.text for event in tracker.log.kept()]
+
+
+async def test_a_change_of_the_verdict_is_an_event_with_its_reason() -> None:
+    """A group that cannot be read, or was read only once, keeps its verdict."""
+    tracker = EventTracker(EventLog(10), 0)
+    store = Store(10, time.time, tracker)
+    await store.take_list(1, ListingDelta({"g": STABLE}, (), 1), first=True)
+    store.store_summary("g", replace(summary(lag=5), screened=True))
+    stopped = Judgment(GroupStatus.ERR, Problem.STOP, Basis.SCREENED, reason="no progress, 5 unread")
+    assert judged(store, tracker, READ_ONCE) == []
+    expected = ["verdict OK → stopped: no progress, 5 unread"]
+    assert judged(store, tracker, stopped) == expected
+    assert judged(store, tracker, replace(stopped, reason="no progress, 6 unread")) == expected
+    store.put_fault("g", Fault("NO_ANSWER", "no answer"))
+    assert judged(store, tracker, None) == expected
+    store.clear_fault("g")
+    assert judged(store, tracker, READ_ONCE) == expected
+    behind = Judgment(GroupStatus.WARN, Problem.BEHIND, Basis.SCREENED, reason="the lag grew")
+    expected.append("verdict stopped → falling behind: the lag grew")
+    assert judged(store, tracker, behind) == expected
+    assert judged(store, tracker, None) == [*expected, "verdict falling behind → OK"]
+
+
+async def test_verdicts_of_many_groups_are_compared_in_parts() -> None:
+    tracker = EventTracker(EventLog(2_000), 0)
+    store = Store(10, time.time, tracker)
+    groups = [f"g-{number}" for number in range(1_200)]
+    await store.take_list(1, ListingDelta(dict.fromkeys(groups, STABLE), (), len(groups)), first=True)
+    for group in groups:
+        store.put_screened(group, Judgment(GroupStatus.ERR, Problem.STOP, Basis.SCREENED))
+    counts = []
+    for _ in range(4):
+        tracker.compare_verdicts(store.snapshot())
+        counts.append(len(tracker.log.kept()))
+    assert counts == [500, 1_000, 1_200, 1_200]
