@@ -27,8 +27,7 @@ of kgtui that imports aiokafka.
 | `http_deadline` | limits the total time of an HTTP request |
 | `daemon_thread` | runs blocking functions in a thread that does not delay the exit |
 | `kerberos` | the settings of GSSAPI (Kerberos), read from Java client properties |
-| `tickets` | gets Kerberos tickets, and creates the messages of GSSAPI logins |
-| `ticket_renewal` | renews the Kerberos ticket in a ticket cache |
+| `tickets` | gets and renews Kerberos tickets, and creates the messages of GSSAPI logins |
 | `kerberos_errors` | explains why a login with Kerberos failed, and what to do |
 | `address` | host, port, and name resolution |
 | `connect_errors` | explains why a connection failed, and what to do |

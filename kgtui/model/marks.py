@@ -1,7 +1,8 @@
-"""The symbols that kgtui shows, and for group states their color roles; the terminal UI and all outputs use them.
+"""The symbols that kgtui shows with their meanings, and the color roles of group states and health verdicts.
 
-To change the symbol or color of a state, or to add a symbol, change the tables of this module. A color role is the name
-of a theme variable without the `$`: `kg-ok` stands for `$kg-ok`.
+The terminal UI, its legend and all outputs use them. To change the symbol or color of a state or verdict, or to add a
+symbol, change the tables of this module. A color role is the name of a theme variable without the `$`: `kg-ok` stands
+for `$kg-ok`.
 """
 
 from __future__ import annotations
@@ -69,14 +70,44 @@ class Look(NamedTuple):
 
 STATE_LOOKS: dict[str, Look] = {
     states.STABLE: Look("stable", "kg-ok"),
+    **{state: Look("rebalancing", "kg-warn") for state in states.STATES if state in states.REBALANCING},
     states.EMPTY: Look("empty", "kg-muted"),
     states.DEAD: Look("dead", "kg-error"),
     states.NOT_READY: Look("not_ready", "kg-warn"),
-} | dict.fromkeys(states.REBALANCING, Look("rebalancing", "kg-warn"))
+}
 """Group state → how it is shown."""
 
 UNKNOWN_STATE = Look("odd", "kg-muted")
 """How a state is shown that the broker has not reported, or that kgtui does not know."""
+
+
+VERDICT_LOOKS: dict[str, Look] = {
+    "OK": Look("stable", "kg-ok"),
+    "WARN": Look("warn", "kg-warn"),
+    "ERR": Look("error", "kg-error"),
+}
+"""Health verdict on a group → how it is shown."""
+
+_MEANINGS = {
+    "odd": "a state that the broker did not report, or a number that is not known yet",
+    "warn": "health verdict WARN; key 1 shows the reason",
+    "error": "health verdict ERR; key 1 shows the reason",
+    "marked": "marked by you",
+    "fault": "some data of the group could not be read; press e for an explanation",
+    "none": "there is no value, for example no committed offset",
+    "forbidden": "your user lacks the permission to read the value",
+    "at_least": "at least this number, because a part of the sum is not known",
+}
+"""Name of an attribute of `Marks` → meaning of the symbol, for symbols other than those of states."""
+
+
+def legend(marks: Marks) -> list[tuple[str, str]]:
+    """Return the rows of the list of symbols in the help: a symbol and its meaning."""
+    by_mark: dict[str, list[str]] = {}
+    for state, look in STATE_LOOKS.items():
+        by_mark.setdefault(look.mark, []).append(state)
+    meanings = {mark: ", ".join(found) for mark, found in by_mark.items()} | _MEANINGS
+    return [(getattr(marks, mark).strip(), meaning) for mark, meaning in meanings.items()]
 
 
 def state_look(state: str | None) -> Look:

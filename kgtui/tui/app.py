@@ -17,8 +17,7 @@ from kgtui.tui import text, themes
 from kgtui.tui.messages import ClustersRequested, DeleteRequested, LiveRequested, RecordingOpened
 from kgtui.tui.palette import ActionCommands, ChoiceCommands, GroupCommands
 from kgtui.tui.screen_actions import table
-from kgtui.tui.screens.main import MainScreen
-from kgtui.tui.screens.replay_overlay import ReplayOverlay, forward_snapshots
+from kgtui.tui.screens.main import MainScreen, ReplayOverlay, forward_snapshots
 from kgtui.tui.screens.start import StartScreen
 from kgtui.tui.startup_notices import show_invalid_presets, show_unfinished_deletes, show_warnings
 from kgtui.tui.textual_compat.crash_message import CrashReportingApp

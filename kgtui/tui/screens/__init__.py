@@ -3,9 +3,8 @@
 | module | contents |
 |---|---|
 | `cluster` | the screen of one cluster, without its keys |
-| `main` | the screen of one cluster with all keys |
+| `main` | the screen of one cluster with all keys, and a recording that is shown over it |
 | `start` | the start screen: configured clusters, an address to type, the demo |
 | `help` | keys, symbols and filter terms |
 | `comparison` | differences between two recorded times |
-| `replay_overlay` | shows a recording over the live screen |
 """

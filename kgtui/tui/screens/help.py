@@ -11,6 +11,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from kgtui.model.marks import legend
 from kgtui.model.query import HELP, NOTES
 from kgtui.tui import text
 from kgtui.tui.screen_actions import table
@@ -76,7 +77,7 @@ class HelpScreen(ModalScreen[None]):
     def _write(self) -> None:
         width = max(self.query_one("#sheet").scrollable_content_region.width, 30)
         parts: list[tuple[str, str] | str] = []
-        for title, rows in (*_keys(self._session), ("Symbols", _marks()), ("Filter", _terms())):
+        for title, rows in (*_keys(self._session), ("Symbols", legend(text.marks())), ("Filter", _terms())):
             parts.append((f"{title}\n", "bold"))
             for left, right in rows:
                 parts += _row(left, right, width)
@@ -100,22 +101,6 @@ def _keys(session: Session) -> list[tuple[str, Rows]]:
     return [
         (section, [(a.keys_in(session.keymap), a.help) for a in offered if a.section == section])
         for section in table.SECTIONS
-    ]
-
-
-def _marks() -> Rows:
-    marks = text.marks()
-    return [
-        (marks.stable, "Stable"),
-        (marks.rebalancing, "PreparingRebalance, CompletingRebalance, Assigning, Reconciling"),
-        (marks.empty, "Empty"),
-        (marks.dead, "Dead"),
-        (marks.not_ready, "NotReady"),
-        (marks.odd, "a state that the broker did not report, or a number that is not known yet"),
-        (marks.marked, "marked by you"),
-        (marks.fault, "some data of the group could not be read; press e for an explanation"),
-        (marks.none, "there is no value, for example no committed offset"),
-        (marks.at_least.strip(), "at least this number, because a part of the sum is not known"),
     ]
 
 

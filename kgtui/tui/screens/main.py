@@ -1,4 +1,4 @@
-"""The main screen: the screen of one cluster with all its keys."""
+"""The main screen: the screen of one cluster with all its keys, and a recording that is shown over it."""
 
 from __future__ import annotations
 
@@ -6,14 +6,22 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 
-from kgtui.tui.messages import ActionRequested, HelpRequested, TimeRequested
+from kgtui.tui import text
+from kgtui.tui.messages import ActionRequested, HelpRequested, SnapshotArrived, TimeRequested
 from kgtui.tui.screen_actions import replay, table
 from kgtui.tui.screen_actions.action import ActionContext
 from kgtui.tui.screens.cluster import ClusterScreen
 from kgtui.tui.widgets.footer import ActionFooter, FooterItem
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from textual.app import App
     from textual.binding import BindingType
+    from textual.worker import Worker
+
+    from kgtui.model.snapshot import Snapshot
+    from kgtui.tui.session import GroupMonitor, Session
 
 
 class MainScreen(ClusterScreen):
@@ -75,3 +83,53 @@ class MainScreen(ClusterScreen):
             return True
         known = table.BY_ID.get(str(parameters[0]))
         return not (known is not None and known.writes and self.session.read_only)
+
+
+class ReplayOverlay:
+    """The screen of one recording, over the screen of the live cluster, which keeps running and is not changed.
+
+    Args:
+        app: the app that shows both screens.
+        session: session of the recording; its `live_session` is the session of `live`.
+        live: screen of the live cluster.
+    """
+
+    def __init__(self, app: App[int], session: Session, live: MainScreen) -> None:
+        self._app = app
+        self.session = session
+        self._live = live
+        self._screen: MainScreen | None = None
+        self._unsubscribe: Callable[[], None] | None = None
+        self._worker: Worker[None] | None = None
+
+    def open(self) -> None:
+        """Show the screen of the recording, and start its monitor."""
+        monitor = self.session.monitor
+        if monitor is not None:
+            self._screen = MainScreen(self.session, monitor, like=self._live)
+            self._app.push_screen(self._screen)
+            self._unsubscribe = forward_snapshots(monitor, self._screen)
+            self._worker = self._app.run_worker(monitor.run(), name="replay", group="replay", exclusive=True)
+
+    def close(self) -> None:
+        """Close the screen of the recording, and update the live screen."""
+        if self._unsubscribe is not None:
+            self._unsubscribe()
+        if self._worker is not None:
+            self._worker.cancel()
+        if self._app.screen is self._screen:
+            self._app.pop_screen()
+        self._live.redraw()
+        position = self.session.replay_position
+        if position is not None:
+            message = f"press t to open the recording again at {text.date_seconds(position.at)}"
+            self._live.notify(message, title="Live again", timeout=4, markup=False)
+
+
+def forward_snapshots(monitor: GroupMonitor, screen: ClusterScreen) -> Callable[[], None]:
+    """Post each snapshot of a monitor to a screen. Return a function that stops the posting."""
+
+    def post(snapshot: Snapshot) -> None:
+        screen.post_message(SnapshotArrived(snapshot))
+
+    return monitor.subscribe(post)
