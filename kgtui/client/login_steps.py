@@ -112,10 +112,11 @@ async def _try(step: str, work: Awaitable[T], transport: Transport, address: Add
             return await work
     except TimeoutError as error:
         raise _FailedError(step, connect_errors.explain_timeout(address, timeout)) from error
+    except (OSError, EOFError) as error:
+        # This also catches errors about certificates, which are both an OSError and a ValueError.
+        raise _FailedError(step, connect_errors.explain_dial_error(address, error, transport.settings)) from error
     except ValueError as error:
         raise _FailedError(step, connect_errors.explain_invalid_address(address, error)) from error
-    except (OSError, EOFError) as error:
-        raise _FailedError(step, connect_errors.explain_dial_error(address, error, transport.settings)) from error
 
 
 async def _open(host: str, port: int, **tls: Any) -> str:

@@ -11,6 +11,7 @@ awsStsRegion is not set.
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import time
@@ -145,6 +146,9 @@ def sign(settings: MskIam, region: str) -> SignedToken:
     from botocore.exceptions import ClientError
     from botocore.session import Session
 
+    # At DEBUG, botocore logs requests and responses with credentials.
+    if (logger := logging.getLogger("botocore")).getEffectiveLevel() < logging.INFO:
+        logger.setLevel(logging.INFO)
     session = Session(profile=settings.profile or None)
     try:
         region = region or _configured_region(session)

@@ -134,8 +134,7 @@ def _parse(content: bytes, headers: Message, where: str) -> Response:
     try:
         fields = json.loads(content)
     except (ValueError, RecursionError):
-        kind = headers.get_content_type()
-        raise ConnectError(f"{where} returned {kind} that is not JSON: {advice}") from None
+        raise ConnectError(f"{where} returned {headers.get_content_type()}, but not valid JSON: {advice}") from None
     token = fields.get("access_token") or fields.get("id_token") if isinstance(fields, dict) else None
     if not isinstance(token, str):
         raise ConnectError(f"{where} returned JSON without access_token: {advice}")

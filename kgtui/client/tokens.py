@@ -175,7 +175,8 @@ def checked(text: str, source: str, *, lifetime: float | None = None, clock: flo
     valid_from = time_of(claims, "nbf")
     if expires <= now:
         when = rfc3339(time_of(claims, "exp") or expires, "seconds")
-        raise ConnectError(f"the token of {source} expired at {when}: get a new token, or {clock_advice(ahead)}")
+        advice = "get a new token" if source.startswith("file:") else "check for how long the tokens are valid"
+        raise ConnectError(f"the token of {source} expired at {when}: {advice}, and {clock_advice(ahead)}")
     if valid_from is not None and valid_from > now + SKEW:
         when = rfc3339(valid_from, "seconds")
         raise ConnectError(f"the token of {source} is not valid before {when}: {clock_advice(ahead)}")

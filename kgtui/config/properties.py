@@ -112,7 +112,7 @@ def read_properties(path: str | Path) -> Properties:
         raise ConfigError(f"{path}: {error.strerror}; expected a file of Java client properties") from None
     except InvalidUEscapeError as error:
         raise ConfigError(
-            f"{path}: {error.escape} is not a valid escape: write \\u and four hexadecimal digits"
+            f"line {line} of {path}: {error.escape} is not a valid escape: write \\u and four hexadecimal digits"
         ) from None
     return found
 

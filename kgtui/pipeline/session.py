@@ -27,8 +27,10 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-SECRETS = r"(?i)secret|password|passwd|token|credential|access[.]?key|jaas|keystore[.]key|private"
+SECRETS = r"(?i)secret|password|passwd|token|credential|access[.]?key|jaas|private|kafka[.](sasl|ssl)[.]"
 """Regular expression for secrets. Spark hides options whose name or value matches it from query plans, web UI and logs.
+
+All options of logins and TLS are hidden, because any of them may contain a reference that was replaced by a secret.
 """
 
 _LOG4J_CONFIGURATION = Path(__file__).with_name("log4j2.properties")

@@ -296,8 +296,8 @@ def test_properties_files_are_read_as_kafkas_tools_read_them(tmp_path: Path) -> 
             filled_in({"client.id": f"file:{path}"}, "PLACE", tmp_path)
     with pytest.raises(ConfigError, match="No such file or directory; expected a file of Java client properties"):
         config.read_properties(tmp_path / "none")
-    file.write_bytes(b"a=\\u12")
-    with pytest.raises(ConfigError, match="is not a valid escape"):
+    file.write_bytes(b"# comment\nb=1\n\na=\\u12\n")
+    with pytest.raises(ConfigError, match=f"^line 4 of {file}: .*u12 is not a valid escape"):
         config.read_properties(file)
 
 

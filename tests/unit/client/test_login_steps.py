@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import ssl
 from typing import TYPE_CHECKING
 
 from kgtui.client.client_settings import from_properties
 from kgtui.client.pool import Pool
 from kgtui.simulator import Simulator
+from tests.brokers.certificates import make_certificates
 from tests.unit.commands.runs import kgtui
 
 if TYPE_CHECKING:
@@ -67,6 +69,17 @@ async def test_connection_check_with_tls_of_a_plaintext_port_fails_at_the_tls_st
         steps = await steps_of(cluster.bootstrap, **{"security.protocol": "SSL"})
     assert (steps["TCP"][0], steps["TLS"][0], steps["API versions"][0]) == (True, False, None)
     assert "security.protocol=PLAINTEXT" in steps["TLS"][1]
+
+
+async def test_connection_check_says_that_a_certificate_is_not_trusted(tmp_path: Path) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(make_certificates(tmp_path).server)
+    server = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0, ssl=context)
+    async with server:
+        address = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        steps = await steps_of(address, **{"security.protocol": "SSL"})
+    assert (steps["TCP"][0], steps["TLS"][0], steps["API versions"][0]) == (True, False, None)
+    assert steps["TLS"][1].startswith(f"the certificate of {address} is not trusted (")
 
 
 async def test_connection_check_with_sasl_of_a_plaintext_port_fails_at_the_sasl_step() -> None:

@@ -156,8 +156,8 @@ def test_the_error_names_the_invalid_or_missing_oauthbearer_property(more: dict[
         (404, "", "does not exist (HTTP 404): check sasl.oauthbearer.token.endpoint.url"),
         (302, "", "redirects to another URL (HTTP 302): set sasl.oauthbearer.token.endpoint.url to that URL"),
         (503, "", "failed (HTTP 503): try again later"),
-        (200, "<html>hello</html>", "returned application/json that is not JSON: check sasl.oauthbearer.token"),
-        (200, "[" * 100_000, "returned application/json that is not JSON"),
+        (200, "<html>hello</html>", "returned application/json, but not valid JSON: check sasl.oauthbearer"),
+        (200, "[" * 100_000, "returned application/json, but not valid JSON"),
         (400, "[" * 100_000, "refused the client 'team' (HTTP 400): check client id"),
         (200, '{"token": "x"}', "returned JSON without access_token"),
         (200, "[]", "returned JSON without access_token"),
@@ -254,7 +254,7 @@ async def test_error_for_an_expired_or_not_yet_valid_token_mentions_the_clock(en
     now = int(time.time())
     endpoint.claims["exp"] = now - 60
     assert "expired at 20" in (message := await failure(endpoint.properties()))
-    assert "get a new token, or check the clock of this machine" in message
+    assert "check for how long the tokens are valid, and check the clock of this machine" in message
     endpoint.claims["exp"], endpoint.claims["nbf"] = now + 9000, now + 600
     endpoint.headers["Date"] = email.utils.formatdate(now + 610, usegmt=True)
     message = await failure(endpoint.properties())

@@ -92,4 +92,7 @@ def test_kgtui_reports_a_refused_token_request_and_exits_with_3(tmp_path: Path) 
         endpoint.status, endpoint.body = 200, None
         endpoint.claims["exp"] = int(time.time()) - 60
         code, error = run(tmp_path, properties)
-        assert (code, "get a new token, or check the clock of this machine" in error) == (3, True)
+        assert (code, "check for how long the tokens are valid, and check the clock of this machine" in error) == (
+            3,
+            True,
+        )
