@@ -5,8 +5,10 @@ from __future__ import annotations
 import base64
 import time
 import traceback
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qs, parse_qsl, urlsplit
 
 import pytest
 
@@ -14,9 +16,14 @@ from kgtui.client.client_settings import from_properties
 from kgtui.client.msk_iam import HANDLER
 from kgtui.client.tokens import Tokens
 from kgtui.errors import ConnectError
+from tests.token_server import QuietServer
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
+
+ROLE_SECRET = "r0le-S3cret"
+"""Secret access key of the role that `sts_server` returns."""
 
 KEY_ID, SECRET, SESSION = "AKIDEXAMPLE", "wJalr/S3cret+EXAMPLEKEY", "s3ss10n/t0ken=="
 BROKER = "b-1.demo.abc123.c2.kafka.eu-central-1.amazonaws.com"
@@ -41,6 +48,42 @@ def isolate_aws(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(folder / "credentials"))
     monkeypatch.setenv("AWS_ENDPOINT_URL_STS", "http://127.0.0.1:9")
     monkeypatch.setenv("no_proxy", "*")
+
+
+@contextmanager
+def sts_server() -> Iterator[tuple[str, list[tuple[str, dict[str, list[str]]]]]]:
+    """Play AWS STS on loopback.
+
+    Yields the URL, and a list that receives the header `Authorization` and the form fields of each request.
+    """
+    received: list[tuple[str, dict[str, list[str]]]] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            form = parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
+            received.append((self.headers["Authorization"], form))
+            status, body = _answer(form)
+            self.send_response(status)
+            self.end_headers()
+            self.wfile.write(body.encode())
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = QuietServer(("127.0.0.1", 0), Handler)
+    with server.running():
+        yield f"http://127.0.0.1:{server.server_port}", received
+
+
+def _answer(form: dict[str, list[str]]) -> tuple[int, str]:
+    """Return the HTTP status and the body with which AWS STS responds to these form fields."""
+    if form["Action"] == ["GetCallerIdentity"]:
+        return 200, f"<R><GetCallerIdentityResult><Arn>{ROLE}/me</Arn></GetCallerIdentityResult></R>"
+    if form["RoleArn"] != [ROLE]:
+        return 403, f"<R><Error><Code>AccessDenied</Code><Message>no {SECRET}</Message></Error></R>"
+    given = {"AccessKeyId": "ASIAROLE", "SecretAccessKey": ROLE_SECRET, "SessionToken": SESSION}
+    inner = "".join(f"<{name}>{value}</{name}>" for name, value in given.items())
+    return 200, f"<R><AssumeRoleResult><Credentials>{inner}</Credentials></AssumeRoleResult></R>"
 
 
 def properties_of(options: str = "", mechanism: str = "AWS_MSK_IAM") -> dict[str, str]:

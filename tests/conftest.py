@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 settings.register_profile("kgtui", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("kgtui")
 
-pytest_plugins = ["tests.brokers.fixtures"]
+pytest_plugins = ["tests.brokers.fixtures", "tests.spark.session_fixture"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

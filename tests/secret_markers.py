@@ -46,23 +46,26 @@ def add_unused(properties: dict[str, str], secrets: dict[str, str]) -> None:
             properties[name] = value.format(secrets[kind])
 
 
-def encodings(secret: str) -> Iterator[bytes]:
-    """Yield the secret as UTF-8, escaped for Python, JSON and URLs, in hexadecimal, in UTF-16 and in base64.
+def encodings(secret: str | bytes) -> Iterator[bytes]:
+    """Yield a secret in the forms in which programs write it.
 
-    The base64 form depends on the number of bytes before the secret modulo 3. All three forms are yielded, without the
-    characters at both ends that also encode neighboring bytes.
+    Text is yielded as it is, escaped for Python, JSON and URLs, and in UTF-16. Bytes are yielded as they are, and as
+    Python shows them. Both are also yielded in hexadecimal digits and in base64. In base64, the secret looks different
+    if one or two other bytes precede it. All three forms are yielded, each without the characters that also depend on
+    the bytes before and after the secret.
     """
-    plain = secret.encode()
+    plain = secret if isinstance(secret, bytes) else secret.encode()
     yield plain
-    yield repr(secret)[1:-1].encode()
     yield repr(plain)[2:-1].encode()
-    yield json.dumps(secret)[1:-1].encode()
-    yield json.dumps(secret, ensure_ascii=False)[1:-1].encode()
-    yield quote(secret).encode()
-    yield quote(secret, safe="").encode()
-    yield quote_plus(secret).encode()
     yield plain.hex().encode()
-    yield secret.encode("utf-16-le")
+    if isinstance(secret, str):
+        yield repr(secret)[1:-1].encode()
+        yield json.dumps(secret)[1:-1].encode()
+        yield json.dumps(secret, ensure_ascii=False)[1:-1].encode()
+        yield quote(secret).encode()
+        yield quote(secret, safe="").encode()
+        yield quote_plus(secret).encode()
+        yield secret.encode("utf-16-le")
     for before in range(3):
         end = (before + len(plain)) // 3 * 4
         for encode in (base64.b64encode, base64.urlsafe_b64encode):
@@ -76,8 +79,12 @@ class Markers:
         secrets: kind of secret, such as `key password` → secret.
     """
 
-    def __init__(self, secrets: Mapping[str, str]) -> None:
+    def __init__(self, secrets: Mapping[str, str | bytes]) -> None:
         self._encoded = {kind: set(encodings(secret)) for kind, secret in secrets.items()}
+
+    def add(self, kind: str, secret: str | bytes) -> None:
+        """Also search for a secret that was created during the test."""
+        self._encoded.setdefault(kind, set()).update(encodings(secret))
 
     def kinds_in(self, data: bytes | str) -> set[str]:
         """Return the kinds of the secrets that occur in `data` in any encoding."""
@@ -91,8 +98,21 @@ class Markers:
         assert not kinds, f"{where} contains the secret of: {', '.join(sorted(kinds))}\n{shown}"
 
     def check_files(self, folder: Path) -> int:
-        """Assert that no file below `folder` has a secret in its content or path. Return the number of files."""
+        """Assert that no file below `folder` has a secret in its content or path. Return the number of files.
+
+        Parquet files are compressed, so that their rows are searched too.
+        """
         files = [path for path in folder.rglob("*") if path.is_file()]
         for path in files:
             self.check(str(path), os.fsencode(path) + b"\n" + path.read_bytes())
+            if path.suffix == ".parquet":
+                self.check(f"the rows of {path}", _rows(path))
         return len(files)
+
+
+def _rows(file: Path) -> str:
+    """Return the rows of a Parquet file as text."""
+    import pyarrow.parquet
+
+    with file.open("rb") as stream:
+        return str(pyarrow.parquet.ParquetFile(stream).read().to_pylist())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -136,6 +137,11 @@ class Kdc:
         self._run("kinit", *options, "-c", f"FILE:{cache}", "-k", "-t", str(self._keytab(principal)), principal)
         return cache
 
+    def keys(self, keytab: Path) -> list[bytes]:
+        """Return the keys in a keytab."""
+        listed = self._run("klist", "-k", "-K", str(keytab))
+        return [bytes.fromhex(key) for key in re.findall(r"\(0x([0-9a-f]+)\)", listed)]
+
     def other_realm_keytab(self) -> Path:
         """Create a keytab with a key of `ada@OTHER.REALM`, and return its path. This realm has no KDC."""
         keytab = self._folder / "other.keytab"
@@ -149,7 +155,8 @@ class Kdc:
     def _admin(self, *arguments: str) -> None:
         self._run("kadmin.local", "-r", REALM, *arguments)
 
-    def _run(self, program: str, *arguments: str, text: str = "") -> None:
+    def _run(self, program: str, *arguments: str, text: str = "") -> str:
+        """Run a program of MIT Kerberos, and return what it prints to standard output."""
         command = [_program(program), *arguments]
         done = subprocess.run(
             command, env=self.environment, input=text, capture_output=True, text=True, timeout=60, check=False
@@ -157,6 +164,7 @@ class Kdc:
         # kadmin.local exits with 0 even after some errors, so the text on standard error is checked too.
         if done.returncode != 0 or f"{program}: " in done.stderr.replace("kadmin.local: \n", ""):
             raise RuntimeError(f"{program} {' '.join(arguments)}: {done.stderr}{done.stdout}")
+        return done.stdout
 
 
 def jaas(**options: str) -> str:

@@ -32,7 +32,13 @@ if TYPE_CHECKING:
 
 VERSION = "4.3.1"
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
-PROTOCOLS = {"INTERNAL": "PLAINTEXT", "SASL": "SASL_PLAINTEXT", "SASLTLS": "SASL_SSL", "TLS": "SSL"}
+PROTOCOLS = {
+    "INTERNAL": "PLAINTEXT",
+    "SASL": "SASL_PLAINTEXT",
+    "SASLTLS": "SASL_SSL",
+    "TLS": "SSL",
+    "MSK": "SASL_PLAINTEXT",
+}
 
 PASSWORDS = {
     "admin": "admin-S3cret!",
@@ -88,11 +94,13 @@ class Secure:
 
     Attributes:
         cluster: the broker. The methods of `cluster` use a listener without login, on which clients are super users.
-        kdc: the KDC. It has the principals `team` and `brief`; tickets of `brief` are valid for 3 s.
+        kdc: the KDC. It has the principals `admin`, `team` and `brief`; tickets of `brief` are valid for 3 s.
         keytabs: principal → path of its keytab.
         sasl: `host:port` for SASL_PLAINTEXT, with any of `MECHANISMS`, GSSAPI, or OAUTHBEARER with signed tokens.
         sasl_tls: `host:port` for SASL_SSL, with any of `MECHANISMS`, GSSAPI, or OAUTHBEARER with unsigned tokens.
         tls: `host:port` for SSL, which requires a client certificate.
+        msk: `host:port` for SASL_PLAINTEXT, with OAUTHBEARER and any token, for example one that is signed for Amazon
+            MSK.
         certificates: the certificates, which `start` creates.
         signing_key: private key of the identity provider, whose public key the broker knows.
     """
@@ -124,13 +132,15 @@ class Secure:
         self.sasl = self.cluster.addresses("SASL")
         self.sasl_tls = self.cluster.addresses("SASLTLS")
         self.tls = self.cluster.addresses("TLS")
+        self.msk = self.cluster.addresses("MSK")
         self._members: Members | None = None
 
     def start(self) -> None:
         """Start the KDC and the broker, and create ACLs, topics and groups."""
         self.kdc.start()
         try:
-            self.keytabs = {"team": self.kdc.add("team"), "brief": self.kdc.add("brief", "-maxlife", "3 seconds")}
+            self.keytabs = {name: self.kdc.add(name) for name in ("admin", "team")}
+            self.keytabs["brief"] = self.kdc.add("brief", "-maxlife", "3 seconds")
             self.cluster.start()
             self._allow()
             for topic in ("team-a-events", "team-b-events"):
@@ -243,6 +253,10 @@ class Secure:
             for mechanism in ("scram-sha-256", "oauthbearer", "gssapi"):
                 session = LONG_SESSION if listener == "sasltls" and mechanism != "gssapi" else SESSION
                 yield f"{prefix}.{mechanism}.connections.max.reauth.ms", str(round(session * 1000))
+        yield "listener.name.msk.sasl.enabled.mechanisms", "OAUTHBEARER"
+        module = f'{package}.oauthbearer.OAuthBearerLoginModule required unsecuredLoginStringClaim_sub="broker";'
+        yield "listener.name.msk.oauthbearer.sasl.jaas.config", module
+        yield "listener.name.msk.oauthbearer.sasl.server.callback.handler.class", "Launch$AnyToken"
         validator = f"{package}.oauthbearer.OAuthBearerValidatorCallbackHandler"
         yield "listener.name.sasl.oauthbearer.sasl.server.callback.handler.class", validator
         yield "sasl.oauthbearer.jwks.endpoint.url", self._key_set.as_uri()

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import re
+import shutil
 import subprocess
 import time
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgtui.client.client_settings import from_properties
 from kgtui.client.pool import Pool, PoolOptions
 from kgtui.errors import UnreachableError
+from tests import aws
+from tests.aws import sts_server
+from tests.brokers.kdc import with_cache, with_keytab
 from tests.brokers.secure import PASSWORDS, TOKEN_SCOPE
-from tests.token_server import SECRET, unsigned_token
+from tests.token_server import SECRET, token_server, unsigned_token
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
+    from contextlib import ExitStack
 
     from tests.brokers.secure import Secure
-    from tests.token_server import TokenServer
 
 USER = "admin"
 MODULES = "org.apache.kafka.common.security"
@@ -34,13 +39,15 @@ class Login:
         address: address of the listener of the broker for this login.
         properties: the properties.
         secrets: kind of a secret → the secret.
-        variables: environment variables to which the properties refer.
+        variables: environment variables to which the properties refer, or that the libraries of the login need.
+        created: returns the secrets that exist only after logins: kind of a secret → the secrets.
     """
 
     address: str
     properties: dict[str, str]
     secrets: dict[str, str]
     variables: dict[str, str] = field(default_factory=dict)
+    created: Callable[[], dict[str, list[str | bytes]]] = dict
 
 
 def sasl(mechanism: str, module: str, options: str) -> dict[str, str]:
@@ -52,26 +59,26 @@ def sasl(mechanism: str, module: str, options: str) -> dict[str, str]:
     }
 
 
-def _plain(broker: Secure, _: Path) -> Login:
+def _plain(broker: Secure, _: Path, __: ExitStack) -> Login:
     password = PASSWORDS[USER]
     properties = sasl("PLAIN", "plain.PlainLoginModule", f'username="{USER}" password="{password}"')
     return Login(broker.sasl, properties, {"JAAS password": password})
 
 
-def _scram_with_a_variable(broker: Secure, _: Path) -> Login:
+def _scram_with_a_variable(broker: Secure, _: Path, __: ExitStack) -> Login:
     properties = sasl("SCRAM-SHA-512", "scram.ScramLoginModule", f'username="{USER}" password=${{KGTUI_TEST_PASSWORD}}')
     password = PASSWORDS[USER]
     return Login(broker.sasl, properties, {"variable": password}, {"KGTUI_TEST_PASSWORD": password})
 
 
-def _scram_with_a_file(broker: Secure, folder: Path) -> Login:
+def _scram_with_a_file(broker: Secure, folder: Path, _: ExitStack) -> Login:
     file = folder / "password"
     file.write_text(PASSWORDS[USER])
     properties = sasl("SCRAM-SHA-256", "scram.ScramLoginModule", f'username="{USER}" password="file:{file}"')
     return Login(broker.sasl, properties, {"file": PASSWORDS[USER]})
 
 
-def _providers(broker: Secure, folder: Path) -> Login:
+def _providers(broker: Secure, folder: Path, _: ExitStack) -> Login:
     (folder / "vault.properties").write_text(f"kafka={PASSWORDS[USER]}\nunused=S3cret+unused-value\n")
     (folder / "key").write_text("S3cret+directory-provider")
     option = f'username="{USER}" password="${{file:{folder}/vault.properties:kafka}}"'
@@ -94,7 +101,7 @@ def _providers(broker: Secure, folder: Path) -> Login:
     return Login(broker.sasl, properties, secrets, {"KGTUI_TEST_SCOPE": secrets["environment provider"]})
 
 
-def _delegation_token(broker: Secure, _: Path) -> Login:
+def _delegation_token(broker: Secure, _: Path, __: ExitStack) -> Login:
     name, hmac = _token(broker)
     properties = _token_login(name, hmac)
     return Login(broker.sasl, properties, {"HMAC of the delegation token": hmac})
@@ -133,14 +140,16 @@ def _over_tls(broker: Secure, properties: dict[str, str]) -> dict[str, str]:
     return {**properties, "security.protocol": "SASL_SSL", **trust}
 
 
-def _client_credentials(broker: Secure, _: Path, endpoint: TokenServer) -> Login:
+def _client_credentials(broker: Secure, _: Path, stack: ExitStack) -> Login:
+    endpoint = stack.enter_context(token_server())
     endpoint.claims = {"sub": USER, "scope": TOKEN_SCOPE, "jti": "S3cret+claim"}
     properties = _over_tls(broker, endpoint.properties())
     return Login(broker.sasl_tls, properties, {"client secret": SECRET, "claim of the token": "S3cret+claim"})
 
 
-def _assertion(broker: Secure, folder: Path, endpoint: TokenServer) -> Login:
+def _assertion(broker: Secure, folder: Path, stack: ExitStack) -> Login:
     """Return a login in which the client identifies itself with a signed assertion instead of a client secret."""
+    endpoint = stack.enter_context(token_server())
     endpoint.claims = {"sub": USER, "scope": TOKEN_SCOPE}
     key, encrypted = _encrypted_key(broker, folder, "S3cret+assertion")
     properties = _over_tls(broker, endpoint.properties())
@@ -151,10 +160,14 @@ def _assertion(broker: Secure, folder: Path, endpoint: TokenServer) -> Login:
         "sasl.oauthbearer.assertion.claim.iss": "kgtui",
     }
     secrets = {"passphrase": "S3cret+assertion", "encrypted key": encrypted, "private key": _key_line(broker)}
-    return Login(broker.sasl_tls, properties, secrets)
+
+    def created() -> dict[str, list[str | bytes]]:
+        return {"assertion": [form["client_assertion"][0] for _, form in endpoint.received]}
+
+    return Login(broker.sasl_tls, properties, secrets, created=created)
 
 
-def _token_file(broker: Secure, folder: Path) -> Login:
+def _token_file(broker: Secure, folder: Path, _: ExitStack) -> Login:
     token = unsigned_token(sub=USER, scope=TOKEN_SCOPE, jti="S3cret+token-file")
     (folder / "token").write_text(token)
     properties = _over_tls(broker, sasl("OAUTHBEARER", "oauthbearer.OAuthBearerLoginModule", ""))
@@ -162,14 +175,14 @@ def _token_file(broker: Secure, folder: Path) -> Login:
     return Login(broker.sasl_tls, properties, {"token": token, "claim of the token": "S3cret+token-file"})
 
 
-def _unsigned_token(broker: Secure, _: Path) -> Login:
+def _unsigned_token(broker: Secure, _: Path, __: ExitStack) -> Login:
     options = f'unsecuredLoginStringClaim_sub="{USER}" unsecuredLoginStringClaim_scope="{TOKEN_SCOPE}" '
     options += 'unsecuredLoginStringClaim_jti="S3cret+unsigned"'
     properties = _over_tls(broker, sasl("OAUTHBEARER", "oauthbearer.OAuthBearerLoginModule", options))
     return Login(broker.sasl_tls, properties, {"claim of the token": "S3cret+unsigned"})
 
 
-def _stores(broker: Secure, folder: Path) -> Login:
+def _stores(broker: Secure, folder: Path, _: ExitStack) -> Login:
     files = broker.certificates
     passwords = {"keystore": "S3cret+key-store", "truststore": "S3cret+trust-store"}
     contents = {"keystore": ("-in", files.client), "truststore": ("-nokeys", "-in", files.authority)}
@@ -191,7 +204,7 @@ def _stores(broker: Secure, folder: Path) -> Login:
     return Login(broker.tls, properties, {**passwords, "private key": _key_line(broker)})
 
 
-def _key_in_pem(broker: Secure, folder: Path) -> Login:
+def _key_in_pem(broker: Secure, folder: Path, _: ExitStack) -> Login:
     password = "S3cret+key-password"
     key, encrypted = _encrypted_key(broker, folder, password)
     properties = {
@@ -226,7 +239,78 @@ def _key_line(broker: Secure) -> str:
     return broker.certificates.client_key.read_text().splitlines()[4]
 
 
-LOGINS: dict[str, Callable[..., Login]] = {
+def _kerberos_keytab(broker: Secure, _: Path, __: ExitStack) -> Login:
+    keytab = broker.keytabs[USER]
+    keys: list[str | bytes] = list(broker.kdc.keys(keytab))
+    return Login(broker.sasl, with_keytab(USER, keytab), {}, dict(broker.kdc.variables), lambda: {"key": keys})
+
+
+def _kerberos_cache(broker: Secure, folder: Path, _: ExitStack) -> Login:
+    """Return a login with a copy of a ticket cache, to which the Kerberos library adds a ticket for the broker."""
+    cache = Path(shutil.copy(broker.kdc.ticket_cache(USER), folder / "tickets"))
+
+    def created() -> dict[str, list[str | bytes]]:
+        content = cache.read_bytes()
+        return {"session key": [match[1] for match in _SESSION_KEY.finditer(content)], "ticket": [content[-36:-4]]}
+
+    return Login(broker.sasl, with_cache(cache), {}, dict(broker.kdc.variables), created)
+
+
+_SESSION_KEY = re.compile(rb"\0[\x11-\x14]\0\0\0[\x10\x20](.{16})", re.DOTALL)
+"""Matches a session key in a ticket cache: encryption type, length, and key. Group 1 is the first half of the key.
+
+The four bytes at the end of the file are the length of an optional second ticket, and the bytes before them belong to
+the last ticket.
+"""
+
+
+def _aws_profile(broker: Secure, folder: Path, _: ExitStack) -> Login:
+    key, token = "S3cret+aws/key", "S3cretSessionToken"
+    settings = f"aws_access_key_id = AKIDEXAMPLE\naws_secret_access_key = {key}\naws_session_token = {token}\n"
+    (folder / "credentials").write_text(f"[team]\n{settings}")
+    secrets = {"secret access key": key, "session token": token, "signed URL": SIGNATURE}
+    return Login(broker.msk, _msk('awsProfileName="team"'), secrets, _aws_variables(folder))
+
+
+def _aws_role(broker: Secure, folder: Path, stack: ExitStack) -> Login:
+    """Return a login whose properties contain the key with which a role is assumed."""
+    key, token = "S3cret+role/key", "S3cretRoleToken"
+    url, _ = stack.enter_context(sts_server())
+    options = f'awsRoleArn="{aws.ROLE}" awsRoleAccessKeyId="AKIDEXAMPLE" awsRoleSecretAccessKey="{key}"'
+    properties = _msk(f'{options} awsRoleSessionToken="{token}" awsDebugCreds="true"')
+    secrets = {
+        "JAAS secret access key": key,
+        "JAAS session token": token,
+        "secret access key": aws.ROLE_SECRET,
+        "session token": aws.SESSION,
+        "signed URL": SIGNATURE,
+    }
+    return Login(broker.msk, properties, secrets, _aws_variables(folder) | {"AWS_ENDPOINT_URL_STS": url})
+
+
+SIGNATURE = "X-Amz-Signature"
+"""Name of a parameter in the signed URLs that are the tokens for Amazon MSK.
+
+The test searches for this name, because it does not know the tokens of other processes.
+"""
+
+
+def _msk(options: str) -> dict[str, str]:
+    return aws.properties_of(options) | {"security.protocol": "SASL_PLAINTEXT"}
+
+
+def _aws_variables(folder: Path) -> dict[str, str]:
+    """Return environment variables with which botocore reads only files in `folder`, and uses no network."""
+    return {
+        "AWS_CONFIG_FILE": str(folder / "config"),
+        "AWS_SHARED_CREDENTIALS_FILE": str(folder / "credentials"),
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "AWS_REGION": "eu-central-1",
+        "no_proxy": "*",
+    }
+
+
+LOGINS: dict[str, Callable[[Secure, Path, ExitStack], Login]] = {
     "PLAIN": _plain,
     "SCRAM-variable": _scram_with_a_variable,
     "SCRAM-file": _scram_with_a_file,
@@ -238,7 +322,12 @@ LOGINS: dict[str, Callable[..., Login]] = {
     "unsigned-token": _unsigned_token,
     "PKCS12": _stores,
     "PEM": _key_in_pem,
+    "Kerberos-keytab": _kerberos_keytab,
+    "Kerberos-cache": _kerberos_cache,
+    "AWS-profile": _aws_profile,
+    "AWS-role": _aws_role,
 }
+"""Name of a login → function that returns it.
 
-WITH_TOKEN_ENDPOINT = frozenset({"client-credentials", "assertion"})
-"""Keys of `LOGINS` whose functions take a token endpoint as third argument."""
+Its arguments are the broker, a folder for files, and a stack that stops servers after the test.
+"""

@@ -1,6 +1,14 @@
 import java.io.PrintStream;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import javax.security.auth.callback.Callback;
+import javax.security.auth.callback.UnsupportedCallbackException;
+import javax.security.auth.login.AppConfigurationEntry;
+import org.apache.kafka.common.security.auth.AuthenticateCallbackHandler;
+import org.apache.kafka.common.security.oauthbearer.OAuthBearerToken;
+import org.apache.kafka.common.security.oauthbearer.OAuthBearerValidatorCallback;
 
 /**
  * Runs classes one after the other in this JVM; on the command line they are separated by {@code --then}. The last class
@@ -11,6 +19,8 @@ import java.util.List;
 public final class Launch {
     public static void main(String[] args) throws Exception {
         endWithStandardInput();
+        // Kafka finds classes in this file by their names only with the class loader of this file.
+        Thread.currentThread().setContextClassLoader(Launch.class.getClassLoader());
         List<String> program = new ArrayList<>();
         for (String arg : args) {
             if (arg.equals("--then")) {
@@ -48,5 +58,52 @@ public final class Launch {
         });
         watcher.setDaemon(true);
         watcher.start();
+    }
+
+    /** Accepts every token of OAUTHBEARER, as a token of the user {@code admin}. A signed URL of AWS is no JWT. */
+    public static final class AnyToken implements AuthenticateCallbackHandler {
+        @Override
+        public void configure(Map<String, ?> configs, String mechanism, List<AppConfigurationEntry> entries) {
+        }
+
+        @Override
+        public void handle(Callback[] callbacks) throws UnsupportedCallbackException {
+            for (Callback callback : callbacks) {
+                if (!(callback instanceof OAuthBearerValidatorCallback)) {
+                    throw new UnsupportedCallbackException(callback);
+                }
+                OAuthBearerValidatorCallback validation = (OAuthBearerValidatorCallback) callback;
+                validation.token(new OAuthBearerToken() {
+                    @Override
+                    public String value() {
+                        return validation.tokenValue();
+                    }
+
+                    @Override
+                    public Set<String> scope() {
+                        return Set.of();
+                    }
+
+                    @Override
+                    public long lifetimeMs() {
+                        return System.currentTimeMillis() + 900_000;
+                    }
+
+                    @Override
+                    public String principalName() {
+                        return "admin";
+                    }
+
+                    @Override
+                    public Long startTimeMs() {
+                        return System.currentTimeMillis();
+                    }
+                });
+            }
+        }
+
+        @Override
+        public void close() {
+        }
     }
 }

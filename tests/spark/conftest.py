@@ -1,21 +1,17 @@
-"""Fixtures for Spark tests: one local session of two threads for all tests, and a new lake for each test."""
+"""Fixtures for Spark tests: runs of the pipeline that several tests use, and a new lake for each test."""
 
 from __future__ import annotations
 
-import os
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from kgtui.pipeline.session import start
 from kgtui.pipeline.spark_lake import SparkLake
-from tests import jars
 from tests.brokers.fixtures import LIVE, requested_by
 from tests.spark import sample_data
 from tests.spark.background_runs import BackgroundRuns
-from tests.spark.spark_settings import CONNECT_SERVER, LONG_LIVED, connect_url, new_lake
+from tests.spark.spark_settings import connect_url, new_lake
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,22 +44,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def _waits_for_background_runs(item: pytest.Item) -> bool:
     return HERE in item.path.parents and "uninterrupted_lake" in getattr(item, "fixturenames", ())
-
-
-@pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """Local Spark session with two threads, whose JVM also contains a Spark Connect server."""
-    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        patch.setenv("KGTUI_SPARK_JARS", str(jars.spark_folder()))
-        patch.setenv("KGTUI_SPARK_MEMORY", "1536m")
-        spill = tmp_path_factory.mktemp("spark")
-        # Lower the priority of this process and of the JVM that it starts, so that tests of the terminal UI, which run
-        # in other processes, are not slowed down.
-        os.nice(10)
-        session = start("local[2]", options=LONG_LIVED | CONNECT_SERVER | {"spark.local.dir": str(spill)})
-        yield session
-        session.stop()
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING
 from urllib.parse import quote, quote_plus
 
+import pyarrow.parquet
 import pytest
 
 from tests.secret_markers import Markers
@@ -36,6 +37,23 @@ MARKERS = Markers({"password": SECRET, "token": "0ther-secret"})
 )
 def test_a_secret_is_found_in_every_encoding(text: str) -> None:
     assert MARKERS.kinds_in(text.encode("latin-1") if "\0" in text else text) == {"password"}
+
+
+@pytest.mark.parametrize(
+    "data", [b"\xff\x01key of a ticket", "ff016b6579", "x\\xff\\x01key of a ticket", "/wFrZXkgb2YgYSB0aWNrZX"]
+)
+def test_a_secret_of_bytes_is_found(data: bytes | str) -> None:
+    markers = Markers({})
+    markers.add("ticket", b"\xff\x01key of a ticket" if len(data) > 10 else b"\xff\x01key")
+    assert markers.kinds_in(data) == {"ticket"}
+
+
+def test_a_secret_in_a_compressed_parquet_file_is_found(tmp_path: Path) -> None:
+    rows = pyarrow.table({"value": ["0ther-secret"]})
+    pyarrow.parquet.write_table(rows, tmp_path / "rows.parquet", compression="gzip", write_statistics=False)
+    assert MARKERS.kinds_in((tmp_path / "rows.parquet").read_bytes()) == set()
+    with pytest.raises(AssertionError, match=r"the rows of .*rows\.parquet contains the secret of: token"):
+        MARKERS.check_files(tmp_path)
 
 
 def test_other_texts_contain_no_secret(tmp_path: Path) -> None:

@@ -7,9 +7,8 @@ import hashlib
 import hmac
 import threading
 import traceback
-from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs, parse_qsl, quote, urlsplit
+from urllib.parse import parse_qsl, quote, urlsplit
 
 import pytest
 
@@ -25,6 +24,7 @@ from tests.aws import (
     KEY_ID,
     MODULE,
     ROLE,
+    ROLE_SECRET,
     SECRET,
     SESSION,
     failure,
@@ -32,9 +32,9 @@ from tests.aws import (
     isolate_aws,
     properties_of,
     signed_url,
+    sts_server,
     tokens_of,
 )
-from tests.token_server import QuietServer
 from tests.unit.client import test_login
 from tests.unit.client.test_login import FakeConnection
 
@@ -56,36 +56,10 @@ def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def sts(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, dict[str, list[str]]]]]:
-    """Run a substitute for AWS STS. Yield a list of (`Authorization` header, form fields) of the received requests."""
-    received: list[tuple[str, dict[str, list[str]]]] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            form = parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
-            received.append((self.headers["Authorization"], form))
-            status, body = answer(form)
-            self.send_response(status)
-            self.end_headers()
-            self.wfile.write(body.encode())
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = QuietServer(("127.0.0.1", 0), Handler)
-    monkeypatch.setenv("AWS_ENDPOINT_URL_STS", f"http://127.0.0.1:{server.server_port}")
-    with server.running():
+    """Play AWS STS. Returns the header `Authorization` and the form fields of each request."""
+    with sts_server() as (url, received):
+        monkeypatch.setenv("AWS_ENDPOINT_URL_STS", url)
         yield received
-
-
-def answer(form: dict[str, list[str]]) -> tuple[int, str]:
-    """Return the HTTP status and the body with which AWS STS responds to these form fields."""
-    if form["Action"] == ["GetCallerIdentity"]:
-        return 200, f"<R><GetCallerIdentityResult><Arn>{ROLE}/me</Arn></GetCallerIdentityResult></R>"
-    if form["RoleArn"] != [ROLE]:
-        return 403, f"<R><Error><Code>AccessDenied</Code><Message>no {SECRET}</Message></Error></R>"
-    given = {"AccessKeyId": "ASIAROLE", "SecretAccessKey": "r0le-S3cret", "SessionToken": SESSION}
-    inner = "".join(f"<{name}>{value}</{name}>" for name, value in given.items())
-    return 200, f"<R><AssumeRoleResult><Credentials>{inner}</Credentials></AssumeRoleResult></R>"
 
 
 def signature_of(url: str, secret: str) -> str:
@@ -160,7 +134,7 @@ async def test_msk_login_assumes_the_configured_role_with_its_session_name(
     url = await signed_url(properties_of(options))
     assert fields_of(url)["X-Amz-Credential"].startswith("ASIAROLE/")
     assert fields_of(url)["X-Amz-Security-Token"] == SESSION
-    assert fields_of(url)["X-Amz-Signature"] == signature_of(url, "r0le-S3cret")
+    assert fields_of(url)["X-Amz-Signature"] == signature_of(url, ROLE_SECRET)
     await signed_url(properties_of(f'awsRoleArn="{ROLE}" awsRoleAccessKeyId="AKIDROLE" awsRoleSecretAccessKey="k"'))
     (authorization, form), (other, plain) = sts
     assert f"Credential={KEY_ID}/" in authorization

@@ -1,0 +1,121 @@
+"""Faults of kgtui that show a secret, each in one place. They prove that the search in this place finds the secret."""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import sys
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+from kgtui.errors import ConnectError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Patch = Callable[[Any, str, Any], object]
+    """Sets an attribute of a module or class to a value, as `setattr` does."""
+
+
+def in_output(patch: Patch, secret: str) -> None:
+    """Let commands print a secret to standard output while they log in."""
+    _before_login(patch, lambda: sys.stdout.write(secret))
+
+
+def in_log(patch: Patch, secret: str) -> None:
+    """Log a secret at the level DEBUG while commands log in."""
+    _before_login(patch, lambda: logging.getLogger("kgtui").debug("logging in with %s", secret))
+
+
+def in_traceback(patch: Patch, secret: str) -> None:
+    """Let a local variable of a function that fails contain a secret."""
+    from kgtui.client.pool import Pool
+
+    async def metadata(*_: object, **__: object) -> None:
+        password = secret
+        raise ConnectError(f"the password has {len(password)} characters")
+
+    patch(Pool, "metadata", metadata)
+
+
+def in_crash_report(patch: Patch, secret: str) -> None:
+    """Add a secret to crash reports."""
+    from kgtui.config import crash
+
+    patch(crash, "redact", lambda text: f"{text}\n{secret}")
+
+
+def in_recording(patch: Patch, secret: str) -> None:
+    """Record a secret as the protocol of each group."""
+    from kgtui.history import rows
+
+    def listing_row(listing: Any) -> tuple[object, ...]:
+        return (listing.type, secret, listing.state, listing.coordinator)
+
+    patch(rows, "listing_row", listing_row)
+
+
+def on_screen(patch: Patch, secret: str) -> None:
+    """Show a secret in the export dialog."""
+    from textual.widgets import Static
+
+    from kgtui.tui.dialogs.export import ExportDialog
+
+    compose = ExportDialog.compose
+
+    def with_secret(dialog: ExportDialog) -> Any:
+        yield Static(secret)
+        yield from compose(dialog)
+
+    patch(ExportDialog, "compose", with_secret)
+
+
+def in_export(patch: Patch, secret: str) -> None:
+    """Add a secret to the files that the export dialog writes."""
+    from kgtui.tui.dialogs.export import ExportDialog
+
+    export: Callable[..., Any] = ExportDialog._export
+
+    def with_secret(dialog: ExportDialog, form: Any) -> Any:
+        path = export(dialog, form)
+        with path.open("a") as file:
+            file.write(secret)
+        return path
+
+    patch(ExportDialog, "_export", with_secret)
+
+
+def in_process_list(patch: Patch, secret: str) -> None:
+    """Start a program with a secret on its command line when the export dialog is opened."""
+    from kgtui.tui.dialogs.export import ExportDialog
+
+    compose = ExportDialog.compose
+
+    def starting(dialog: ExportDialog) -> Any:
+        # The program ends when kgtui ends, because its standard input is then closed.
+        subprocess.Popen([sys.executable, "-c", "input()", secret], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        yield from compose(dialog)
+
+    patch(ExportDialog, "compose", starting)
+
+
+def in_spark_plan(patch: Patch, secret: str) -> None:
+    """Pass a secret to Spark in an option whose name does not look like that of a secret."""
+    from kgtui.pipeline import sources
+
+    options = sources.kafka_options
+    patch(sources, "kafka_options", lambda topic: options(topic) | {"kafka.client.id": secret})
+
+
+def _before_login(patch: Patch, act: Callable[[], object]) -> None:
+    """Call a function before each login."""
+    from kgtui.client import session
+
+    log_in = session.log_in
+
+    @wraps(log_in)
+    async def acting(*arguments: Any, **options: Any) -> Any:
+        act()
+        return await log_in(*arguments, **options)
+
+    patch(session, "log_in", acting)
