@@ -48,7 +48,8 @@ class Assertion:
         template_file: JSON file with the objects `header` and `payload`, whose fields are added to each assertion.
         claims: the claims `aud`, `iss` and `sub` from the properties. The template overrides them.
         lifetime: lifetime of an assertion in seconds.
-        leeway: an assertion is valid this number of seconds before it was made, in case the endpoint's clock is slow.
+        leeway: number of seconds by which an assertion is valid before the time of its creation, in case the clock of
+            the token endpoint is slow.
         with_id: whether each assertion has a random identifier (claim `jti`).
     """
 
@@ -117,7 +118,7 @@ def _encoded(content: bytes) -> str:
 def _signer(assertion: Assertion) -> Callable[[bytes], bytes]:
     """Return a function that signs bytes with the private key and returns the signature as RFC 7518 defines it."""
     place = f"{_KEY_FILE_KEY}={assertion.key_file}"
-    pem = _content(_KEY_FILE_KEY, assertion.key_file, "a private key in PEM")
+    pem = _content(_KEY_FILE_KEY, assertion.key_file, "expected a private key in PEM")
     try:
         from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
         from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
@@ -137,9 +138,13 @@ def _signer(assertion: Assertion) -> Callable[[bytes], bytes]:
             return r.to_bytes(32, "big") + s.to_bytes(32, "big")
 
         return sign
-    needed = "an RSA key" if assertion.algorithm == "RS256" else "an EC key on the curve P-256"
+    if assertion.algorithm == "RS256":
+        raise ConfigError(
+            f"{place}: {_ALGORITHM_KEY}=RS256 needs an RSA key, but the file contains a key of another type"
+        )
     raise ConfigError(
-        f"{place}: {_ALGORITHM_KEY}={assertion.algorithm} needs {needed}, but the file contains a key of another type"
+        f"{place}: {_ALGORITHM_KEY}={assertion.algorithm} needs an EC key on the curve P-256, but the file contains a "
+        "key of another type"
     )
 
 
@@ -154,29 +159,27 @@ def _private_key(place: str, pem: bytes, passphrase: Secret) -> PrivateKeyTypes:
             raise ConfigError(f"{place}: this key is not encrypted: remove {_PASSPHRASE_KEY}") from None
         raise ConfigError(f"{place}: this key is encrypted: set {_PASSPHRASE_KEY}") from None
     except (ValueError, UnsupportedAlgorithm):
-        check = f", and that {_PASSPHRASE_KEY} is right" if passphrase else ""
-        raise ConfigError(
-            f"{place}: the key cannot be read: check that the file has a private key in PEM (PKCS#8){check}"
-        ) from None
+        problem = f"{place}: the key cannot be read: check that the file has a private key in PEM (PKCS#8)"
+        if passphrase:
+            problem = f"{problem}, and that {_PASSPHRASE_KEY} is right"
+        raise ConfigError(problem) from None
 
 
 def _template(file: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the header fields and the claims in a template file."""
-    expected = 'a JSON object such as {"header": {"kid": "1"}, "payload": {"sub": "client"}}'
+    expected = 'expected a JSON object such as {"header": {"kid": "1"}, "payload": {"sub": "client"}}'
     try:
         found = json.loads(_content(_TEMPLATE_KEY, file, expected))
     except (ValueError, RecursionError):
-        raise ConfigError(f"{_TEMPLATE_KEY}={file}: this is not JSON; expected {expected}") from None
+        raise ConfigError(f"{_TEMPLATE_KEY}={file}: this is not JSON; {expected}") from None
     header, payload = (found.get(part, {}) if isinstance(found, dict) else None for part in ("header", "payload"))
     if not (isinstance(header, dict) and isinstance(payload, dict)):
-        raise ConfigError(
-            f"{_TEMPLATE_KEY}={file}: this JSON does not have the expected structure; expected {expected}"
-        )
+        raise ConfigError(f"{_TEMPLATE_KEY}={file}: this JSON does not have the expected structure; {expected}")
     return header, payload
 
 
 def _from_file(file: str) -> str:
-    text = _content(FILE_KEY, file, "a signed JSON Web Token").decode(errors="replace").strip()
+    text = _content(FILE_KEY, file, "expected a signed JSON Web Token").decode(errors="replace").strip()
     claims = claims_of(text)
     if not (claims and text.isascii()):
         raise ConfigError(f"{FILE_KEY}={file}: this is not a JSON Web Token; expected a signed assertion")
@@ -193,7 +196,7 @@ def _content(key: str, file: str, expected: str) -> bytes:
     try:
         return Path(file).read_bytes()
     except OSError as error:
-        raise ConfigError(f"{key}={file}: {error.strerror}; expected {expected}") from None
+        raise ConfigError(f"{key}={file}: {error.strerror}; {expected}") from None
 
 
 def _algorithm(properties: Mapping[str, str]) -> str:

@@ -39,7 +39,10 @@ _SSO_OPERATION = "CreateToken"
 
 _SSO_KEYS = frozenset({"sso_session", "sso_start_url"})
 _MOST_PROFILES = 10
-"""Highest number of profiles that are followed with `source_profile`. A profile may refer to itself."""
+"""Maximum length of a chain of profiles that refer to each other with `source_profile`.
+
+The limit ends the search for SSO settings even if a profile refers to itself.
+"""
 
 
 def explain_error(error: Exception, session: Any, profile: str) -> str:
@@ -80,7 +83,10 @@ def explain_refused_request(operation: str, code: str, session: Any, profile: st
     if operation == _SSO_OPERATION:
         return _sso_ended(session, shown)
     if operation == "GetRoleCredentials":
-        advice = f"check that your SSO user may use sso_role_name in sso_account_id of the AWS profile {shown!r}"
+        advice = (
+            "check that your SSO user has access to the account sso_account_id with the role sso_role_name, which are "
+            f"set in the AWS profile {shown!r}"
+        )
     elif profile:
         advice = (
             f"check role_arn of the AWS profile {shown!r}, the trust policy of the role, and that the credentials of "
@@ -99,7 +105,10 @@ def _sso_ended(session: Any, profile: str) -> str:
 
 
 def _sso_profile(profiles: Mapping[str, Mapping[str, Any]], profile: str) -> str:
-    """Return the profile with the settings of SSO: `profile`, or the one to which its `source_profile` leads."""
+    """Return the profile with the SSO settings: `profile` itself, or a profile that its `source_profile` refers to.
+
+    Return `profile` if neither it nor any profile in the chain of `source_profile` has SSO settings.
+    """
     found = profile
     for _ in range(_MOST_PROFILES):
         settings = profiles.get(found, {})

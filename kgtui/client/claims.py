@@ -42,7 +42,7 @@ def time_of(claims: Mapping[str, Any], name: str) -> float | None:
 
 
 def describe(claims: Mapping[str, Any]) -> str:
-    """Return the claims that brokers check, in parentheses and after a space; `""` if the token has none of them."""
+    """Return a text in parentheses, after a space, with the claims that brokers check; `""` if there are none."""
     shown = [f"{name} {_shortened(claims[key])}" for key, name in _CHECKED_CLAIMS.items() if key in claims]
     for key, word in (("nbf", "from"), ("exp", "until")):
         when = time_of(claims, key)
@@ -65,5 +65,7 @@ def clock_advice(ahead: float) -> str:
     """
     if abs(ahead) <= SKEW:
         return "check the clock of this machine"
-    differs = f"the clock of this machine differs from that of the token endpoint by {abs(ahead):.0f} s"
-    return f"{differs}; correct the clock of this machine"
+    return (
+        f"the clock of this machine differs from that of the token endpoint by {abs(ahead):.0f} s; correct the clock "
+        "of this machine"
+    )

@@ -44,8 +44,8 @@ class ClientSettings:
         api_timeout: `default.api.timeout.ms` in seconds, the limit for a whole call; None if it is not set.
         max_response: `receive.message.max.bytes`, the maximum response size in bytes. Larger responses are not read.
         pool: attribute of `PoolOptions` → its value, for example `{"backoff_max": 1.0}`.
-        warnings: sentences about the properties, for example about one that neither kgtui nor Kafka's clients know, or
-            about an unknown option of the login module of Kerberos.
+        warnings: one sentence for each property that neither kgtui nor Kafka's clients know, and for each unknown
+            option of the login module of Kerberos.
     """
 
     protocol: str = "PLAINTEXT"

@@ -223,7 +223,7 @@ def name_foreign_protocol(start: bytes) -> str:
     if start.startswith(b"SSH-"):
         return "an SSH server"
     if len(start) >= len(b"220 ") and start[:4].decode("ascii", "replace").isprintable():
-        return "a server that sends " + repr(start[:12].decode("ascii", "replace"))
+        return f"a server that sends {start[:12].decode('ascii', 'replace')!r}"
     return ""
 
 
@@ -243,12 +243,12 @@ _ENOUGH_BYTES = 8
 class Peer(Enum):
     """The kind of server that listens on a port."""
 
-    KAFKA = "Kafka in plain text"
-    TLS = "TLS"
-    FOREIGN = "another protocol"
-    SILENT = "accepts connections and sends nothing"
-    HANGS_UP = "accepts connections and closes them without a response that kgtui recognizes"
-    UNREACHABLE = "no connection possible"
+    KAFKA = "a Kafka node that does not use TLS"
+    TLS = "a server that uses TLS"
+    FOREIGN = "a server that uses a known protocol other than Kafka's, without TLS"
+    SILENT = "a server that accepts connections and sends nothing"
+    HANGS_UP = "a server that accepts connections and closes them without a response that kgtui recognizes"
+    UNREACHABLE = "a server to which kgtui cannot connect"
 
 
 async def explain_with_probe(error: ConnectError, address: Address, settings: ClientSettings) -> ConnectError:

@@ -31,7 +31,7 @@ class DaemonThread:
         self._is_running = False
 
     async def run(self, work: Callable[[], T]) -> T:
-        """Run a function and return its result. If this call is cancelled before the function begins, it never runs."""
+        """Run `work` in the thread, and return its result. If this call is cancelled first, `work` does not run."""
         future: Future[T] = Future()
         with self._lock:
             self._jobs.append((future, work))

@@ -76,7 +76,7 @@ class Exchange:
 
 
 class NotOfferedError(ConnectError):
-    """Raised if the broker does not support an API that the login needs, because it does not use SASL."""
+    """Raised if the broker does not support an API that a SASL login needs, because its listener does not use SASL."""
 
 
 class LoginExchange(Exchange):

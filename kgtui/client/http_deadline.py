@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 
 
 class HttpDeadline:
-    """Shuts down the connections of a request when its time is over, so that a blocked read ends.
+    """Shuts down the connections of a request when the time limit of the request is over, so that a blocked read ends.
 
     Attributes:
-        is_over: whether the time is over. The errors and the data of the request then say nothing about the server.
+        is_over: whether the connections were shut down. If they were, an error or incomplete data is a result of this,
+            and does not mean that the server failed.
     """
 
     def __init__(self) -> None:
@@ -32,7 +33,7 @@ class HttpDeadline:
 
     @contextmanager
     def within(self, seconds: float) -> Iterator[None]:
-        """Limit the time of the requests in a `with` block."""
+        """Limit the total time of all requests in a `with` block to `seconds`."""
         timer = threading.Timer(seconds, self._cut)
         timer.daemon = True
         timer.start()
@@ -61,7 +62,7 @@ class HttpDeadline:
         return Http(), Https()
 
     def _watched(self, base: type[HTTPConnection]) -> type[HTTPConnection]:
-        """Return a subclass of a class of connections, whose connections this object shuts down."""
+        """Return a subclass of `base`; this object shuts down all connections of the subclass at the time limit."""
         deadline = self
 
         class Watched(base):  # type: ignore[valid-type,misc]  # mypy does not accept a variable as a base class

@@ -32,7 +32,7 @@ _WRONG_CACHE_PRINCIPAL = 39756032
 _NOT_IN_KEYTAB = frozenset({39756033, _KRB5 + 181})
 
 _OTHER_REALM = re.compile(r"krbtgt/([^@\s]+)@")
-"""Matches a principal such as `krbtgt/B.EXAMPLE@A.EXAMPLE` in an error. Group 1 is the realm that was tried."""
+"""Matches a principal such as `krbtgt/B.EXAMPLE@A.EXAMPLE` in an error; B.EXAMPLE (group 1) is the broker's realm."""
 
 _EXPIRED_CREDENTIALS = 11
 """GSS_S_CREDENTIALS_EXPIRED, an error code in bits 16 to 23 of GSSAPI's major status (RFC 2744)."""
@@ -85,10 +85,10 @@ def explain_failure(failure: Failure, kerberos: Kerberos, server: str) -> str:
         kerberos: the settings of the login.
         server: service and host of the broker, such as `kafka/broker-1`.
     """
-    source = f"from the keytab {kerberos.keytab}" if kerberos.keytab else _cache(kerberos)
+    source = f"the keytab {kerberos.keytab}" if kerberos.keytab else _cache(kerberos)
     who = f" as {kerberos.principal}" if kerberos.principal else ""
     return (
-        f"there is no Kerberos ticket for {server}{who}, {source}: {_advice(failure, kerberos, server)} "
+        f"there is no Kerberos ticket for {server}{who}, from {source}: {_advice(failure, kerberos, server)} "
         f"(GSSAPI: {failure.text})"
     )
 
@@ -112,7 +112,7 @@ def explain_refusal(address: Address, principal: str, server: str) -> str:
 
 
 def _cache(kerberos: Kerberos) -> str:
-    return f"from the ticket cache {kerberos.cache}" if kerberos.cache else "from the default ticket cache"
+    return f"the ticket cache {kerberos.cache}" if kerberos.cache else "the default ticket cache"
 
 
 def _no_realm() -> str:
@@ -153,11 +153,14 @@ def _advice(failure: Failure, kerberos: Kerberos, server: str) -> str:
 def _unknown_server(failure: Failure, server: str) -> str:
     # If the KDC does not know the broker, the Kerberos library guesses the broker's realm from its domain name, and
     # asks the KDC for a ticket to that realm. The error then names the realm.
+    parts = (
+        "the first part of the principal is sasl.kerberos.service.name, and the second part is the host name in "
+        "bootstrap.servers or in the advertised.listeners of the broker"
+    )
     realm = _OTHER_REALM.search(failure.text)
-    no_trust = f", and has no trust relationship with the realm {realm[1]}" if realm else ""
-    or_realm = f", or [domain_realm] in {_CONFIG}" if realm else ""
+    if realm is None:
+        return f"the KDC does not know the principal {server}; {parts}; correct the property that is wrong"
     return (
-        f"the KDC does not know the principal {server}{no_trust}; the first part of the principal is "
-        "sasl.kerberos.service.name, and the second part is the host name in bootstrap.servers or in the "
-        f"advertised.listeners of the broker; correct the property that is wrong{or_realm}"
+        f"the KDC does not know the principal {server}, and has no trust relationship with the realm {realm[1]}; "
+        f"{parts}; correct the property that is wrong, or [domain_realm] in {_CONFIG}"
     )

@@ -68,8 +68,10 @@ def read_store(file: str, password: Secret, kind: str) -> Store:
     try:
         loaded = load_pkcs12(content, password.reveal().encode() if password else None)
     except (ValueError, TypeError):
-        change = "is wrong: correct it" if password else "is missing: set it to the password of the store"
-        raise ConfigError(f"{place}: the store cannot be decrypted. ssl.{kind}.password {change}") from None
+        problem = f"ssl.{kind}.password is wrong: correct it"
+        if not password:
+            problem = f"ssl.{kind}.password is missing: set it to the password of the store"
+        raise ConfigError(f"{place}: the store cannot be decrypted. {problem}") from None
     return _converted(loaded)
 
 
@@ -87,7 +89,7 @@ def _problem(content: bytes, file: str, kind: str) -> str:
     if not content:
         return "the file is empty; expected a PKCS#12 store"
     if content[0] != _SEQUENCE:
-        return "this is not a PKCS#12 store; expected a store made with keytool or openssl pkcs12"
+        return "this is not a PKCS#12 store; expected a store that was created with keytool or openssl pkcs12"
     if _encoded_size(content) > len(content):
         return "the file is truncated: copy the store again"
     return ""

@@ -196,7 +196,7 @@ class Link:
         while True:
             progress.step = f"{self._name} throttles kgtui; {api.name} was not sent"
             await self._throttle()
-            progress.step = f"no connection to {self._name} for {api.name}"
+            progress.step = f"kgtui did not connect to {self._name} to send {api.name}"
             session = await self.session()
             picked = self._pick(session, api, version)
             body = api.request.encode(picked, fields(picked) if callable(fields) else fields)

@@ -46,7 +46,7 @@ _REPEATED = frozenset({Reaction.RETRY, Reaction.FIND_COORDINATOR, Reaction.REBOO
 
 
 class Requests(Protocol):
-    """The methods of `Pool` that lookups need to send requests to brokers."""
+    """The methods of `Pool` with which `CoordinatorCache` and `LeaderCache` send requests to brokers."""
 
     options: PoolOptions
 
@@ -177,7 +177,7 @@ class CoordinatorCache:
         Return group id → error code for the groups whose coordinator was not found.
         """
         if timeout <= 0:
-            raise DeadlineError("no time left to look up the coordinator")
+            raise DeadlineError("the deadline was over before the coordinator was looked up")
         rows = await self._requests.ask_any(partial(self._ask, pending, timeout), timeout=timeout)
         codes: dict[str, int] = {}
         for group, (node, code) in rows.items():

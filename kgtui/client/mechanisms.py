@@ -42,7 +42,10 @@ class Mechanism(ABC):
 
     @abstractmethod
     def messages(self, address: Address) -> AsyncGenerator[bytes, bytes]:
-        """Return a generator of the messages of the login. The broker's response to each message is sent to it."""
+        """Return a generator of the client's messages in a login.
+
+        The caller sends the broker's response to each message to the generator.
+        """
 
     @abstractmethod
     def refused(self, message: str, address: Address) -> str:
@@ -70,7 +73,7 @@ class Plain(Mechanism):
         yield "\0".join(("", self._settings.username, self._settings.password.reveal())).encode()
 
     def refused(self, message: str, address: Address) -> str:
-        """Advise to check user name and password."""
+        """Return a message that the broker refused the login, with the advice to check user name and password."""
         user = self._settings.username
         return f"{address} refused the login as {user!r}: check user name and password in sasl.jaas.config"
 
@@ -79,11 +82,11 @@ class Scram(Plain):
     """SCRAM with SHA-256 or SHA-512: user name and password, or a delegation token."""
 
     def messages(self, address: Address) -> AsyncGenerator[bytes, bytes]:
-        """Return the messages of SCRAM."""
+        """Return a generator of the messages of a SCRAM login."""
         return scram_steps(self._settings, address)
 
     def refused(self, message: str, address: Address) -> str:
-        """Advise to check the delegation token, if there is one, otherwise user name and password."""
+        """Return a message that the broker refused the delegation token, or the user name and password, and advice."""
         if not self._settings.delegation_token:
             return super().refused(message, address)
         return (
@@ -118,7 +121,7 @@ class OAuthBearer(Mechanism):
             raise ConnectError("the broker rejected the token, but did not end the login with an error")
 
     def refused(self, message: str, address: Address) -> str:
-        """Return the status of the broker and advice about the token, and forget the token."""
+        """Return a message that the broker refused the token, with advice. The token is not used again."""
         advice = self._tokens.advice()
         self._tokens.refuse()
         return f"{address} refused {self._credentials(message)}: {advice}"
@@ -131,7 +134,7 @@ class MskIam(OAuthBearer):
     """OAUTHBEARER with a token for Amazon MSK, which is signed with AWS credentials."""
 
     def not_offered(self, offered: str, address: Address) -> str:
-        """Return which port and Kafka version of MSK are needed."""
+        """Return a message that the broker does not offer OAUTHBEARER, and which port and Kafka version of MSK do."""
         return explain_offer(str(address), offered)
 
     def _credentials(self, message: str) -> str:
@@ -156,11 +159,11 @@ class Gssapi(Mechanism):
         self._tickets.close()
 
     def messages(self, address: Address) -> AsyncGenerator[bytes, bytes]:
-        """Return the messages of GSSAPI."""
+        """Return a generator of the messages of a GSSAPI login."""
         return self._tickets.messages(address.host)
 
     def refused(self, message: str, address: Address) -> str:
-        """Advise to check keytab, clocks and mapping rules."""
+        """Return a message that the broker refused the ticket, with the advice to check keytab, clocks and rules."""
         return explain_refusal(address, self._tickets.principal, self._tickets.server(address.host))
 
 

@@ -195,7 +195,7 @@ def _credentials(session: Any, settings: MskIam, region: str) -> Any:
     loaded = session.get_credentials()
     frozen = loaded.get_frozen_credentials() if loaded is not None else None
     if frozen is None or not (frozen.access_key and frozen.secret_key):
-        problem = f"the AWS profile {settings.profile!r} has none" if settings.profile else "none were found"
+        problem = f"the AWS profile {settings.profile!r} has no credentials" if settings.profile else "none were found"
         raise ConnectError(f"AWS credentials are missing ({problem}): {ADVICE}")
     return frozen
 

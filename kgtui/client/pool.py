@@ -127,9 +127,9 @@ class Pool:
             async with asyncio.timeout(timeout):
                 return await asyncio.shield(self._refreshing)
         except TimeoutError:
-            late = f"has not answered within {timeout:.3g} s"
             tried = self._attempts or dict.fromkeys(self.seeds, PENDING)
-            attempts = [(seed, f"{seed} {late}" if reason == PENDING else reason) for seed, reason in tried.items()]
+            late = {seed: f"{seed} has not answered within {timeout:.3g} s" for seed in tried}
+            attempts = [(seed, late[seed] if reason == PENDING else reason) for seed, reason in tried.items()]
             raise unreachable(attempts) from None
         except asyncio.CancelledError:
             task = asyncio.current_task()

@@ -110,8 +110,8 @@ LONGEST_PAUSE = 2**63 - 1
 """Highest value of Kafka's properties of the type long, such as `reconnect.backoff.ms`."""
 
 _NOT_TEXT = (
-    "contains a NUL character, or bytes that are not UTF-8: check escapes such as \\u0000, and the file or the "
-    "environment variable from which the value comes"
+    "the value contains a NUL character, or bytes that are not UTF-8: check escapes such as \\u0000, and the file or "
+    "the environment variable from which the value comes"
 )
 
 _LOGIN_NAMES = frozenset(
@@ -200,7 +200,7 @@ def check_text(properties: Mapping[str, str]) -> None:
     """Raise ConfigError if a value has a NUL character or cannot be encoded in UTF-8. The message has no value."""
     for key, value in properties.items():
         if not _is_text(value):
-            raise ConfigError(f"{key}: the value {_NOT_TEXT}")
+            raise ConfigError(f"{key}: {_NOT_TEXT}")
 
 
 def _is_text(value: str) -> bool:
@@ -228,21 +228,23 @@ def unknown_keys(properties: Mapping[str, str], supported: Collection[str]) -> t
     """
     places: Mapping[str, str] = getattr(properties, "places", {})
     known = _LOGIN_AND_TLS | _LOGIN_NAMES | _REFUSED.keys() | frozenset(supported)
-    return tuple(
-        f"{f'{places[key]}: ' if key in places else ''}{key} is not a property of Kafka's clients: it has no effect"
-        + _advice(key, known | _OTHER_NAMES)
-        for key in properties
-        if not (key in known or _WITHOUT_EFFECT.fullmatch(key))
-    )
+    warnings = []
+    for key in properties:
+        if not (key in known or _WITHOUT_EFFECT.fullmatch(key)):
+            place = f"{places[key]}: " if key in places else ""
+            warning = f"{place}{key} is not a property of Kafka's clients: it has no effect"
+            advice = _advice(key, known | _OTHER_NAMES)
+            warnings.append(f"{warning}; {advice}" if advice else warning)
+    return tuple(warnings)
 
 
 def _advice(key: str, known: Collection[str]) -> str:
     """Return what may be wrong with an unknown property, such as a typo or a missing backslash; `""` if neither."""
     similar = get_close_matches(key, known, n=1, cutoff=0.85)
     if similar:
-        return f"; did you mean {similar[0]}?"
+        return f"did you mean {similar[0]}?"
     if "." not in key or " " in key:
-        return "; if this line continues the line before it, end that line with a backslash"
+        return "if this line continues the previous line, end the previous line with a backslash"
     return ""
 
 

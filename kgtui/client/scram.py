@@ -62,12 +62,12 @@ def _read_challenge(challenge: bytes, nonce: str, address: Address) -> tuple[str
         fields = _fields(challenge)
         found = fields["r"], base64.b64decode(fields["s"], validate=True), int(fields["i"])
     except (ValueError, KeyError):
-        raise _damaged("its first message is not valid", address) from None
+        raise _damaged("the first message of the server is not valid", address) from None
     if not found[0].startswith(nonce) or found[0] == nonce:
-        raise _damaged("its nonce does not belong to this login", address)
+        raise _damaged("the nonce of the server does not belong to this login", address)
     low, high = ITERATIONS
     if not low <= found[2] <= high:
-        raise _damaged(f"it asks for {found[2]:,} iterations; kgtui accepts {low:,} to {high:,}", address)
+        raise _damaged(f"the server asks for {found[2]:,} iterations; kgtui accepts {low:,} to {high:,}", address)
     return found
 
 

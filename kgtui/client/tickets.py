@@ -177,9 +177,10 @@ class Tickets:
                 raise ConnectError("the broker requires SASL encryption, unlike Kafka: check host and port")
             yield context.wrap(_NO_LAYER + self.principal.encode(), False).message
         except GSSError as error:
-            what = f"the broker's response to the login with the ticket for {self.server(host)} is wrong"
-            advice = "check that the broker has the current key of this principal"
-            raise ConnectError(f"{what}: {advice} (GSSAPI: {failure_of(error).text})") from error
+            raise ConnectError(
+                f"the broker's response to the login with the ticket for {self.server(host)} is wrong: check that the "
+                f"broker has the current key of this principal (GSSAPI: {failure_of(error).text})"
+            ) from error
 
     async def _lifetime(self) -> float:
         """Return the remaining lifetime of the ticket in the cache in seconds; 0 if there is no valid ticket."""

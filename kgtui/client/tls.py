@@ -31,6 +31,8 @@ _DEFAULT_VERSIONS = "TLSv1.2,TLSv1.3"
 _PEM = "PEM"
 _STORE_TYPES = (_PEM, "PKCS12", "JKS")
 
+_EXPECTED_KEY = "expected a private key and its certificates"
+
 
 class _NamedContext(ssl.SSLContext):
     """A TLS context that checks the certificate for the broker's host name, because kgtui connects to an IP address."""
@@ -98,7 +100,7 @@ class Tls:
 
     def _load_trust(self, context: ssl.SSLContext) -> None:
         if self.trust_pem:
-            with _naming("ssl.truststore.certificates", "certificates in PEM"):
+            with _naming("ssl.truststore.certificates", "expected certificates in PEM"):
                 context.load_verify_locations(cadata=self.trust_pem)
         elif self.trust_file:
             place = f"ssl.truststore.location={self.trust_file}"
@@ -110,7 +112,7 @@ class Tls:
                     )
                 context.load_verify_locations(cadata=trusted)
                 return
-            with _naming(place, "a file with certificates in PEM"):
+            with _naming(place, "expected a file with certificates in PEM"):
                 context.load_verify_locations(cafile=self.trust_file)
         else:
             context.load_default_certs()
@@ -119,20 +121,24 @@ class Tls:
         if self.key_pem:
             place = "ssl.keystore.key and ssl.keystore.certificate.chain"
             text = f"{self.key_pem.reveal()}\n{self.chain_pem}\n"
-            with self._naming_key(place, "a private key and its certificates", text), _as_file(text) as path:
+            with self._naming_key(place, _EXPECTED_KEY, text), _as_file(text) as path:
                 context.load_cert_chain(path, password=self._password)
         elif self.key_file and self.key_type != _PEM:
             place = f"ssl.keystore.location={self.key_file}"
             store = read_store(self.key_file, self.store_password, "keystore")
             if not (store.key and store.chain):
-                missing = "certificate for its private key" if store.key else "private key"
-                raise ConfigError(f"{place}: the store contains no {missing}: export key and certificate into it")
+                problem = f"{place}: the store contains no private key"
+                if store.key:
+                    problem = f"{place}: the store contains no certificate for its private key"
+                raise ConfigError(f"{problem}: export key and certificate into the store")
             text = f"{store.key.reveal()}\n{store.chain}"
-            with _naming(place, "a private key and its certificates"), _as_file(text) as path:
+            with _naming(place, _EXPECTED_KEY), _as_file(text) as path:
                 context.load_cert_chain(path)
         elif self.key_file:
             place = f"ssl.keystore.location={self.key_file}"
-            expected = "a PEM file with a private key and its certificates, and ssl.key.password for an encrypted key"
+            expected = (
+                "expected a PEM file with a private key and its certificates, and ssl.key.password for an encrypted key"
+            )
             with _naming(place, expected):
                 text = Path(self.key_file).read_text("latin-1")
             with self._naming_key(place, expected, text):
@@ -215,8 +221,9 @@ def _store_type(properties: Mapping[str, str], store: str, sources: tuple[str, .
         )
     if not given[0].endswith("location"):
         if kind.upper() != _PEM:
-            default = "" if properties.get(type_key) else ", because Kafka's default is JKS"
-            raise ConfigError(f"{given[0]} contains PEM: set {type_key}=PEM{default}")
+            if properties.get(type_key):
+                raise ConfigError(f"{given[0]} contains PEM: set {type_key}=PEM")
+            raise ConfigError(f"{given[0]} contains PEM: set {type_key}=PEM, because Kafka's default is JKS")
     elif len(given) > 1:
         raise ConfigError(f"{given[0]} and {given[1]} cannot be set together: remove one of them")
     return kind.upper()
@@ -246,13 +253,13 @@ def _versions(properties: Mapping[str, str]) -> tuple[ssl.TLSVersion, ssl.TLSVer
 def _naming(key: str, expected: str) -> Iterator[None]:
     """Convert errors of OpenSSL and of the file system inside the block into a ConfigError.
 
-    The message contains the property `key`, the error, and `expected`, a phrase for what the property should contain.
+    The message contains the property `key`, the error, and `expected`, such as "expected certificates in PEM".
     """
     try:
         yield
     except (OSError, ValueError) as error:
         reason = error.strerror or str(error) if isinstance(error, OSError) else str(error)
-        raise ConfigError(f"{key}: {reason}; expected {expected}") from None
+        raise ConfigError(f"{key}: {reason}; {expected}") from None
 
 
 @contextmanager

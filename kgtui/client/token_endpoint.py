@@ -66,7 +66,7 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
 
 def request_token(oauth: OAuth) -> Response:
-    """Request a token. This function blocks, for at most twice the time limit of connecting and of each read.
+    """Request a token, and block until it arrives, but for at most `2 * oauth.timeout` seconds.
 
     Raises:
         ConnectError: the token endpoint cannot be reached, refuses the client, or returns something other than a token.
@@ -76,21 +76,23 @@ def request_token(oauth: OAuth) -> Response:
     context = None if oauth.tls is None else oauth.tls.context(urlsplit(oauth.url).hostname or "")
     deadline, limit = HttpDeadline(), 2 * oauth.timeout
     opener = urllib.request.build_opener(_NoRedirect(), *deadline.handlers(context))
-    too_slow = f"did not complete its response within {limit:g} s: check the URL, and the log of the identity provider"
+    too_slow = (
+        f"{where} did not complete its response within {limit:g} s: check the URL, and the log of the identity provider"
+    )
     with deadline.within(limit):
         try:
             with opener.open(_request(oauth), timeout=oauth.timeout) as response:
                 content, headers = response.read(LIMIT + 1), response.headers
         except urllib.error.HTTPError as error:
             with error:
-                problem = _explain_status(error, oauth)
+                problem = _explain_status(error, oauth, where)
         except (OSError, HTTPException) as error:
             reason = error.reason if isinstance(error, urllib.error.URLError) else error
-            problem = too_slow if deadline.is_over else _explain(reason, oauth)
+            problem = too_slow if deadline.is_over else _explain(reason, oauth, where)
         else:
             problem = too_slow if deadline.is_over else ""
     if problem:
-        raise ConnectError(f"{where} {problem}")
+        raise ConnectError(problem)
     return _parse(content, headers, where)
 
 
@@ -151,25 +153,27 @@ def _clock(headers: Message) -> float | None:
         return None
 
 
-def _explain_status(error: urllib.error.HTTPError, oauth: OAuth) -> str:
+def _explain_status(error: urllib.error.HTTPError, oauth: OAuth, where: str) -> str:
     if 300 <= error.code < 400:
-        return f"redirects to another URL (HTTP {error.code}): set sasl.oauthbearer.token.endpoint.url to that URL"
+        return (
+            f"{where} redirects to another URL (HTTP {error.code}): set sasl.oauthbearer.token.endpoint.url to that URL"
+        )
     reason = _reason(error, oauth)
     if error.code in {400, 401, 403}:
         if oauth.assertion is not None:
             clock = _clock(error.headers)
             ahead = 0.0 if clock is None else clock - time.time()
             return (
-                f"refused the assertion (HTTP {error.code}{reason}): check that it knows the public key, and that the "
-                f"claims iss, sub and aud and the scope are right; {clock_advice(ahead)}"
+                f"{where} refused the assertion (HTTP {error.code}{reason}): check that it knows the public key, and "
+                f"that the claims iss, sub and aud and the scope are right; {clock_advice(ahead)}"
             )
         return (
-            f"refused the client {oauth.client_id!r} (HTTP {error.code}{reason}): check client id, client secret and "
-            "scope"
+            f"{where} refused the client {oauth.client_id!r} (HTTP {error.code}{reason}): check client id, client "
+            "secret and scope"
         )
     if error.code in {404, 405}:
-        return f"does not exist (HTTP {error.code}{reason}): check sasl.oauthbearer.token.endpoint.url"
-    return f"failed (HTTP {error.code}{reason}): try again later, or see the log of the identity provider"
+        return f"{where} does not exist (HTTP {error.code}{reason}): check sasl.oauthbearer.token.endpoint.url"
+    return f"{where} failed (HTTP {error.code}{reason}): try again later, or see the log of the identity provider"
 
 
 def _reason(error: urllib.error.HTTPError, oauth: OAuth) -> str:
@@ -183,21 +187,25 @@ def _reason(error: urllib.error.HTTPError, oauth: OAuth) -> str:
     return f", {code}" if safe else ""
 
 
-def _explain(reason: object, oauth: OAuth) -> str:
+def _explain(reason: object, oauth: OAuth, where: str) -> str:
     match reason:
         case ssl.SSLCertVerificationError():
             return (
-                f"has a certificate that is not trusted ({reason.verify_message.rstrip('.')}): set the options "
+                f"{where} has a certificate that is not trusted ({reason.verify_message.rstrip('.')}): set the options "
                 "ssl.truststore.location and ssl.truststore.type in sasl.jaas.config"
             )
         case ssl.SSLError():
-            return f"cannot be reached with TLS ({reason.reason}): check the scheme (http or https) of the URL"
+            return f"{where} cannot be reached with TLS ({reason.reason}): check the scheme (http or https) of the URL"
         case TimeoutError():
-            return f"did not answer within {oauth.timeout:g} s: check the URL, network and firewall"
+            return f"{where} did not answer within {oauth.timeout:g} s: check the URL, network and firewall"
         case ConnectionRefusedError():
-            return "refused the connection: check the URL, and that the identity provider runs"
+            return f"{where} refused the connection: check the URL, and that the identity provider runs"
         case ConnectionError():
-            return "closed the connection without a response: check host, port and scheme (http or https) of the URL"
+            return (
+                f"{where} closed the connection without a response: check host, port and scheme (http or https) of the "
+                "URL"
+            )
         case OSError():
-            return f"cannot be reached ({reason.strerror or 'no reason given'}): check the URL, network and proxy"
-    return "does not answer as an HTTP server does: check host, port and scheme of the URL"
+            problem = reason.strerror or "no reason given"
+            return f"{where} cannot be reached ({problem}): check the URL, network and proxy"
+    return f"{where} does not answer as an HTTP server does: check host, port and scheme of the URL"

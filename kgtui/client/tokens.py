@@ -120,10 +120,10 @@ class Tokens:
             return "the broker requires signed tokens; set sasl.oauthbearer.token.endpoint.url"
         token = Token(NO_SECRET, 0.0) if self._token is None else self._token
         described = describe(claims_of(token.text.reveal()))
-        agree = "that the clocks of the broker, the identity provider and this machine agree"
+        check = f"check that the broker expects this token{described} and knows the key that signed it"
         if abs(token.ahead) > SKEW:
-            agree = clock_advice(token.ahead)
-        return f"check that the broker expects this token{described} and knows the key that signed it, and {agree}"
+            return f"{check}; {clock_advice(token.ahead)}"
+        return f"{check}, and that the clocks of the broker, the identity provider and this machine agree"
 
     async def _fetch(self) -> Token:
         region = self._region
@@ -188,7 +188,7 @@ def _from_file(url: str) -> Token:
     try:
         text = Path(path).read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "this is not text in UTF-8"
+        why = error.strerror if isinstance(error, OSError) else "the file does not contain UTF-8 text"
         raise ConnectError(f"sasl.oauthbearer.token.endpoint.url={url}: {why}; expected a file with a token") from None
     return checked(text, url)
 

@@ -99,7 +99,7 @@ async def test_error_for_an_expired_sso_session_gives_the_login_command(
         (
             "GetRoleCredentials",
             "admin",
-            "check that your SSO user may use sso_role_name in sso_account_id of the AWS pro",
+            "check that your SSO user has access to the account sso_account_id with the role",
         ),
         ("AssumeRole", "role", "AWS refused AssumeRole (Denied): check role_arn of the AWS profile 'role', the trust"),
         (

@@ -191,7 +191,7 @@ def test_only_properties_that_no_kafka_client_knows_cause_a_warning() -> None:
         "sasl.kerberos.service": "; did you mean sasl.kerberos.service.name?",
         "ssl.truststore.locaton": "; did you mean ssl.truststore.location?",
         "foo.bar": "",
-        "username": "; if this line continues the line before it, end that line with a backslash",
+        "username": "; if this line continues the previous line, end the previous line with a backslash",
     }
     found = from_properties(dict.fromkeys(["group.id", *unknown], "x")).warnings
     assert found == tuple(f"{name} {text}{advice}" for name, advice in unknown.items())

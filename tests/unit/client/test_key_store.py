@@ -94,7 +94,7 @@ def test_a_trust_store_with_encrypted_certificates_needs_its_password(stores: Pa
 
 def test_a_key_store_without_a_key_is_rejected(stores: Path) -> None:
     _, error = load(key_store(stores / "trust.p12"))
-    assert error.endswith("the store contains no private key: export key and certificate into it")
+    assert error.endswith("the store contains no private key: export key and certificate into the store")
 
 
 def test_a_trust_store_without_certificates_is_rejected(stores: Path) -> None:

@@ -168,7 +168,7 @@ async def test_error_says_that_aws_credentials_or_the_region_are_missing(
     assert message.endswith("`aws configure --profile 'my team'`")
     (tmp_path / "config").write_text("[profile empty]\nregion = eu-north-1\n")
     message = await failure(properties_of('awsProfileName="empty"'))
-    assert "AWS credentials are missing (the AWS profile 'empty' has none): set" in message
+    assert "AWS credentials are missing (the AWS profile 'empty' has no credentials): set" in message
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY_ID)
     message = await failure(properties_of())
     assert "(Partial credentials found in env, missing: AWS_SECRET_ACCESS_KEY): set" in message

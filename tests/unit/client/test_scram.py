@@ -59,15 +59,18 @@ async def test_scram_login_fails_if_the_server_signature_is_wrong_or_missing(ans
 @pytest.mark.parametrize(
     ("challenge", "says"),
     [
-        (CHALLENGE.replace(b"r=rOpr", b"r=xOpr"), "its nonce does not belong to this login"),
-        (b"r=rOprNGfwEbeRWgbNEkqO,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096", "its nonce does not belong to this login"),
-        (CHALLENGE.replace(b"4096", b"1"), "it asks for 1 iterations; kgtui accepts 4,096 to 10,000,000"),
-        (CHALLENGE.replace(b"4096", b"999999999"), "it asks for 999,999,999 iterations"),
-        (CHALLENGE.replace(b"4096", b"many"), "its first message is not valid"),
-        (CHALLENGE.replace(b"s=W", b"s=*"), "its first message is not valid"),
-        (b"i=4096", "its first message is not valid"),
-        (b"", "its first message is not valid"),
-        (b"\xff", "its first message is not valid"),
+        (CHALLENGE.replace(b"r=rOpr", b"r=xOpr"), "the nonce of the server does not belong to this login"),
+        (
+            b"r=rOprNGfwEbeRWgbNEkqO,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096",
+            "the nonce of the server does not belong to this login",
+        ),
+        (CHALLENGE.replace(b"4096", b"1"), "the server asks for 1 iterations; kgtui accepts 4,096 to 10,000,000"),
+        (CHALLENGE.replace(b"4096", b"999999999"), "the server asks for 999,999,999 iterations"),
+        (CHALLENGE.replace(b"4096", b"many"), "the first message of the server is not valid"),
+        (CHALLENGE.replace(b"s=W", b"s=*"), "the first message of the server is not valid"),
+        (b"i=4096", "the first message of the server is not valid"),
+        (b"", "the first message of the server is not valid"),
+        (b"\xff", "the first message of the server is not valid"),
     ],
 )
 async def test_scram_login_fails_if_the_first_server_message_is_invalid(challenge: bytes, says: str) -> None:
