@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from kgtui.model import defaults
 from kgtui.model.record_times import PRECISION
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, TopicPartition
     from kgtui.model.record_times import LogPosition, RecordTime
 
-DEFAULT_TIMEOUT = 30.0
+DEFAULT_TIMEOUT = defaults.TIMEOUT
 """Default time limit of a call, in seconds."""
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from kgtui.commands.printing import notify
 from kgtui.errors import UnreachableError, UsageError
+from kgtui.model import defaults
 
 if TYPE_CHECKING:
     import argparse
@@ -22,13 +23,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-DEFAULT_TIMEOUT = 30.0
-"""Default of `--timeout`, the maximum duration of a command, in seconds."""
-
 
 def timeout_of(args: argparse.Namespace) -> float:
     """Return the maximum duration of the command, in seconds. Raises `UsageError` if `--timeout` is not above 0."""
-    timeout = DEFAULT_TIMEOUT if args.timeout is None else float(args.timeout)
+    timeout = defaults.TIMEOUT if args.timeout is None else float(args.timeout)
     if not 0 < timeout < float("inf"):
         raise UsageError("--timeout takes a number of seconds above 0")
     return timeout

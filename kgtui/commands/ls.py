@@ -12,6 +12,7 @@ from kgtui.commands.connecting import as_of, connected, recorded, run_async, tim
 from kgtui.commands.printing import notify, notify_faults, print_result
 from kgtui.commands.selection import add_selection_options, notify_missing, query_of, select_groups, undecided_text
 from kgtui.errors import UsageError
+from kgtui.model import defaults
 from kgtui.output import group_list
 
 if TYPE_CHECKING:
@@ -33,7 +34,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--lag", action="store_true", help="add the lag, summed over each group's partitions")
     parser.add_argument("--members", action="store_true", help="add the number of members")
     parser.add_argument(
-        "--watch", nargs="?", type=float, const=True, metavar="SECONDS", help="repeat every SECONDS (2) until Ctrl-C"
+        "--watch",
+        nargs="?",
+        type=float,
+        const=True,
+        metavar="SECONDS",
+        help=f"repeat every SECONDS ({defaults.POLL_INTERVAL:g}) until Ctrl-C",
     )
 
 
@@ -52,9 +58,7 @@ def run(args: argparse.Namespace) -> int:
     """
     query = query_of(args) if args.filter or args.expr else None
     if args.watch is True:
-        from kgtui.monitor.policy import WATCH_INTERVAL
-
-        args.watch = WATCH_INTERVAL
+        args.watch = defaults.POLL_INTERVAL
     if args.watch is not None and not args.watch > 0:
         raise UsageError("--watch takes a number of seconds above 0")
     gc_enabled = gc.isenabled()

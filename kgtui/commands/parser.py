@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import kgtui
 from kgtui.errors import UsageError
+from kgtui.model import defaults
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -167,7 +168,11 @@ def add_cluster_options(parser: argparse.ArgumentParser, *, again: bool = False)
         "--command-config", metavar="FILE", default=unset, help="file with Java client properties, such as credentials"
     )
     group.add_argument(
-        "--timeout", metavar="SECONDS", type=float, default=unset, help="maximum duration of the command (30)"
+        "--timeout",
+        metavar="SECONDS",
+        type=float,
+        default=unset,
+        help=f"maximum duration of the command ({defaults.TIMEOUT:g})",
     )
     group.add_argument(
         "--read-only", action="store_true", default=flag, help="refuse all actions that change the cluster"
@@ -217,7 +222,11 @@ def add_ui_options(parser: argparse.ArgumentParser, *, again: bool = False) -> N
     )
     group.add_argument("--theme", metavar="NAME", default=unset, help="color theme")
     group.add_argument(
-        "--interval", metavar="SECONDS", type=float, default=unset, help="time between two polls of a broker (2)"
+        "--interval",
+        metavar="SECONDS",
+        type=float,
+        default=unset,
+        help=f"time between two polls of a broker ({defaults.POLL_INTERVAL:g})",
     )
     group.add_argument("--ascii", action="store_true", default=flag, help="use ASCII characters only")
     group.add_argument("--no-mouse", action="store_true", default=flag, help="do not capture the mouse")

@@ -39,7 +39,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     for subcommand in (once, watch):
         add_cluster_options(subcommand, again=True)
         _add_options(subcommand)
-    watch.add_argument("--every", default="10s", metavar="TIME", help="how often to read new records and polls (10s)")
+    watch.add_argument(
+        "--every", default="10s", metavar="TIME", help="how often to read new records and polls (%(default)s)"
+    )
     pipeline_demo.configure(demo)
 
 

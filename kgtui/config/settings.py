@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from kgtui.config.properties import Properties
 from kgtui.errors import ConfigError
+from kgtui.model.defaults import POLL_INTERVAL
 from kgtui.model.paths import expanded
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class UiSettings:
     """
 
     theme: str = ""
-    interval: float = 2.0
+    interval: float = POLL_INTERVAL
     ascii: bool = False
     utc: bool = False
 

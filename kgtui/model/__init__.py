@@ -34,6 +34,7 @@ the Kafka protocol, of sockets or of the user interface. An unknown value is alw
 | `command_line` | command lines for Kafka's own tools |
 | `marks` | the symbols that kgtui shows, for example for group states, and the color roles of states |
 | `text` | escapes control characters, and removes secrets |
+| `defaults` | default values that several packages share |
 | `paths` | replaces `~` in paths that users write |
 | `number_format` | byte and record counts as short texts, such as `4.2 MB` |
 | `rfc3339` | times as RFC 3339 text, and back |

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from kgtui.model.defaults import POLL_INTERVAL
 from kgtui.model.group_types import DEAD, EMPTY, STABLE
 from kgtui.model.series import GapRule
 
@@ -120,7 +121,7 @@ class MonitorOptions:
         kept_events: maximum number of events that are kept. Newer events replace the oldest ones.
     """
 
-    interval: float = 2.0
+    interval: float = POLL_INTERVAL
     timeout: float = 10.0
     failure_pause_max: float = 8.0
     list_load: float = 0.1
@@ -246,9 +247,6 @@ CHECK_GAPS = GapRule(at_least=60.0, intervals=4.0)
 
 CHECK_MIN_TIMEOUT = 10.0
 """Minimum timeout of one read of `kgtui check`, in seconds, unless the user sets a shorter `--timeout`."""
-
-WATCH_INTERVAL = 2.0
-"""Default interval between two reads of the group lists by `kgtui ls --watch`, in seconds."""
 
 WATCH_FIRST_TIMEOUT = 10.0
 """Maximum timeout of the reads of `kgtui ls --watch` until all brokers have answered once, in seconds."""

@@ -1,0 +1,9 @@
+"""Default values that several packages share and that users can change, in seconds."""
+
+from __future__ import annotations
+
+TIMEOUT = 30.0
+"""Time limit of a call of the API, and of a command without `--timeout`."""
+
+POLL_INTERVAL = 2.0
+"""Time between two polls of a broker by the terminal UI, and between two reads of `kgtui ls --watch`."""
