@@ -1,0 +1,286 @@
+"""`kgtui ls` and `kgtui doctor` explain wrong logins, certificates and properties, and exit with the right code.
+
+The broker is real. The tests of the single messages are in `tests/unit/client`.
+"""
+
+from __future__ import annotations
+
+import email.utils
+import json
+import socket
+import ssl
+import threading
+import time
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+
+from kgtui.cli import main
+from tests.brokers.certificates import make_stores
+from tests.brokers.config import write_properties
+from tests.brokers.kdc import with_cache
+from tests.brokers.secure import PASSWORDS
+from tests.token_server import token_server
+from tests.unit.client.test_connect_errors import write_self_signed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from tests.brokers.secure import Secure
+
+PASSWORD = "st0re-S3cret"
+MODULES = "org.apache.kafka.common.security"
+
+
+@dataclass
+class Site:
+    """What the functions of `WRONG` need: a broker, an empty folder, and a stack that stops servers after the test."""
+
+    broker: Secure
+    folder: Path
+    stack: ExitStack
+
+    def tokens(self, **changes: Any) -> tuple[str, dict[str, str]]:
+        """Start a token endpoint with changed attributes. Return the address of a broker, and client properties."""
+        endpoint = self.stack.enter_context(token_server())
+        self.broker.use_signed_tokens(endpoint)
+        for name, value in changes.items():
+            if isinstance(value, dict):
+                getattr(endpoint, name).update(value)
+            else:
+                setattr(endpoint, name, value)
+        return self.broker.sasl, endpoint.properties()
+
+    def tls(self, first: int, last: int, **more: str) -> tuple[str, dict[str, str]]:
+        """Start a TLS server whose certificate is trusted, but has no host name.
+
+        Return its address, and client properties.
+
+        Args:
+            first, last: begin and end of the certificate's lifetime, in days from now.
+            more: more client properties.
+        """
+        file = self.folder / "server.pem"
+        write_self_signed(file, first, last)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(file)
+        address = self.stack.enter_context(tls_server(context))
+        return address, {"security.protocol": "SSL", **pem_trust(file), **more}
+
+    def store(self, name: str, password: str = PASSWORD) -> tuple[str, dict[str, str]]:
+        """Return an address, and client properties with one of the stores of `make_stores` as key store."""
+        authority = self.broker.certificates.authority
+        if not authority.with_name("trust.p12").exists():
+            make_stores(self.broker.certificates, PASSWORD)
+        store = {"ssl.keystore.location": str(authority.with_name(name)), "ssl.keystore.password": password}
+        return self.broker.tls, {"security.protocol": "SSL", **pem_trust(authority), **store}
+
+
+@contextmanager
+def tls_server(context: ssl.SSLContext) -> Iterator[str]:
+    """Run a server that closes each connection after the TLS handshake. Yields its address."""
+
+    def serve() -> None:
+        while True:
+            try:
+                connection, _ = server.accept()
+            except OSError:
+                return
+            with suppress(OSError), context.wrap_socket(connection, server_side=True) as encrypted:
+                encrypted.recv(1)
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield f"127.0.0.1:{server.getsockname()[1]}"
+        server.shutdown(socket.SHUT_RDWR)
+    thread.join(10)
+
+
+def pem_trust(file: Path) -> dict[str, str]:
+    return {"ssl.truststore.type": "PEM", "ssl.truststore.location": str(file)}
+
+
+def sasl(mechanism: str = "PLAIN", password: str = PASSWORDS["admin"], **more: str) -> dict[str, str]:
+    """Return client properties for a login as `admin`."""
+    module = "plain.PlainLoginModule" if mechanism == "PLAIN" else "scram.ScramLoginModule"
+    options = f'username="admin" password="{password}"'
+    return {
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": mechanism,
+        "sasl.jaas.config": f"{MODULES}.{module} required {options};",
+        **more,
+    }
+
+
+class Wrong(NamedTuple):
+    """Wrong input, and what is expected.
+
+    Attributes:
+        make: returns the address of a server, and client properties.
+        code: the expected exit code.
+        says: a part of the expected message.
+        step: the step of connecting that `kgtui doctor` reports as failed; empty if it does not connect.
+    """
+
+    make: Callable[[Site], tuple[str, dict[str, str]]]
+    code: int
+    says: str
+    step: str = ""
+
+
+def unused(site: Site) -> str:
+    """Return an address at which nothing listens."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return f"127.0.0.1:{server.getsockname()[1]}"
+
+
+def token_endpoint_down(site: Site) -> tuple[str, dict[str, str]]:
+    address, properties = site.tokens()
+    properties["sasl.oauthbearer.token.endpoint.url"] = f"http://{unused(site)}/token"
+    return address, properties
+
+
+def ahead(seconds: int) -> dict[str, Any]:
+    """Return attributes of a token endpoint whose clock is ahead of the clock of this machine."""
+    now = time.time() + seconds
+    return {
+        "claims": {"nbf": int(now), "exp": int(now) + 900},
+        "headers": {"Date": email.utils.formatdate(now, usegmt=True)},
+    }
+
+
+UNCHECKED = {"ssl.endpoint.identification.algorithm": ""}
+WRONG = {
+    "wrong password": Wrong(
+        lambda site: (site.broker.sasl, sasl(password="n0pe")), 3, "check user name and password in sasl.jaas", "SASL"
+    ),
+    "wrong password of SCRAM": Wrong(
+        lambda site: (site.broker.sasl, sasl("SCRAM-SHA-512", "n0pe")), 3, "check user name and password in", "SASL"
+    ),
+    "unknown mechanism": Wrong(
+        lambda site: (site.broker.sasl, sasl("SCRAM-SHA-1")), 2, "sasl.mechanism=SCRAM-SHA-1 is not a mechanism of"
+    ),
+    "mechanism not offered": Wrong(
+        lambda site: (site.broker.msk, sasl()), 3, "set sasl.mechanism to one that it offers: OAUTHBEARER", "SASL"
+    ),
+    "expired token": Wrong(
+        lambda site: site.tokens(claims={"exp": int(time.time()) - 60}), 3, "check for how long the tokens are", "SASL"
+    ),
+    "token endpoint down": Wrong(token_endpoint_down, 3, "refused the connection: check the URL, and that", "SASL"),
+    "token endpoint returns nonsense": Wrong(
+        lambda site: site.tokens(body="<html>"), 3, "not valid JSON: check sasl.oauthbearer.token.endpoint.", "SASL"
+    ),
+    "token endpoint refuses the client": Wrong(
+        lambda site: site.tokens(status=401), 3, "check client id, client secret and scope", "SASL"
+    ),
+    "missing Kerberos ticket": Wrong(
+        lambda site: (site.broker.sasl, with_cache(site.folder / "none")), 3, "run kinit -c ", "SASL"
+    ),
+    "certificate untrusted": Wrong(
+        lambda site: (site.broker.tls, {"security.protocol": "SSL"}), 3, "set ssl.truststore.type=PEM and ssl.tr", "TLS"
+    ),
+    "certificate expired": Wrong(lambda site: site.tls(-9, -2, **UNCHECKED), 3, "has expired: renew the cert", "TLS"),
+    "certificate not yet valid": Wrong(
+        lambda site: site.tls(2, 9, **UNCHECKED), 3, "is not valid yet: check the clocks of this machine", "TLS"
+    ),
+    "wrong host name": Wrong(lambda site: site.tls(-1, 9), 3, "is for another host name (", "TLS"),
+    "plaintext client on a TLS port": Wrong(
+        lambda site: (site.broker.tls, {}), 3, "set security.protocol=SSL (or SASL_SSL)", "API versions"
+    ),
+    "TLS client on a plaintext port": Wrong(
+        lambda site: (site.broker.sasl, {"security.protocol": "SSL"}),
+        3,
+        "set security.protocol=PLAINTEXT (or SA",
+        "TLS",
+    ),
+    "login on a port without SASL": Wrong(
+        lambda site: (site.broker.cluster.bootstrap, sasl()), 3, "use the SASL port, or set security.protocol", "SASL"
+    ),
+    "no login on a SASL port": Wrong(
+        lambda site: (site.broker.sasl, {}), 3, "it probably requires a login; use --command-con", "API versions"
+    ),
+    "missing file": Wrong(lambda site: site.store("none.p12"), 2, "none.p12: No such file or directory; expected a"),
+    "wrong store password": Wrong(lambda site: site.store("client.p12", "n0pe"), 2, "ssl.keystore.password is wrong"),
+    "store without a key": Wrong(lambda site: site.store("trust.p12"), 2, "the store contains no private key: export"),
+    "clock skew": Wrong(
+        lambda site: site.tokens(**ahead(600)), 3, "the clock of this machine differs from that of the tok", "SASL"
+    ),
+}
+
+
+@pytest.mark.broker
+@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
+def test_wrong_input_is_reported_by_ls_and_doctor(
+    wrong: Wrong,
+    secure_broker: Secure,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    for name in ("CONFIG", "STATE"):
+        monkeypatch.setenv(f"KGTUI_{name}_DIR", str(tmp_path))
+    for name, value in secure_broker.kdc.variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("no_proxy", "*")
+    with ExitStack() as stack:
+        address, properties = wrong.make(Site(secure_broker, tmp_path, stack))
+        file = write_properties(tmp_path / "client.properties", properties)
+        for command in ("ls", "doctor"):
+            code = main(["--bootstrap-server", address, "--command-config", str(file), command, "--format", "json"])
+            out, err = capfd.readouterr()
+            assert (code, err.count("\n"), err[:7]) == (wrong.code, 1, "kgtui: "), err
+            assert wrong.says in err
+            if command == "doctor" and wrong.step:
+                (server,) = json.loads(out)["bootstrap"]
+                (failed,) = [step for step in server["steps"] if step["ok"] is False]
+                assert failed["name"] == wrong.step
+                assert wrong.says in failed["detail"]
+
+
+@pytest.mark.broker
+@pytest.mark.parametrize(
+    ("text", "code", "says"),
+    [
+        ("client.id=\\u12\n", 2, "line 4 of {file}: "),
+        ("no assignment\n", 0, "line 4 of {file} is not a property of Kafka's clients: it has no effect; if this line"),
+        (
+            "sasl.mechanisms=PLAIN\n",
+            0,
+            "line 4 of {file}: sasl.mechanisms is not a property of Kafka's clients: it has",
+        ),
+        ("bootstrap.servers=127.0.0.1:1\n", 0, "line 4 of {file}: bootstrap.servers is not used, because --bootstrap"),
+        ("sasl.mechanism=PLAIN\n", 0, "line 2 of {file}: sasl.mechanism is not used, because line 4 sets it, too"),
+    ],
+    ids=["wrong escape", "no assignment", "unknown key", "two sources", "two values"],
+)
+def test_a_wrong_line_of_a_properties_file_is_reported_with_its_number(
+    secure_broker: Secure,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    text: str,
+    code: int,
+    says: str,
+) -> None:
+    for name in ("CONFIG", "STATE"):
+        monkeypatch.setenv(f"KGTUI_{name}_DIR", str(tmp_path))
+    file = write_properties(tmp_path / "client.properties", sasl())
+    file.write_text(file.read_text() + text)
+    for command in ("ls", "doctor"):
+        assert main(["--bootstrap-server", secure_broker.sasl, "--command-config", str(file), command]) == code
+        assert says.format(file=file) in capfd.readouterr().err
+
+
+def test_an_unknown_cluster_is_reported_with_the_configured_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path))
+    monkeypatch.setenv("KGTUI_STATE_DIR", str(tmp_path))
+    (tmp_path / "config.toml").write_text('version = 2\n[clusters.prod]\nbootstrap = "127.0.0.1:1"\n')
+    for command in ("ls", "doctor"):
+        assert main(["--cluster", "pord", command]) == 2
+        assert capfd.readouterr().err.endswith(f"no cluster 'pord'; configured in {tmp_path}/config.toml: prod\n")
