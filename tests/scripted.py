@@ -174,14 +174,19 @@ class ScriptedAdmin:
     ) -> Answer[Mapping[str, tuple[CommittedOffset, ...]]]:
         asked = list(groups)
         answer = await self._select("committed_offsets", asked, dict.fromkeys(asked, ()) | self.commits)
-        return replace(answer, hidden={group: topics for group, topics in self.hidden.items() if group in answer.rows})
+        return replace(answer, hidden=self._hidden_of(answer.rows))
 
     async def share_offsets(
         self, groups: Iterable[str], *, timeout: float = 30.0
     ) -> Answer[Mapping[str, tuple[ShareOffset, ...]]]:
         asked = list(groups)
         answer = await self._select("share_offsets", asked, dict.fromkeys(asked, ()) | self.shares)
-        return replace(answer, hidden={group: topics for group, topics in self.hidden.items() if group in answer.rows})
+        return replace(answer, hidden=self._hidden_of(answer.rows))
+
+    def _hidden_of(self, groups: Iterable[str]) -> dict[str, tuple[str, ...]]:
+        """Return the marks of these groups. All of them have marks if the user may describe only some topics."""
+        hides = self.user_access.hides_topics
+        return {group: self.hidden.get(group, ()) for group in groups if hides or group in self.hidden}
 
     async def partition_bounds(
         self, partitions: Iterable[TopicPartition], *, starts: bool = True, timeout: float = 30.0

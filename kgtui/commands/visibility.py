@@ -26,11 +26,19 @@ def with_hidden_faults(snapshot: Snapshot, groups: Iterable[str]) -> Snapshot:
     Args:
         groups: ids of groups whose offsets were read.
     """
-    if not snapshot.hides_topics and not snapshot.offsets:
+    if not _has_marks(snapshot) and not snapshot.offsets:
         return snapshot
     found = ((group, facts.hidden_offsets_fault(snapshot, group)) for group in groups)
     faults = {group: fault for group, fault in found if fault is not None}
     return replace(snapshot, group_faults={**snapshot.group_faults, **faults})
+
+
+def _has_marks(snapshot: Snapshot) -> bool:
+    """Return whether the lag of any group may be a lower bound, because the user may describe only some topics.
+
+    In a recording, this may be the case for some groups only.
+    """
+    return snapshot.hides_topics or any(summary.hidden for summary in snapshot.summaries.values())
 
 
 def notify_lower_bounds(snapshot: Snapshot, groups: Iterable[str], query: Query | None) -> None:
@@ -42,14 +50,14 @@ def notify_lower_bounds(snapshot: Snapshot, groups: Iterable[str], query: Query 
         groups: ids of groups whose offsets were read.
         query: the filter that has selected the groups, and that may have left out groups because of their lag.
     """
-    if snapshot.access is None or not snapshot.hides_topics:
+    if snapshot.access is None or not _has_marks(snapshot):
         return
     from kgtui.model.query import Need
 
     count = sum(
         1 for group in groups if facts.may_hide_topics(snapshot, group) and not facts.has_no_offsets(snapshot, group)
     )
-    filtered = query is not None and Need.OFFSETS in query.needs
+    filtered = query is not None and snapshot.hides_topics and Need.OFFSETS in query.needs
     if not count and not filtered:
         return
     lags = "the lag of 1 group is a lower bound" if count == 1 else f"the lags of {count} groups are lower bounds"

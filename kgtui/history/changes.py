@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from kgtui.history import rows
 from kgtui.lake.schemas import FAULTS, GROUPS, MEMBERS, PARTITIONS
+from kgtui.model.error_numbers import FORBIDDEN, TOPIC_AUTHORIZATION_FAILED
 from kgtui.model.members import owners_of, partitions_read
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Set
 
     from kgtui.lake.schemas import Table
     from kgtui.lake.schemas.definition import RowsByTable, RowValues
@@ -39,6 +40,8 @@ class PollResult:
         committed, share: group → committed offsets or share offsets, for the groups whose offsets this poll read.
         bounds: partition → its log start and log end offsets, for all partitions that have an offset in a group or are
             owned by a member.
+        hidden: groups of which brokers may have left out offsets, because of missing permissions; None if the
+            permissions of the user are not known.
         faults: pairs (scope, fault) for everything that this poll could not read. The scope says what could not be
             read; column `scope` of table `faults` lists its values.
     """
@@ -49,6 +52,7 @@ class PollResult:
     share: Mapping[str, tuple[ShareOffset, ...]] = field(default_factory=dict)
     bounds: Mapping[TopicPartition, PartitionBounds] = field(default_factory=dict)
     faults: tuple[tuple[str, Fault], ...] = ()
+    hidden: Set[str] | None = None
 
     def release(self) -> None:
         """Free the values in many small steps.
@@ -93,11 +97,14 @@ class ChangeTracker:
             at: time of the poll, in milliseconds since the epoch.
             out: table name → list of rows.
         """
+        withheld = {fault.group for _, fault in result.faults if fault.code == TOPIC_AUTHORIZATION_FAILED}
         for group in groups:
             description = result.descriptions.get(group)
             if description is not None:
                 self._describe(group, description, at, out)
-            row = rows.listing_row(result.listings[group]) + self._described.get(group, rows.undescribed())
+            hidden = True if group in withheld else self._may_lack_topics(group, result)
+            described = self._described.get(group, rows.undescribed())
+            row = (*rows.listing_row(result.listings[group]), *described, hidden)
             if self._groups.get(group) != row:
                 self._groups[group] = row
                 out["groups"].append((group, False, *row))
@@ -142,6 +149,20 @@ class ChangeTracker:
         return out
 
     # -- methods that compare one group with its recorded state --------------------------------------------------
+
+    def _may_lack_topics(self, group: str, result: PollResult) -> bool | None:
+        """Return whether brokers may have left out offsets of a group, or None if it is not known.
+
+        If this poll did not read the offsets, the value of the earlier poll is returned.
+        """
+        offsets = result.committed.get(group, result.share.get(group))
+        if offsets is None:
+            old = self._groups.get(group)
+            return None if old is None else rows.hidden_of_row(old)
+        owned = self._owners.get(group, {}).keys() - {(row.topic, row.partition) for row in offsets}
+        if any((log := result.bounds.get(tp)) is not None and log.error in FORBIDDEN for tp in owned):
+            return True
+        return None if result.hidden is None else group in result.hidden
 
     def _describe(self, group: str, description: GroupDescription, at: int, out: RowsByTable) -> None:
         row = rows.description_row(description, at)

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 
 FAULT_COLUMNS = ("poll", "gone", "scope", "broker", "group")
-GROUP_COLUMNS = ("poll", "gone", "coordinator", "state", "group_epoch", "assignment_epoch", "members")
+GROUP_COLUMNS = (
+    "poll", "gone", "coordinator", "state", "group_epoch", "assignment_epoch", "members", "offsets_may_be_hidden",
+)  # fmt: skip
 MEMBER_COLUMNS = ("poll", "gone", "member_id")
 
 
@@ -52,7 +54,17 @@ def group_timeline(
         (before.at, poll.at, poll.gap) for before, poll in pairwise(recorded_polls) if poll.gap and poll.at >= since
     )
     times, lag, members_, written, read = _clipped(columns, since)
-    return GroupTimeline(since, until, times, lag, members_, written, read, tuple(change_points), gaps)
+    hidden = _may_lack_topics(group_rows, since)
+    return GroupTimeline(since, until, times, lag, members_, written, read, tuple(change_points), gaps, hidden)
+
+
+def _may_lack_topics(groups: Mapping[int, list[dict[str, Any]]], since: float) -> bool:
+    """Return whether a row of the group says that offsets may be hidden, and is valid at some time after `since`."""
+    marks = [
+        (poll / 1000, row["offsets_may_be_hidden"] is True) for poll, rows in sorted(groups.items()) for row in rows
+    ]
+    ends = [at for at, _ in marks[1:]]
+    return any(mark and end > since for (_, mark), end in zip(marks, [*ends, math.inf], strict=True))
 
 
 def faults_of(faults: pa.Table, group: str) -> pa.Table:

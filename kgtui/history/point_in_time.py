@@ -63,6 +63,15 @@ class PointInTime:
         return result
 
     @cached_property
+    def hidden(self) -> Mapping[str, bool]:
+        """Group → whether brokers may have left out offsets of the group, because of missing permissions.
+
+        Groups for which this was not recorded are missing.
+        """
+        found = self._groups.all("offsets_may_be_hidden")
+        return {group: hidden is True for group, (hidden,) in found if hidden is not None}
+
+    @cached_property
     def faults(self) -> tuple[tuple[str, Fault], ...]:
         """The faults at this poll, as pairs (scope, fault). The scope says what could not be read."""
         state = self._keyframe.at("faults", self.poll.ms)
@@ -121,7 +130,7 @@ class PointInTime:
 
     def offsets(self, group: str) -> GroupOffsets:
         """Return the committed offsets or share offsets of a group, and the log bounds of their partitions."""
-        result = rows.offsets_of_rows(self.positions(group))
+        result = rows.offsets_of_rows(self.positions(group), hidden=self.hidden.get(group))
         self._logs.update(result.bounds or {})
         return result
 
@@ -168,16 +177,28 @@ class OwnerChange(NamedTuple):
 
 
 class LagChange(NamedTuple):
-    """The lag of one group at the earlier and at the later of two polls, in records; None if it is unknown."""
+    """The lag of one group at the earlier and at the later of two polls, in records; None if it is unknown.
+
+    Attributes:
+        hidden_before, hidden_after: whether brokers may have left out topics at the poll, because of missing
+            permissions. The lag is then a lower bound.
+    """
 
     group: str
     before: int | None
     after: int | None
+    hidden_before: bool = False
+    hidden_after: bool = False
 
     @property
     def by(self) -> int:
-        """Change of the lag in records; negative if the lag fell, 0 if it is unknown at one of the polls."""
-        return 0 if self.before is None or self.after is None else self.after - self.before
+        """Change of the lag in records; negative if the lag fell.
+
+        It is 0 if the lag is unknown at one of the polls, or if topics may be hidden at only one of them.
+        """
+        if self.before is None or self.after is None or self.hidden_before is not self.hidden_after:
+            return 0
+        return self.after - self.before
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +243,8 @@ def compare(a: PointInTime, b: PointInTime) -> Comparison:
         members_joined += [(group, name) for name in sorted(after - before)]
         members_left += [(group, name) for name in sorted(before - after)]
         moved += _moved(group, a.owners(group), b.owners(group))
-        grown = LagChange(group, a.lag(group).lag, b.lag(group).lag)
+        lag_before, lag_after = a.lag(group), b.lag(group)
+        grown = LagChange(group, lag_before.lag, lag_after.lag, lag_before.hidden, lag_after.hidden)
         if grown.before != grown.after:
             lags.append(grown)
     return Comparison(

@@ -119,7 +119,7 @@ class _GroupStates:
             self._reads[group] = GroupRead(
                 old.description if old is not None and group not in changed
                 else rows.description_of_row(group, listed, self._members[group].values()),
-                old.offsets if old is not None and group not in moved else self._offsets(group),
+                old.offsets if old is not None and group not in changed | moved else self._offsets(group),
             )  # fmt: skip
         for scope, broker, group, name, gone, *row in self._tables["faults"].at(poll.ms):
             key = (scope, broker, group, name)
@@ -151,7 +151,7 @@ class _GroupStates:
         positions = self._positions[group]
         if not positions and not rows.listing_of_row(self._listed[group]).has_offsets:
             return None
-        return rows.offsets_of_rows(positions)
+        return rows.offsets_of_rows(positions, hidden=rows.hidden_of_row(self._listed[group]))
 
     def read_at(self, poll: RecordedPoll) -> PollRead:
         """Return the result of the poll.

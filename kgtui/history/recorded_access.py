@@ -48,14 +48,18 @@ class AccessRecorder:
     def __init__(self, admin: GroupAdmin, folder: LakeFolder) -> None:
         self._admin = admin
         self._folder = folder
+        self._last: Access | None = None
         self._stored: Access | None = None
 
-    async def record(self, *, timeout: float) -> None:
-        """Store the permissions if they have changed. Errors are only logged, and the next call tries again."""
+    async def record(self, *, timeout: float) -> Access | None:
+        """Return the permissions, and store them if they have changed.
+
+        Errors are only logged. If the permissions cannot be read, the last ones are returned, or None.
+        """
         try:
-            access = await self._admin.access(max_age=ACCESS_MAX_AGE, timeout=timeout)
+            self._last = access = await self._admin.access(max_age=ACCESS_MAX_AGE, timeout=timeout)
             if access == self._stored:
-                return
+                return access
             operations = None if access.cluster_operations is None else sorted(access.cluster_operations)
             denied = None if access.denied_topics is None else sorted(access.denied_topics)
             content = {_OPERATIONS: operations, _ANY_TOPIC: access.any_topic, _DENIED: denied}
@@ -64,3 +68,4 @@ class AccessRecorder:
             _log.exception("cannot read the permissions of the recorder's user, or cannot store them in the lake")
         else:
             self._stored = access
+        return self._last

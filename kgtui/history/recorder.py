@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from kgtui.admin.base import GroupAdmin
     from kgtui.history.options import RecorderStatus
     from kgtui.lake.schemas.definition import RowsByTable, RowValues
+    from kgtui.model.access import Access
     from kgtui.model.group import Listing
     from kgtui.model.offsets import TopicPartition
     from kgtui.model.snapshot import Snapshot
@@ -199,7 +200,10 @@ class Recorder:
         """Read all groups, compare them with the recorded state, and queue the changed rows for the next flush."""
         began = time.monotonic()
         timeout = max(self._options.interval, RECORD_MIN_TIMEOUT)
-        result = await self._poller.read(snapshot, self._changes.owned(), now=self._elapsed(), timeout=timeout)
+        access = await self._access.record(timeout=timeout)
+        result = await self._poller.read(
+            snapshot, self._changes.owned(), access=access, now=self._elapsed(), timeout=timeout
+        )
         rows, keyframe = await self._compare(result, at)
         # If rows that waited for a flush were dropped during this poll, the rows of this poll are dropped as well,
         # because they contain only the changes since those rows.
@@ -207,7 +211,6 @@ class Recorder:
             report = self._poll_row(snapshot, result, rows, at, int((time.monotonic() - began) * 1000))
             self._lake.add(at, keyframe, rows, report)
             self._previous = self._last = at
-        await self._access.record(timeout=timeout)
         if self._retention.due(self._elapsed()):
             topics = {topic for topic, _ in result.bounds}
             await self._retention.refresh(topics, now=self._elapsed(), timeout=timeout)
@@ -337,11 +340,18 @@ class Poller:
         self._described: dict[str, tuple[Listing, float]] = {}
 
     async def read(
-        self, snapshot: Snapshot, owned: Iterable[TopicPartition], *, now: float, timeout: float
+        self,
+        snapshot: Snapshot,
+        owned: Iterable[TopicPartition],
+        *,
+        access: Access | None,
+        now: float,
+        timeout: float,
     ) -> PollResult:
         """Read every group of a snapshot.
 
         Args:
+            access: the permissions of the user; None if they could not be read.
             owned: partitions that a member owns. Their log bounds are read even if no group has an offset in them.
             now: current time in seconds. The caller must use the same clock for all calls.
             timeout: maximum time for all reads together, in seconds.
@@ -362,7 +372,10 @@ class Poller:
         faults = [("cluster", fault) for fault in snapshot.faults]
         faults += [("broker", status.fault) for status in snapshot.brokers.values() if status.fault is not None]
         faults += read.faults
-        return PollResult(snapshot.groups, read.descriptions, read.committed, read.share, read.bounds, tuple(faults))
+        return PollResult(
+            snapshot.groups, read.descriptions, read.committed, read.share, read.bounds, tuple(faults),
+            None if access is None else read.hidden.keys(),
+        )  # fmt: skip
 
     def _plan(self, listings: Mapping[str, Listing], now: float) -> tuple[set[str], dict[int, list[str]]]:
         """Return the groups that this poll describes, and broker id → all groups that this broker coordinates."""

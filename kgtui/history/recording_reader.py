@@ -297,7 +297,7 @@ The rows lack the key columns and `described_at`. The row in table `groups` is N
 
 ABSENT: GroupState = (None, frozenset())
 
-_NOT_COMPARED = frozenset({"day", "keyframe", "poll", "gone", "described_at"})
+_NOT_COMPARED = frozenset({"day", "keyframe", "poll", "gone", "described_at", "offsets_may_be_hidden"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from kgtui.admin.base import DEFAULT_TIMEOUT, ListingDelta
@@ -195,13 +196,26 @@ class ReplayAdmin:
         return Answer(Retention(found, stored.offsets))
 
     async def access(self, *, max_age: float = 0.0, timeout: float = DEFAULT_TIMEOUT) -> Access:
-        """Return the permissions of the recorder, which decided what the brokers left out of the recorded responses."""
-        return await asyncio.to_thread(load_access, LakeFolder.of(self.recording.path))
+        """Return the permissions of the recorder, which decided what the brokers left out of the recorded responses.
+
+        The lake has only the permissions that the recorder had last. If they differ from those at the shown poll, the
+        result is corrected with the marks of the recorded groups.
+        """
+        return await asyncio.to_thread(self._access)
+
+    def _access(self) -> Access:
+        state, stored = self._point_in_time, load_access(LakeFolder.of(self.recording.path))
+        if not state.hidden:
+            return stored
+        hides = all(state.hidden.values())
+        if hides is stored.hides_topics:
+            return stored
+        return replace(stored, any_topic=not hides, denied_topics=None)
 
     async def _each(
         self, groups: Iterable[str], scope: str, read: Callable[[str], T | None]
     ) -> Answer[Mapping[str, T]]:
-        """Return group → result of `read`, and a fault for each group without a result.
+        """Return group → result of `read`, a fault for each group without a result, and the marks of hidden offsets.
 
         If a recorded fault says that the values of the group could not be read, this fault is returned. Otherwise, the
         fault says that the group did not exist or had not been described yet.
@@ -211,7 +225,7 @@ class ReplayAdmin:
         """
         state, names = self._point_in_time, list(dict.fromkeys(groups))
 
-        def every() -> tuple[dict[str, T], list[Fault]]:
+        def every() -> tuple[dict[str, T], list[Fault], dict[str, tuple[str, ...]]]:
             state.prepare(names, offsets=scope == "offsets")
             found: dict[str, T] = {}
             faults = []
@@ -222,10 +236,11 @@ class ReplayAdmin:
                     found[group] = value
                 else:
                     faults.append(fault or _missing(group, exists=group in state.listings))
-            return found, faults
+            hidden = [group for group in found if state.hidden.get(group)] if scope == "offsets" else []
+            return found, faults, dict.fromkeys(hidden, ())
 
-        found, faults = await asyncio.to_thread(every)
-        return Answer(found, tuple(faults), Coverage((0, 0), (len(found), len(names))))
+        found, faults, hidden = await asyncio.to_thread(every)
+        return Answer(found, tuple(faults), Coverage((0, 0), (len(found), len(names))), hidden)
 
     # -- methods of `GroupAdmin` that write, which a replay refuses --------------------------------------------------
 

@@ -41,7 +41,7 @@ _GROUP_COLUMNS = ("group", "assignor", "group_epoch", "assignment_epoch", "membe
 _GROUP_DETAILS = tuple(one.name for one in fields(GroupDescription) if one.name not in _GROUP_COLUMNS)
 """Attributes of a description that have no column of their own. They are stored as JSON in column `description`."""
 
-_UNDESCRIBED: RowValues = (None,) * (len(GROUPS.names) - GROUPS.names.index("described_at"))
+_UNDESCRIBED: RowValues = (None,) * (GROUPS.names.index("offsets_may_be_hidden") - GROUPS.names.index("described_at"))
 
 
 def _text(value: object) -> str:
@@ -69,7 +69,9 @@ def listing_row(listing: Listing) -> RowValues:
 
 
 def description_row(description: GroupDescription, at: int) -> RowValues:
-    """Return the part of a row of table `groups` that comes from the description, from column `described_at` on.
+    """Return the part of a row of table `groups` that comes from the description.
+
+    These are the columns from `described_at` to `description`.
 
     Args:
         at: value of `described_at`, in milliseconds since the epoch.
@@ -111,6 +113,12 @@ def description_of_row(group: str, row: RowValues, members: Iterable[Member]) ->
         topology=None if topology is None else _typed(topology, Topology),
         **rest,
     )
+
+
+def hidden_of_row(row: RowValues) -> bool | None:
+    """Return column `offsets_may_be_hidden` of a row of table `groups`."""
+    hidden: bool | None = row[10]
+    return hidden
 
 
 def undescribed() -> RowValues:
@@ -188,8 +196,12 @@ def owner_of_row(row: RowValues) -> str | None:
     return owner
 
 
-def offsets_of_rows(positions: Mapping[TopicPartition, RowValues]) -> GroupOffsets:
-    """Convert the rows of one group in table `partitions` to the offsets of the group."""
+def offsets_of_rows(positions: Mapping[TopicPartition, RowValues], *, hidden: bool | None) -> GroupOffsets:
+    """Convert the rows of one group in table `partitions` to the offsets of the group.
+
+    Args:
+        hidden: column `offsets_may_be_hidden` of the group.
+    """
     committed: list[CommittedOffset] = []
     share: list[ShareOffset] = []
     bounds: dict[TopicPartition, PartitionBounds] = {}
@@ -201,7 +213,7 @@ def offsets_of_rows(positions: Mapping[TopicPartition, RowValues]) -> GroupOffse
         log = bounds_of_row(row)
         if log is not None:
             bounds[tp] = log
-    return GroupOffsets(tuple(committed), tuple(share), bounds)
+    return GroupOffsets(tuple(committed), tuple(share), bounds, may_lack_topics=hidden is True)
 
 
 # -- functions that convert faults to rows, the cluster to JSON, and both back ---------------------------------------

@@ -58,6 +58,8 @@ class GroupTimeline:
         read: records per second read by the group since the previous sample.
         change_points: reads that differ from the previous read, oldest first; some may be older than `since`.
         gaps: `(start, end, reason)` for each time about which nothing is known.
+        may_lack_topics: whether, at some time in the interval, brokers may have left out topics of the group because of
+            missing permissions. The lag and the rates are then lower bounds.
     """
 
     since: float
@@ -69,6 +71,7 @@ class GroupTimeline:
     read: Sequence[float] = ()
     change_points: tuple[ChangePoint, ...] = ()
     gaps: tuple[tuple[float, float, str], ...] = ()
+    may_lack_topics: bool = False
 
     @property
     def changes(self) -> list[Change]:

@@ -90,6 +90,12 @@ GROUPS = _table(
         "JSON object with the values of the description that have no column of their own; null if the group was never "
         "described",
     ),
+    Column(
+        "offsets_may_be_hidden",
+        "boolean",
+        "true if brokers may have left out offsets of the group, because the user of the recorder may describe only "
+        "some topics; null if this is not known, and in rows of an older kgtui",
+    ),
 )
 
 MEMBERS = _table(

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from textual import work
 from textual.binding import Binding, BindingType
 
 from kgtui.errors import KgtuiError
+from kgtui.model.access import VISIBLE_ONLY
+from kgtui.model.facts import may_hide_topics
 from kgtui.model.group_types import REBALANCING
 from kgtui.model.timeline import Change, GroupTimeline, timeline_of
 from kgtui.tui import text
@@ -221,9 +224,9 @@ class HistoryPane(Pane):
     async def _read_timeline(self, request: HistoryPlotRequest) -> GroupTimeline:
         """Return the timeline of a request. A recording is read again only for another group or another interval."""
         if self.replay_position is None:
-            return timeline_of(
-                self.series.get(request.group) if self.series is not None else None, request.since, request.until
-            )
+            series = self.series.get(request.group) if self.series is not None else None
+            hidden = self.snapshot is not None and may_hide_topics(self.snapshot, request.group)
+            return replace(timeline_of(series, request.since, request.until), may_lack_topics=hidden)
         key = (request.group, request.since, request.until)
         if self._last_timeline is None or self._last_timeline[0] != key:
             self._last_timeline = (
@@ -395,4 +398,6 @@ def history_summary(timeline: GroupTimeline) -> list[PaneLine]:
     unseen = sum(min(end, timeline.until) - max(start, timeline.since) for start, end, _ in timeline.gaps)
     if unseen > 0:
         parts.append((Cell(f"{text.age(unseen)} not recorded", WARN),))
+    if timeline.may_lack_topics:
+        parts.append((Cell(f"lag {VISIBLE_ONLY}", WARN),))
     return parts

@@ -125,8 +125,12 @@ def _owner(member: str | None) -> str:
 def _lags(comparison: Comparison) -> Iterator[Difference]:
     arrow, unknown = text.marks().arrow, text.marks().unknown
     for change in comparison.lags:
-        before, after = (unknown if lag is None else text.exact(lag) for lag in (change.before, change.after))
-        by = f" ({change.by:+,})" if change.before is not None and change.after is not None else ""
+        before, after = (
+            unknown if lag is None else f"{text.marks().at_least * hidden}{text.exact(lag)}"
+            for lag, hidden in ((change.before, change.hidden_before), (change.after, change.hidden_after))
+        )
+        known = change.before is not None and change.after is not None and change.hidden_before is change.hidden_after
+        by = f" ({change.by:+,})" if known else ""
         verb = "grew" if change.by > 0 else "shrank" if change.by < 0 else "changed"
         description = SafeText(f"lag {before} {arrow} {after}{by}")
         yield Difference("lag", verb, change.group, description, WARN if change.by > 0 else "")

@@ -228,8 +228,8 @@ async def reads_after(admin: KafkaGroupAdmin, pool: FakePool, api: str, answer: 
 
 
 @pytest.mark.parametrize(("before", "during"), [(FORBIDDEN, NO_TOPIC), (NO_TOPIC, FORBIDDEN), (NO_TOPIC, NO_TOPIC)])
-async def test_offsets_are_marked_if_topics_were_hidden_before_or_after_the_read(before: int, during: int) -> None:
-    """The permissions are read before the offsets, and again while a broker answers the request for offsets."""
+async def test_offsets_are_marked_if_topics_were_hidden_before_or_during_the_read(before: int, during: int) -> None:
+    """`Answer.hidden` marks a group. Permissions are read before the offsets, and again during the request for them."""
     pool = FakePool(answers={"Metadata": metadata(before, 0)})
     admin = KafkaGroupAdmin(pool)
     await admin.access()

@@ -147,4 +147,5 @@ def polls(draw: st.DrawFn) -> PollResult:
         listed, described, committed, share,
         {tp: draw(logs) for tp in sorted(partitions) if draw(st.integers(0, 3))},
         tuple(("describe", fault) for fault in failed),
+        draw(st.none() | st.frozensets(st.sampled_from(GROUPS))),
     )  # fmt: skip

@@ -1,0 +1,122 @@
+"""A recording marks the groups of which brokers may have left out offsets, because of missing permissions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from deltalake import DeltaTable, write_deltalake
+
+from kgtui.cli import main
+from kgtui.history import RecordingReader, ReplayAdmin
+from kgtui.history.changes import PollResult
+from kgtui.history.point_in_time import LagChange
+from kgtui.history.poll_reader import read_polls
+from kgtui.lake.folder import LakeFolder
+from kgtui.lake.schemas import GROUPS
+from kgtui.model.access import FULL_ACCESS, Access
+from kgtui.model.answer import Fault
+from kgtui.model.offsets import PartitionBounds
+from tests.unit.history.recording_builder import START, RecordingBuilder
+from tests.unit.history.test_recording_reader import STABLE, poll_of, write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HIDDEN, VISIBLE = frozenset({"pay"}), frozenset[str]()
+BEGIN = START / 1000
+"""Time of the first poll in seconds since the epoch. The next polls follow after 10 s each."""
+
+
+async def marked_groups(lake: Path, poll: int) -> set[str]:
+    """Return the ids of the groups whose offsets a replay marks at a poll, given by its index."""
+    recording = RecordingReader(lake)
+    replay = await ReplayAdmin.open(recording, recording.polls()[poll])
+    return set((await replay.committed_offsets(["pay", "ship"])).hidden)
+
+
+async def test_a_replay_marks_the_groups_that_were_marked_at_the_poll(tmp_path: Path) -> None:
+    polls = [poll_of(groups=("pay", "ship"), hidden=hidden) for hidden in (VISIBLE, HIDDEN, HIDDEN, VISIBLE, None)]
+    write(tmp_path, *polls, keyframes=(2,))
+    assert [await marked_groups(tmp_path, poll) for poll in range(5)] == [set(), {"pay"}, {"pay"}, set(), set()]
+    recording = RecordingReader(tmp_path)
+    reads = [read.groups["pay"].offsets for read in read_polls(recording, ["pay"], recording.polls())]
+    assert [offsets is not None and offsets.hidden for offsets in reads] == [False, True, True, False, False]
+
+
+async def test_a_mark_is_kept_while_the_offsets_cannot_be_read(tmp_path: Path) -> None:
+    write(tmp_path, poll_of(hidden=HIDDEN), PollResult({"pay": STABLE}, hidden=VISIBLE), poll_of(hidden=VISIBLE))
+    assert [await marked_groups(tmp_path, poll) for poll in range(3)] == [{"pay"}, {"pay"}, set()]
+
+
+@pytest.mark.parametrize("cause", ["owned partition", "withheld members"])
+async def test_a_group_is_marked_if_a_topic_of_a_member_was_refused(tmp_path: Path, cause: str) -> None:
+    poll = replace(poll_of(hidden=VISIBLE), committed={"pay": ()})
+    if cause == "owned partition":
+        poll = replace(poll, bounds={("t", 0): PartitionBounds(None, None, 29)})
+    else:
+        refused = Fault("TOPIC_AUTHORIZATION_FAILED", "no", 29, 1, "pay")
+        poll = replace(poll, descriptions={}, faults=(("describe", refused),))
+    write(tmp_path, poll)
+    assert await marked_groups(tmp_path, 0) == {"pay"}
+
+
+@pytest.mark.parametrize(("hidden", "hides"), [(HIDDEN, True), (VISIBLE, False)])
+@pytest.mark.parametrize("any_topic", ["true", "false"])
+async def test_permissions_in_a_replay_agree_with_the_marks_of_the_poll(
+    tmp_path: Path, hidden: frozenset[str], hides: bool, any_topic: str
+) -> None:
+    """The lake has only the permissions that the recorder had last."""
+    write(tmp_path, poll_of(hidden=hidden))
+    stored = f'{{"cluster_operations": ["DESCRIBE"], "any_topic": {any_topic}}}'
+    (LakeFolder.of(tmp_path).path / "access.json").write_text(stored, encoding="utf-8")
+    replay = await ReplayAdmin.open(RecordingReader(tmp_path))
+    assert await replay.access() == Access(frozenset({"DESCRIBE"}), any_topic=not hides)
+
+
+def test_comparison_and_history_of_a_recording_say_that_lags_are_lower_bounds(tmp_path: Path) -> None:
+    write(tmp_path, poll_of(hidden=HIDDEN), poll_of(end=170, hidden=VISIBLE), poll_of(end=180, hidden=VISIBLE))
+    recording = RecordingReader(tmp_path)
+    (change,) = recording.compare(recording.polls()[0], recording.polls()[2]).lags
+    assert (change, change.by) == (LagChange("pay", 50, 80, hidden_before=True), 0)
+    intervals = {since: recording.group_timeline("pay", since, BEGIN + 20) for since in (BEGIN, BEGIN + 10)}
+    assert [timeline.may_lack_topics for timeline in intervals.values()] == [True, False]
+
+
+def test_ls_says_that_a_recorded_group_has_no_visible_offsets(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Brokers may have left out offsets of one of the two groups. The other group has no offsets."""
+    poll = poll_of(groups=("pay", "ship"), hidden=HIDDEN)
+    write(tmp_path, replace(poll, committed={"pay": (), "ship": ()}))
+    assert main(["ls", "--lag", "--lake", str(tmp_path)]) == 1
+    out, err = capfd.readouterr()
+    assert {line.split()[0]: line.split()[-1] for line in out.splitlines()[1:]} == {"pay": "?", "ship": "–"}
+    assert "group pay: no offsets that you may see" in err
+
+
+def test_commands_mark_the_lag_of_a_recorded_group(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path, poll_of(groups=("pay", "ship"), hidden=HIDDEN))
+    assert main(["ls", "--lag", "--lake", str(tmp_path)]) == 0
+    out, err = capfd.readouterr()
+    assert "the lag of 1 group is a lower bound" in err
+    lags = {line.split()[0]: line.split()[5:] for line in out.splitlines()[1:]}
+    assert lags == {"pay": ["≥", "50"], "ship": ["50"]}
+    main(["show", "pay", "--lake", str(tmp_path)])
+    assert "Offsets in topics that you may not describe are not listed" in capfd.readouterr().out
+    main(["check", "pay", "--lake", str(tmp_path), "--all"])
+    assert "OK?" in capfd.readouterr().out
+
+
+async def test_a_lake_without_marks_uses_the_stored_permissions(tmp_path: Path) -> None:
+    write(tmp_path, poll_of(hidden=HIDDEN))
+    table = str(LakeFolder.of(tmp_path).table(GROUPS.name))
+    rows = DeltaTable(table).to_pyarrow_table().drop_columns(["offsets_may_be_hidden"])
+    write_deltalake(table, rows, mode="overwrite", schema_mode="overwrite", partition_by=["day"])
+    assert await marked_groups(tmp_path, 0) == set()
+    assert await (await ReplayAdmin.open(RecordingReader(tmp_path))).access() == FULL_ACCESS
+    recording = RecordingBuilder(tmp_path)
+    recording.poll(poll_of(hidden=HIDDEN), START + 10_000)
+    recording.flush()
+    assert [await marked_groups(tmp_path, poll) for poll in range(2)] == [set(), {"pay"}]
