@@ -16,10 +16,12 @@ from kgtui.errors import UnreachableError
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
     from kgtui.history.point_in_time import Comparison
     from kgtui.history.poll_index import RecordedPoll
     from kgtui.history.replay import ReplayAdmin
+    from kgtui.model.event import Event
     from kgtui.model.timeline import GroupTimeline
     from kgtui.simulator.options import Options
     from kgtui.tui.session import ClusterChoice, Session
@@ -307,6 +309,12 @@ class LakeReplayPosition:
         Raises `LakeError`.
         """
         return await asyncio.to_thread(self._admin.recording.group_timeline, group, since, until)
+
+    async def events(self, since: float, until: float) -> Sequence[Event]:
+        """Return the events between two times in seconds since the epoch, oldest first. Raises `LakeError`."""
+        from kgtui.history.recorded_events import recorded_events
+
+        return await asyncio.to_thread(lambda: tuple(recorded_events(self._admin.recording, since, until)))
 
     async def compare(self, at: float) -> Comparison:
         """Return the differences between the poll at a time and the poll that is shown. Raises `LakeError`."""

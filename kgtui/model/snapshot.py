@@ -98,6 +98,7 @@ class Snapshot:
         access: the permissions of the user that decide which offsets brokers leave out; None if they were not needed or
             not read yet.
         events: the newest events that the monitor has observed, oldest first. The monitor keeps a limited number.
+        events_since: time since which the monitor has observed events, in seconds since the epoch; None in a replay.
     """
 
     serial: int
@@ -119,6 +120,7 @@ class Snapshot:
     unobserved: int = 0
     access: Access | None = None
     events: Sequence[Event] = ()
+    events_since: float | None = None
 
     @property
     def hides_topics(self) -> bool:

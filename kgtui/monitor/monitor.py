@@ -77,6 +77,7 @@ class Monitor:
         self._gc = GcTuning()
         # A replay keeps no events, because going to another time of the recording would look like changes.
         self.events = EventLog(options.kept_events if recorded_at is None else 0)
+        self._events_since = now() if recorded_at is None else None
         self._tracker = EventTracker(self.events, EVENT_MEMBERS)
         self._store = Store(options.kept_groups, now, self._tracker)
         self.series = SeriesStore(SCREEN_GAPS)
@@ -217,7 +218,7 @@ class Monitor:
         self._published_at = asyncio.get_running_loop().time()
         snapshot = self._store.snapshot()
         self._tracker.compare_verdicts(snapshot)
-        self.snapshot = replace(snapshot, events=self.events.kept())
+        self.snapshot = replace(snapshot, events=self.events.kept(), events_since=self._events_since)
         for listener in list(self._listeners):
             listener(self.snapshot)
         # Garbage is collected only when `_FIRST_DRAW` seconds have passed since the first complete group list. By then,

@@ -21,7 +21,7 @@ from kgtui.monitor.gc_tuning import untrack
 from kgtui.monitor.sorted_ids import merged
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from kgtui.admin.base import ListingDelta
     from kgtui.model.access import Access
@@ -75,7 +75,7 @@ class Store:
         self._stale: set[str] = {
             "groups", "by_listing", "details", "offsets", "configs", "health", "brokers", "group_faults"
         }  # fmt: skip
-        self._frozen: dict[str, Mapping[Any, Any]] = {part: MappingProxyType(getattr(self, part)) for part in _LIVE}
+        self._frozen: dict[str, Any] = {part: MappingProxyType(getattr(self, part)) for part in _LIVE}
         self._serial = 0
         self._forgotten = 0  # number of groups removed from the dict `self.groups` since it was last recreated
 
@@ -395,6 +395,5 @@ class Store:
             swept=len(self.summaries),
             access=self.access,
             unobserved=self.unobserved,
-            events=self._events.log.kept(),
             **self._frozen,
         )

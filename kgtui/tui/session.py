@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kgtui.admin.base import GroupAdmin
     from kgtui.history.options import RecorderStatus
     from kgtui.history.point_in_time import Comparison
+    from kgtui.model.event import Event
     from kgtui.model.series import SeriesStore
     from kgtui.model.snapshot import Snapshot
     from kgtui.model.timeline import GroupTimeline
@@ -114,6 +115,10 @@ class ReplayPosition(Protocol):
 
     async def group_timeline(self, group: str, since: float, until: float) -> GroupTimeline:
         """Return the history of a group between two times, in seconds since the epoch."""
+        ...
+
+    async def events(self, since: float, until: float) -> Sequence[Event]:
+        """Return the events between two times, oldest first; times are in seconds since the epoch."""
         ...
 
     async def compare(self, at: float) -> Comparison:

@@ -10,11 +10,14 @@ from textual.widgets import Input
 from kgtui.config import StateFolder
 from kgtui.history.point_in_time import Comparison, LagChange, OwnerChange
 from kgtui.history.poll_index import RecordedPoll
+from kgtui.model.answer import Fault
+from kgtui.model.event import Event, EventKind, broker_lost, listing_events
 from kgtui.model.group import Listing
 from kgtui.tui.app import KgtuiApp
 from kgtui.tui.panes.history import HistoryPane
 from kgtui.tui.plots import curves
 from kgtui.tui.screens.comparison import ComparisonScreen
+from kgtui.tui.screens.events import EventsScreen
 from kgtui.tui.text import DisplaySettings
 from tests.pilot.app_driver import HOSTILE, main_screen, sample_snapshot, session_of, settled, until
 from tests.pilot.history import sample_history
@@ -141,6 +144,30 @@ def test_comparison_of_one_group_on_80_by_24(snap_compare: Compare, tmp_path: Pa
     """Only the changes to payments.settle are shown: members that joined and left, and partitions that moved."""
     app = KgtuiApp(session_of(ScriptedMonitor(sample_snapshot()), state_folder=StateFolder(tmp_path)))
     assert snap_compare(app, terminal_size=(80, 24), run_before=show_comparison("l", "down"))
+
+
+def test_events_screen(snap_compare: Compare, tmp_path: Path) -> None:
+    """Five events, the newest first, with time, kind, group and what happened. The line above says that they are those
+    of the last 10 minutes. Control characters in names are escaped. Below the table is the first event in full.
+    """
+    stable = Listing("consumer", "consumer", "Stable", 3)
+    events = (
+        *listing_events(HOSTILE[2], NOW - 500, None, stable),
+        Event(NOW - 300, EventKind.LEFT, "payments.settle", stable, "m-1", None, f"{HOSTILE[4]} at /10.0.0.1"),
+        Event(NOW - 200, EventKind.VERDICT, "orders.enrich", stable, "OK", "stopped", "all members left, 312 unread"),
+        broker_lost(2, "broker-2:9092", NOW - 100, Fault("TIMEOUT", "no response within 10 s")),
+        Event(NOW - 50, EventKind.REWOUND, "payments.settle", stable, 1_900, 400, "settled-0, settled-4", 2),
+    )
+    snapshot = sample_snapshot(events=events, events_since=NOW - 400)
+    app = KgtuiApp(session_of(ScriptedMonitor(snapshot), state_folder=StateFolder(tmp_path)))
+
+    async def run(pilot: Pilot[Any]) -> None:
+        await settled(pilot)
+        await pilot.press("E")
+        await until(pilot, lambda: isinstance(app.screen, EventsScreen) and bool(app.screen.table.rows), 60)
+        await settled(pilot)
+
+    assert snap_compare(app, terminal_size=(100, 24), run_before=run)
 
 
 def test_record_dialog(snap_compare: Compare) -> None:

@@ -45,6 +45,13 @@ def _show_insights(screen: ClusterScreen) -> None:
     screen.app.push_screen(InsightsScreen(screen), screen.go_to_if_chosen)
 
 
+def _show_events(screen: ClusterScreen) -> None:
+    from kgtui.tui.screens.events import EventsScreen
+
+    screen.playback.stop()
+    screen.app.push_screen(EventsScreen(screen), screen.go_to_if_chosen)
+
+
 def _toggle_pause(screen: ClusterScreen) -> None:
     if screen.session.replay_position is not None:
         replay.toggle_play(screen)
@@ -110,6 +117,9 @@ ACTIONS: tuple[Action, ...] = (
                 unavailable=_needs_monitor, help="Poll more often."),
     _ViewAction(id="slower", keys="minus", shown_keys="-", name="Slower", run=_poll_less_often,
                 unavailable=_needs_monitor, help="Poll less often."),
+    _ViewAction(id="events", keys="E", shown_keys="E", name="Events", run=_show_events, footer=10, replay_footer=11,
+                unavailable=_needs_monitor,
+                help="Show what changed in groups and brokers: members, states, offsets, verdicts, with a filter."),
     _ViewAction(id="insights", keys="I", shown_keys="I", name="Insights", run=_show_insights,
                 unavailable=_needs_lake_library,
                 help="Show findings, the most urgent first; they are read from the tables that kgtui pipeline writes."),

@@ -1,4 +1,4 @@
-"""Full screens: the main screen of a cluster, the start screen, the help, and the comparison of two times.
+"""Full screens: the main screen of a cluster, the start screen, the help, the comparison of two times, and events.
 
 | module | contents |
 |---|---|
@@ -7,4 +7,5 @@
 | `start` | the start screen: configured clusters, an address to type, the demo |
 | `help` | keys, symbols and filter terms |
 | `comparison` | differences between two recorded times |
+| `events` | what changed in groups and brokers, newest first |
 """

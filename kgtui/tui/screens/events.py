@@ -1,0 +1,307 @@
+"""The Events screen: what changed in groups and brokers, newest first, with a filter and a time span."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+from textual import on, work
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+
+from kgtui.errors import KgtuiError
+from kgtui.model.event import Event, EventKind
+from kgtui.model.query import parse
+from kgtui.tui import text
+from kgtui.tui.messages import SnapshotArrived
+from kgtui.tui.panes.base import SummaryLine, join_with_dots, single_line
+from kgtui.tui.panes.cells import ACCENT, ERROR, MUTED, OK, WARN, Cell, PaneLine, SafeText, plural
+from kgtui.tui.panes.columns import Column
+from kgtui.tui.panes.row_detail import DetailedTable
+from kgtui.tui.panes.table import LineTable
+from kgtui.tui.screen_actions.action import UTC_KEY
+from kgtui.tui.startup_notices import valid_presets
+from kgtui.tui.widgets.filter_bar import FilterBar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from textual.app import ComposeResult
+
+    from kgtui.model.query import Query
+    from kgtui.model.snapshot import Snapshot
+    from kgtui.tui.screens.cluster import ClusterScreen
+
+SPANS = (600.0, 3_600.0, 21_600.0, 86_400.0)
+"""Time spans that the screen can cover, in seconds. The key `v` switches to the next one."""
+
+KEYS = "enter group  / filter  v span  o kind  l selected group  esc closes"
+
+_KINDS: tuple[tuple[str, frozenset[EventKind]], ...] = (
+    ("all events", frozenset(EventKind)),
+    ("groups", frozenset({EventKind.APPEARED, EventKind.DISAPPEARED, EventKind.STATE, EventKind.COORDINATOR})),
+    ("members", frozenset({EventKind.JOINED, EventKind.LEFT, EventKind.MOVED, EventKind.EPOCH})),
+    ("offsets", frozenset({EventKind.REWOUND, EventKind.RESET})),
+    ("verdicts and configs", frozenset({EventKind.VERDICT, EventKind.CONFIG})),
+    ("brokers", frozenset({EventKind.BROKER_LOST, EventKind.BROKER_BACK})),
+)
+"""Names of the kinds of events that the key `o` goes through, and the events that each of them has."""
+
+_ROLES = {
+    EventKind.APPEARED: OK,
+    EventKind.JOINED: OK,
+    EventKind.BROKER_BACK: OK,
+    EventKind.LEFT: WARN,
+    EventKind.MOVED: WARN,
+    EventKind.RESET: WARN,
+    EventKind.VERDICT: WARN,
+    EventKind.DISAPPEARED: ERROR,
+    EventKind.REWOUND: ERROR,
+    EventKind.BROKER_LOST: ERROR,
+}
+"""Kind of an event → color role; kinds that are missing have the normal text color."""
+
+
+def event_text(event: Event) -> SafeText:
+    """Return the text of an event with escaped control characters, in ASCII if the terminal UI uses ASCII only."""
+    return SafeText(text.plain(event.text).replace("→", text.marks().arrow))
+
+
+COLUMNS: tuple[Column[Event], ...] = (
+    Column("at", "TIME", lambda _: text.clock(0.0), lambda row: Cell(SafeText(text.clock(row.at)), MUTED)),
+    Column(
+        "kind", "EVENT", lambda row: row.kind.value, lambda row: Cell(row.kind.value, _ROLES.get(row.kind, "")),
+        min_width=11,
+    ),
+    Column("group", "GROUP", lambda row: row.group or text.marks().none, min_width=14, max_width=30, cut="middle"),
+    Column("what", "WHAT", event_text, lambda row: Cell(event_text(row)), min_width=20, max_width=200),
+)  # fmt: skip
+
+
+class EventSelection(NamedTuple):
+    """The events that the screen shows.
+
+    Attributes:
+        query: filter of the groups.
+        kinds: kinds of the events.
+        group: id of the only group whose events are shown; None for all groups and brokers.
+        since: events up to this time are left out, in seconds since the epoch.
+    """
+
+    query: Query
+    kinds: frozenset[EventKind]
+    group: str | None
+    since: float
+
+    def apply(self, events: Sequence[Event], snapshot: Snapshot) -> list[Event]:
+        """Return the selected events, newest first.
+
+        Args:
+            events: events, oldest first.
+            snapshot: data of the groups, which the filter may need.
+        """
+        return [
+            event
+            for event in reversed(events)
+            if event.at > self.since
+            and event.kind in self.kinds
+            and self.group in (None, event.group)
+            and self.query.matches_event(event, snapshot)
+        ]
+
+
+class EventTable(LineTable[Event]):
+    """The table of events. Enter closes the screen and puts the cursor of the tree on the row's group."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "screen.choose", "To the group", id="open", show=False)]
+    """
+    | key | does |
+    |---|---|
+    | enter | close the screen, and put the cursor of the tree on the group of this row |
+    """
+
+
+class EventsScreen(ModalScreen["str | None"]):
+    """Shows the events of a live cluster while they happen, or those before the displayed poll of a recording.
+
+    Dismissed with the id of the group to which the user wants to go, or None.
+    """
+
+    DEFAULT_CSS = """
+    EventsScreen {
+        & #box {
+            width: 100%; height: 100%; background: $surface; border: round $kg-accent;
+            border-title-color: $kg-accent; border-subtitle-color: $kg-muted; padding: 0 1;
+        }
+    }
+    """
+
+    # BLANK makes Textual draw the background of the screen as one plain color, which is fast. The user does not see
+    # this background, because the box covers the whole screen.
+    BLANK = True
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,E", "dismiss(None)", "Close", show=False),
+        Binding("slash", "filter", "Filter", show=False),
+        Binding("v", "span", "Next span", show=False),
+        Binding("o", "kind", "Next kind", show=False),
+        Binding("l", "only", "Only the group", show=False),
+        Binding(UTC_KEY, "utc", "UTC", show=False),
+    ]
+    """
+    | key | does |
+    |---|---|
+    | / | type a filter for the groups |
+    | v | show the events of the last 10 minutes, hour, 6 hours or day |
+    | o | show all events, or only those of groups, members, offsets, verdicts and configs, or brokers |
+    | l | show only events of the selected group, or of all groups again |
+    | U | switch between UTC and local time |
+    | escape, q, E | close |
+    """
+
+    def __init__(self, main: ClusterScreen) -> None:
+        """Create the screen.
+
+        Args:
+            main: the main screen, with the session and the selected group.
+        """
+        super().__init__()
+        self._main = main
+        self._span, self._kind, self._only_group = 0, 0, False
+        self._query = parse("")
+        self._events: Sequence[Event] = ()
+        self._read_since: float | None = None
+        self._unsubscribe: Callable[[], None] | None = None
+
+    def compose(self) -> ComposeResult:
+        """Create the filter bar, the summary, and the table."""
+        with Vertical(id="box") as box:
+            box.border_title = "Events"
+            box.border_subtitle = KEYS
+            yield FilterBar("", valid_presets(self._main.session.presets))
+            yield SummaryLine()
+            yield DetailedTable(EventTable(COLUMNS, lambda event: event, id="events"))
+
+    @property
+    def table(self) -> EventTable:
+        """The table of events."""
+        return self.query_one("#events", EventTable)
+
+    def on_mount(self) -> None:
+        """List the events. On a live cluster, list them again with each snapshot that has new events."""
+        self.table.focus()
+        if self._main.session.replay_position is None:
+            # Listeners run in the context of the monitor, which lacks the display settings of the app. Messages are
+            # handled in the context of the screen.
+            self._unsubscribe = self._main.monitor.subscribe(self._post)
+        self._list(fresh=True)
+
+    def on_unmount(self) -> None:
+        """Stop listening to the monitor."""
+        if self._unsubscribe is not None:
+            self._unsubscribe()
+
+    def _post(self, snapshot: Snapshot) -> None:
+        self.post_message(SnapshotArrived(snapshot))
+
+    @on(SnapshotArrived)
+    def _snapshot_arrived(self, message: SnapshotArrived) -> None:
+        if message.snapshot.events is not self._events:
+            # With the cursor on the newest event, the table follows the events; otherwise, it stays where it is.
+            self._list(fresh=self.table.cursor == 0)
+
+    @property
+    def _now(self) -> float:
+        position = self._main.session.replay_position
+        return text.display_settings().now() if position is None else position.at
+
+    @work(exclusive=True, group="events", description="events")
+    async def _list(self, *, fresh: bool) -> None:
+        """Read the events, and show those that are selected. `fresh` moves the cursor to the newest event."""
+        position, snapshot = self._main.session.replay_position, self._main.monitor.snapshot
+        since = self._now - SPANS[self._span]
+        group = self._main.group if self._only_group else None
+        if position is None:
+            self._events = snapshot.events
+        elif self._read_since != since:
+            self.table.set_placeholder(f"reading the recording{text.marks().ellipsis}")
+            try:
+                self._events = await position.events(since, position.at)
+            except KgtuiError as error:
+                self._events = ()
+                self.table.set_placeholder(single_line(str(error)))
+                self.table.set_rows((), fresh=True)
+                return
+            self._read_since = since
+        selection = EventSelection(self._query, _KINDS[self._kind][1], group, since)
+        rows = await asyncio.to_thread(selection.apply, self._events, snapshot)
+        if self.is_attached:
+            self._show(rows, fresh=fresh)
+
+    def _show(self, rows: Sequence[Event], *, fresh: bool) -> None:
+        self.query_one(SummaryLine).set_cells(join_with_dots(self._summary(rows)))
+        self.table.set_placeholder("nothing changed in this time, as far as kgtui has read the cluster")
+        self.table.set_rows(rows, fresh=fresh)
+
+    def _summary(self, rows: Sequence[Event]) -> list[PaneLine]:
+        """Return the parts of the summary: the number of events, the span, and what limits the list."""
+        parts: list[PaneLine] = [
+            (Cell(plural(len(rows), "event"), ACCENT), Cell(f" in {text.age(SPANS[self._span])}")),
+            (Cell("shown: ", MUTED), Cell(_KINDS[self._kind][0], ACCENT if self._kind else "")),
+        ]
+        if self._only_group and self._main.group is not None:
+            parts.append((Cell("group ", MUTED), Cell(text.plain(self._main.group, 40, cut="middle"), ACCENT)))
+        began = self._main.monitor.snapshot.events_since
+        if began is not None and began > self._now - SPANS[self._span]:
+            parts.append((Cell(SafeText(f"kgtui started at {text.clock(began)}"), WARN),))
+        return parts
+
+    # Methods that Textual calls when a key of this screen is pressed, or when the filter changes
+
+    @on(FilterBar.Changed)
+    def _filter_changed(self, message: FilterBar.Changed) -> None:
+        self._query = message.query
+        self._list(fresh=True)
+
+    @on(FilterBar.Done)
+    def _filter_done(self) -> None:
+        self.table.focus()
+
+    def action_filter(self) -> None:
+        """Let the user type a filter."""
+        self.query_one(FilterBar).begin()
+
+    def action_span(self) -> None:
+        """Show the events of the next time span."""
+        self._span = (self._span + 1) % len(SPANS)
+        self._list(fresh=True)
+
+    def action_kind(self) -> None:
+        """Show only events of the next kind; after the last kind, show all events again."""
+        self._kind = (self._kind + 1) % len(_KINDS)
+        self._list(fresh=True)
+
+    def action_only(self) -> None:
+        """Show only events of the selected group, or of all groups again."""
+        if self._main.group is None:
+            self.notify("no group is selected in the tree", timeout=6, markup=False)
+            return
+        self._only_group = not self._only_group
+        self._list(fresh=True)
+
+    def action_utc(self) -> None:
+        """Switch between UTC and local time."""
+        settings = text.display_settings()
+        settings.utc = not settings.utc
+        self.table.refresh()
+        self._list(fresh=False)
+
+    def action_choose(self) -> None:
+        """Close the screen and put the cursor of the tree on the group of the row; say it if the group is gone."""
+        row = self.table.row
+        if row is None or row.group is None:
+            return
+        if row.group in self._main.snapshot.groups:
+            self.dismiss(row.group)
+        else:
+            self.notify(f"{text.plain(row.group, 80, cut='middle')} does not exist now", timeout=6, markup=False)

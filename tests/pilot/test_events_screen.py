@@ -1,0 +1,120 @@
+"""The Events screen lists what changed, newest first, in a live cluster and in a recording."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kgtui.model.answer import Fault
+from kgtui.model.event import Event, EventKind, broker_lost, disappeared, listing_events
+from kgtui.model.group import Listing
+from kgtui.tui.screens.events import EventsScreen
+from tests.pilot.app_driver import app_on, main_screen, sample_snapshot, screen_words, settled, until
+from tests.pilot.history import sample_history
+from tests.pilot.history.test_replay_actions import replaying
+from tests.pilot.scripted_monitor import NOW
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+    from textual.pilot import Pilot
+
+    from kgtui.tui.app import KgtuiApp
+
+STABLE = Listing("consumer", "consumer", "Stable", 3)
+EMPTY = replace(STABLE, state="Empty")
+EVENTS = (
+    *listing_events("orders.export", NOW - 3_000, STABLE, EMPTY),
+    Event(NOW - 300, EventKind.LEFT, "payments.settle", STABLE, "m-1", None, "client-1 at /10.0.0.1"),
+    disappeared("orders.gone", NOW - 200, EMPTY),
+    broker_lost(2, "broker-2:9092", NOW - 100, Fault("TIMEOUT", "no response")),
+    Event(NOW - 50, EventKind.REWOUND, "payments.settle", STABLE, 900, 400, "t-0"),
+)
+
+
+async def opened(pilot: Pilot[int], app: KgtuiApp) -> EventsScreen:
+    """Press `E`, and return the Events screen when it shows the events."""
+    await settled(pilot)
+    await pilot.press("E")
+    await until(pilot, lambda: isinstance(app.screen, EventsScreen) and bool(app.screen.table.rows))
+    screen = app.screen
+    assert isinstance(screen, EventsScreen)
+    return screen
+
+
+def kinds(screen: EventsScreen) -> list[str]:
+    """Return the kinds of the events in the table."""
+    return [event.kind.value for event in screen.table.rows]
+
+
+async def test_events_of_the_last_ten_minutes_are_listed_with_the_newest_first(tmp_path: Path) -> None:
+    app, monitor = app_on(sample_snapshot(events=EVENTS, events_since=NOW - 30_000), tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot, app)
+        assert kinds(screen) == ["rewound", "broker-lost", "disappeared", "left"]
+        words = screen_words(app)
+        assert "4 events in 10 m" in words
+        assert "client-1 at /10.0.0.1 left" in words
+        assert "broker 2 (broker-2:9092) does not answer: no response" in words
+        assert "kgtui started" not in words
+        later = Event(NOW, EventKind.JOINED, "payments.settle", STABLE, None, "m-2", "client-2 at /10.0.0.2")
+        monitor.publish(sample_snapshot(events=(*EVENTS, later)))
+        await until(pilot, lambda: kinds(screen)[0] == "joined")
+        assert screen.table.cursor == 0, "with the cursor on the newest event, the table follows the events"
+        await pilot.press("down", "down")
+        monitor.publish(sample_snapshot(events=(*EVENTS, later, later._replace(at=NOW + 1))))
+        await until(pilot, lambda: len(kinds(screen)) == 6)
+        assert screen.table.row is not None
+        assert screen.table.row.kind is EventKind.BROKER_LOST
+
+
+async def test_events_are_selected_by_span_kind_group_and_filter(tmp_path: Path) -> None:
+    app, _ = app_on(sample_snapshot(events=EVENTS, events_since=NOW - 3_100), tmp_path)
+    async with app.run_test(size=(120, 40), notifications=True) as pilot:
+        await settled(pilot)
+        main_screen(app).go_to("payments.settle")
+        screen = await opened(pilot, app)
+        await pilot.press("v")
+        await until(pilot, lambda: "state" in kinds(screen))
+        await pilot.press("v")
+        await until(pilot, lambda: "kgtui started at 09:01:40" in screen_words(app))
+        await pilot.press("o")
+        await until(pilot, lambda: kinds(screen) == ["disappeared", "state"])
+        await pilot.press("o", "o", "o", "o", "o", "l")
+        await until(pilot, lambda: kinds(screen) == ["rewound", "left"])
+        await pilot.press("l", "slash", *"orders", "enter")
+        await until(pilot, lambda: kinds(screen) == ["disappeared", "state"])
+        await pilot.press("enter")
+        await until(pilot, lambda: "orders.gone does not exist now" in screen_words(app))
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: main_screen(app).group == "orders.export")
+        assert app.screen is main_screen(app)
+
+
+async def test_events_screen_of_an_unchanged_cluster_says_so_and_closes(tmp_path: Path) -> None:
+    app, monitor = app_on(sample_snapshot(), tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press("E")
+        await until(pilot, lambda: "nothing changed in this time" in screen_words(app))
+        await pilot.press("E")
+        await settled(pilot)
+        assert app.screen is main_screen(app)
+        monitor.publish(sample_snapshot(events=EVENTS))
+        await settled(pilot)
+
+
+async def test_events_of_a_recording_are_those_before_the_displayed_poll(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
+    async with replaying(tmp_path, "0s") as (app, pilot, admin):
+        await admin.seek(sample_history.time_of_poll(sample_history.GAP + 5))
+        screen = await opened(pilot, app)
+        assert {event.group for event in screen.table.rows} == {"late", "early"}
+        assert {"appeared", "joined", "disappeared"} <= set(kinds(screen))
+        await pilot.press("v")
+        await until(pilot, lambda: "state" in kinds(screen))
+        assert all(event.at <= admin.poll.at for event in screen.table.rows)
+        assert {"always", sample_history.GROUP} <= {event.group for event in screen.table.rows}
