@@ -130,7 +130,7 @@ class DisconnectedError(ClientError):
     """The connection was lost while a request was in flight, so it is unknown whether the request was executed."""
 
     fault_name = "DISCONNECTED"
-    advice = "the connection was lost; kgtui reconnects by itself"
+    advice = "the connection was lost; kgtui reconnects automatically"
 
 
 class UnsupportedError(ClientError):

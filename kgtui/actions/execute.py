@@ -240,7 +240,7 @@ class _Deletion:
         try:
             result = await asyncio.to_thread(self._log, result)
         except OSError as error:
-            lost = f"the outcome could not be logged ({error.strerror or error})"
+            lost = f"the outcome could not be logged in the audit log ({error.strerror or error})"
             result = replace(result, reason=f"{result.reason}; {lost}" if result.reason else lost)
         self.keep(result)
 

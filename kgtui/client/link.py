@@ -75,9 +75,9 @@ class Reply(Generic[T]):
 
 
 class Link:
-    """Manages one of the two connections to a broker, and sends requests over it. `Lane` says what they are for.
+    """Manages one of the two connections to a broker, and sends requests over it. `Lane` documents both connections.
 
-    The connection is made when it is first needed, and replaced when it breaks. Each link has its own connection
+    The connection is opened when it is first needed, and replaced when it breaks. Each link has its own connection
     attempts, backoff, limit on concurrent requests and throttle time, so that a broker that hangs delays no request to
     another broker.
 

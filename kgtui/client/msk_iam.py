@@ -47,8 +47,9 @@ class MskIam:
         role: ARN of the role that is assumed with the default credentials, or with `key`; empty if none is assumed.
         session_name, external_id: arguments for assuming the role.
         sts_region: region of the STS endpoint; empty for the region of the brokers.
-        fips: whether the STS endpoint is one with FIPS 140.
-        key: access key id, secret access key and session token with which the role is assumed; empty for the default.
+        fips: whether requests to STS go to an endpoint that uses cryptography according to FIPS 140.
+        key: access key id, secret access key and session token with which the role is assumed; empty for the default
+            credentials.
         show_identity: whether the error about a refused token contains the ARN of the credentials (`awsDebugCreds`).
     """
 

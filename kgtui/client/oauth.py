@@ -123,7 +123,7 @@ def oauth_from_properties(properties: Mapping[str, str], module: LoginModule) ->
 def _split(url: str) -> SplitResult | None:
     """Return the parts of the URL of a token endpoint or of a file; None if the URL is not valid.
 
-    In `https://user:pass/word@host`, for example, `pass` is taken for the port, because the slash ends the host.
+    For example, `https://user:pass/word@host` is not valid: the slash ends the host, so that `pass` would be the port.
     """
     try:
         parts = urlsplit(url)

@@ -46,7 +46,7 @@ _CLOSED = "the connections to this cluster were closed"
 
 
 class Pool:
-    """Connections to one cluster: two ("lanes") to each broker, which are made when they are first needed.
+    """Connections to one cluster: two ("lanes") to each broker, each of which is opened when it is first needed.
 
     Use it as an async context manager, or call `close` at the end. All times are in seconds. The caller has to check
     the error codes in responses, except in lookups of coordinators and leaders.

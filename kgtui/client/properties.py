@@ -197,7 +197,7 @@ def check_supported(properties: Mapping[str, str]) -> None:
 
 
 def check_text(properties: Mapping[str, str]) -> None:
-    """Raise ConfigError if a value has a NUL character or cannot be encoded in UTF-8. The message has no value."""
+    """Raise ConfigError if a value has a NUL character or cannot be encoded in UTF-8. The message is without values."""
     for key, value in properties.items():
         if not _is_text(value):
             raise ConfigError(f"{key}: {_NOT_TEXT}")

@@ -23,7 +23,8 @@ _HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 ITERATIONS = (4_096, 10_000_000)
 """Lowest and highest number of hash iterations that kgtui accepts from a server. Kafka's minimum is 4096, too.
 
-With few iterations, the password could easily be guessed from the messages. With too many, the login would not end.
+With few iterations, the password could easily be guessed from the messages. With too many iterations, the login would
+take too long.
 """
 
 

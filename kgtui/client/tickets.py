@@ -41,7 +41,7 @@ connect uses it.
 RENEW_AFTER = 0.8
 """Fraction of the remaining lifetime of a ticket after which kgtui tries to renew the ticket, as in Kafka's clients.
 
-After a failed attempt, the next one is made when this fraction of the rest is over.
+After a failed attempt, kgtui waits for the same fraction of the lifetime that is then left, and tries again.
 """
 
 SHORTEST_PAUSE = 0.5
@@ -61,7 +61,7 @@ class TicketRenewal:
     """Renews the ticket in a ticket cache, from `start` until the ticket has expired or `close` is called.
 
     Args:
-        kerberos: names the ticket cache and the program.
+        kerberos: names the ticket cache, and the program that renews the ticket.
         lifetime: returns the remaining lifetime of the ticket in the cache, in seconds; 0 if there is no valid ticket.
     """
 
@@ -84,12 +84,12 @@ class TicketRenewal:
     async def _run(self) -> None:
         left = await self._lifetime()
         while 0 < left < inf:
-            # The library rounds lifetimes up to whole seconds.
+            # 1 s is subtracted, because the Kerberos library rounds lifetimes up to whole seconds.
             pause = max(RENEW_AFTER * (left - 1), SHORTEST_PAUSE)
             await asyncio.sleep(pause)
             renew_below = left - pause / 2
             left = await self._lifetime()
-            # Otherwise, the user or another program has put a new ticket into the cache.
+            # If more time is left, the user or another program has put a new ticket into the cache.
             if left < renew_below:
                 await self._renew()
                 left = await self._lifetime()

@@ -146,9 +146,12 @@ class Tls:
 
     @contextmanager
     def _naming_key(self, place: str, expected: str, text: str) -> Iterator[None]:
-        """Raise a ConfigError with the reason if the `with` block, which loads a PEM key, fails; see `_naming`.
+        """Convert an error of the `with` block, which loads a private key, into a ConfigError that says the reason.
 
-        `text` is the content of the PEM file. The reason is derived from the text, which is never shown.
+        Args:
+            place: the property that names the key, for the error message.
+            expected: what the property should contain, for the error message.
+            text: content of the PEM file, from which the reason is derived. The message does not contain the text.
         """
         with _naming(place, expected):
             try:

@@ -153,7 +153,7 @@ class Connection:
 
 
 class Transport:
-    """Makes connections to brokers with one login, and closes all of them at the end.
+    """Opens connections to brokers with one login, and closes all of them at the end.
 
     Args:
         settings: login, TLS, and the maximum size of a response.

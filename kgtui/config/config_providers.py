@@ -32,7 +32,7 @@ _PACKAGE = "org.apache.kafka.common.config.provider"
 
 
 def declares_providers(properties: Mapping[str, str]) -> bool:
-    """Return whether the properties declare config providers. If so, only references to those are replaced."""
+    """Return whether the properties declare config providers. If so, only references to these are replaced."""
     return bool(properties.get(PROVIDERS, "").strip())
 
 
@@ -116,7 +116,7 @@ def _from_file(allowed: list[Path], folder: Path, place: str, path: str, key: st
         with file.open(encoding="utf-8") as text:
             values = javaproperties.load(text)
     except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else "this is not a properties file in UTF-8"
+        why = error.strerror if isinstance(error, OSError) else "the file is not a properties file in UTF-8"
         raise ConfigError(f"{place}: {file}: {why}; expected a properties file with the key {key}") from None
     if key not in values:
         raise ConfigError(f"{place}: {file} has no key {key}")
@@ -135,7 +135,7 @@ def read_value(file: Path, place: str) -> str:
     try:
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "this is not text in UTF-8"
+        why = error.strerror if isinstance(error, OSError) else "the file does not contain UTF-8 text"
         raise ConfigError(f"{place}: {file}: {why}; expected a file that contains the value") from None
 
 

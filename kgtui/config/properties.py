@@ -160,7 +160,7 @@ def _literal(properties: Mapping[str, str], declared: Container[str], where: str
 
 
 def _fill_in(filled: Properties, where: str, folder: Path) -> None:
-    """Replace the references in the values; see `filled_in`."""
+    """Replace the references in the values of `filled`; the docstring of `filled_in` describes the references."""
     for key, value in filled.items():
         place = f"{where}: {key}"
         if value.startswith("file:") and not key.endswith(".url"):

@@ -168,8 +168,11 @@ def _cluster(table: Mapping[str, Any], path: Path, name: str) -> ClusterSettings
     java = _flat({key: value for key, value in table.items() if key not in known})
     for key, value in java.items():
         if "." not in key:
-            expected = f"{', '.join(sorted(known))}, or a Kafka property such as security.protocol"
-            raise ConfigError(f"{path}: clusters.{name}.{key} is not known; expected {expected}")
+            keys = ", ".join(sorted(known))
+            raise ConfigError(
+                f"{path}: clusters.{name}.{key} is not known; expected {keys}, or a Kafka property such as "
+                "security.protocol"
+            )
         if isinstance(value, (list, dict)):
             raise ConfigError(f"{path}: clusters.{name}.{key}: expected a string, a number, true or false")
     texts = Properties(
@@ -231,7 +234,7 @@ def _with_environment(settings: Settings) -> Settings:
         try:
             interval = float(text)
         except ValueError:
-            raise ConfigError(f"KGTUI_INTERVAL={text}: expected seconds, such as 2") from None
+            raise ConfigError(f"KGTUI_INTERVAL={text}: expected a number of seconds, such as 2") from None
         _check_interval(interval, "KGTUI_INTERVAL")
     return replace(
         settings,

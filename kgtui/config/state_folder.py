@@ -78,7 +78,9 @@ def private_folder(path: Path) -> Path:
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     found = path.stat()
     if found.st_uid != os.geteuid():
-        raise PermissionError(errno.EPERM, "the folder belongs to another user; set KGTUI_STATE_DIR", str(path))
+        raise PermissionError(
+            errno.EPERM, "the folder belongs to another user; set KGTUI_STATE_DIR to a folder of your own", str(path)
+        )
     if stat.S_IMODE(found.st_mode) & 0o077:
         path.chmod(0o700)
     return path

@@ -28,7 +28,9 @@ def parse_bootstrap(text: str, where: str) -> tuple[str, ...]:
     """
     found = tuple(_check_address(part.strip(), where) for part in text.split(",") if part.strip())
     if not found:
-        raise ConfigError(f"{where}: no address is given; expected host:port, several separated by commas")
+        raise ConfigError(
+            f"{where}: no address is given; expected one or more addresses host:port, separated by commas"
+        )
     return found
 
 
@@ -40,7 +42,7 @@ def _check_address(text: str, where: str) -> str:
         )
     if "://" in text:
         raise ConfigError(
-            f"{where}: {text!r}: write only host:port; security.protocol in the command config chooses TLS"
+            f"{where}: {text!r}: write only host:port, and set security.protocol in the command config to use TLS"
         )
     if text.startswith("[") and text.endswith("]"):
         raise ConfigError(f"{where}: {text!r} has no port: write {text}:9092, or the port that your brokers use")
@@ -161,7 +163,7 @@ def _configured(settings: Settings, name: str, where: str) -> Target:
     cluster = settings.clusters.get(name)
     if cluster is None:
         known = ", ".join(sorted(settings.clusters)) or "none"
-        raise ConfigError(f"{where}: there is no cluster {name!r}; configured in {settings.path}: {known}")
+        raise ConfigError(f"{where}: there is no cluster {name!r}; the clusters in {settings.path} are: {known}")
     key = f"{settings.path}: clusters.{name}"
     folder = settings.path.parent
     properties = Properties()

@@ -85,7 +85,8 @@ def read_polls(
 class _GroupStates:
     """The state of some groups at one poll.
 
-    It begins with the complete state that a keyframe recorded. `go_to` advances it poll by poll.
+    The first state is the complete state that a keyframe recorded. Each call of `go_to` updates the state to the next
+    poll.
     """
 
     def __init__(self, recording: RecordingReader, groups: Collection[str], keyframe: int, until: int) -> None:
@@ -103,7 +104,7 @@ class _GroupStates:
         self._reads: dict[str, GroupRead] = {}
 
     def go_to(self, poll: RecordedPoll) -> None:
-        """Advance to the next poll, by applying the changes that it recorded."""
+        """Update the state to `poll`, the next poll, by applying the changes that this poll recorded."""
         changed, moved = self._apply_group_changes(poll.ms), set[str]()
         for group, topic, partition, gone, *row in self._tables["partitions"].at(poll.ms):
             moved.add(group)

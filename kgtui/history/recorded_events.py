@@ -89,10 +89,11 @@ class _RecordedState:
         self._begun = False
 
     def read_keyframe(self, keyframe: int, polls: Sequence[RecordedPoll]) -> Iterator[tuple[RecordedPoll, list[Event]]]:
-        """Yield each poll of a keyframe with its events.
+        """Yield pairs (poll, events at this poll), for a keyframe and for polls after it.
 
         Args:
-            polls: the polls to read, in order. The first one is the keyframe.
+            keyframe: time of the keyframe in milliseconds since the epoch.
+            polls: the polls to read, in order: the keyframe, and polls before the next keyframe.
         """
         tables = {table.name: self._read(table, keyframe, polls[-1].ms) for table in (GROUPS, MEMBERS, FAULTS)}
         moved = self._read_positions(keyframe, polls[-1].ms, self._memberless_groups(tables[GROUPS.name]))
@@ -129,7 +130,7 @@ class _RecordedState:
         *,
         whole: bool,
     ) -> list[Event]:
-        """Advance all groups to a poll, and return their events.
+        """Update the stored rows of all groups to a poll, and return the events of the groups at this poll.
 
         Args:
             moved: group → positions before and after the poll.
@@ -158,7 +159,7 @@ class _RecordedState:
     def _advance(
         self, poll: RecordedPoll, tables: Mapping[str, RowsByPoll], *, whole: bool
     ) -> tuple[dict[str, RowValues | None], dict[str, dict[str, RowValues]]]:
-        """Apply the rows of a poll.
+        """Update the stored rows of groups and members with the rows of a poll.
 
         Returns:
             Group → its earlier row in table `groups`, and group → the earlier rows of its members, for groups whose
@@ -198,7 +199,7 @@ class _RecordedState:
     def _last_description(
         self, group: str, before: RowValues | None, members: Mapping[str, RowValues]
     ) -> LastDescription:
-        """Return what the description of a group is compared with.
+        """Return the last recorded description of a group, with which the next description is compared.
 
         Args:
             before: row of the group in table `groups` before the poll; None if the group did not exist.
@@ -216,7 +217,7 @@ class _RecordedState:
         return rows.description_of_row(group, row, [rows.member_of_row(*member) for member in members.items()])
 
     def _broker_events(self, poll: RecordedPoll, table: RowsByPoll, *, whole: bool) -> list[Event]:
-        """Advance the faults of all brokers to a poll, and return the events of brokers."""
+        """Update the stored faults of all brokers to a poll, and return the events of the brokers at this poll."""
         faults: dict[int, dict[str, Fault]] = {} if whole else {node: dict(own) for node, own in self._faults.items()}
         for scope, broker, _, name, gone, *row in table.at(poll.ms):
             if scope == "broker" and broker is not None:

@@ -122,7 +122,7 @@ def hidden_of_row(row: RowValues) -> bool | None:
 
 
 def undescribed() -> RowValues:
-    """Return None for each value of `description_row`, for a group that has not been described yet."""
+    """Return a row like that of `description_row`, but with None for each value: the group is not described yet."""
     return _UNDESCRIBED
 
 

@@ -53,12 +53,14 @@ _STATUS = {
     "WARN": "is falling behind steadily",
 }
 _ADVICE = {
-    "STOP": "its members are connected but do not commit: look in their logs for a record that cannot be processed",
-    "STALL": "its members commit but make no progress: look in their logs for a record that cannot be processed",
-    "REWIND": "someone reset its offsets, or commits arrived late: the records in between are read twice",
+    "STOP": "the members are connected but do not commit: look in their logs for a record that cannot be processed",
+    "STALL": "the members commit but make no progress: look in their logs for a record that cannot be processed",
+    "REWIND": "somebody reset the offsets of the group, or commits arrived late: the group reads some records twice",
     "WARN": "add members, up to one per partition, or make processing faster",
 }
-_NO_MEMBERS = "the group has no members: start its consumers again, or delete it if it is no longer needed"
+_NO_MEMBERS = "the group has no members: start its consumers again, or delete the group if it is no longer needed"
+_UNUSED = "ask the owner of the group; if nobody needs the group, delete it (kgtui backs up its offsets first)"
+_UNUSED_FAMILY = "ask the owner of the groups; if nobody needs them, delete them (kgtui backs up their offsets first)"
 
 
 def instant(seconds: float) -> datetime:
@@ -93,7 +95,7 @@ def unhealthy(rows: Iterable[GoldRow], groups: Mapping[str, GoldRow]) -> list[Fi
                 (group,),
                 f"{_STATUS.get(worst, f'is {worst}')}{many}{waiting}",
                 seconds_of(row["bad_since"]),
-                _NO_MEMBERS if nobody else _ADVICE.get(worst, "look at the group"),
+                _NO_MEMBERS if nobody else _ADVICE.get(worst, "look at the members and the offsets of the group"),
                 _evidence(Kind.UNHEALTHY, columns, parts or [row]),
                 ("kgtui", "show", group),
                 weight=float(row["lag"] or 0),
@@ -144,14 +146,13 @@ def _risk(row: GoldRow, lost: int) -> Severity:
 
 
 def _loss(row: GoldRow, lost: int) -> str:
-    soon = ""
-    if row["at_risk"]:
-        seconds = row["loss_seconds"]
-        when = "" if seconds is None else f" in {'at most' if row['loss_at_most'] else 'about'} {duration(seconds)}"
-        soon = f"unread records expire{when}"
-    if not lost:
-        return f"{soon}, before they are read" if soon else ""
-    return f"{lost:,} records expired before they were read" + (f"; more {soon}" if soon else "")
+    if not row["at_risk"]:
+        return f"{lost:,} records expired before they were read" if lost else ""
+    seconds, limit = row["loss_seconds"], "at most" if row["loss_at_most"] else "about"
+    when = "" if seconds is None else f" in {limit} {duration(seconds)}"
+    if lost:
+        return f"{lost:,} records expired before they were read; more unread records expire{when}"
+    return f"unread records expire{when}, before they are read"
 
 
 def drain(rows: Iterable[GoldRow], groups: Mapping[str, GoldRow], others: Collection[str]) -> list[Finding]:
@@ -169,7 +170,7 @@ def drain(rows: Iterable[GoldRow], groups: Mapping[str, GoldRow], others: Collec
             continue
         if row["drain_seconds"] is not None and row["drain_seconds"] >= MIN_BACKLOG_AGE:
             what = f"the group catches up on {row['lag']:,} unread records in about {duration(row['drain_seconds'])}"
-            soon = "do nothing if this is soon enough; otherwise add members"
+            soon = "do nothing if this is soon enough; otherwise add members to the group"
             found.append(_drain(row, Severity.NOTE, what, soon, row["drain_seconds"]))
         elif trend is not None and trend > 2 * (row["trend_error"] or 0.0) and trend > 0 and group not in others:
             what = f"{row['lag']:,} unread records, growing by {trend * 60:,.0f} per minute"
@@ -201,8 +202,11 @@ def flapping(rows: Iterable[GoldRow], now: float) -> list[Finding]:
         going_on = now - hours[-1]["hour"].timestamp() < _RECENT
         rate = max(row["per_hour"] or row["rebalances"] for row in hours)
         held_up = sum(row["rebalancing_seconds"] or 0.0 for row in hours)
-        cost = f"; {duration(held_up)} were spent rebalancing" if held_up >= 1 else ""
-        span = "" if going_on else f" for {duration(3_600.0 * len(hours))}; it no longer rebalances that often"
+        what = f"rebalanced up to {rate:.0f} times per hour"
+        if not going_on:
+            what = f"{what} for {duration(3_600.0 * len(hours))}; the group no longer rebalances that often"
+        if held_up >= 1:
+            what = f"{what}; {duration(held_up)} were spent rebalancing"
         columns = ("hour", "rebalances", "per_hour", "members_joined", "members_left", "rebalancing_seconds")
         found.append(
             Finding(
@@ -210,7 +214,7 @@ def flapping(rows: Iterable[GoldRow], now: float) -> list[Finding]:
                 Severity.WARN if going_on else Severity.NOTE,
                 group,
                 (group,),
-                f"rebalanced up to {rate:.0f} times per hour{span}{cost}",
+                what,
                 hours[0]["hour"].timestamp(),
                 "find out why members join and leave: restarts, scaling, max.poll.interval.ms, session.timeout.ms",
                 _evidence(Kind.FLAPPING, columns, hours[::-1]),
@@ -279,6 +283,7 @@ def unusual(rows: Iterable[GoldRow], others: Collection[str]) -> list[Finding]:
             sentences.append(f"{ratio}: {_amount(value)}{unit} instead of {_amount(normal)}{unit}")
             most = max(most, abs(deviation))
         if sentences:
+            basis = _BASES.get(row["basis"], "days")
             columns = tuple(
                 f"{name}{suffix}" for name, *_ in _SERIES for suffix in ("", "_normal", "_spread", "_deviation")
             )
@@ -288,8 +293,7 @@ def unusual(rows: Iterable[GoldRow], others: Collection[str]) -> list[Finding]:
                     Severity.WARN,
                     group,
                     (group,),
-                    "; ".join(sentences)
-                    + f" (compared with the same hour of earlier {_BASES.get(row['basis'], 'days')})",
+                    f"{'; '.join(sentences)} (compared with the same hour of earlier {basis})",
                     row["hour"].timestamp(),
                     "find out whether this was intended: a campaign, a replay of old records, a new release",
                     _evidence(Kind.UNUSUAL, ("hour", *columns, "hours"), [row]),
@@ -316,18 +320,20 @@ def unused(rows: Iterable[GoldRow]) -> list[Finding]:
         parts = families[row["name"]] if family else [row]
         parts.sort(key=lambda part: part["name"])
         groups = tuple(part["name"] for part in parts)
-        unread = "" if row["lag"] is None else f"; {row['lag']:,} unread records"
-        expires = "" if row["expires_at"] is None else f"; its offsets expire by {row['expires_at']:%Y-%m-%d %H:%M} UTC"
-        what = f"{row['groups']} unused groups" if family else "unused"
+        facts = [f"{row['groups']} unused groups" if family else "unused"]
+        if row["lag"] is not None:
+            facts.append(f"{row['lag']:,} unread records")
+        if row["expires_at"] is not None:
+            facts.append(f"the offsets expire by {row['expires_at']:%Y-%m-%d %H:%M} UTC")
         found.append(
             Finding(
                 Kind.UNUSED,
                 Severity.NOTE,
                 row["name"],
                 groups,
-                f"{what}{unread}{expires}",
+                "; ".join(facts),
                 seconds_of(row["quiet_since"]),
-                "ask its owner; if it is no longer needed, delete it (its offsets are backed up first)",
+                _UNUSED_FAMILY if family else _UNUSED,
                 _evidence(Kind.UNUSED, columns, parts),
                 _delete(row["name"], groups),
                 since_at_least=True,

@@ -46,7 +46,7 @@ _URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:/")
 
 @dataclass(frozen=True, slots=True)
 class LakeFolder:
-    """The folder of a lake: the paths of its files and tables, its marker file, and its cluster."""
+    """The folder of a lake: the paths of its files and tables, its marker file, and the id of the recorded cluster."""
 
     path: Path
 
@@ -58,7 +58,9 @@ class LakeFolder:
             LakeError: the path is a URL, such as that of an object store, or its home folder is not known.
         """
         if _URL.match(str(path)):
-            raise LakeError(f"{path} is not a local folder: lakes in object stores are not supported yet")
+            raise LakeError(
+                f"{path} is not a local folder: lakes in object stores are not supported yet; use a local folder"
+            )
         try:
             return cls(expanded(path))
         except ConfigError as error:
@@ -78,7 +80,7 @@ class LakeFolder:
         if not self.path.exists():
             raise LakeError(f"{self.path} does not exist")
         if not self.path.is_dir():
-            raise LakeError(f"{self.path} is a file, but a lake is a folder")
+            raise LakeError(f"{self.path} is a file, but a lake is a folder; use the path of a folder")
         version = self._version()
         if version > VERSION:
             raise LakeError(

@@ -213,7 +213,9 @@ def write_rows(path: Path, rows: pa.Table, *, compact: bool) -> dict[str, Any]:
                 # contain the dictionary of all `rows`.
                 file.write_table(_plain(rows.slice(start, stop - start)), row_group_size=_MAX_ROW_GROUP)
     except BaseException:
-        path.unlink(missing_ok=True)  # callers repeat a failed write, and the incomplete files would fill the disk
+        # The incomplete file is removed, because callers repeat a failed write, and incomplete files would fill the
+        # disk.
+        path.unlink(missing_ok=True)
         raise
     ends = {column: pc.min_max(rows[column]).as_py() for column in ("keyframe", "poll")}
     return {

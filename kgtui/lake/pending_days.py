@@ -115,7 +115,7 @@ def _existing_tables(folder: LakeFolder, *tables: Table) -> list[StoredTable]:
 
 
 def _load_state(folder: LakeFolder) -> dict[str, Any]:
-    """Return what the last run stored; empty if nothing is stored.
+    """Return the row counts and table ids that the last run of the pipeline stored; empty if there are none.
 
     The key `rows` has row counts as in `RowCounts`, and `tables` has gold table → id of the Delta table.
     """

@@ -90,11 +90,14 @@ def check_java() -> None:
             [java, "-version"], capture_output=True, text=True, timeout=_JAVA_TIMEOUT, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        where = f"JAVA_HOME is {home}, but " if home else ""
-        raise SparkError(f"{need}: {where}{java} does not run: {error}") from error
+        problem = f"{java} does not run: {error}"
+        if home:
+            problem = f"JAVA_HOME is {home}, but {problem}"
+        raise SparkError(f"{need}: {problem}") from error
     found = _JAVA_VERSION.search(result.stderr)
     if result.returncode or found is None:
-        raise SparkError(f"{need}: {java} -version says {_first_output_line(result.stderr or result.stdout)}")
+        output = _first_output_line(result.stderr or result.stdout)
+        raise SparkError(f"{need}, but the version is not known, because `{java} -version` printed: {output}")
     if int(found[1]) < OLDEST_JAVA:
         raise SparkError(f"{need}, but {java} is Java {found[1]}: set JAVA_HOME to a newer Java")
 
@@ -120,8 +123,10 @@ def check_spark_home() -> None:
     names = [path.name for path in Path(home, "jars").glob("spark-core_*.jar")]
     found = [match[1] for name in names if (match := _SPARK_CORE_JAR.fullmatch(name))]
     if found != [PYSPARK]:
-        contents = f"contains Spark {found[0]}" if found else "contains no Spark"
-        raise SparkError(f"the pipeline needs Spark {PYSPARK}, but SPARK_HOME ({home}) {contents}: unset SPARK_HOME")
+        version = f"Spark {found[0]}" if found else "no Spark"
+        raise SparkError(
+            f"the pipeline needs Spark {PYSPARK}, but SPARK_HOME ({home}) contains {version}: unset SPARK_HOME"
+        )
 
 
 def check_connect_server(url: str) -> None:

@@ -168,10 +168,10 @@ def check_read_complete(topic: OffsetsTopic, read_up_to: Mapping[int, int], rows
         partition for partition, (_, end) in topic.bounds.items() if end > 0 and partition not in read_up_to
     )
     if missing or (topic.size and rows == 0):
-        what = f"its partitions {_enumerate(missing)}" if missing else "any record"
+        what = f"partitions {_enumerate(missing)}" if missing else "any record"
         raise SourceError(
-            f"{TOPIC} contains up to {topic.size} records, but Spark's Kafka source did not see {what}. Internal "
-            "topics are visible to it only with spark.sql.streaming.kafka.useDeprecatedOffsetFetching=true; check that "
+            f"{TOPIC} contains up to {topic.size} records, but Spark's Kafka source did not see {what}. The source "
+            "sees internal topics only with spark.sql.streaming.kafka.useDeprecatedOffsetFetching=true; check that "
             "the Spark cluster does not forbid this option"
         )
 

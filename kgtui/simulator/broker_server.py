@@ -1,4 +1,6 @@
-"""The sockets of a broker: its port and its connections. The requests of a connection are processed one at a time."""
+"""The sockets of a simulated broker: one listening port, and the connections of clients.
+
+The requests of a connection are processed one at a time."""
 
 from __future__ import annotations
 

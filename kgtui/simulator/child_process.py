@@ -23,7 +23,7 @@ START_SECONDS = 60.0
 """Maximum time for the process to start and become ready, in seconds."""
 
 STOP_SECONDS = 5.0
-"""Maximum time for the process to stop, in seconds. After this time it is killed."""
+"""Maximum time for the process to stop, in seconds. After this time, the process is killed."""
 
 
 class SimulatorError(KgtuiError):
@@ -96,7 +96,7 @@ class SimulatorProcess:
         return result
 
     def stop(self) -> None:
-        """Stop the process; does nothing if it has ended."""
+        """Stop the process that runs the cluster. If the process has ended already, do nothing."""
         with contextlib.suppress(OSError):  # `close` flushes the pipe; this fails if the process has ended
             self._stdin.close()
         try:

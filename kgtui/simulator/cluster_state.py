@@ -202,8 +202,8 @@ class ClusterState:
     def delete_topic(self, name: str) -> None:
         """Delete a topic, but keep the offsets that groups have committed for it.
 
-        A real coordinator keeps these offsets only if it was not informed of the deletion. Normally it drops them
-        immediately (observed with 4.3.1 and 3.9.2).
+        A real coordinator keeps these offsets only if it was not informed of the deletion. Normally, the coordinator
+        drops the offsets immediately (observed with 4.3.1 and 3.9.2).
         """
         topic = self.topics.pop(name, None)
         if topic is not None:
@@ -232,8 +232,8 @@ class ClusterState:
     def set_alive(self, node_id: int, alive: bool) -> None:
         """Kill or restart a broker.
 
-        When a broker is killed, other brokers become the leaders of its partitions. When it is restarted, it becomes
-        their leader again.
+        When a broker is killed, other brokers become the leaders of its partitions. A broker that is restarted becomes
+        the leader of its former partitions again.
         """
         node = self.node(node_id)
         if node.alive != alive:

@@ -53,8 +53,8 @@ class Steady(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern
 class Lagging(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="lagging"):
     """The group falls further and further behind.
 
-    In each partition, it starts `backlog` records behind the log end, and then reads only a part of the new records.
-    For example, it reads four of five new records if `fraction` is 0.8.
+    In each partition, the group starts `backlog` records behind the log end, and then reads only a part of the new
+    records. For example, the group reads four of five new records if `fraction` is 0.8.
     """
 
     backlog: int = 20_000

@@ -206,7 +206,7 @@ class Faults:
     def forbid_topics(self, patterns: Iterable[str]) -> None:
         """Forbid clients to describe the topics that match a pattern.
 
-        The error is 29 (TOPIC_AUTHORIZATION_FAILED). Responses with all topics omit the forbidden ones.
+        The error is 29 (TOPIC_AUTHORIZATION_FAILED). A response that lists all topics omits the forbidden topics.
 
         All other existing topics stay allowed, as with one ACL per topic. Topics that do not exist have no ACL, so that
         describing them causes error 29 too. The patterns replace the patterns of earlier calls. In a pattern, `*` and

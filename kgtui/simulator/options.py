@@ -61,7 +61,7 @@ class Options:
 
     @property
     def host(self) -> str:
-        """The address to listen on."""
+        """The host name or IP address in `listen`, without the port."""
         return self.listen.rpartition(":")[0].strip("[]") or "127.0.0.1"
 
     @property

@@ -82,9 +82,10 @@ class Topic:
         return settings
 
     def flow(self, t: float) -> float:
-        """Return how many seconds it takes at the average rate to write the records that are written until time `t`.
+        """Return how many seconds the topic would need, at its average rate, to write what it writes until time `t`.
 
-        For example, `flow(10)` is 12 if as many records are written in the first 10 s as in 12 s at the average rate.
+        For example, `flow(10)` is 12 if the topic writes as many records in the first 10 s as in 12 s at the average
+        rate.
         The result is the same for all partitions of the topic. It never decreases when `t` increases.
         """
         shift = self.salt % 628 / 100
@@ -111,7 +112,7 @@ class Topic:
     def oldest(self) -> float:
         """Time of the oldest records, in seconds since the start of the cluster; negative.
 
-        All records that the log already has at this time get this time as their timestamp.
+        All records that were in the log at this time have this time as their timestamp.
         """
         return -_OLDEST if self.rate else -_OLDEST_IDLE
 

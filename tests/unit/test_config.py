@@ -155,7 +155,7 @@ def test_environment_variables_take_precedence_over_the_file(folder: Path, monke
     monkeypatch.setenv("KGTUI_UTC", "1")
     assert config.load().ui == config.UiSettings(theme="light", interval=5, ascii=False, utc=True)
     monkeypatch.setenv("KGTUI_INTERVAL", "soon")
-    with pytest.raises(ConfigError, match="KGTUI_INTERVAL=soon: expected seconds"):
+    with pytest.raises(ConfigError, match="KGTUI_INTERVAL=soon: expected a number of seconds"):
         config.load()
     monkeypatch.setenv("KGTUI_INTERVAL", "2")
     monkeypatch.setenv("KGTUI_UTC", "maybe")
@@ -209,7 +209,7 @@ def test_address_together_with_the_name_of_a_cluster_is_rejected(folder: Path, m
 
 def test_unknown_cluster_error_lists_the_configured_clusters(folder: Path) -> None:
     write(folder, CLUSTERS)
-    with pytest.raises(ConfigError, match=r"--cluster: there is no cluster 'prd'; configured in .*: prod, test"):
+    with pytest.raises(ConfigError, match=r"--cluster: there is no cluster 'prd'; the clusters in .* are: prod, test"):
         config.resolve(config.load(), Namespace(cluster="prd"))
 
 

@@ -84,9 +84,10 @@ def run_continuously(
             while True:
                 started = time.monotonic()
                 make_gold(lake)
-                on_progress(f"up to date at {datetime.now().astimezone().isoformat(timespec='seconds')}")
+                on_progress(f"all tables are up to date ({datetime.now().astimezone().isoformat(timespec='seconds')})")
                 for query in running.values():
-                    query.awaitTermination(_AWAIT_SECONDS)  # raises the error of the query if it has failed
+                    # If the query has failed, this call raises its error.
+                    query.awaitTermination(_AWAIT_SECONDS)
                 if unchecked and (progress := running[TOPIC].lastProgress):
                     check_first_read(sources, progress, None)
                     unchecked = False

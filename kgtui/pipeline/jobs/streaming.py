@@ -41,7 +41,7 @@ def start_query(writer: DataStreamWriter, checkpoint: Path, interval: float | No
         except PySparkException as error:
             if _WORKER_TIMED_OUT not in str(error) or attempt == _START_ATTEMPTS - 1:
                 raise
-    raise AssertionError("the last attempt returns or raises")
+    raise AssertionError("this line is never reached, because the last attempt returns or raises")
 
 
 def await_end(query: StreamingQuery, on_progress: Callable[[int], None]) -> int:

@@ -204,7 +204,7 @@ def with_silver_commits(
 
 
 def _commit_rings(rows: DataFrame, commits: DataFrame, options: Options) -> DataFrame:
-    """Return one row per commit. Column `ring` is the window at that time: this commit and the commits before it.
+    """Return one row per commit. Column `ring` is the window at the time of the commit: this and earlier commits.
 
     As in `kgtui.model.burrow.CommitRing`, a commit that is older than an earlier one is dropped. The window of a
     tombstone is empty.

@@ -39,7 +39,7 @@ LATEST_MS = 253_402_300_799_999
 """Last millisecond of the year 9999, in milliseconds since 1970; later times are invalid."""
 
 _COMMIT_KEYS, _OTHER_KEYS = b"\x00\x00", b"\x00\x02"
-"""The lowest key of a commit, and the lowest key after the keys of all commits, in the order of bytes."""
+"""Bounds of the keys of offset commits: a key is at least the first and less than the second, compared as bytes."""
 
 _INT16, _INT32 = 1 << 15, 1 << 31
 """Smallest unsigned numbers that are no valid int16 or int32: their bytes, read as a signed number, are negative."""

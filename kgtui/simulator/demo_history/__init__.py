@@ -158,7 +158,7 @@ class RotationBetween(Struct, frozen=True, forbid_unknown_fields=True):
         begin, end: the two times, in seconds since the start of the history.
         every: seconds between two changes.
         turns: one tuple per period of `every` seconds, with the numbers of the slots that have a member. After the
-            last tuple, the rotation begins again with the first one.
+            last tuple, the rotation begins again with the first tuple.
     """
 
     begin: float

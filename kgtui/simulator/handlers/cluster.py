@@ -115,7 +115,7 @@ def metadata(request: RequestContext) -> dict[str, Any]:
 
 
 def _cluster_operations(request: RequestContext) -> int:
-    """Return the bit field of the authorized operations on the cluster; 0 for a user who may not describe it."""
+    """Return the bit field of the authorized operations on the cluster; 0 if the user may not describe the cluster."""
     faults = request.faults
     if faults.cluster_forbidden:
         return 0

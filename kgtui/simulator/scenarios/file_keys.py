@@ -166,7 +166,7 @@ class HostileIds(Struct, frozen=True, forbid_unknown_fields=True):
         return [*self.ids, *self._padded()]
 
     def specs(self) -> list[GroupSpec]:
-        """Return the specs of the groups, one per id."""
+        """Return one `GroupSpec` for each of the ids."""
         empty = self.empty | set(self._padded())
         return [
             GroupSpec(

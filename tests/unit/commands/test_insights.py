@@ -38,7 +38,7 @@ def test_insights_prints_findings_with_advice_most_urgent_first(lake: Path, capf
     assert first[3].endswith("cannot be processed: kgtui show pay")
     (note,) = (line for line in out.splitlines() if line.startswith("  NOTE   perf.*  since 2026-11-18 "))
     assert " at the latest (" in note
-    assert "next: ask its owner" in out
+    assert "next: ask the owner" in out
     assert "kgtui delete --group=perf.a --group=perf.b" in out
     assert out.splitlines()[-1].startswith("as of 2026-11-21 ")
     assert "ago, computed " in out.splitlines()[-1]

@@ -175,7 +175,7 @@ def test_flapping_finding_is_more_severe_while_rebalances_continue() -> None:
     assert now.what == "rebalanced up to 9 times per hour; 3 min were spent rebalancing"
     (earlier,) = flapping(hours(8, 9), NOW.timestamp())
     assert (earlier.severity, earlier.since) == (Severity.NOTE, (NOW - 9 * HOUR).timestamp())
-    assert "for 2 h; it no longer rebalances that often" in earlier.what
+    assert "for 2 h; the group no longer rebalances that often" in earlier.what
     assert flapping([{**hours(0)[0], "flapping": False}], NOW.timestamp()) == []
 
 

@@ -71,8 +71,8 @@ def test_java_17_or_newer_is_accepted(monkeypatch: pytest.MonkeyPatch, tmp_path:
 @pytest.mark.parametrize(
     ("output", "message"),
     [
-        ("Picked up JAVA_TOOL_OPTIONS: -Dpassword=s3cret\nno shared library", "says no shared library$"),
-        ("", "says nothing$"),
+        ("Picked up JAVA_TOOL_OPTIONS: -Dpassword=s3cret\nno shared library", "printed: no shared library$"),
+        ("", "printed: nothing$"),
     ],
 )
 def test_message_about_a_failing_java_quotes_its_error_but_not_its_options(
