@@ -17,9 +17,9 @@
     │   ├── DisconnectedError   the connection was lost while a request was in flight
     │   ├── UnsupportedError    the broker and kgtui have no common version of an API
     │   └── BrokerError         the broker responded with an error code
-    └── ProtocolError           bytes do not follow the Kafka protocol
+    └── ProtocolError           a message of the Kafka protocol cannot be decoded or encoded
         ├── DecodeError         a message is truncated or damaged
-        └── EncodeError         a value cannot be written in this version of a message
+        └── EncodeError         a value cannot be encoded in this version of a message
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ class BrokerError(ClientError):
 
 
 class ProtocolError(KgtuiError):
-    """Bytes do not follow the Kafka protocol."""
+    """A message of the Kafka protocol cannot be decoded or encoded."""
 
 
 class DecodeError(ProtocolError):
@@ -183,4 +183,4 @@ class DecodeError(ProtocolError):
 
 
 class EncodeError(ProtocolError):
-    """A value cannot be written in this version of a message."""
+    """A value cannot be encoded in the requested version of a message."""

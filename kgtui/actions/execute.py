@@ -236,7 +236,7 @@ class _Deletion:
             await self._finish(_verified(one, outcomes[group], found[group]))
 
     async def _finish(self, result: GroupResult) -> None:
-        """Log the outcome, and remove the backup if the deletion was refused."""
+        """Log the outcome for one group, and remove the backup of the group if its deletion was refused."""
         try:
             result = await asyncio.to_thread(self._log, result)
         except OSError as error:

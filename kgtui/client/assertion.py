@@ -159,10 +159,10 @@ def _private_key(place: str, pem: bytes, passphrase: Secret) -> PrivateKeyTypes:
             raise ConfigError(f"{place}: this key is not encrypted: remove {_PASSPHRASE_KEY}") from None
         raise ConfigError(f"{place}: this key is encrypted: set {_PASSPHRASE_KEY}") from None
     except (ValueError, UnsupportedAlgorithm):
-        problem = f"{place}: the key cannot be read: check that the file has a private key in PEM (PKCS#8)"
+        check = "check that the file has a private key in PEM (PKCS#8)"
         if passphrase:
-            problem = f"{problem}, and that {_PASSPHRASE_KEY} is right"
-        raise ConfigError(problem) from None
+            check = f"check that the file has a private key in PEM (PKCS#8), and that {_PASSPHRASE_KEY} is right"
+        raise ConfigError(f"{place}: the key cannot be read: {check}") from None
 
 
 def _template(file: str) -> tuple[dict[str, Any], dict[str, Any]]:

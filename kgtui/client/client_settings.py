@@ -122,8 +122,8 @@ def from_properties(properties: Mapping[str, str]) -> ClientSettings:
 
     protocol = (properties.get("security.protocol", "").strip() or "PLAINTEXT").upper()
     if protocol not in PROTOCOLS:
-        quotes = ", without quotes" if '"' in protocol or "'" in protocol else ""
-        raise ConfigError(f"security.protocol={protocol} is not one of {', '.join(PROTOCOLS)}{quotes}")
+        known = ", ".join(PROTOCOLS) + (", without quotes" if '"' in protocol or "'" in protocol else "")
+        raise ConfigError(f"security.protocol={protocol} is not one of {known}")
     check_supported(properties)
     check_text(properties)
     login = _login(properties) if protocol.startswith("SASL_") else {}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.serialization.pkcs12 import PKCS12KeyAndCertificates
 
 _JAVA_FORMATS = {b"\xfe\xed\xfe\xed": "JKS", b"\xce\xce\xce\xce": "JCEKS"}
-"""First bytes of a store → its format."""
+"""First four bytes of a Java store that kgtui cannot read → name of the format of the store."""
 
 _SEQUENCE = 0x30
 _LONG_LENGTH = 0x80

@@ -140,8 +140,8 @@ class Link:
             self._connecting = asyncio.create_task(self._dial())
             self._connecting.add_done_callback(self._connected)
         connecting = self._connecting
-        # If the last attempt to connect failed, this attempt may fail, too. The caller therefore waits at most
-        # `second_wait` seconds, and then gets the error of the last attempt.
+        # If the previous attempt to connect failed, this attempt may fail, too. The caller therefore waits at most
+        # `second_wait` seconds, and then gets the error of the previous attempt.
         if self._backoff.failures and not (await asyncio.wait((connecting,), timeout=self._options.second_wait))[0]:
             raise ConnectError(self._failure, broker=self.node, address=str(self.address))
         return await self._await_session(connecting)

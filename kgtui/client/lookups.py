@@ -73,7 +73,7 @@ class Requests(Protocol):
     async def call(
         self, node: int, api: Api, value: Fields, *, timeout: float, lane: Lane = ..., version: int | None = ...
     ) -> Reply[dict[str, Any]]:
-        """Send one request to one broker."""
+        """Send one request to one broker, and return the decoded response."""
         ...
 
 
@@ -231,7 +231,7 @@ def _coordinator_rows(version: int, groups: Sequence[str], answer: dict[str, Any
 def _broker_error(group: str, code: int) -> BrokerError:
     known = lookup(code)
     return BrokerError(
-        f"no coordinator for group {group!r}: {known.message or known.name}",
+        f"there is no coordinator for group {group!r}: {known.message or known.name}",
         code=code,
         name=known.name,
         advice=known.advice,

@@ -61,12 +61,16 @@ class Mechanism(ABC):
         Args:
             offered: names of the mechanisms that the broker offers, separated by commas; empty if there are none.
         """
-        advice = f"set sasl.mechanism to one that it offers: {offered}" if offered else "set another sasl.mechanism"
+        advice = (
+            f"set sasl.mechanism to a mechanism that the broker offers: {offered}"
+            if offered
+            else "set another sasl.mechanism"
+        )
         return f"{address} does not offer the SASL mechanism {self.name}: {advice}"
 
 
 class Plain(Mechanism):
-    """PLAIN (RFC 4616): user name and password."""
+    """The mechanism PLAIN (RFC 4616), which sends user name and password to the broker."""
 
     async def messages(self, address: Address) -> AsyncGenerator[bytes, bytes]:
         """Yield the only message of PLAIN."""
@@ -79,7 +83,7 @@ class Plain(Mechanism):
 
 
 class Scram(Plain):
-    """SCRAM with SHA-256 or SHA-512: user name and password, or a delegation token."""
+    """The mechanism SCRAM with SHA-256 or SHA-512, for a user name and password or for a delegation token."""
 
     def messages(self, address: Address) -> AsyncGenerator[bytes, bytes]:
         """Return a generator of the messages of a SCRAM login."""
@@ -96,7 +100,7 @@ class Scram(Plain):
 
 
 class OAuthBearer(Mechanism):
-    """OAUTHBEARER (RFC 7628): a token."""
+    """The mechanism OAUTHBEARER (RFC 7628), which sends a token to the broker."""
 
     def __init__(self, settings: ClientSettings, oauth: OAuth) -> None:
         from kgtui.client.tokens import Tokens
@@ -131,7 +135,7 @@ class OAuthBearer(Mechanism):
 
 
 class MskIam(OAuthBearer):
-    """OAUTHBEARER with a token for Amazon MSK, which is signed with AWS credentials."""
+    """The mechanism OAUTHBEARER with a token for Amazon MSK. The token is signed with AWS credentials."""
 
     def not_offered(self, offered: str, address: Address) -> str:
         """Return a message that the broker does not offer OAUTHBEARER, and which port and Kafka version of MSK do."""
@@ -142,7 +146,7 @@ class MskIam(OAuthBearer):
 
 
 class Gssapi(Mechanism):
-    """GSSAPI (RFC 4752): a Kerberos ticket."""
+    """The mechanism GSSAPI (RFC 4752), which logs in with a Kerberos ticket."""
 
     def __init__(self, settings: ClientSettings, kerberos: Kerberos) -> None:
         from kgtui.client.tickets import Tickets

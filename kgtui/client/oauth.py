@@ -35,7 +35,7 @@ _SCHEMES = ("https", "http", "file")
 _UNSECURED = "unsecuredLogin"
 
 TIMEOUT = 10.0
-"""Default time limit for the token endpoint, in seconds. Kafka has none."""
+"""Default time limit for the token endpoint, in seconds. Kafka's clients have no time limit by default."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -307,7 +307,10 @@ def parse_jaas(text: str) -> LoginModule:
         if (kind, key) == ("mark", ";"):
             break
         if kind == "end":
-            raise _mistake("there is no semicolon at the end, or a line before the last does not end with a backslash")
+            raise _mistake(
+                "the value has no semicolon at the end, or one of its lines, except the last, has no backslash at the "
+                "end"
+            )
         if kind != "word" or next(tokens) != ("mark", "="):
             raise _mistake('options should be written name="value"')
         kind, value = next(tokens)

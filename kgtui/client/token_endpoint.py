@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kgtui.client.oauth import OAuth
 
 LIMIT = 1_000_000
-"""Maximum size of a response in bytes."""
+"""Maximum size of a response of the token endpoint, in bytes."""
 
 _LONGEST_LIFETIME = 1e10
 """Longest lifetime of a token in seconds.
@@ -113,7 +113,7 @@ def _request(oauth: OAuth) -> urllib.request.Request:
 
 
 def _form(oauth: OAuth) -> dict[str, str]:
-    """Return the form fields of the request."""
+    """Return the form fields of a token request: names and values, not yet URL-encoded."""
     scope = {"scope": oauth.scope} if oauth.scope else {}
     if oauth.assertion is None:
         return {"grant_type": _CLIENT_CREDENTIALS, **scope}

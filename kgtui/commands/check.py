@@ -87,7 +87,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--commit-interval",
         default=f"{DEFAULT_WATCHING.commit_interval:g}s",
         metavar="TIME",
-        help="assumed time between two commits of a group, until the real time is known (%(default)s)",
+        help="assumed time between two commits of a group, until the real time is known (default: %(default)s)",
     )
 
 

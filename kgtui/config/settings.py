@@ -116,7 +116,7 @@ def _read_settings(path: Path) -> Settings:
     if version is None:
         version = 1
     elif not isinstance(version, int) or version < 1:
-        raise ConfigError(f"{path}: version: expected {VERSION}, the version of the format")
+        raise ConfigError(f"{path}: version must be {VERSION}, which is the version of the file's format")
     if version > VERSION:
         raise ConfigError(
             f"{path}: version {version} of the format is newer than version {VERSION}, the newest that this kgtui can "
@@ -170,7 +170,7 @@ def _cluster(table: Mapping[str, Any], path: Path, name: str) -> ClusterSettings
         if "." not in key:
             keys = ", ".join(sorted(known))
             raise ConfigError(
-                f"{path}: clusters.{name}.{key} is not known; expected {keys}, or a Kafka property such as "
+                f"{path}: clusters.{name}.{key} is not known; expected one of {keys}, or a Kafka property such as "
                 "security.protocol"
             )
         if isinstance(value, (list, dict)):
@@ -221,7 +221,7 @@ def _check_names(table: Mapping[str, Any], kind: type[Any], path: Path, key: str
     for name, value in table.items():
         full = f"{key}.{name}" if key else name
         if name not in known:
-            raise ConfigError(f"{path}: {full} is not known; expected {', '.join(sorted(known))}")
+            raise ConfigError(f"{path}: {full} is not known; expected one of {', '.join(sorted(known))}")
         if name == "ui" and isinstance(value, dict):
             _check_names(value, UiSettings, path, full)
 

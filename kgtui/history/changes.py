@@ -79,7 +79,7 @@ class ChangeTracker:
 
     @property
     def groups(self) -> int:
-        """Number of groups."""
+        """Number of groups that existed at the latest poll."""
         return len(self._groups)
 
     def owned(self) -> Iterator[TopicPartition]:

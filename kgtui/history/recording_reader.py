@@ -183,7 +183,9 @@ class RecordingReader:
         with self._lock, self._reading():
             try:
                 return table.read_keyframe(day, keyframe)
-            except FileNotFoundError:  # reopen the table, because compaction has replaced the file
+            except (
+                FileNotFoundError
+            ):  # The file is missing, because compaction has replaced it, so the table is opened again
                 table.open(renew=True)
                 return table.read_keyframe(day, keyframe)
 

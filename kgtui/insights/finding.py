@@ -193,7 +193,7 @@ COMMAND: FindingField = Field(
     "command",
     "COMMAND",
     "string",
-    "command line that follows the advice or shows details",
+    "command line that does what `advice` says, or shows details of the group",
     lambda finding: join(finding.command),
 )
 EVIDENCE: FindingField = Field(

@@ -211,7 +211,9 @@ def _environment() -> tuple[Any, type[str]]:
         from jinja2 import Environment, PackageLoader, StrictUndefined
         from markupsafe import Markup, escape
     except ImportError as error:
-        raise LakeError(f"the report needs {error.name}: pip install 'kgtui[report]'") from error
+        raise LakeError(
+            f"the report needs {error.name}, which is not installed. Run: pip install 'kgtui[report]'"
+        ) from error
 
     def finalize(value: object) -> object:
         if value is None:

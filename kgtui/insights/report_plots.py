@@ -105,7 +105,8 @@ def plot_lag_history(history: LagHistory, since: float, until: float, mark: floa
         axes.locator_params(axis="y", nbins=3)
     _set_time_axis(rates, since, until)
     figure.subplots_adjust(left=0.07, right=0.98, top=0.91, bottom=0.1, hspace=0.45)
-    return _to_markup(figure, "unread records, and records per second in and out, over time")
+    description = "plots of the unread records, and of the records that were written and read per second, over time"
+    return _to_markup(figure, description)
 
 
 def plot_episodes(rows: Sequence[tuple[str, Sequence[Bar]]], since: float, until: float) -> str:
@@ -135,7 +136,7 @@ def plot_episodes(rows: Sequence[tuple[str, Sequence[Bar]]], since: float, until
     axes.set_ylim(len(rows) - 0.5, -0.5)
     _set_time_axis(axes, since, until)
     figure.subplots_adjust(left=_LABEL_MARGIN, right=0.98, top=1 - 0.05 / height, bottom=0.3 / height)
-    return _to_markup(figure, "when groups were unhealthy", texts)
+    return _to_markup(figure, "bar chart of the times at which groups were unhealthy", texts)
 
 
 def thin_out(
@@ -170,7 +171,9 @@ def _new_figure(height: float) -> Any:
         import matplotlib
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise LakeError(f"the report needs {error.name}: pip install 'kgtui[report]'") from error
+        raise LakeError(
+            f"the report needs {error.name}, which is not installed. Run: pip install 'kgtui[report]'"
+        ) from error
     matplotlib.rcParams.update(_STYLE)
     return Figure(figsize=(_WIDTH, height))
 

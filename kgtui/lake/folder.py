@@ -72,7 +72,7 @@ class LakeFolder:
         return self.path / LOCK
 
     def table(self, name: str, layer: str = LAYER) -> Path:
-        """Return the folder of a table."""
+        """Return the path of a table's folder, whether the table exists or not."""
         return self.path / layer / name
 
     def check(self) -> None:

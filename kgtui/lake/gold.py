@@ -120,7 +120,7 @@ class Gold:
         groups: Collection[str] | None = None,
         where: Where | None = None,
     ) -> list[GoldRow]:
-        """Return the rows that have the largest value in a time column, such as all rows of the last `hour`.
+        """Return the rows that have the largest value in a time column, such as all rows of the newest hour.
 
         Returns an empty list while the table does not exist.
 

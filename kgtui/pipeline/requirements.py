@@ -60,7 +60,9 @@ def check_pyspark() -> None:
     try:
         found = version("pyspark")
     except PackageNotFoundError:
-        raise SparkError("the pipeline needs PySpark: pip install 'kgtui[spark]'") from None
+        raise SparkError(
+            "the pipeline needs PySpark, which is not installed. Run: pip install 'kgtui[spark]'"
+        ) from None
     if found != PYSPARK:
         raise SparkError(
             f"the pipeline needs PySpark {PYSPARK}, but {found} is installed. Run pip install 'kgtui[spark]', which "
@@ -71,7 +73,9 @@ def check_pyspark() -> None:
         import pandas  # noqa: F401
         import pyarrow  # noqa: F401
     except ImportError as error:
-        raise SparkError(f"the pipeline needs {error.name}: pip install 'kgtui[spark]'") from error
+        raise SparkError(
+            f"the pipeline needs {error.name}, which is not installed. Run: pip install 'kgtui[spark]'"
+        ) from error
 
 
 def check_java() -> None:

@@ -196,7 +196,7 @@ def _start_on(master: str, options: Mapping[str, str]) -> SparkSession:
 
 
 def _connect(url: str, options: Mapping[str, str]) -> SparkSession:
-    """Open a session on a Spark Connect server."""
+    """Connect to the Spark Connect server at `url`, and return a new session."""
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 

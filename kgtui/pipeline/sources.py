@@ -110,7 +110,7 @@ def records_folder(path: Path | str) -> Path:
     """Return the absolute path of a folder with files of records. Raises `SourceError` if it does not exist."""
     folder = expanded(path).absolute()
     if not folder.is_dir():
-        raise SourceError(f"{folder}: there is no such folder")
+        raise SourceError(f"the folder {folder} does not exist")
     return folder
 
 

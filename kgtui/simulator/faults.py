@@ -232,11 +232,11 @@ class Faults:
         self.cluster_forbidden = on
 
     def group_forbidden(self, name: str) -> bool:
-        """Return whether a group is forbidden."""
+        """Return whether a pattern that `forbid_groups` has set matches the group id `name`."""
         return any(name == pattern or fnmatchcase(name, pattern) for pattern in self._forbidden_groups)
 
     def topic_forbidden(self, name: str) -> bool:
-        """Return whether a topic is forbidden."""
+        """Return whether a pattern that `forbid_topics` or `deny_topics` has set matches the topic `name`."""
         patterns = (*self._forbidden_topics, *self._denied_topics)
         return any(name == pattern or fnmatchcase(name, pattern) for pattern in patterns)
 

@@ -66,7 +66,7 @@ class Options:
 
     @property
     def loopback(self) -> bool:
-        """Whether only programs on this machine can connect."""
+        """Whether `host` is a loopback address, to which only programs on this machine can connect."""
         with contextlib.suppress(ValueError):
             return ipaddress.ip_address(self.host).is_loopback
         return self.host == "localhost"
@@ -114,7 +114,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="address of the first broker; port 0 chooses a free port",
     )
     add("--expose", action="store_true", help="allow --listen with an address that other machines can reach")
-    add("--brokers", metavar="N", type=int, default=default.brokers, help="number of brokers (%(default)s)")
+    add("--brokers", metavar="N", type=int, default=default.brokers, help="number of brokers (default: %(default)s)")
     add(
         "--groups",
         metavar="N",
@@ -127,10 +127,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=int,
         default=default.partitions,
-        help="partitions per generated topic (%(default)s)",
+        help="partitions per generated topic (default: %(default)s)",
     )
     add(
-        "--seed", metavar="S", type=int, default=default.seed, help="the same seed gives the same cluster (%(default)s)"
+        "--seed",
+        metavar="S",
+        type=int,
+        default=default.seed,
+        help="the same seed gives the same cluster (default: %(default)s)",
     )
     add(
         "--kafka-version",
@@ -142,7 +146,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--scenario",
         choices=scenario_names(),
         default=default.scenario,
-        help="scenario that defines the topics and groups (%(default)s)",
+        help="scenario that defines the topics and groups (default: %(default)s)",
     )
     add(
         "--churn",

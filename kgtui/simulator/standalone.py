@@ -102,7 +102,7 @@ async def _read_commands(control: Control, write_line: Callable[[str], None], st
 
 
 class Control:
-    """Executes control commands on a running cluster."""
+    """Executes control commands, such as `{"do": "kill", "node": 2}`, on a running cluster."""
 
     def __init__(self, simulator: Simulator) -> None:
         self._simulator = simulator

@@ -91,11 +91,11 @@ def test_configuration_file_with_all_settings_is_read(folder: Path) -> None:
     ("text", "says"),
     [
         ("[ui]\ninterval = 'fast'", "ui.interval: Expected float, got str"),
-        ("[ui]\nthem = 'x'", "ui.them is not known; expected ascii, interval, theme, utc"),
+        ("[ui]\nthem = 'x'", "ui.them is not known; expected one of ascii, interval, theme, utc"),
         ("[ui]\ninterval = 0", "ui.interval: 0 is out of range: expected 0.1 to 3600 seconds"),
         ("[ui]\nascii = 1", "ui.ascii: Expected bool, got int"),
         ("ui = 3", "ui: Expected object, got int"),
-        ("color = 'red'", "color is not known; expected default, keys, presets, ui"),
+        ("color = 'red'", "color is not known; expected one of default, keys, presets, ui"),
         ("[keys]\nrefresh = 5", "keys.…: Expected str, got int"),
         ("clusters = 3", "clusters: expected a table, [clusters]"),
         ("[clusters]\nprod = 'a:1'", "clusters.prod: expected a table, [clusters.prod]"),
@@ -103,7 +103,7 @@ def test_configuration_file_with_all_settings_is_read(folder: Path) -> None:
         (
             "[clusters.prod]\nread_onyl = true",
             (
-                "clusters.prod.read_onyl is not known; expected bootstrap, color, command_config, environment, "
+                "clusters.prod.read_onyl is not known; expected one of bootstrap, color, command_config, environment, "
                 "read_only, or a Kafka property such as security.protocol"
             ),
         ),
@@ -111,11 +111,11 @@ def test_configuration_file_with_all_settings_is_read(folder: Path) -> None:
             "[clusters.prod]\nssl.enabled.protocols = ['TLSv1.2']",
             "clusters.prod.ssl.enabled.protocols: expected a string, a number, true or false",
         ),
-        ("version = 'one'", "version: expected 2, the version of the format"),
+        ("version = 'one'", "version must be 2, which is the version of the file's format"),
         (
             "version = 2\n[clusters.prod]\ncolour = 'red'",
             (
-                "clusters.prod.colour is not known; expected bootstrap, color, "
+                "clusters.prod.colour is not known; expected one of bootstrap, color, "
                 "command_config, environment, read_only, or a Kafka property such as security.protocol"
             ),
         ),

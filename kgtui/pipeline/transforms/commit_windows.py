@@ -98,8 +98,9 @@ def observed_windows(timeline: DataFrame, partitions: DataFrame, times: DataFram
 def _log_end_ranges(timeline: DataFrame, times: DataFrame, intervals: int, refresh_ms: float) -> DataFrame:
     """Return, for each poll in `times`, the range of polls whose log end offsets belong to the window at this poll.
 
-    As in Burrow, the window spans the time in which `intervals` log end offsets are read, one per `refresh_ms`, but it
-    never begins before the latest gap. A range that spans several keyframes is divided into one row per keyframe.
+    As in Burrow, the window spans the time in which `intervals` log end offsets are read, one every `refresh_ms`
+    milliseconds, but the window never begins before the latest gap. A range that spans several keyframes is divided
+    into one row per keyframe.
 
     Returns:
         DataFrame with the columns

@@ -141,8 +141,11 @@ def _topic_error(request: RequestContext, name: str) -> tuple[int, str]:
     if not name:
         return INVALID_TOPIC_EXCEPTION, "Topic name is invalid: the empty string is not allowed"
     if not TOPIC_NAME.fullmatch(name):
-        wrong = "contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"
-        return INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: '{name}' {wrong}"
+        message = (
+            f"Topic name is invalid: '{name}' contains one or more characters other than ASCII alphanumerics, '.', '_' "
+            "and '-'"
+        )
+        return INVALID_TOPIC_EXCEPTION, message
     return (0, "") if name in request.state.topics else (UNKNOWN_TOPIC_OR_PARTITION, "")
 
 

@@ -230,7 +230,7 @@ def test_the_options_in_sasl_jaas_config_are_parsed_as_in_java(option: str, valu
         ('hunter2 username="u";', "the class of the login module should be followed by `required`"),
         ('Module required password="a"hunter2=b";', "a quote is not closed"),
         ('Module required password="a"hunter2=1;', "the value of an option should be in double quotes"),
-        ('Module required password="hunter2"', "there is no semicolon at the end"),
+        ('Module required password="hunter2"', "the value has no semicolon at the end"),
         ('Module required password "hunter2";', 'options should be written name="value"'),
         ("Module required password=;", "the value of password should be in double quotes"),
         ("Module required password=7hunter2;", "the value of password should be in double quotes"),

@@ -383,7 +383,7 @@ async def test_the_error_lists_the_sasl_mechanisms_that_the_broker_offers() -> N
         async with server(sasl(offered=("SCRAM-SHA-512", "OAUTHBEARER"), code=code)) as address:
             message = await reason(address, LOGIN)
             assert message.startswith(f"{address} does not offer the SASL mechanism PLAIN")
-            assert "set sasl.mechanism to one that it offers: SCRAM-SHA-512, OAUTHBEARER" in message
+            assert "set sasl.mechanism to a mechanism that the broker offers: SCRAM-SHA-512, OAUTHBEARER" in message
 
 
 async def test_the_error_for_a_refused_login_names_the_user() -> None:

@@ -75,7 +75,7 @@ async def test_a_coordinator_lookup_is_repeated_only_after_retriable_errors() ->
         error = found.errors["forbidden-group"]
         assert isinstance(error, BrokerError)
         assert error.code == 30
-        assert "no coordinator for group 'forbidden-group': Group authorization failed." in str(error)
+        assert "there is no coordinator for group 'forbidden-group': Group authorization failed." in str(error)
         asked = [request.fields["CoordinatorKeys"] for request in fake[1].requests(FIND_COORDINATOR.key)]
         assert asked == [
             ["moving-group", "loading-group", "forbidden-group", "healthy-group"],

@@ -80,7 +80,7 @@ def test_pipeline_reports_that_the_folder_with_records_is_missing(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     message = error_of(capsys, 1, "run", "--lake", tmp_path / "lake", "--records", tmp_path / "nowhere")
-    assert "nowhere: there is no such folder" in message
+    assert "nowhere does not exist" in message
     assert not (tmp_path / "lake").exists()
 
 

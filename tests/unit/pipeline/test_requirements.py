@@ -103,7 +103,8 @@ def test_message_about_missing_pyspark_names_the_pip_extra_to_install() -> None:
         "sys.exit(main(['pipeline', 'run', '--lake', '/nowhere/lake']))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (2, "kgtui: the pipeline needs PySpark: pip install 'kgtui[spark]'\n")
+    need = "the pipeline needs PySpark, which is not installed. Run: pip install 'kgtui[spark]'"
+    assert (done.returncode, done.stderr) == (2, f"kgtui: {need}\n")
 
 
 def fake_spark_home(folder: Path, *jars: str) -> Path:
