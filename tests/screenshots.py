@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgtui.admin import connect
-from kgtui.config import StateFolder
+from kgtui.config import StateFolder, UiSettings
 from kgtui.monitor import Monitor, MonitorOptions
 from kgtui.simulator import ManualClock, Simulator
 from kgtui.tui.app import KgtuiApp
@@ -81,7 +81,7 @@ async def _picture(scene: Scene, admin: KafkaGroupAdmin, bootstrap: str) -> None
             monitor,
             admin=admin,
             filter=scene.filter,
-            theme=scene.theme,
+            ui=UiSettings(theme=scene.theme or ""),
             state_folder=StateFolder(Path(state)),
             display=DisplaySettings(now=lambda: now, zone=timezone(timedelta(hours=1))),
         )

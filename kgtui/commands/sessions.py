@@ -181,7 +181,7 @@ class SessionOpener:
             TargetLabel(""),
             read_only=args.read_only,
             filter=args.filter,
-            theme=args.theme or settings.ui.theme or None,
+            ui=replace(settings.ui, theme=args.theme or settings.ui.theme),
             keymap=settings.keys,
             presets=settings.presets,
             themes_folder=settings.path.parent / "themes",

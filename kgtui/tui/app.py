@@ -98,7 +98,7 @@ class KgtuiApp(CrashReportingApp):
         loaded, self._failed_themes = themes.load([themes.shipped_folder(), self.session.themes_folder])
         for theme in loaded:
             self.register_theme(theme)
-        configured = self.session.theme or themes.DEFAULT
+        configured = self.session.ui.theme or themes.DEFAULT
         self.theme = configured if configured in self.available_themes else themes.DEFAULT
 
     # Methods that start and stop the app

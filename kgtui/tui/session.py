@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from kgtui.config import StateFolder, state_folder
+from kgtui.config import StateFolder, UiSettings, state_folder
 
 if TYPE_CHECKING:
     import asyncio
@@ -194,7 +194,7 @@ class Session:
         admin: reads and changes the cluster, for actions such as delete; None if no cluster is open.
         read_only: whether keys and palette have no actions that change the cluster.
         filter: filter expression in the filter bar when the session starts.
-        theme: name of the theme; None for the default theme.
+        ui: the table `[ui]` of `config.toml`, changed by the options of the command line.
         keymap: action id → keys that the user configured for the action, separated by commas.
         presets: name → filter expression that the user saved under this name.
         themes_folder: folder of the user's own themes; None if there is no such folder.
@@ -228,7 +228,7 @@ class Session:
     admin: GroupAdmin | None = None
     read_only: bool = False
     filter: str = ""
-    theme: str | None = None
+    ui: UiSettings = field(default_factory=UiSettings)
     keymap: Mapping[str, str] = field(default_factory=dict)
     presets: Mapping[str, str] = field(default_factory=dict)
     themes_folder: Path | None = None

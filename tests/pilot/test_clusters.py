@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from textual.widgets import OptionList, Static
 
-from kgtui.config import StateFolder
+from kgtui.config import StateFolder, UiSettings
 from kgtui.errors import ConfigError
 from kgtui.model.answer import Fault
 from kgtui.model.snapshot import Snapshot
@@ -109,7 +109,7 @@ async def test_choosing_another_cluster_closes_the_first_and_shows_the_new_one(t
     """
     clusters = Clusters(tmp_path)
     clusters.snapshots["payments"] = snapshot_of([("card.events", "share", "share", "Stable", 1)])
-    app = clusters.app(filter="payments", theme="kgtui-light")
+    app = clusters.app(filter="payments", ui=UiSettings(theme="kgtui-light"))
     async with app.run_test(size=(100, 30)) as pilot:
         await settled(pilot)
         await pilot.press("n", "space", "p")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from textual.widgets import Input
 
-from kgtui.config import StateFolder
+from kgtui.config import StateFolder, UiSettings
 from kgtui.history.point_in_time import Comparison, LagChange, OwnerChange
 from kgtui.history.poll_index import RecordedPoll
 from kgtui.model.answer import Fault
@@ -92,7 +92,7 @@ def test_history_pane_in_ascii_mode(snap_compare: Compare, tmp_path: Path) -> No
 
 def test_log_of_the_history_pane_in_16_colors(snap_compare: Compare, tmp_path: Path) -> None:
     """After the keys `l` and `f`, only the log is shown, in full width and in the 16 colors of the terminal."""
-    app = app_with_history(tmp_path, theme="kgtui-ansi")
+    app = app_with_history(tmp_path, ui=UiSettings(theme="kgtui-ansi"))
     assert snap_compare(app, terminal_size=(100, 20), run_before=show_history("l", "f"))
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from textual.widgets import Input
 
-from kgtui.config import StateFolder
+from kgtui.config import StateFolder, UiSettings
 from kgtui.model.answer import Fault
 from kgtui.model.snapshot import Snapshot
 from kgtui.tui.app import KgtuiApp
@@ -269,7 +269,7 @@ def test_dialog_that_lists_the_configured_clusters(snap_compare: Compare, tmp_pa
 @pytest.mark.parametrize("theme", THEMES)
 def test_main_screen_in_each_theme(shows: Callable[..., bool], theme: str) -> None:
     """The screen contains all color roles of the theme: states, lag, marks, errors, cursor and keys."""
-    assert shows(sample_snapshot(faults={2: SILENT}), (110, 26), "n", "space", theme=theme)
+    assert shows(sample_snapshot(faults={2: SILENT}), (110, 26), "n", "space", ui=UiSettings(theme=theme))
 
 
 def test_start_screen_after_a_failed_connection(snap_compare: Compare, tmp_path: Path) -> None:

@@ -12,8 +12,16 @@ if TYPE_CHECKING:
 
 COUNT_UNITS = {"": 1, "k": 1_000, "M": 1_000_000}
 TIME_UNITS = {"": 1, "s": 1, "m": 60, "h": 3_600, "d": 86_400}
-COUNT_EXPECTED = "a count such as 1k+ (at least), ..1k (at most), 1k..5k, 0 or unknown; units k and M"
-TIME_EXPECTED = "a time such as 5m+ (at least), ..30s (at most), 1h..2d, 0 or unknown; units s, m, h and d"
+
+
+def names_of(units: Mapping[str, int]) -> str:
+    """Return the names of units as text: `s, m, h and d`."""
+    *others, last = filter(None, units)
+    return f"{', '.join(others)} and {last}"
+
+
+COUNT_EXPECTED = f"a count such as 1k+ (at least), ..1k (at most), 1k..5k, 0 or unknown; units {names_of(COUNT_UNITS)}"
+TIME_EXPECTED = f"a time such as 5m+ (at least), ..30s (at most), 1h..2d, 0 or unknown; units {names_of(TIME_UNITS)}"
 
 LARGEST = 10**15 - 1
 """Largest number in a range, as a count or in seconds."""

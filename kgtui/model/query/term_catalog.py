@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kgtui.model import facts
 from kgtui.model.facts import Need
 from kgtui.model.group_types import EMPTY, KINDS, PROTOCOLS, STATES, TYPES
-from kgtui.model.query.ranges import COUNT_UNITS, TIME_UNITS
+from kgtui.model.query.ranges import COUNT_UNITS, TIME_UNITS, names_of
 from kgtui.model.query.sort_keys import joined
 
 if TYPE_CHECKING:
@@ -261,7 +261,8 @@ TERMS: tuple[TermKey, ...] = (
     ),
     NumberKey(
         "lag",
-        "Total lag in records, with the units k and M. unknown also finds groups whose lag is only partly known.",
+        f"Total lag in records, with the units {names_of(COUNT_UNITS)}. unknown also finds groups whose lag is only "
+        "partly known.",
         "lag:1k+",
         needs=_OFFSETS,
         units=COUNT_UNITS,
@@ -305,7 +306,7 @@ TERMS: tuple[TermKey, ...] = (
     ),
     NumberKey(
         "empty",
-        "Time since the group became Empty; known only if kgtui observed that. Units s, m, h, d.",
+        f"Time since the group became Empty; known only if kgtui observed that. Units {names_of(TIME_UNITS)}.",
         "empty:1h+",
         needs=_WATCHING,
         units=TIME_UNITS,

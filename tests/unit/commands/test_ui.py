@@ -87,7 +87,7 @@ async def test_command_line_options_override_settings_of_the_configuration_file(
         assert (target.name, target.color, target.environment) == ("prod", "red", "PROD")
         assert target.command_config == "prod.properties"
         assert session.read_only
-        assert session.theme == "nord"
+        assert session.ui.theme == "nord"
         assert (session.keymap, session.presets) == ({"refresh": "f5"}, {"stuck": "lag:1k+"})
         assert session.display is not None
         assert session.display.utc
@@ -95,7 +95,7 @@ async def test_command_line_options_override_settings_of_the_configuration_file(
         assert session.monitor.interval == 7
         assert session.themes_folder == folder / "themes"
         flagged = await first(stack, "--theme", "light", "--interval", "3", "--ascii", "--no-mouse")
-        assert (flagged.theme, flagged.mouse) == ("light", False)
+        assert (flagged.ui.theme, flagged.mouse) == ("light", False)
         assert flagged.display is not None
         assert flagged.display.ascii
         assert flagged.monitor is not None
