@@ -7,6 +7,7 @@ per coordinator, so that a broker that hangs delays only its own groups. Both wo
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Mapping
 from enum import Enum
 from typing import TYPE_CHECKING, TypeVar
@@ -17,19 +18,27 @@ from kgtui.errors import KgtuiError, UnreachableError
 from kgtui.model.access import Access
 from kgtui.model.answer import Answer, Fault, fault_of
 from kgtui.model.group_types import SHARE_OFFSET_TYPES
+from kgtui.model.offsets import searchable
+from kgtui.model.record_times import with_expiry
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 
     from kgtui.admin.base import GroupAdmin
+    from kgtui.model.cluster import TopicRules
     from kgtui.model.group import GroupDescription, Listing
-    from kgtui.model.offsets import TopicPartition
+    from kgtui.model.offsets import PartitionLag, TopicPartition
+    from kgtui.model.record_times import LogPosition, RecordTime
 
 T = TypeVar("T")
 _Rows = Answer[Mapping[str, T]]
 
 _UNANSWERED = frozenset({"NOT_CONNECTED", "NO_ANSWER", "DISCONNECTED", "UNREACHABLE"})
 """Names of the faults which mean that a coordinator did not answer at all."""
+
+
+_CONCURRENT_SEARCHES = 8
+"""Maximum number of groups for whose record times requests are sent at the same time."""
 
 
 class Logs(Enum):
@@ -166,6 +175,48 @@ async def read_in_full(
         every_offset=True,
         on_described=on_described,
     )
+
+
+async def read_record_times(
+    admin: GroupAdmin,
+    groups: Mapping[str, Iterable[PartitionLag]],
+    *,
+    rules: Mapping[str, TopicRules] | None = None,
+    precision: float,
+    limit: int,
+    timeout: float,
+) -> dict[str, dict[TopicPartition, RecordTime]]:
+    """Return group id → partition → when the records around the committed offset were written.
+
+    A group is missing in the result if it has no unread records or if nothing could be read.
+
+    Args:
+        groups: group id → offsets and lag of its partitions.
+        rules: topic → its configs; None to read them.
+        precision: see `GroupAdmin.record_times`.
+        limit: maximum number of partitions that are searched in all groups together.
+    """
+    deadline, gate = Deadline(timeout), asyncio.Semaphore(_CONCURRENT_SEARCHES)
+    positions: dict[str, dict[TopicPartition, LogPosition]] = {}
+    for group, rows in groups.items():
+        if limit > 0 and (lagging := searchable(rows, limit)):
+            positions[group] = lagging
+            limit -= len(lagging)
+    known = rules or {}
+    topics = {topic for lagging in positions.values() for topic, _ in lagging}
+    if topics and rules is None:
+        with contextlib.suppress(KgtuiError):
+            known = (await admin.retention(sorted(topics), timeout=deadline.left() / 2)).rows.rules
+    found: dict[str, dict[TopicPartition, RecordTime]] = {}
+
+    async def search(group: str) -> None:
+        async with gate:
+            with contextlib.suppress(KgtuiError):
+                answer = await admin.record_times(positions[group], known, precision=precision, timeout=deadline.left())
+                found[group] = {tp: with_expiry(row, known.get(tp[0])) for tp, row in answer.rows.items()}
+
+    await asyncio.gather(*map(search, positions))
+    return found
 
 
 def _partitions_to_measure(read: GroupsRead, logs: Logs) -> set[TopicPartition]:

@@ -54,6 +54,8 @@ Reads the groups repeatedly for a while, and judges each group by Burrow's rules
   STALL   a share group has members, but they acknowledge nothing; groups of other types then get STOP
 OK? means OK, but a worse verdict could not be ruled out, because the watch was too short or because of missing
 permissions; the line of the group says what is missing.
+For a group that is not OK, the age of the oldest unread record is exact: it is searched with ListOffsets by timestamp
+after the watch. This assumes that the timestamps in a partition do not decrease.
 --for {_DURATION} is long enough for groups that commit every {seconds:g} s or more often (--commit-interval).
 A group with unread records but no members gets STOP too; the term not:state:Empty excludes such groups.
 With --lake, the command does not wait. It judges the polls that were recorded in the {_DURATION} (--for) before --at.
@@ -154,7 +156,25 @@ async def check(
     if selection.ids:
         await watch.run()
     selection = await _with_access(admin, selection, watch, timeout)
-    return _report(args, query, selection, watch, await _retention(admin, watch, timeout))
+    retention = await _retention(admin, watch, timeout)
+    await _search_record_times(admin, watch, retention, timeout)
+    return _report(args, query, selection, watch, retention)
+
+
+async def _search_record_times(admin: GroupAdmin, watch: ClusterWatch, retention: Retention, timeout: float) -> None:
+    """Search for the times of the unread records of groups that are not OK, and add them to the reads of the groups."""
+    from kgtui.admin.reading import read_record_times
+    from kgtui.model.health import health_of
+
+    suspects = {
+        group: history.rows.values()
+        for group, history in watch.histories.items()
+        if history.lag is not None and history.lag.lag and health_of(history, retention).status is not Status.OK
+    }
+    limit = policy.SHOW_RECORD_TIME_PARTITIONS
+    found = await read_record_times(admin, suspects, rules=retention.rules, precision=0, limit=limit, timeout=timeout)
+    for group, times in found.items():
+        watch.histories[group].set_record_times(times)
 
 
 async def check_recorded(args: argparse.Namespace, admin: ReplayAdmin, query: Query, watching: Watching) -> int:

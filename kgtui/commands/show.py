@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING
 
 from kgtui.admin.deadline import Deadline
 from kgtui.admin.groups_read import CONFIGS
-from kgtui.admin.reading import Logs, access_of, read_groups
+from kgtui.admin.reading import Logs, access_of, read_groups, read_record_times
 from kgtui.commands.connecting import as_of, connected, recorded, run_async, timeout_of
 from kgtui.commands.printing import notify, print_result
 from kgtui.commands.selection import suggestion
 from kgtui.commands.visibility import with_hidden_faults
 from kgtui.model.answer import Coverage, Fault
 from kgtui.model.group import Listing, listing_of
+from kgtui.model.offsets import lags
 from kgtui.model.snapshot import BrokerStatus, Reading, Snapshot
+from kgtui.monitor import policy
 from kgtui.output import group_details
 
 if TYPE_CHECKING:
@@ -74,13 +76,22 @@ async def read_details(
     Args:
         timeout: maximum duration, in seconds.
     """
-    deadline = Deadline(timeout, steps=4)
+    deadline = Deadline(timeout, steps=5)
     cluster = await admin.cluster(timeout=deadline.step())
     read = await read_groups(admin, deadline, describe=groups, configs=groups)
     found = read.descriptions
     listed = {group: listing_of(row) for group, row in found.items()}
     # Read the offsets after the descriptions, because the RPC for offsets depends on the type of the group.
     positions = await read_groups(admin, deadline, offsets=listed, logs=Logs.BOUNDS, described=found)
+    offsets = positions.offsets_by_group()
+    times = await read_record_times(
+        admin,
+        {group: lags(rows) for group, rows in offsets.items()},
+        precision=0,
+        limit=policy.SHOW_RECORD_TIME_PARTITIONS,
+        timeout=deadline.step(),
+    )
+    offsets |= {group: replace(offsets[group], record_times=found) for group, found in times.items()}
     faults = [fault for step, fault in (*read.faults, *positions.faults) if step != CONFIGS]
     # Old brokers have no group configs, so the error NOT_SUPPORTED of the request for configs is not reported.
     faults += [
@@ -88,7 +99,7 @@ async def read_details(
         for step, fault in read.faults
         if step == CONFIGS and fault.name != "NOT_SUPPORTED" and fault.group in found
     ]
-    snapshot = _snapshot(cluster, listed, found, positions.offsets_by_group(), read.configs, faults)
+    snapshot = _snapshot(cluster, listed, found, offsets, read.configs, faults)
     access = await access_of(admin, timeout=max(deadline.left(), 1.0))
     visible = with_hidden_faults(replace(snapshot, access=access), found)
     faults += [one for group, one in visible.group_faults.items() if one is not snapshot.group_faults.get(group)]

@@ -24,6 +24,7 @@ class Marks:
     unknown: str = "?"
     forbidden: str = "x"
     at_least: str = "≥ "
+    at_most: str = "≤ "
     ellipsis: str = "…"
     opened: str = "▾"
     closed: str = "▸"
@@ -46,7 +47,7 @@ class Marks:
 
 UNICODE = Marks()
 ASCII = Marks(
-    none="-", at_least=">=", ellipsis="~", opened="v", closed=">", marked="*", dot="-", arrow="->",
+    none="-", at_least=">=", at_most="<=", ellipsis="~", opened="v", closed=">", marked="*", dot="-", arrow="->",
     warn="^", error="X", stable="=", rebalancing="~", empty=".", dead="x", not_ready="_", bar="#", rule="-", record="*",
 )  # fmt: skip
 

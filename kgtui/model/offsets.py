@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from kgtui.model.error_numbers import FORBIDDEN, TOPIC_GONE
+from kgtui.model.record_times import LogPosition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    from kgtui.model.record_times import RecordTime
 
 TopicPartition = tuple[str, int]
 
@@ -77,6 +80,8 @@ class GroupOffsets:
         hidden_topics: topics that members subscribe to or own and that the user may not describe, sorted. Brokers leave
             out the offsets in these topics.
         may_lack_topics: whether brokers may have left out topics whose names are not known.
+        record_times: `(topic, partition)` → when the records around the committed offset were written, for partitions
+            in which they were searched. The offset may have moved since then.
     """
 
     committed: tuple[CommittedOffset, ...] = ()
@@ -84,6 +89,7 @@ class GroupOffsets:
     bounds: Mapping[TopicPartition, PartitionBounds] | None = None
     hidden_topics: tuple[str, ...] = ()
     may_lack_topics: bool = False
+    record_times: Mapping[TopicPartition, RecordTime] = field(default_factory=dict)
 
     @property
     def hidden(self) -> bool:
@@ -111,6 +117,8 @@ class PartitionLag:
             `` if the lag is known. Reason `topic deleted` is rare, because a coordinator drops the offsets of a topic
             as soon as it learns of the deletion (observed on 4.3.1 and 3.9.2).
         error: Kafka's error code that caused the reason; 0 for none.
+        times: when the records around the position, or around an earlier position, were written; None if they were not
+            searched.
     """
 
     topic: str
@@ -125,6 +133,12 @@ class PartitionLag:
     leader_epoch: int | None = None
     metadata: str = ""
     error: int = 0
+    times: RecordTime | None = None
+
+    @property
+    def exact_times(self) -> RecordTime | None:
+        """The record times around the current position; None if they are not known for this position."""
+        return self.times if self.times is not None and self.times.offset == self.position else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,8 +240,21 @@ def lags(offsets: GroupOffsets) -> list[PartitionLag]:
         for (topic, partition), found in bounds.items()
         if (topic, partition) not in with_offset
     ]
+    if times := offsets.record_times:
+        rows = [replace(row, times=times.get((row.topic, row.partition))) if row.lag else row for row in rows]
     rows.sort(key=lambda row: (row.topic, row.partition))
     return rows
+
+
+def searchable(rows: Iterable[PartitionLag], limit: int) -> dict[TopicPartition, LogPosition]:
+    """Return the partitions with unread records whose offsets are all known, at most `limit`, the largest lag first."""
+    lagging = [row for row in rows if row.lag and row.position is not None and None not in (row.log_start, row.log_end)]
+    lagging.sort(key=lambda row: -(row.lag or 0))
+    return {
+        (row.topic, row.partition): LogPosition(row.position or 0, row.log_start or 0, row.log_end or 0)
+        for row in lagging[:limit]
+        if (row.position or 0) < (row.log_end or 0)
+    }
 
 
 def total(rows: Iterable[PartitionLag]) -> LagTotal:

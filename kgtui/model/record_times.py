@@ -6,8 +6,11 @@ broker (`LogAppendTime`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from kgtui.model.cluster import TopicRules
 
 FORBIDDEN_TOPIC = "you may not describe the topic; grant DESCRIBE on the topic to this user"
 OLD_FORMAT = "the message format of the topic is too old for timestamps"
@@ -16,6 +19,10 @@ COMPACTED = "the topic is compacted, so that unread records may be missing"
 TIERED = "the topic uses tiered storage, which brokers before Kafka 4.0 search too slowly"
 UNORDERED = "the timestamps in the partition decrease"
 NO_ANSWER = "the leader of the partition did not answer"
+
+NEVER_DELETES = "the topic is compacted and keeps the newest record of each key"
+BY_SIZE = "retention.bytes is set for the topic"
+UNLIMITED = "retention.ms of the topic is unlimited"
 
 PRECISION = 0.01
 """Default width of a time range at which a search ends, as a fraction of the age of the record."""
@@ -49,6 +56,10 @@ class RecordTime:
         consumed: time of the last consumed record; None if it is not known.
         reason: why `unread` is not known; `` if it is known.
         rounds: number of requests that the search for this partition took.
+        expires_at: time from which retention may delete the first unread record, in seconds since the epoch; None if
+            `unread` or the retention time is not known, or if the record does not expire at a known time.
+        any_time: whether the record may expire at any time, because `retention.bytes` is set.
+        expiry_reason: why `expires_at` is not known; `` if it is known.
     """
 
     offset: int
@@ -56,3 +67,26 @@ class RecordTime:
     consumed: TimeRange | None = None
     reason: str = ""
     rounds: int = 0
+    expires_at: float | None = None
+    any_time: bool = False
+    expiry_reason: str = ""
+
+
+def with_expiry(found: RecordTime, rules: TopicRules | None) -> RecordTime:
+    """Return a copy that says when the first unread record may expire.
+
+    Args:
+        rules: the configs of the topic; None if they were not read.
+    """
+    if rules is None or rules.fault:
+        why = "the configs of the topic were not read" if rules is None else rules.fault
+        return replace(found, expiry_reason=why)
+    if not rules.deletes:
+        return replace(found, expiry_reason=NEVER_DELETES)
+    if rules.by_size:
+        return replace(found, any_time=True, expiry_reason=BY_SIZE)
+    if rules.seconds is None:
+        return replace(found, expiry_reason=UNLIMITED)
+    if found.unread is None:
+        return replace(found, expiry_reason=found.reason)
+    return replace(found, expires_at=found.unread.earliest + rules.seconds)

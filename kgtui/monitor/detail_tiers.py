@@ -18,6 +18,7 @@ from kgtui.model.answer import fault_of
 from kgtui.monitor.access_tier import AccessTier
 from kgtui.monitor.health import HealthTier, ReadResult, RetentionTier
 from kgtui.monitor.policy import ABANDON_AFTER, KEY_REPEAT_LIMIT
+from kgtui.monitor.record_times import RecordTimeTier
 from kgtui.monitor.screening import Screening
 from kgtui.monitor.suspects import SuspectTier
 from kgtui.monitor.sweep import SweepTier
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from kgtui.admin.groups_read import GroupsRead
     from kgtui.model.answer import Answer, Fault
     from kgtui.model.group import GroupDescription, Listing
+    from kgtui.model.offsets import GroupOffsets
     from kgtui.model.series import SeriesStore
     from kgtui.monitor.policy import MonitorOptions
     from kgtui.monitor.poll_timer import PollTimer
@@ -45,6 +47,8 @@ class ViewTier:
     Args:
         changed: called after every change to the store.
         on_read: called with the result of every read of a group, for health verdicts.
+        with_times: called with a group and its offsets after every read. It returns the offsets with the record times
+            that are known.
     """
 
     def __init__(
@@ -56,6 +60,7 @@ class ViewTier:
         timer: PollTimer,
         changed: Callable[[], None],
         on_read: Callable[[ReadResult], None],
+        with_times: Callable[[str, GroupOffsets], GroupOffsets],
     ) -> None:
         self._admin = admin
         self._store = store
@@ -64,6 +69,7 @@ class ViewTier:
         self._timer = timer
         self._changed = changed
         self._on_read = on_read
+        self._with_times = with_times
         self._selected: str | None = None
         self._visible: tuple[str, ...] = ()
         self._configs_of: str | None = None
@@ -232,6 +238,7 @@ class ViewTier:
         store, now = self._store, self._timer.now()
         description, offsets = read.descriptions.get(group), read.offsets_of(group)
         if offsets is not None:
+            offsets = self._with_times(group, offsets)
             store.put_offsets(group, offsets)
         if fault is None:
             store.clear_fault(group)
@@ -261,7 +268,7 @@ class ViewTier:
 
 
 class DetailTiers:
-    """Runs the loops for the selected and visible groups, the sweep, the health verdicts and the retention times.
+    """Runs the loops for the selected and visible groups, the sweep, health verdicts, retention and record times.
 
     Args:
         changed: called when data of selected or visible groups changed, for which the user may be waiting.
@@ -283,18 +290,23 @@ class DetailTiers:
         self._health = HealthTier(
             store, options, timer, changed_in_background, self._retention, on_healthy=screening.refuted
         )
-        self._view = ViewTier(admin, store, series, options, timer, changed, self._health.take)
-        self._suspects = SuspectTier(self._view, store, options, timer)
+        self._record_times = RecordTimeTier(admin, store, options, timer, self._retention, self._health, changed)
+        self._view = ViewTier(admin, store, series, options, timer, changed, self._health.take, self._record_times.add)
+        self._suspects = SuspectTier(self._view, store, options, timer, self._record_times.set_suspects)
         self._sweep = SweepTier(admin, store, screening, options, timer, changed_in_background)
         self._access = AccessTier(admin, store, options, timer, changed)
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as tiers:
-            for tier in (self._view, self._suspects, self._sweep, self._health, self._retention, self._access):
+            for tier in (
+                self._view, self._suspects, self._sweep, self._health, self._retention, self._record_times,
+                self._access,
+            ):  # fmt: skip
                 tiers.create_task(tier.run())
 
     def set_view(self, selected: str | None, visible: Sequence[str]) -> None:
         """Set the selected group and the visible groups."""
+        self._record_times.set_selected(selected)
         self._view.set_view(selected, visible)
         self._health.set_view(selected)
 

@@ -19,11 +19,12 @@ from kgtui.model.slices import Slices
 from kgtui.monitor.policy import RETENTION_MAX_AGE, RETENTION_PAUSE, SCREEN_GAPS, MonitorOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from kgtui.admin.base import GroupAdmin
     from kgtui.model.group import GroupDescription
-    from kgtui.model.offsets import GroupOffsets
+    from kgtui.model.offsets import GroupOffsets, TopicPartition
+    from kgtui.model.record_times import RecordTime
     from kgtui.monitor.poll_timer import PollTimer
     from kgtui.monitor.store import Store
 
@@ -94,6 +95,12 @@ class RetentionTier:
             self._wanted.update(dict.fromkeys(old))
             self._wake.set()
 
+    async def read_now(self, topics: Iterable[str]) -> None:
+        """Read the retention times of topics that were never read, without the pause of `run`."""
+        unread = [topic for topic in topics if topic not in self._asked]
+        if unread:
+            await self._read(unread)
+
     async def run(self) -> None:
         """Read the retention times of requested topics until cancelled."""
         while True:
@@ -117,7 +124,8 @@ class RetentionTier:
         for topic in forgotten:
             del self._asked[topic]
         kept = {topic: seconds for topic, seconds in known.topics.items() if topic in self._asked}
-        self.known = replace(known, topics=kept) if forgotten else known
+        rules = {topic: row for topic, row in known.rules.items() if topic in self._asked}
+        self.known = replace(known, topics=kept, rules=rules) if forgotten else known
 
 
 class ReadResult(NamedTuple):
@@ -171,6 +179,7 @@ class HealthTier:
         self._watching = watching or Watching()
         self._histories: OrderedDict[str, ReadHistory] = OrderedDict()
         self._reads: deque[ReadResult] = deque()
+        self._times: dict[str, Mapping[TopicPartition, RecordTime]] = {}
         self._due: dict[str, float] = {}
         self._unjudged: set[str] = set()
         self._cpu_credit, self._credited_at = _CPU_CREDIT, timer.now()
@@ -184,6 +193,11 @@ class HealthTier:
     def take(self, read: ReadResult) -> None:
         """Queue a read for `run`, which stores it and computes the verdict."""
         self._reads.append(read)
+        self._wake.set()
+
+    def take_record_times(self, group: str, times: Mapping[TopicPartition, RecordTime]) -> None:
+        """Queue the record times of a group for `run`, which then computes its verdict at once."""
+        self._times[group] = times
         self._wake.set()
 
     async def run(self) -> None:
@@ -206,6 +220,15 @@ class HealthTier:
         slices = Slices(asyncio.sleep, _SLICE_SECONDS)
         while self._reads:
             await self._add(self._reads.popleft())
+            await slices.pause_if_due()
+        while self._times:
+            group, times = self._times.popitem()
+            history = self._histories.get(group)
+            if history is not None:
+                history.set_record_times(times)
+                if history.reads >= _READS_BEFORE_VERDICT:
+                    self._unjudged.add(group)
+                    self._due.pop(group, None)
             await slices.pause_if_due()
 
     async def _add(self, read: ReadResult) -> None:
@@ -271,8 +294,9 @@ class HealthTier:
         self._retention.want(history.topics)
         slices = Slices(asyncio.sleep, _SLICE_SECONDS)
         health = await slices.run(health_steps(history, self._retention.known))
-        offsets = self._store.offsets.get(group)
-        if offsets is not None and (self._store.hides_topics or offsets.value.hidden):
+        offsets, access = self._store.offsets.get(group), self._store.access
+        hides_topics = access is not None and access.hides_topics
+        if offsets is not None and (hides_topics or offsets.value.hidden):
             health = with_hidden_offsets(health, none_visible=not offsets.value.partitions)
         spent = slices.spent
         cpu = _CPU_OF_SELECTED if group == self._selected else _CPU_OF_ALL * len(self._histories)

@@ -77,6 +77,15 @@ SUSPECT_INTERVAL = 5.0
 SUSPECT_PARTITIONS = 4_000
 """Maximum number of partitions of all groups together that are observed exactly because of a possible problem."""
 
+RECORD_TIME_PAUSE = 30.0
+"""Minimum time between two searches for the times of unread records in one group, in seconds."""
+
+RECORD_TIME_PARTITIONS = 1_000
+"""Maximum number of partitions of one group in which the times of unread records are searched."""
+
+SHOW_RECORD_TIME_PARTITIONS = 20_000
+"""Maximum number of partitions in which `kgtui show` and `kgtui check` search for the times of unread records."""
+
 RETENTION_PAUSE = 2.0
 """Pause before retention times are read, in seconds, so that topics that come into view together share one request."""
 

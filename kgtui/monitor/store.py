@@ -288,11 +288,6 @@ class Store:
         self.access = access
         self._stale.add("brokers")
 
-    @property
-    def hides_topics(self) -> bool:
-        """Whether brokers may leave out topics, because the user may describe only some topics."""
-        return self.access is not None and self.access.hides_topics
-
     def put_detail(self, group: str, value: GroupDescription) -> None:
         """Store the description of a group."""
         if self._keep_reading(self.details, "details", group, value):
@@ -302,8 +297,13 @@ class Store:
         """Store the offsets of a group."""
         before = self.offsets.get(group)
         if self._keep_reading(self.offsets, "offsets", group, value):
-            old = None if before is None else before.value
-            self._events.offsets_read(group, self.groups[group], old, value, self._clock())
+            self._events.offsets_read(group, self.groups[group], before.value if before else None, value, self._clock())
+
+    def extend_offsets(self, group: str, extend: Callable[[GroupOffsets], GroupOffsets]) -> None:
+        """Replace the newest offsets of a group by `extend` of them. The time at which they were read stays."""
+        if (reading := self.offsets.get(group)) is not None:
+            self.offsets[group] = replace(reading, value=extend(reading.value))
+            self._stale.add("offsets")
 
     def put_configs(self, group: str, value: tuple[GroupConfig, ...]) -> None:
         """Store the configs of a group."""

@@ -10,7 +10,7 @@ from kgtui.model.judgment import GroupStatus, Problem
 from kgtui.monitor.policy import SUSPECT_INTERVAL, SUSPECT_PARTITIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from kgtui.monitor.policy import MonitorOptions
     from kgtui.monitor.poll_timer import PollTimer
@@ -39,13 +39,22 @@ class SuspectTier:
 
     Args:
         view: reads the groups. Groups in its view are skipped.
+        on_chosen: called with the ids of the chosen suspects before they are read.
     """
 
-    def __init__(self, view: FullReader, store: Store, options: MonitorOptions, timer: PollTimer) -> None:
+    def __init__(
+        self,
+        view: FullReader,
+        store: Store,
+        options: MonitorOptions,
+        timer: PollTimer,
+        on_chosen: Callable[[Collection[str]], None] = lambda _: None,
+    ) -> None:
         self._view = view
         self._store = store
         self._most = options.suspects
         self._timer = timer
+        self._on_chosen = on_chosen
         self._observed: frozenset[str] = frozenset()
 
     async def run(self) -> None:
@@ -53,6 +62,7 @@ class SuspectTier:
         async with asyncio.TaskGroup() as tasks:
             while True:
                 chosen = self.choose()
+                self._on_chosen(chosen)
                 self._view.read_soon([group for group in chosen if group not in self._view.in_view], tasks)
                 await self._timer.pause_for(max(self._timer.interval, SUSPECT_INTERVAL))
 

@@ -9,8 +9,7 @@ from kgtui.model.burrow import Status
 from kgtui.model.facts import may_hide_topics
 from kgtui.model.fields import Field, Missing, as_object
 from kgtui.model.fields.group_fields import COORDINATOR, GROUP, PROTOCOL, TYPE
-from kgtui.model.health.wording import duration, expiry, loss_in, missing, reason
-from kgtui.model.marks import UNICODE
+from kgtui.model.health.wording import age, duration, expiry, local_clock, loss_when, missing, reason
 from kgtui.model.rfc3339 import rfc3339
 from kgtui.output import formats, marks
 from kgtui.output.table import Column, columns_of, table
@@ -112,14 +111,20 @@ def notes(health: GroupHealth, group_type: str | None) -> list[str]:
     Args:
         group_type: type of the group, because some reasons are worded differently for groups with share offsets.
     """
+    now = health.read_at or 0.0
+    clock = local_clock(now)
     found = [reason(health, group_type)]
+    if health.stopped_after is not None:
+        found.append(f"stopped after {clock(health.stopped_after)}")
     if health.lost:
         found.append(f"{health.lost:,} records expired unread")
     if health.loss is not None and health.loss.seconds <= health.loss.NEAR:
-        found.append(f"records of {health.loss.topic} will be lost in {loss_in(health.loss)}")
+        found.append(f"records of {health.loss.topic} may expire {loss_when(health.loss, clock)}")
+    if health.expiry_reason and health.loss is None:
+        found.append(f"it is not known when unread records expire: {health.expiry_reason}")
     empty = health.empty
     if empty is not None and empty.expires_in is not None and empty.expires_in <= empty.SOON:
-        found.append(expiry(empty))
+        found.append(expiry(empty, clock, health.read_at))
     if health.rebalances is not None and health.rebalances.flapping:
         found.append(f"{health.rebalances.rebalances} rebalances in {duration(health.rebalances.seconds)}")
     if health.holding_up:
@@ -127,7 +132,9 @@ def notes(health: GroupHealth, group_type: str | None) -> list[str]:
         found.append(f"{count} member{'s' * (count != 1)} behind the target assignment")
     time_lag = health.time_lag
     if health.drain and time_lag is not None and (time_lag.at_least or time_lag.seconds >= _LONG_TIME_LAG):
-        found.append(f"caught up in about {duration(health.drain)}")
+        found.append(f"caught up in about {duration(health.drain)}, {clock(now + health.drain)}")
+    if time_lag is not None and time_lag.at_least and time_lag.reason:
+        found.append(f"the exact age of unread records is not known: {time_lag.reason}")
     found += [missing(one) for one in health.undecided]
     return [text for text in found if text]
 
@@ -149,11 +156,14 @@ def _rounded(value: float | None) -> float | None:
 
 
 def _time_lag_text(time_lag: TimeLag) -> str:
-    return f"{UNICODE.at_least if time_lag.at_least else ''}{duration(time_lag.seconds)}"
+    return age(time_lag)
 
 
 def _time_lag_object(time_lag: TimeLag) -> dict[str, Any]:
-    return {"seconds": _rounded(time_lag.seconds), "at_least": time_lag.at_least}
+    return {
+        "seconds": _rounded(time_lag.seconds), "at_least": time_lag.at_least, "at_most": _rounded(time_lag.at_most),
+        "exact": time_lag.exact, "reason": time_lag.reason or None,
+    }  # fmt: skip
 
 
 def _undecided_object(one: Undecided) -> dict[str, Any]:
@@ -167,7 +177,7 @@ def _partition_object(row: PartitionHealth) -> dict[str, Any]:
     return {
         "topic": row.topic, "partition": row.partition, "verdict": row.status.name, "lag": row.lag,
         "position": row.position, "unchanged": _rounded(row.still), "complete": row.complete,
-        "subscribed": row.subscribed,
+        "subscribed": row.subscribed, "age": None if row.age is None else _time_lag_object(row.age),
     }  # fmt: skip
 
 
@@ -178,7 +188,8 @@ def _max_lag(health: GroupHealth) -> PartitionHealth | None:
 def _loss_object(loss: Loss) -> dict[str, Any]:
     return {
         "topic": loss.topic, "partition": loss.partition, "seconds": _rounded(loss.seconds), "at_most": loss.at_most,
-        "basis": loss.basis, "lead": loss.lead,
+        "basis": loss.basis, "lead": loss.lead, "exact": loss.exact,
+        "at": None if loss.at is None else rfc3339(loss.at),
     }  # fmt: skip
 
 
@@ -254,6 +265,15 @@ TIME_LAG_AT_LEAST = _health(
     "time_lag_at_least", "AT LEAST", "boolean", lambda health: health.time_lag, encode=lambda lag: lag.at_least
 )
 DRAIN = _health("drain", "CAUGHT UP IN", "double", lambda health: health.drain, encode=_rounded)
+CAUGHT_UP_AT = _health(
+    "caught_up_at", "CAUGHT UP AT", "timestamp",
+    lambda health: None if health.drain is None or health.read_at is None else health.read_at + health.drain,
+    format=rfc3339, encode=rfc3339,
+)  # fmt: skip
+STOPPED_AFTER = _health(
+    "stopped_after", "STOPPED AFTER", "timestamp", lambda health: health.stopped_after, format=rfc3339, encode=rfc3339
+)
+EXPIRY_REASON = _health("expiry_reason", "EXPIRY UNKNOWN", "string", lambda health: health.expiry_reason or None)
 LOST = _health("lost", "LOST", "long", lambda health: health.lost)
 LOSS = _health("loss", "LOSS", "object", lambda health: health.loss, encode=_loss_object)
 LOSS_IN = _health(
@@ -290,8 +310,8 @@ CSV_FIELDS = (
 """Fields of a group in the CSV of `kgtui check`."""
 
 JSON_FIELDS = (
-    GROUP, TYPE, PROTOCOL, STATE, COORDINATOR, VERDICT, CAUSE, BASIS, REASON, UNDECIDED, COMPLETE, LAG, LAG_UNKNOWN,
-    MAX_LAG, TREND, TREND_SECONDS, TIME_LAG, DRAIN, LOST, LOSS, REBALANCES, HOLDING_UP, EMPTY, PARTITIONS, SECONDS,
-    READS, READS_FAILED, READ_AT, OFFSETS_MAY_BE_HIDDEN,
+    GROUP, TYPE, PROTOCOL, STATE, COORDINATOR, VERDICT, CAUSE, BASIS, REASON, STOPPED_AFTER, UNDECIDED, COMPLETE, LAG,
+    LAG_UNKNOWN, MAX_LAG, TREND, TREND_SECONDS, TIME_LAG, DRAIN, CAUGHT_UP_AT, LOST, LOSS, EXPIRY_REASON, REBALANCES,
+    HOLDING_UP, EMPTY, PARTITIONS, SECONDS, READS, READS_FAILED, READ_AT, OFFSETS_MAY_BE_HIDDEN,
 )  # fmt: skip
 """Fields of a group in the JSON of `kgtui check`."""

@@ -88,7 +88,7 @@ def _partitions_table(snapshot: Snapshot, group: str, *, wide: bool) -> str:
     rows = partition_rows(snapshot, group)
     if not rows:
         return f"  {NONE_VISIBLE}\n" if may_hide_offsets(snapshot, group) else ""
-    fields = partition_columns(share=any(row.share and row.lag.position is not None for row in rows), wide=wide)
+    fields = partition_columns(rows, wide=wide)
     cells = [[marks.cell(field, marks.unread_partition(row.lag.reason), row) for field in fields] for row in rows]
     note = f"  {NOT_LISTED}\n" if may_hide_topics(snapshot, group) else ""
     return table(columns_of(fields), cells, indent="  ") + note

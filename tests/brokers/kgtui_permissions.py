@@ -44,6 +44,7 @@ LINES = {
     "see offsets": (LIST_ONE, SEE_TOPIC),
     "be sure that no offsets are hidden": (SEE_ANY_TOPIC,),
     "see log ends and lag": (SEE_TOPIC,),
+    "see when unread records were written": (SEE_TOPIC,),
     "see configs": (GROUP_CONFIGS,),
     "see when data or offsets will expire": (TOPIC_CONFIGS, CLUSTER_CONFIGS),
     "delete": (DELETE,),

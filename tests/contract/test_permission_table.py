@@ -16,6 +16,7 @@ import pytest
 from kgtui.admin.kafka import KafkaGroupAdmin, connect
 from kgtui.cli import main
 from kgtui.config import read_properties
+from kgtui.model.record_times import FORBIDDEN_TOPIC, LogPosition
 from tests.brokers.group_actions import delete_groups
 from tests.brokers.kgtui_permissions import (
     CLUSTER_CONFIGS,
@@ -81,6 +82,12 @@ async def _lag(admin: KafkaGroupAdmin) -> str:
     return _problem(answer, found=answer.rows[TOPIC, 0].log_end is not None)
 
 
+async def _record_times(admin: KafkaGroupAdmin) -> str:
+    answer = await admin.record_times({(TOPIC, 0): LogPosition(1, 0, 10)})
+    row = answer.rows[TOPIC, 0]
+    return _problem(answer, found=True) or ("" if row.unread is not None else row.reason)
+
+
 async def _configs(admin: KafkaGroupAdmin) -> str:
     answer = await admin.group_configs([GROUP])
     return _problem(answer, found=bool(answer.rows))
@@ -97,7 +104,11 @@ async def _delete(admin: KafkaGroupAdmin) -> str:
 
 
 ACTIONS: dict[str, Callable[[KafkaGroupAdmin], Awaitable[str]]] = dict(
-    zip(LINES, (_list_one, _list_all, _members, _offsets, _any_topic, _lag, _configs, _expiry, _delete), strict=True)
+    zip(
+        LINES,
+        (_list_one, _list_all, _members, _offsets, _any_topic, _lag, _record_times, _configs, _expiry, _delete),
+        strict=True,
+    )
 )
 """Action, the first cell of a line → function that tries the action, and returns why it failed, or `""`."""
 
@@ -110,6 +121,7 @@ MISSING = [
     ("see offsets", SEE_TOPIC, "missing"),
     ("be sure that no offsets are hidden", SEE_ANY_TOPIC, "missing"),
     ("see log ends and lag", SEE_TOPIC, "missing"),
+    ("see when unread records were written", SEE_TOPIC, FORBIDDEN_TOPIC),
     ("see configs", GROUP_CONFIGS, "grant DESCRIBE_CONFIGS on the group to this user"),
     ("see when data or offsets will expire", TOPIC_CONFIGS, "grant DESCRIBE_CONFIGS on the topic to this user"),
     ("see when data or offsets will expire", CLUSTER_CONFIGS, "grant DESCRIBE_CONFIGS on the cluster to this user"),

@@ -5,14 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.model.fields import Field, Missing
+from kgtui.model.rfc3339 import rfc3339
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kgtui.model.offsets import PartitionLag
+    from kgtui.model.record_times import RecordTime
     from kgtui.model.snapshot import Snapshot
 
     PartitionField = Field[["PartitionRow"]]
 
 _LIST_OFFSETS = "ListOffsets"
+_TIMES = "ListOffsets by timestamp"
 _POSITION = "OffsetFetch, or DescribeShareGroupOffsets for a share group"
 
 
@@ -29,6 +34,21 @@ class PartitionRow(NamedTuple):
     lag: PartitionLag
     share: bool
     member_id: str | None
+
+
+def _times(row: PartitionRow) -> RecordTime | None:
+    return row.lag.exact_times
+
+
+def _times_reason(row: PartitionRow) -> str | None:
+    found = row.lag.exact_times
+    if found is None:
+        return None
+    return found.reason or (f"expiry not known: {found.expiry_reason}" if found.expiry_reason else None)
+
+
+def _time_text(at: float) -> str:
+    return rfc3339(at, "seconds")
 
 
 TOPIC: PartitionField = Field("topic", "TOPIC", "string", _POSITION, lambda row: row.lag.topic)
@@ -60,6 +80,34 @@ LOST: PartitionField = Field(
     "lost", "LOST", "long", "log start offset − committed or start offset: records that expired before they were read",
     lambda row: row.lag.lost, unit="records", missing=Missing.UNREAD,
 )  # fmt: skip
+UNREAD_SINCE: PartitionField = Field(
+    "unread_since", "UNREAD-SINCE", "timestamp", f"{_TIMES}: when the first unread record was written",
+    lambda row: None if (found := _times(row)) is None or found.unread is None else found.unread.earliest,
+    format=_time_text, encode=rfc3339, hide_empty=True,
+)  # fmt: skip
+UNREAD_SINCE_LATEST: PartitionField = Field(
+    "unread_since_latest", "UNREAD-SINCE-LATEST", "timestamp",
+    f"{_TIMES}: latest time at which the first unread record may have been written; equal to unread_since if the time "
+    "is known exactly",
+    lambda row: None if (found := _times(row)) is None or found.unread is None else found.unread.latest,
+    format=_time_text, encode=rfc3339, hide_empty=True,
+)  # fmt: skip
+CONSUMED_AT: PartitionField = Field(
+    "consumed_at", "LAST-CONSUMED", "timestamp",
+    f"{_TIMES}: when the last consumed record was written; a group without progress stopped after this time",
+    lambda row: None if (found := _times(row)) is None or found.consumed is None else found.consumed.earliest,
+    format=_time_text, encode=rfc3339, hide_empty=True,
+)  # fmt: skip
+EXPIRES_FROM: PartitionField = Field(
+    "expires_from", "EXPIRES-FROM", "timestamp",
+    "unread_since + retention.ms of the topic: time from which the first unread record may be deleted",
+    lambda row: None if (found := _times(row)) is None else found.expires_at,
+    format=_time_text, encode=rfc3339, hide_empty=True,
+)  # fmt: skip
+TIMES_REASON: PartitionField = Field(
+    "times_reason", "TIMES", "string", "why unread_since or expires_from is not known", lambda row: _times_reason(row),
+    hide_empty=True,
+)  # fmt: skip
 LEADER_EPOCH: PartitionField = Field("leader_epoch", "EPOCH", "int", _POSITION, lambda row: row.lag.leader_epoch)
 METADATA: PartitionField = Field(
     "metadata", "METADATA", "string", "OffsetFetch: text that the client added to its commit",
@@ -72,24 +120,29 @@ REASON: PartitionField = Field(
 )  # fmt: skip
 
 PARTITION_OBJECT = (
-    TOPIC, PARTITION, COMMITTED, START_OFFSET, LOG_START, LOG_END, LAG, LEAD, LOST, LEADER_EPOCH, METADATA, MEMBER_ID,
-    REASON,
+    TOPIC, PARTITION, COMMITTED, START_OFFSET, LOG_START, LOG_END, LAG, LEAD, LOST, UNREAD_SINCE,
+    UNREAD_SINCE_LATEST, CONSUMED_AT, EXPIRES_FROM, TIMES_REASON, LEADER_EPOCH, METADATA, MEMBER_ID, REASON,
 )  # fmt: skip
 """Fields of a partition in the JSON and CSV of `kgtui show`, and in the JSON of incident reports (Export dialog)."""
 
-_COLUMNS = (TOPIC, PARTITION, COMMITTED, LOG_START, LOG_END, LAG, LEAD, MEMBER_ID)
-_WIDE_COLUMNS = (*_COLUMNS, LOST, LEADER_EPOCH, METADATA)
+_COLUMNS = (TOPIC, PARTITION, COMMITTED, LOG_START, LOG_END, LAG, LEAD, UNREAD_SINCE, MEMBER_ID)
+_WIDE_COLUMNS = (*_COLUMNS, LOST, CONSUMED_AT, EXPIRES_FROM, TIMES_REASON, LEADER_EPOCH, METADATA)
 
 
-def partition_columns(*, share: bool, wide: bool) -> list[PartitionField]:
+def partition_columns(rows: Sequence[PartitionRow], *, wide: bool) -> list[PartitionField]:
     """Return the columns of the partition table of `kgtui show`.
 
+    For a share group, the table shows the start offset (SPSO) instead of the committed offset. A field with
+    `hide_empty` has a column if any row has a value.
+
     Args:
-        share: whether the group is a share group. The table then shows the start offset (SPSO) instead of the committed
-            offset.
         wide: whether to include the additional columns of `--format wide`.
     """
-    return [START_OFFSET if share and field is COMMITTED else field for field in (_WIDE_COLUMNS if wide else _COLUMNS)]
+    share = any(row.share and row.lag.position is not None for row in rows)
+    fields = [
+        START_OFFSET if share and field is COMMITTED else field for field in (_WIDE_COLUMNS if wide else _COLUMNS)
+    ]
+    return [field for field in fields if not field.hide_empty or any(field.text(row) for row in rows)]
 
 
 def partition_rows(snapshot: Snapshot, group: str) -> list[PartitionRow]:

@@ -11,12 +11,12 @@ from kgtui.model.burrow import PartitionVerdict, Status, roll_up
 from kgtui.model.cluster import Retention
 from kgtui.model.group_types import SHARE_OFFSET_TYPES, TYPES_BY_OFFSET_EXPIRY, OffsetExpiry
 from kgtui.model.health.judging import judge_observed, judge_share
-from kgtui.model.health.rates import Slope, drain, loss_to_come, slope, time_lag
+from kgtui.model.health.rates import Slope, age_of_unread, drain, loss_to_come, slope
 from kgtui.model.health.values import OBSERVED, EmptyPeriod, GroupHealth, Lack, TimeLag, Undecided
 from kgtui.model.slices import run_at_once
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Sequence
+    from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 
     from kgtui.model.health.read_history import ReadHistory, Sample
     from kgtui.model.health.values import Loss, PartitionHealth
@@ -54,7 +54,7 @@ def with_hidden_offsets(health: GroupHealth, *, none_visible: bool) -> GroupHeal
     return replace(
         health,
         lag=None if health.lag is None else replace(health.lag, hidden=True),
-        time_lag=None if health.time_lag is None else replace(health.time_lag, at_least=True),
+        time_lag=None if health.time_lag is None else TimeLag(health.time_lag.seconds, at_least=True),
         drain=None,
         undecided=(*health.undecided, *worse),
     )
@@ -75,12 +75,10 @@ def health_steps(history: ReadHistory, retention: Retention = NOT_KNOWN) -> Gene
     for key, row in history.rows.items():
         samples = list(history.samples[key])
         verdicts[key], health = judge(row, samples)
-        partitions[key] = health if topics is None else replace(health, subscribed=row.topic in topics)
-        ages.add(row, samples)
-        # The topic's retention is needed to predict the loss of unread records. If the partition is OK, it is not used,
-        # because a group that keeps up loses no records.
-        kept = retention.topics.get(row.topic) if health.status > Status.OK else None
-        loss = _loss(history, row, samples, kept)
+        age = age_of_unread(row, samples) if row.lag else None
+        partitions[key] = replace(health, age=age, subscribed=None if topics is None else row.topic in topics)
+        ages.add(row, age)
+        loss = _loss(history, row, samples, _kept(retention, row, health, age))
         losses += [] if loss is None else [loss]
         yield
     verdict = roll_up(verdicts)
@@ -108,7 +106,42 @@ def health_steps(history: ReadHistory, retention: Retention = NOT_KNOWN) -> Gene
         state=history.state,
         read_at=history.read_at,
         partitions=partitions,
+        expiry_reason=_expiry_reason(history, partitions),
+        stopped_after=_stopped_after(history, partitions),
     )
+
+
+def _kept(retention: Retention, row: PartitionLag, health: PartitionHealth, age: TimeLag | None) -> float | None:
+    """Return the retention time of the topic, in seconds, if it is needed to predict the loss of unread records.
+
+    If the partition is OK, the result is None, because a group that keeps up loses no records, unless the first unread
+    record is known to be older than half of the retention time.
+    """
+    kept = retention.topics.get(row.topic)
+    if health.status > Status.OK:
+        return kept
+    old = kept is not None and age is not None and age.exact and age.seconds >= kept / 2
+    return kept if old else None
+
+
+def _expiry_reason(history: ReadHistory, partitions: Mapping[TopicPartition, PartitionHealth]) -> str:
+    rows = (history.rows[key] for key, health in partitions.items() if health.status > Status.OK)
+    reasons = (row.times.expiry_reason for row in rows if row.times is not None and row.times.expiry_reason)
+    return next(reasons, "")
+
+
+def _stopped_after(history: ReadHistory, partitions: Mapping[TopicPartition, PartitionHealth]) -> float | None:
+    """Return when the newest record that the group has consumed was written, in the partitions that have stopped.
+
+    Partitions are used only if their offset did not change since the first read.
+    """
+    found = []
+    for key, health in partitions.items():
+        times = history.rows[key].exact_times
+        stopped = health.status in (Status.STOP, Status.STALL) and health.commits <= 1
+        if stopped and times is not None and times.consumed is not None:
+            found.append(times.consumed.earliest)
+    return max(found, default=None)
 
 
 def _gone(history: ReadHistory) -> GroupHealth:
@@ -177,24 +210,37 @@ class _Ages:
     If the age is not known for some partitions, the result is a lower bound.
     """
 
-    found: float | None = None
+    found: TimeLag | None = None
     at_least: bool = False
+    at_most: float = 0.0
+    reason: str = ""
 
-    def add(self, row: PartitionLag, samples: Sequence[Sample]) -> None:
-        age = None
+    def add(self, row: PartitionLag, age: TimeLag | None) -> None:
+        """Add a partition. `age` is the age of its first unread record; None if it is not known or if there is none."""
         if row.lag == 0:
             age = TimeLag(0.0)
-        elif row.position is not None and row.lag is not None:
-            age = time_lag(row.position, samples)
         if age is not None:
-            self.found = max(self.found or 0.0, age.seconds)
+            if self.found is None or age.seconds > self.found.seconds:
+                self.found = age
+            self.at_most = max(self.at_most, age.seconds if age.at_most is None else age.at_most)
             self.at_least |= age.at_least
+            self.reason = self.reason or (age.reason if age.at_least else "")
         elif row.reason != "no commit":
             self.at_least = True
 
     @property
     def oldest(self) -> TimeLag | None:
-        return None if self.found is None else TimeLag(self.found, self.at_least)
+        found = self.found
+        if found is None:
+            return None
+        wide = self.at_most > found.seconds and not self.at_least
+        return TimeLag(
+            found.seconds,
+            self.at_least,
+            self.at_most if wide else None,
+            found.exact and not self.at_least,
+            self.reason if self.at_least else "",
+        )
 
 
 def _lost(history: ReadHistory) -> int | None:

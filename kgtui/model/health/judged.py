@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kgtui.model.burrow import Status
 from kgtui.model.group_types import EMPTY
 from kgtui.model.health.values import Lack
-from kgtui.model.health.wording import duration, loss_in, missing, reason
+from kgtui.model.health.wording import duration, loss_when, missing, reason
 from kgtui.model.judgment import NOT_FOUND, Basis, GroupStatus, Judgment, Problem
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def _problems_of(health: GroupHealth, group_type: str | None) -> Iterator[Judgme
     loss = health.loss
     if loss is not None and loss.seconds <= loss.NEAR:
         status = GroupStatus.ERR if loss.seconds <= loss.SOON else GroupStatus.WARN
-        where = f"unread records of {loss.topic}-{loss.partition} expire in {loss_in(loss)}"
+        where = f"unread records of {loss.topic}-{loss.partition} may expire {loss_when(loss)}"
         yield judged(status, Problem.LOSS_NEAR, where)
     worst = health.worst
     if worst is not None and health.kind in _PROBLEMS:

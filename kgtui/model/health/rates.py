@@ -5,16 +5,19 @@ All functions are pure. The samples must not contain a gap. A function returns N
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.model.health.values import Loss, TimeLag
+from kgtui.model.record_times import PRECISION
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kgtui.model.health.read_history import Sample
     from kgtui.model.offsets import PartitionLag
+    from kgtui.model.record_times import TimeRange
 
 LEAST = 3
 """Minimum number of samples from which a trend is computed.
@@ -71,17 +74,52 @@ def drain(lag: float | None, trend: Slope | None) -> float | None:
     return lag / -trend.rate
 
 
-def time_lag(position: int, samples: Sequence[Sample]) -> TimeLag | None:
+def age_of_unread(row: PartitionLag, samples: Sequence[Sample]) -> TimeLag | None:
+    """Return the age of the first unread record of a partition, from its timestamp if it is known, else estimated.
+
+    The result is None if nothing is known.
+
+    Args:
+        row: the newest offsets of the partition.
+        samples: samples of the partition; the newest is from the same read as `row`.
+    """
+    if row.position is None or row.lag is None:
+        return None
+    times, exact = row.times, row.exact_times
+    if exact is not None and exact.unread is not None:
+        return exact_age(exact.unread, samples[-1].at / 1000)
+    if times is None or times.unread is None:
+        estimated = time_lag(row.position, samples)
+        reason = "" if times is None else times.reason
+        return replace(estimated, reason=reason) if estimated is not None and reason else estimated
+    # The group has read on since the search. The searched record is another point of the log that is known exactly.
+    return time_lag(row.position, samples, known=(round(times.unread.earliest * 1000), times.offset + 1))
+
+
+def exact_age(written: TimeRange, now: float) -> TimeLag:
+    """Return the age at the time `now` of a record that was written in a time range, in seconds since the epoch."""
+    youngest, oldest = max(now - written.latest, 0.0), max(now - written.earliest, 0.0)
+    if oldest - youngest <= max(1.0, PRECISION * youngest):
+        return TimeLag((youngest + oldest) / 2, exact=True)
+    return TimeLag(youngest, at_most=oldest, exact=True)
+
+
+def time_lag(position: int, samples: Sequence[Sample], known: tuple[int, int] | None = None) -> TimeLag | None:
     """Estimate the age of the record at `position` in seconds; 0 if the record has not been written yet.
 
     The estimate uses the log end offsets of the samples. It assumes that the log grows evenly between two samples, and
     that the record at offset n was written when the log end became n + 1. For a record that was written before the
     first sample, the result is the age of that sample as a lower bound. The result is None if no log end offset is
     known.
+
+    Args:
+        known: an earlier time in milliseconds, and the log end offset at this time; None if there is none.
     """
     ends = [(sample.at, sample.log_end) for sample in samples if sample.log_end is not None]
     if not ends:
         return None
+    if known is not None and known[0] < ends[0][0] and known[1] <= ends[0][1]:
+        ends.insert(0, known)
     now, newest = ends[-1]
     if newest <= position:
         return TimeLag(0.0)
@@ -139,22 +177,30 @@ def loss_to_come(row: PartitionLag, samples: Sequence[Sample], retention: float 
     """
     if row.position is None or not row.lag or row.lost:
         return None
-    deleted = deletion(samples)
-    if retention is None and deleted is None:
+    deleted, times = deletion(samples), row.exact_times
+    any_time = times is not None and times.any_time
+    if retention is None and deleted is None and not any_time:
         return None
     moved = growth([(sample.at, sample.position) for sample in samples])
-    age = time_lag(row.position, samples)
+    age = age_of_unread(row, samples)
     if moved is None or age is None:
         return None
     behind = _falling_behind(moved, growth([(sample.at, sample.log_end) for sample in samples]))
     if behind is None or behind <= 0 or (behind < _NOISE and not age.at_least):
         return None
-    losses = []
+    losses, now = [], samples[-1].at / 1000
     if retention is not None:
-        seconds = max(retention - age.seconds, 0.0) / behind
-        losses.append(Loss(row.topic, row.partition, seconds, "retention", row.lead, age.at_least))
+        if times is not None and times.expires_at is not None and moved <= 0:
+            seconds, exact = max(times.expires_at - now, 0.0), True
+        else:
+            seconds, exact = max(retention - age.seconds, 0.0) / behind, False
+        at = now + seconds if not exact or times is None else times.expires_at
+        losses.append(Loss(row.topic, row.partition, seconds, "retention", row.lead, age.at_least, at, exact))
     if deleted is not None and row.lead is not None and deleted > moved:
-        losses.append(Loss(row.topic, row.partition, row.lead / (deleted - moved), "log start", row.lead))
+        seconds = row.lead / (deleted - moved)
+        losses.append(Loss(row.topic, row.partition, seconds, "log start", row.lead, at=now + seconds))
+    if any_time and not losses:
+        losses.append(Loss(row.topic, row.partition, 0.0, "size", row.lead))
     return min(losses, key=lambda loss: loss.seconds, default=None)
 
 

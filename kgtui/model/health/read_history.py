@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.model.group_types import EMPTY, REBALANCING
@@ -11,11 +12,12 @@ from kgtui.model.offsets import lags, total
 from kgtui.model.series import Series
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from kgtui.model.group import GroupDescription
     from kgtui.model.health.values import Watching
     from kgtui.model.offsets import GroupOffsets, LagTotal, PartitionLag, TopicPartition
+    from kgtui.model.record_times import RecordTime
 
 SAMPLES_KEPT = 120
 """Default maximum number of samples that are kept per partition.
@@ -260,6 +262,12 @@ class ReadHistory:
         self.reads += 1
         self.first_at = at if self.first_at is None else self.first_at
         self.read_at = at
+
+    def set_record_times(self, times: Mapping[TopicPartition, RecordTime]) -> None:
+        """Set when the records around the offsets in the newest read were written."""
+        for key, found in times.items():
+            if key in self.rows:
+                self.rows[key] = replace(self.rows[key], times=found)
 
     def begin_gap(self) -> None:
         """Begin a gap that lasts until the next read, across which no rate is computed."""

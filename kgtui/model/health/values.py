@@ -94,10 +94,17 @@ class TimeLag:
         seconds: the age; 0 if nothing is unread.
         at_least: True if the record may be older, because it was written before the first read, or because the age is
             not known for some partition.
+        at_most: highest possible age, if the search for the timestamp ended with a range; otherwise None. `seconds` is
+            then the lowest possible age.
+        exact: whether the age comes from the timestamp of the record, and not from observed log end offsets.
+        reason: why the timestamp is not known, if `exact` is False and it was searched; otherwise ``.
     """
 
     seconds: float
     at_least: bool = False
+    at_most: float | None = None
+    exact: bool = False
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +112,15 @@ class Loss:
     """Records that retention will delete before the group reads them, if all rates stay the same.
 
     Attributes:
-        seconds: time until the first unread record is deleted.
+        seconds: time until the first unread record is deleted; 0 for the basis `size`.
         basis: what the estimate is computed from: `retention` (the topic's retention and the age of the oldest unread
-            record) or `log start` (the observed movement of the log start offset).
+            record) or `log start` (the observed movement of the log start offset). With `size`, the record may be
+            deleted at any time, because `retention.bytes` is set.
         lead: number of records from the log start to the group's position.
         at_most: True if the loss may come sooner, because the oldest unread record may be older than its estimated age.
+        at: time of the loss, in seconds since the epoch; None for the basis `size`.
+        exact: whether `at` is the time from which retention may delete the record, computed from its timestamp, and
+            the group reads nothing from the partition.
     """
 
     topic: str
@@ -118,6 +129,8 @@ class Loss:
     basis: str
     lead: int | None
     at_most: bool = False
+    at: float | None = None
+    exact: bool = False
 
     SOON = 86_400.0
     """An expected loss of records within this many seconds is shown as an error."""
@@ -200,6 +213,7 @@ class PartitionHealth:
             group, reads with a known lag are counted instead of commits.
         undecided: worse verdicts that the reads could neither confirm nor exclude.
         subscribed: whether a member subscribes to the topic; None if it is not known.
+        age: age of the first unread record; None if it is not known.
     """
 
     topic: str
@@ -212,6 +226,7 @@ class PartitionHealth:
     complete: float
     undecided: tuple[Undecided, ...] = ()
     subscribed: bool | None = None
+    age: TimeLag | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +247,9 @@ class GroupHealth:
         drain: seconds until the lag is 0 at the current trend; 0 if there is no lag, None if the lag does not fall.
         lost: records that expired before they were read; None if that is not known.
         loss: the soonest expected loss of records; None if none is expected, or if it cannot be estimated.
+        expiry_reason: why it is not known when unread records expire; `` if it is known, or if every partition is OK.
+        stopped_after: time at which the last record that the group consumed was written, in seconds since the epoch, in
+            the partitions that stopped before the first read; None without such a partition, or if it is not known.
         rebalances: rebalances of the last hour; None until the state has been read twice.
         holding_up: member id → number of epochs that the member is behind the target assignment, for all members that
             delay the change to it. The number is None for a static member that has left temporarily.
@@ -265,6 +283,8 @@ class GroupHealth:
     state: str | None
     read_at: float | None
     partitions: Mapping[TopicPartition, PartitionHealth] = field(default_factory=dict)
+    expiry_reason: str = ""
+    stopped_after: float | None = None
 
     @property
     def status(self) -> Status:

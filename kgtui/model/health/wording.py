@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from datetime import datetime
+from typing import TYPE_CHECKING, Protocol
 
 from kgtui.model.access import HIDDEN, NONE_VISIBLE
 from kgtui.model.burrow import Status
@@ -10,9 +11,20 @@ from kgtui.model.group_types import EMPTY, SHARE_OFFSET_TYPES
 from kgtui.model.health.values import Lack
 
 if TYPE_CHECKING:
-    from kgtui.model.health.values import EmptyPeriod, GroupHealth, Loss, PartitionHealth, Undecided
+    from kgtui.model.health.values import EmptyPeriod, GroupHealth, Loss, PartitionHealth, TimeLag, Undecided
 
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
+
+_WITH_DATE = 43_200.0
+"""A time that is at least this far away, in seconds (12 hours), is formatted with its date."""
+
+
+class Clock(Protocol):
+    """A function that formats a time, in seconds since the epoch, as a time of day."""
+
+    def __call__(self, at: float, *, seconds: bool = False) -> str:
+        """Return the time with or without seconds."""
+        ...
 
 
 def duration(seconds: float) -> str:
@@ -54,17 +66,59 @@ def _sentence(worst: PartitionHealth, share: bool, state: str | None, others: st
     return f"{what} on {where} for {duration(worst.still)}, {waiting}{nobody}"
 
 
-def loss_in(loss: Loss) -> str:
-    """Format the time until the first records are lost: `about 3 h`, `at most 3 h`."""
-    return f"{'at most' if loss.at_most else 'about'} {duration(loss.seconds)}"
+def loss_when(loss: Loss, clock: Clock | None = None) -> str:
+    """Return when the first records may be lost: `in about 3 h, 04:12`, `from 01:18:04`, `at any time`.
+
+    Args:
+        clock: formats the time of the loss. Without it, only the time until the loss is returned.
+    """
+    if loss.basis == "size":
+        return "at any time"
+    if loss.exact and clock is not None and loss.at is not None:
+        return f"from {clock(loss.at, seconds=True)}"
+    about = "" if loss.exact else "at most " if loss.at_most else "about "
+    at = "" if clock is None or loss.at is None else f", {clock(loss.at)}"
+    return f"in {about}{duration(loss.seconds)}{at}"
 
 
-def expiry(empty: EmptyPeriod) -> str:
-    """Return a text that says when the offsets of an Empty group may expire; `` if the time is not known."""
+def age(time_lag: TimeLag, at_least: str = "≥ ") -> str:
+    """Format the age of the oldest unread record: `1 h 20 min`, `≥ 5 min`, or a range such as `2 h to 2 h 10 min`.
+
+    Args:
+        at_least: mark in front of a lower bound.
+    """
+    if time_lag.at_most is not None and not time_lag.at_least:
+        return f"{duration(time_lag.seconds)} to {duration(time_lag.at_most)}"
+    return f"{at_least if time_lag.at_least else ''}{duration(time_lag.seconds)}"
+
+
+def expiry(empty: EmptyPeriod, clock: Clock | None = None, read_at: float | None = None) -> str:
+    """Return a text that says when the offsets of an Empty group may expire; `` if the time is not known.
+
+    Args:
+        clock: formats the time at which the offsets may expire. Without it, only the time until then is returned.
+        read_at: time from which `empty.expires_in` counts, in seconds since the epoch.
+    """
     if empty.expires_in is None:
         return ""
     at_most = "at most " if empty.at_most else ""
-    return f"offsets may expire in {at_most}{duration(empty.expires_in)}"
+    at = "" if clock is None or read_at is None else f", {clock(read_at + empty.expires_in)}"
+    return f"offsets may expire in {at_most}{duration(empty.expires_in)}{at}"
+
+
+def local_clock(now: float) -> Clock:
+    """Return a function that formats times in the local time zone: `01:18`, or with date if more than 12 hours away.
+
+    Args:
+        now: current time, in seconds since the epoch.
+    """
+
+    def clock(at: float, *, seconds: bool = False) -> str:
+        local = datetime.fromtimestamp(at).astimezone()
+        date = "%Y-%m-%d " if abs(at - now) >= _WITH_DATE else ""
+        return f"{local:{date}%H:%M{':%S' if seconds else ''}}"
+
+    return clock
 
 
 def missing(undecided: Undecided) -> str:

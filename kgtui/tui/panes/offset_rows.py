@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from kgtui.model.explanation import reason_text
 from kgtui.model.fields import partition_fields
+from kgtui.model.health.values import Loss
+from kgtui.model.health.wording import duration
 from kgtui.model.members import partitions_of
 from kgtui.model.offsets import lags, total
 from kgtui.tui import text
@@ -23,6 +25,7 @@ from kgtui.tui.panes.cells import (
     number_cell,
     optional_cell,
     plural,
+    unknown_cell,
 )
 from kgtui.tui.panes.columns import Column, field_column
 
@@ -34,6 +37,10 @@ if TYPE_CHECKING:
     from kgtui.model.group import GroupDescription
     from kgtui.model.members import Member
     from kgtui.model.offsets import GroupOffsets, LagTotal, PartitionLag, TopicPartition
+
+
+_WITH_DATE = 43_200.0
+"""A time that is at least this far away, in seconds (12 hours), is shown with its day."""
 
 
 class OffsetRow(NamedTuple):
@@ -160,16 +167,19 @@ def _sort_key(column_id: str) -> Callable[[OffsetRow], Any]:
     """
     if column_id == "note":
         return lambda row: _note_text(row) or None
-    values = {column.id: column.value for column in offset_columns(share=False)} | {"partition": _partition_number}
+    values = {column.id: column.value for column in offset_columns(share=False)}
+    values |= {"partition": _partition_number, "age": _seconds_unread, "expires": _expires_at}
     return values.get(column_id, _partition_number)
 
 
-def offset_columns(*, share: bool) -> list[Column[OffsetRow]]:
+def offset_columns(*, share: bool, timed: bool = True) -> list[Column[OffsetRow]]:
     """Return the columns of the table of partitions.
 
     Args:
         share: whether the group is a share group. If so, the table has a column for the share-partition start offset
             in place of the committed offset, and no column for metadata.
+        timed: whether the times of unread records are known in any row. If not, the table has no columns for their age
+            and expiry.
     """
 
     position = partition_fields.START_OFFSET if share else partition_fields.COMMITTED
@@ -178,11 +188,13 @@ def offset_columns(*, share: bool) -> list[Column[OffsetRow]]:
                cut="middle"),
         Column("partition", "P", lambda row: _partition(row).text, _partition, right=True),
         field_column(partition_fields.LAG, _record, value=_widest_lag, render=_lag),
+        Column("age", "AGE", lambda row: _age(row).text, _age, rank=3, right=True, full=_full_age),
         Column("committed", position.title, lambda row: row.lag.position if row.lag else None, _position, rank=2,
                right=True),
         field_column(partition_fields.LOG_END, _record,
                      render=lambda row: _bound(row, row.lag.log_end if row.lag else None), rank=3),
         Column("note", "NOTE", lambda row: _note(row).text, _note, rank=1, min_width=15, max_width=28),
+        Column("expires", "EXPIRES", lambda row: _expires(row).text, _expires, rank=5, right=True, full=_full_expires),
         field_column(partition_fields.LEAD, _record, render=_lead, rank=5),
         field_column(partition_fields.LOG_START, _record,
                      render=lambda row: _bound(row, row.lag.log_start if row.lag else None), rank=6),
@@ -192,7 +204,7 @@ def offset_columns(*, share: bool) -> list[Column[OffsetRow]]:
     ]  # fmt: skip
     if not share:
         columns.append(field_column(partition_fields.METADATA, _record, rank=8, max_width=32))
-    return columns
+    return columns if timed else [column for column in columns if column.id not in ("age", "expires")]
 
 
 def _record(row: OffsetRow) -> PartitionRow | None:
@@ -248,6 +260,54 @@ def _lead(row: OffsetRow) -> Cell:
     if row.lag.lost:
         return Cell("0", ERROR)
     return number_cell(row.lag.lead) if row.lag.lead is not None else no_value_cell(row.lag.reason)
+
+
+def _seconds_unread(row: OffsetRow) -> int | None:
+    """Return the age of the first unread record in whole seconds, or its highest possible age; None if not known."""
+    written = row.lag.times.unread if row.lag is not None and row.lag.lag and row.lag.times is not None else None
+    return None if written is None else round(max(text.display_settings().now() - written.earliest, 0.0))
+
+
+def _age(row: OffsetRow) -> Cell:
+    seconds = _seconds_unread(row)
+    if row.lag is None or not row.lag.lag:
+        return Cell("")
+    if seconds is None:
+        return unknown_cell() if row.lag.times is not None else Cell("")
+    # If the group has read on since the search, the first unread record is newer than the record that was found.
+    return Cell(("" if row.lag.exact_times else text.marks().at_most) + duration(seconds))
+
+
+def _full_age(row: OffsetRow) -> Cell:
+    times = row.lag.times if row.lag is not None else None
+    if times is None or times.unread is None:
+        return Cell(times.reason if times is not None else "", MUTED)
+    earliest, latest = (text.date_seconds(at) for at in times.unread)
+    written = earliest if earliest == latest else f"between {earliest} and {latest}"
+    return Cell(f"{_age(row).text}, first unread record written {written}")
+
+
+def _expires_at(row: OffsetRow) -> int | None:
+    times = row.lag.exact_times if row.lag is not None and row.lag.lag else None
+    return None if times is None or times.expires_at is None else round(times.expires_at)
+
+
+def _expires(row: OffsetRow) -> Cell:
+    at = _expires_at(row)
+    if row.lag is None or row.lag.exact_times is None or not row.lag.lag:
+        return Cell("")
+    if at is not None:
+        left = at - text.display_settings().now()
+        role = ERROR if left <= Loss.SOON else WARN if left <= Loss.NEAR else ""
+        return Cell(text.clock(at) if abs(left) < _WITH_DATE else text.day_minutes(at), role)
+    return Cell("any time", WARN) if row.lag.exact_times.any_time else unknown_cell()
+
+
+def _full_expires(row: OffsetRow) -> Cell:
+    times = row.lag.exact_times if row.lag is not None else None
+    if times is not None and times.expires_at is not None:
+        return Cell(f"the first unread record may expire from {text.date_seconds(times.expires_at)}")
+    return Cell(times.expiry_reason if times is not None else "", MUTED)
 
 
 def _owner(row: OffsetRow) -> Cell:

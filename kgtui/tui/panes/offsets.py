@@ -104,7 +104,9 @@ class OffsetsPane(Pane):
             self.clear()
             return
         share, self._rows = prepared
-        self._columns = offset_columns(share=share)
+        self._columns = offset_columns(
+            share=share, timed=any(row.lag.times for row in self._rows if row.lag is not None)
+        )
         self._arrange(fresh=fresh)
 
     def clear(self) -> None:

@@ -10,7 +10,7 @@ from kgtui.model import facts
 from kgtui.model.access import HIDDEN, NONE_VISIBLE, VISIBLE_ONLY
 from kgtui.model.burrow import Status
 from kgtui.model.guard import why_not_delete
-from kgtui.model.health.wording import duration, expiry, loss_in, missing, reason
+from kgtui.model.health.wording import age, duration, expiry, loss_when, missing, reason
 from kgtui.model.offsets import lag_of_group, lags
 from kgtui.tui import text
 from kgtui.tui.panes.base import missing_cells
@@ -87,6 +87,8 @@ def _verdict(snapshot: Snapshot, group: str, health: GroupHealth | None) -> Fiel
     if age > _STALE:
         cells.append(Cell(f"  as of {duration(age)} ago", WARN))
     why = reason(health, facts.type_of(snapshot, group))
+    if why and health.stopped_after is not None:
+        why += f"; stopped after {_clock(health.stopped_after)}"
     return Field("verdict", (tuple(cells), (Cell(why),)) if why else (tuple(cells),))
 
 
@@ -109,14 +111,18 @@ def _trend(health: GroupHealth | None, series: Series | None) -> Iterator[Field]
         return
     cells = [Cell(_rate_text(rate), WARN if rate > 0 else OK), over]
     if gone:
-        cells.append(Cell(f"  caught up in about {duration(gone)}, {_local_time(gone)}", MUTED))
+        cells.append(
+            Cell(f"  caught up in about {duration(gone)}, {_clock(text.display_settings().now() + gone)}", MUTED)
+        )
     yield one_line_field("trend", *cells)
 
 
-def _local_time(seconds: float) -> str:
-    """Format the time `seconds` from now as `01:29`, or with the date if it is at least half a day away."""
-    at = text.display_settings().now() + seconds
-    return text.clock_minutes(at) if seconds < _WITH_DATE else text.date_minutes(at)
+def _clock(at: float, *, seconds: bool = False) -> str:
+    """Format a time as `01:29`, with `seconds` as `01:29:04`; with the date if it is at least half a day away."""
+    near = abs(at - text.display_settings().now()) < _WITH_DATE
+    if seconds:
+        return text.clock(at) if near else text.date_seconds(at)
+    return text.clock_minutes(at) if near else text.date_minutes(at)
 
 
 def _rate_text(rate: float) -> str:
@@ -126,16 +132,17 @@ def _rate_text(rate: float) -> str:
 
 
 def _time_lag(health: GroupHealth) -> Iterator[Field]:
-    age = health.time_lag
-    if age is None:
+    found = health.time_lag
+    if found is None:
         return
-    if not age.seconds and not age.at_least:
+    if not found.seconds and not found.at_least:
         yield one_line_field("time lag", Cell("0 s"), Cell("  no unread records", MUTED))
         return
-    least = text.marks().at_least if age.at_least else ""
-    yield one_line_field(
-        "time lag", Cell(f"{least}{duration(age.seconds)}"), Cell("  age of the oldest unread record", MUTED)
-    )
+    first = (Cell(age(found, text.marks().at_least)), Cell("  age of the oldest unread record", MUTED))
+    if not (found.at_least and found.reason):
+        yield Field("time lag", (first,))
+        return
+    yield Field("time lag", (first, (Cell(f"exact age not known: {found.reason}", MUTED),)))
 
 
 def _lost(health: GroupHealth | None, offset_summary: OffsetSummary | None) -> Iterator[Field]:
@@ -151,10 +158,16 @@ def _lost(health: GroupHealth | None, offset_summary: OffsetSummary | None) -> I
 
 def _loss(health: GroupHealth) -> Iterator[Field]:
     loss = health.loss
+    if loss is None and health.expiry_reason:
+        yield one_line_field("data loss", unknown_cell(), Cell(f"  {health.expiry_reason}", MUTED))
     if loss is None or loss.seconds > loss.NEAR:
         return
-    role = ERROR if loss.seconds <= loss.SOON else WARN
-    cells = [Cell(f"in {loss_in(loss)}", role), Cell(f"  unread records in {loss.topic}-{loss.partition}")]
+    role = ERROR if loss.seconds <= loss.SOON and loss.basis != "size" else WARN
+    when = loss_when(loss, _clock)
+    possible = "" if when.startswith("in ") else "possible "
+    cells = [Cell(f"{possible}{when}", role), Cell(f"  unread records in {loss.topic}-{loss.partition}")]
+    if loss.basis == "size":
+        cells.append(Cell("  retention.bytes is set", MUTED))
     if loss.lead is not None:
         cells.append(Cell(f"  {plural(loss.lead, 'record')} ahead of the log start", MUTED))
     yield one_line_field("data loss", *cells)
@@ -195,7 +208,7 @@ def _empty(snapshot: Snapshot, group: str, health: GroupHealth) -> Iterator[Fiel
     cells = [Cell(f"{least}{duration(spell.seconds)}")]
     if spell.expires_in is not None:
         soon = spell.expires_in <= spell.SOON
-        cells.append(Cell(f"  {expiry(spell)}", WARN if soon else MUTED))
+        cells.append(Cell(f"  {expiry(spell, _clock, health.read_at)}", WARN if soon else MUTED))
     yield one_line_field("Empty for", *cells)
 
 

@@ -6,6 +6,7 @@ import asyncio
 import csv
 import io
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,8 +14,11 @@ import pytest
 from kgtui.commands.group_watch import Clock
 from kgtui.errors import DeadlineError
 from kgtui.model.answer import Answer, Fault
-from kgtui.model.cluster import Retention
+from kgtui.model.cluster import Retention, TopicRules
+from kgtui.model.health.wording import local_clock
 from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset
+from kgtui.model.record_times import FORBIDDEN_TOPIC, RecordTime, TimeRange
+from kgtui.model.rfc3339 import parse_rfc3339
 from tests.scripted import ScriptedAdmin, member
 from tests.unit.commands.runs import Completed, runner
 
@@ -108,10 +112,46 @@ def test_check_with_the_option_all_also_prints_groups_that_are_ok(run: Callable[
 def test_check_reports_how_soon_unread_records_expire(admin: ScriptedAdmin, run: Callable[..., Completed]) -> None:
     admin.topic_retention = Retention({"t-stuck": 7_200.0}, 86_400.0)
     ran = run("check", "stuck")
-    assert "; records of t-stuck will be lost in at most 1 h 58 min" in ran.out
+    clock = "(1970-01-12 )?[0-9]{2}:[0-9]{2}"
+    assert re.search(f"; records of t-stuck may expire in at most 1 h 58 min, {clock}\n", ran.out)
     assert ran.err == ""
-    loss = objects(run("check", "stuck", "--format", "json"))["stuck"]["loss"]
-    assert (loss["basis"], loss["at_most"]) == ("retention", True)
+    stuck = objects(run("check", "stuck", "--format", "json"))["stuck"]
+    assert (stuck["loss"]["basis"], stuck["loss"]["at_most"], stuck["loss"]["exact"]) == ("retention", True, False)
+    expected = parse_rfc3339(stuck["read_at"]) + stuck["loss"]["seconds"]
+    assert parse_rfc3339(stuck["loss"]["at"]) == pytest.approx(expected)
+
+
+def test_check_shows_exact_ages_of_groups_that_are_not_ok(
+    admin: ScriptedAdmin, script: Script, run: Callable[..., Completed]
+) -> None:
+    written = script.time - 3_000.0
+    searched = RecordTime(1000, TimeRange(written, written), TimeRange(written - 5, written - 5))
+    admin.times = {("t-stuck", 0): searched, ("t-fine", 0): searched}
+    admin.topic_retention = Retention({"t-stuck": 7_200.0}, 86_400.0, {"t-stuck": TopicRules(7_200.0)})
+    ran = run("check", "stuck,fine", "--all")
+    assert [ids for call, ids in admin.calls if call == "record_times"] == [("t-stuck-0",)]
+    clock = local_clock(script.time)
+    assert f"; records of t-stuck may expire from {clock(written + 7_200, seconds=True)}" in ran.out
+    assert f"; stopped after {clock(written - 5)}" in ran.out
+    assert " 52 min " in ran.out
+    stuck = objects(run("check", "stuck", "--format", "json"))["stuck"]
+    assert (stuck["time_lag"]["exact"], stuck["loss"]["exact"]) == (True, True)
+    assert parse_rfc3339(stuck["loss"]["at"]) == pytest.approx(written + 7_200)
+    assert parse_rfc3339(stuck["stopped_after"]) == pytest.approx(written - 5)
+    assert stuck["partitions"][0]["age"]["exact"] is True
+
+
+def test_check_says_why_exact_ages_and_expiry_are_not_known(
+    admin: ScriptedAdmin, run: Callable[..., Completed]
+) -> None:
+    admin.times = {("t-stuck", 0): RecordTime(1000, reason=FORBIDDEN_TOPIC)}
+    fault = "grant DESCRIBE_CONFIGS on the topic to this user"
+    admin.topic_retention = Retention({}, 86_400.0, {"t-stuck": TopicRules(fault=fault)})
+    ran = run("check", "stuck")
+    assert f"the exact age of unread records is not known: {FORBIDDEN_TOPIC}" in ran.out
+    assert f"it is not known when unread records expire: {fault}" in ran.out
+    stuck = objects(run("check", "stuck", "--format", "json"))["stuck"]
+    assert (stuck["time_lag"]["reason"], stuck["expiry_reason"]) == (FORBIDDEN_TOPIC, fault)
 
 
 def test_check_reports_how_soon_offsets_of_an_empty_group_expire(
@@ -216,10 +256,10 @@ def test_check_json_has_verdict_and_cause_per_group_and_verdict_counts(run: Call
     stuck = objects(ran)["stuck"]
     assert (stuck["verdict"], stuck["cause"], stuck["basis"]) == ("ERR", "STOP", "observed")
     assert (stuck["lag"], stuck["lag_unknown"], stuck["trend"]) == (1740, 0, 2.0)
-    assert stuck["time_lag"] == {"seconds": 120.0, "at_least": True}
+    assert stuck["time_lag"] == {"seconds": 120.0, "at_least": True, "at_most": None, "exact": False, "reason": None}
     assert stuck["partitions"] == [
         {"topic": "t-stuck", "partition": 0, "verdict": "STOP", "lag": 1740, "position": 1000, "unchanged": 120.0,
-         "complete": 0.1, "subscribed": True}
+         "complete": 0.1, "subscribed": True, "age": stuck["time_lag"]}
     ]  # fmt: skip
     assert (stuck["reads"], stuck["reads_failed"], stuck["undecided"]) == (25, 0, [])
     connect = objects(ran)["connect"]
@@ -250,9 +290,10 @@ def test_check_csv_columns_and_json_keys_have_documented_names_and_order(run: Ca
         "rebalances_per_hour,members_behind,empty,expires_in,undecided,reason,offsets_may_be_hidden"
     )
     assert list(objects(run("check", "--format", "json"))["stuck"]) == [
-        "group", "type", "protocol", "state", "coordinator", "verdict", "cause", "basis", "reason", "undecided",
-        "complete", "lag", "lag_unknown", "max_lag", "trend", "trend_seconds", "time_lag", "drain", "lost", "loss",
-        "rebalances", "holding_up", "empty", "partitions", "seconds", "reads", "reads_failed", "read_at",
+        "group", "type", "protocol", "state", "coordinator", "verdict", "cause", "basis", "reason",
+        "stopped_after", "undecided", "complete", "lag", "lag_unknown", "max_lag", "trend", "trend_seconds",
+        "time_lag", "drain", "caught_up_at", "lost", "loss", "expiry_reason", "rebalances", "holding_up",
+        "empty", "partitions", "seconds", "reads", "reads_failed", "read_at",
         "offsets_may_be_hidden",
     ]  # fmt: skip
 

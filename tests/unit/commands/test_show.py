@@ -9,7 +9,9 @@ import pytest
 
 from kgtui.model.access import Access
 from kgtui.model.answer import Fault
+from kgtui.model.cluster import Retention, TopicRules
 from kgtui.model.offsets import PartitionBounds
+from kgtui.model.record_times import COMPACTED, RecordTime, TimeRange
 from tests.scripted import ScriptedAdmin, member
 from tests.unit.commands.runs import Completed, runner
 
@@ -57,9 +59,37 @@ def test_show_reports_a_group_that_the_user_cannot_describe(
     assert ran.err == "kgtui: group pay: forbidden [GROUP_AUTHORIZATION_FAILED] (grant DESCRIBE)\n"
 
 
+def test_show_has_the_times_of_unread_records(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
+    admin.times = {
+        ("t-pay", 0): RecordTime(1000, TimeRange(3600.0, 3600.0), TimeRange(3540.0, 3541.0)),
+        ("t-queue", 0): RecordTime(1000, reason=COMPACTED),
+    }
+    admin.topic_retention = Retention(
+        rules={"t-pay": TopicRules(7200.0), "t-queue": TopicRules(7200.0, compacted=True)}
+    )
+    rows = {
+        row["group"]: row["partitions"][0]
+        for row in json.loads(run("show", "pay", "queue", "--format", "json").out)["groups"]
+    }
+    times = ("unread_since", "unread_since_latest", "consumed_at", "expires_from", "times_reason")
+    assert [rows["pay"][name] for name in times] == [
+        "1970-01-01T01:00:00.000Z", "1970-01-01T01:00:00.000Z", "1970-01-01T00:59:00.000Z", "1970-01-01T03:00:00.000Z",
+        None,
+    ]  # fmt: skip
+    assert [rows["queue"][name] for name in times] == [None, None, None, None, COMPACTED]
+    table = run("show", "pay").out
+    assert "UNREAD-SINCE" in table
+    assert "1970-01-01T01:00:00Z" in table
+    wide = run("show", "pay", "--format", "wide").out
+    assert "EXPIRES-FROM" in wide
+    assert "1970-01-01T03:00:00Z" in wide
+    admin.times.clear()
+    assert "UNREAD-SINCE" not in run("show", "pay").out
+
+
 def test_show_csv_has_one_row_per_partition(run: Callable[..., Completed]) -> None:
     lines = run("show", "pay", "--format", "csv").out.splitlines()
-    assert lines[1] == "pay,t-pay,0,1000,,0,1015,15,1000,0,0,,m-1,"
+    assert lines[1] == "pay,t-pay,0,1000,,0,1015,15,1000,0,,,,,,0,,m-1,"
 
 
 def test_show_without_a_group_id_exits_with_2(run: Callable[..., Completed]) -> None:

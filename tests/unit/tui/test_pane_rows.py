@@ -13,6 +13,7 @@ from rich.cells import cell_len
 from kgtui.model.answer import Fault
 from kgtui.model.members import StreamsMember
 from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds
+from kgtui.model.record_times import BY_SIZE, COMPACTED, RecordTime, TimeRange
 from kgtui.model.series import SeriesStore
 from kgtui.model.snapshot import Reading, Snapshot
 from kgtui.tui import text as display
@@ -188,6 +189,32 @@ def test_offset_row_with_unknown_lag_has_a_note_with_the_reason() -> None:
         "orders.v1-0": ["12,345", "x", "x", "topic deleted"],
         "secret.audit-0": ["x", "x", "x", "forbidden"],
     }
+
+
+def test_offset_row_shows_the_age_and_expiry_of_its_first_unread_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(display.display_settings(), "now", lambda: 10_000.0)
+    monkeypatch.setattr(display.display_settings(), "utc", True)
+    found = RecordTime(100, TimeRange(6_400.0, 6_400.0), expires_at=13_600.0)
+    by_size = replace(found, expires_at=None, any_time=True, expiry_reason=BY_SIZE)
+    times = [found, replace(found, offset=90), by_size, RecordTime(100, reason=COMPACTED), None]
+    offsets = GroupOffsets(
+        tuple(CommittedOffset("t", part, 100) for part in range(6)),
+        bounds={("t", part): PartitionBounds(0, 100 + 10 * (part < 5)) for part in range(6)},
+        record_times={("t", part): row for part, row in enumerate(times) if row is not None},
+    )
+    columns = {column.id: column for column in offset_rows.offset_columns(share=False)}
+    rows = offset_rows.partition_rows(offsets, None)
+    assert [(columns["age"].cell(row).text, columns["expires"].cell(row).text) for row in rows] == [
+        ("1 h", "03:46:40"), ("≤ 1 h", ""), ("1 h", "any time"), ("?", "?"), ("", ""), ("", ""),
+    ]  # fmt: skip
+    assert columns["age"].full_cell(rows[0]).text == "1 h, first unread record written 1970-01-01 01:46:40"
+    assert columns["expires"].full_cell(rows[0]).text.endswith("may expire from 1970-01-01 03:46:40")
+    assert columns["expires"].full_cell(rows[2]).text == BY_SIZE
+    assert columns["age"].full_cell(rows[3]).text == COMPACTED
+    newest = offset_rows.filter_and_sort(rows, "age", descending=False, lagging=True)
+    assert [row.partition for row in newest][:3] == [0, 1, 2]
+    shown = {column.id for column in offset_rows.offset_columns(share=False, timed=False)}
+    assert not shown & {"age", "expires"}
 
 
 def test_share_group_shows_missing_start_offset_and_unreported_lag_differently() -> None:

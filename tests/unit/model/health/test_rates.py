@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from kgtui.model.health.rates import Slope, deletion, drain, growth, loss_to_come, slope, time_lag
 from kgtui.model.health.values import Loss, TimeLag
 from kgtui.model.offsets import CommittedOffset, PartitionBounds, lag_of_commit
-from tests.unit.model.health.reads import samples
+from tests.unit.model.health.reads import T0, samples
 
 
 @given(st.lists(st.integers(1, 60), min_size=3, max_size=30), st.floats(-100, 100), st.floats(-1e6, 1e6))
@@ -107,7 +107,8 @@ def test_expected_loss_by_retention_time_subtracts_the_age_of_the_record() -> No
     # The first unread record (offset 9100) was written at 5 s. At the last sample (120 s), it was 115 s old.
     assert loss is not None
     assert loss.seconds == pytest.approx(3600 - 115, abs=0.1)
-    assert loss == Loss("t", 0, loss.seconds, "retention", 9100)
+    assert loss == Loss("t", 0, loss.seconds, "retention", 9100, at=loss.at)
+    assert loss.at == pytest.approx(T0 + 120 + 3600 - 115, abs=0.1)
     half = samples(*((at, 9000 + 10 * int(at), 9000 + 20 * int(at), 0) for at in range(0, 125, 5)))
     slower = loss_to_come(lag_of_commit(*row_of(10_200, 11_400)), half, retention=3600.0)
     assert slower is not None

@@ -1,0 +1,127 @@
+"""Searches for the times of unread records in the selected group and in groups under suspicion, for exact ages."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kgtui.errors import KgtuiError
+from kgtui.model.offsets import lags, searchable
+from kgtui.model.record_times import NO_ANSWER, PRECISION, with_expiry
+from kgtui.monitor.policy import RECORD_TIME_PARTITIONS, RECORD_TIME_PAUSE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+    from kgtui.admin.base import GroupAdmin
+    from kgtui.model.offsets import GroupOffsets, TopicPartition
+    from kgtui.model.record_times import LogPosition, RecordTime
+    from kgtui.monitor.health import HealthTier, RetentionTier
+    from kgtui.monitor.policy import MonitorOptions
+    from kgtui.monitor.poll_timer import PollTimer
+    from kgtui.monitor.store import Store
+
+    Times = Mapping[TopicPartition, RecordTime]
+
+
+class RecordTimeTier:
+    """Searches for record times (ListOffsets by timestamp) in partitions with unread records.
+
+    A group is searched only if a committed offset has moved since its last search, or if the last search of a partition
+    got no answer, and at most once per `RECORD_TIME_PAUSE`. A recording is never searched.
+
+    Args:
+        retention: reads the configs of topics. Compacted topics are not searched.
+        health: gets the record times of a group after each search, and then computes its verdict.
+        changed: called after each search.
+    """
+
+    def __init__(
+        self,
+        admin: GroupAdmin,
+        store: Store,
+        options: MonitorOptions,
+        timer: PollTimer,
+        retention: RetentionTier,
+        health: HealthTier,
+        changed: Callable[[], None],
+    ) -> None:
+        self._admin = admin
+        self._timeout = options.timeout
+        self._kept_groups = options.kept_groups
+        self._timer = timer
+        self._retention = retention
+        self._health = health
+        self._store = store
+        self._changed = changed
+        self._selected: str | None = None
+        self._suspects: frozenset[str] = frozenset()
+        self._known: OrderedDict[str, Times] = OrderedDict()
+        self._searched_at: dict[str, float] = {}
+        self._wanted: dict[str, dict[TopicPartition, LogPosition]] = {}
+        self._wake = asyncio.Event()
+
+    def set_selected(self, group: str | None) -> None:
+        """Set the selected group. Its record times are searched to the second."""
+        self._selected = group
+
+    def set_suspects(self, groups: Collection[str]) -> None:
+        """Set the groups whose record times are searched too, with an uncertainty of `PRECISION`."""
+        self._suspects = frozenset(groups)
+
+    def add(self, group: str, offsets: GroupOffsets) -> GroupOffsets:
+        """Return the offsets of a group, which were just read, with the record times that are known.
+
+        If the group is selected or under suspicion, a search for the missing times is requested.
+        """
+        if self._timer.recorded_at is not None:
+            return offsets
+        known = self._known.get(group, {})
+        if group == self._selected or group in self._suspects:
+            last = self._searched_at.get(group)
+            if last is None or not 0 <= self._timer.now() - last < RECORD_TIME_PAUSE:
+                missing = _missing(offsets, known)
+                if missing:
+                    self._wanted[group] = missing
+                    self._wake.set()
+        return replace(offsets, record_times=known) if known else offsets
+
+    async def run(self) -> None:
+        """Search the requested groups one after the other until cancelled, the selected group first."""
+        while True:
+            await self._wake.wait()
+            while self._wanted:
+                group = min(self._wanted, key=lambda one: one != self._selected)
+                await self._search(group, self._wanted.pop(group))
+            self._wake.clear()
+
+    async def _search(self, group: str, positions: Mapping[TopicPartition, LogPosition]) -> None:
+        self._searched_at[group] = self._timer.now()
+        try:
+            await self._retention.read_now({topic for topic, _ in positions})
+            rules = self._retention.known.rules
+            precision = 0.0 if group == self._selected else PRECISION
+            answer = await self._admin.record_times(positions, rules, precision=precision, timeout=self._timeout)
+        except KgtuiError:
+            return  # the next read after `RECORD_TIME_PAUSE` requests the search again
+        times = dict(self._known.get(group, {}))
+        times.update((tp, with_expiry(found, rules.get(tp[0]))) for tp, found in answer.rows.items())
+        self._known[group] = times
+        self._known.move_to_end(group)
+        while len(self._known) > self._kept_groups:
+            forgotten, _ = self._known.popitem(last=False)
+            self._searched_at.pop(forgotten, None)
+        self._store.extend_offsets(group, lambda offsets: replace(offsets, record_times=times))
+        self._health.take_record_times(group, times)
+        self._changed()
+
+
+def _missing(offsets: GroupOffsets, known: Times) -> dict[TopicPartition, LogPosition]:
+    """Return the partitions with unread records whose record times are not known for the current offset."""
+    return {
+        tp: position
+        for tp, position in searchable(lags(offsets), RECORD_TIME_PARTITIONS).items()
+        if tp not in known or known[tp].offset != position.offset or known[tp].reason == NO_ANSWER
+    }
