@@ -35,7 +35,7 @@ class KgtuiError(Exception):
     fault_name = "FAILED"
     """The `name` of a `Fault` that is created from this error."""
     advice = ""
-    """What the user can do about the error; empty if the message already says it."""
+    """What the user can do about the error; empty if the message already contains the advice."""
 
 
 class UsageError(KgtuiError):

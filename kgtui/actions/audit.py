@@ -82,7 +82,8 @@ def write_outcome(log: Path, result: GroupResult, *, certain: bool = True, found
     """Log the result of a deletion. Raises OSError.
 
     Args:
-        certain: False if it is not known whether the group was deleted. kgtui then checks the group at its next start.
+        certain: whether the effect of the deletion is known. If it is not, kgtui checks at its next start whether the
+            group still exists.
         found_later: True if a check at a later start found the result.
     """
     fields = {

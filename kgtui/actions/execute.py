@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 BATCH = 20
 """Maximum number of groups per DeleteGroups request.
 
-It is small, so that little time passes between the describe RPC, which checks these groups, and the request.
+The number is small, so that little time passes between the describe RPC, which checks these groups, and the request.
 """
 
 CONCURRENCY = 8

@@ -82,7 +82,7 @@ async def read_group_data(
 ) -> dict[str, GroupData | Fault]:
     """Return group id → the data of the group, or the fault if the offsets could not be read.
 
-    If only configs or log offsets could not be read, the data lacks them.
+    If only the configs or the log offsets of a group could not be read, the result has the other data of the group.
     """
     described = {description.group: description for description in descriptions}
     read = await read_groups(

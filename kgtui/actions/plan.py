@@ -43,7 +43,7 @@ class DeletionLoss:
         partitions: number of partitions in which the group has an offset.
         positions: sum of the offsets of the group in all partitions.
         unread: total lag of the group.
-        last_commit: time of the last commit that kgtui observed, in seconds since the epoch; None if it observed none.
+        last_commit: time of the last commit that kgtui observed, in seconds since the epoch; None if there was none.
             No RPC reports this time.
         undo: how much of the deletion can be undone.
         not_restored: texts that name what the backup cannot restore; empty if it restores everything.

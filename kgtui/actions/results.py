@@ -30,7 +30,7 @@ class DeletionStatus(StrEnum):
     """The request failed, and the group still exists."""
 
     UNCERTAIN = "uncertain"
-    """The request was not answered, and it is not known whether the group still exists."""
+    """No response to the request arrived, and it is not known whether the group still exists."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,8 @@ class Assertion:
     """Settings for client assertions: either a file with a signed assertion, or the key with which kgtui signs them.
 
     Attributes:
-        file: file with an assertion that another program has signed. If it is set, the other attributes are not used.
+        file: file with an assertion that another program has signed. If `file` is set, the other attributes are not
+            used.
         key_file: PEM file with the private key, with which kgtui signs assertions if `file` is empty.
         passphrase: passphrase of the private key; empty if the key is not encrypted.
         algorithm: `RS256` or `ES256`.
@@ -93,7 +94,7 @@ def assertion_from_properties(properties: Mapping[str, str]) -> Assertion:
 
 
 def create(assertion: Assertion) -> str:
-    """Return an assertion that is valid now, either a newly signed one or the one in the file.
+    """Return an assertion that is valid now: the assertion in `assertion.file`, or a newly signed assertion.
 
     The files are read again each time, so that keys and assertions can be replaced while kgtui runs.
 

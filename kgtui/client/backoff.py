@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 class Backoff:
     """Exponential backoff with jitter for connection attempts.
 
-    The pause after the n-th failure in a row is `first · 2^(n-1)` seconds, limited to `longest` seconds. It is varied
-    by up to 20 % at random, so that the clients of a restarted broker do not all return at the same time. In Kafka's
-    clients, `reconnect.backoff.ms` and `reconnect.backoff.max.ms` have this effect.
+    The pause after the n-th failure in a row is `first · 2^(n-1)` seconds, limited to `longest` seconds. Each pause is
+    varied by up to 20 % at random, so that the clients of a restarted broker do not all return at the same time. In
+    Kafka's clients, `reconnect.backoff.ms` corresponds to `first`, and `reconnect.backoff.max.ms` to `longest`.
 
     Args:
         first: pause after the first failure, in seconds.

@@ -97,7 +97,8 @@ async def bootstrap(transport: Transport, seeds: Sequence[Address], *, timeout: 
     """Ask all bootstrap servers at the same time for the brokers of the cluster.
 
     Args:
-        timeout: time limit in seconds for connecting to one server. The same limit applies again to its response.
+        timeout: time limit in seconds for connecting to one server. The same limit applies again to the response of
+            the server.
         log: the error of each failed attempt is stored here immediately, so that the caller can read it while other
             attempts are still running.
 

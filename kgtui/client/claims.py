@@ -15,7 +15,7 @@ SKEW = 30.0
 """Largest difference between two clocks that brokers tolerate by default, in seconds."""
 
 _CHECKED_CLAIMS = {"iss": "issuer", "aud": "audience", "scope": "scope"}
-"""Name of a claim that brokers compare with their settings → word for this claim in messages."""
+"""Name of a claim that brokers compare with their settings → word that kgtui's messages use for this claim."""
 
 
 def claims_of(token: str) -> Mapping[str, Any]:

@@ -186,7 +186,7 @@ def explain_rejection(address: Address, reason: str, settings: ClientSettings) -
 def explain_login_required(address: Address, settings: ClientSettings) -> str:
     """Return a message saying that the listener probably requires a login.
 
-    This is the case if the listener responded to ApiVersions and then closed the connection.
+    A listener that requires a login responds to ApiVersions, and then closes the connection.
     """
     protocol = "SASL_SSL" if settings.tls is not None else "SASL_PLAINTEXT"
     return (

@@ -26,7 +26,7 @@ _NEVER_NEEDED = frozenset({"clearPass", "debug", "doNotPrompt", "refreshKrb5Conf
 """Options of Krb5LoginModule that have no effect in kgtui.
 
 kgtui never asks for a password, stores no key, and reads the Kerberos configuration again for each login. Like Kafka's
-clients, it always tries to renew the ticket in a ticket cache.
+clients, kgtui always tries to renew the ticket in a ticket cache.
 """
 
 _MUST_BE_FALSE = {
@@ -34,7 +34,7 @@ _MUST_BE_FALSE = {
     "tryFirstPass": "kgtui takes no password from another login module: set useKeyTab or useTicketCache",
     "useFirstPass": "kgtui takes no password from another login module: set useKeyTab or useTicketCache",
 }
-"""Option that kgtui does not support if it is true → what the user should do instead."""
+"""Option of Krb5LoginModule that must not be true → what the user should do instead."""
 
 _OPTIONS = frozenset(
     {"isInitiator", "keyTab", "principal", "serviceName", "ticketCache", "useKeyTab", "useTicketCache"}

@@ -76,7 +76,7 @@ def read_store(file: str, password: Secret, kind: str) -> Store:
 
 
 def _problem(content: bytes, file: str, kind: str) -> str:
-    """Return why this content is not a complete PKCS#12 store, and what to do; `""` if it looks like one."""
+    """Return why `content` is not a complete PKCS#12 store, and what to do; `""` if it looks like a complete store."""
     java = _JAVA_FORMATS.get(content[:4])
     if java is not None:
         return (

@@ -29,7 +29,7 @@ class Step(NamedTuple):
 
     Attributes:
         name: one of `STEPS`.
-        ok: whether the step succeeded; None if it was not tried, because an earlier step failed.
+        ok: whether the step succeeded; None if the step was not tried, because an earlier step failed.
         detail: what was found, or why the step failed and what to change.
     """
 
@@ -39,7 +39,7 @@ class Step(NamedTuple):
 
 
 async def try_steps(transport: Transport, address: Address, *, timeout: float) -> tuple[Step, ...]:
-    """Try all steps of connecting to a broker, until one fails. The steps after it are returned as not tried.
+    """Try the steps of connecting to a broker, until one fails. All later steps are returned as not tried.
 
     The step "authorization" is never tried, because only requests about groups show the permissions of the user.
 

@@ -1,4 +1,4 @@
-"""The SASL mechanisms: for each one, its messages, what it needs before a login, and why a broker refuses it."""
+"""The SASL mechanisms: what each of them needs before a login, its messages, and why a broker refuses a login."""
 
 from __future__ import annotations
 

@@ -184,7 +184,7 @@ def _configured_region(session: Any) -> str:
 
 
 def _credentials(session: Any, settings: MskIam, region: str) -> Any:
-    """Return a snapshot of the AWS credentials that sign the token; botocore never refreshes it."""
+    """Return the AWS credentials that sign the token, as a copy that botocore does not refresh."""
     from botocore.credentials import Credentials
 
     # As in Java, a profile has priority over a role.

@@ -146,7 +146,7 @@ def _jwt_bearer(properties: Mapping[str, str]) -> dict[str, Any]:
 def _client_credentials(properties: Mapping[str, str], options: Mapping[str, str]) -> dict[str, Any]:
     """Return the arguments for `OAuth` if the client identifies itself with its secret or with an assertion.
 
-    As in Kafka 4.3, an assertion is used if there is a file with it, or if its issuer is set.
+    As in Kafka 4.3, an assertion is used if the properties name a file with an assertion, or an issuer of assertions.
     """
     client_id = properties.get(_ID_KEY, "") or options.get("clientId", "")
     scope = properties.get(_SCOPE_KEY, "") or options.get("scope", "")

@@ -48,8 +48,8 @@ _CLOSED = "the connections to this cluster were closed"
 class Pool:
     """Connections to one cluster: two ("lanes") to each broker, each of which is opened when it is first needed.
 
-    Use it as an async context manager, or call `close` at the end. All times are in seconds. The caller has to check
-    the error codes in responses, except in lookups of coordinators and leaders.
+    Use the pool as an async context manager, or call `close` at the end. All times are in seconds. The caller has to
+    check the error codes in responses, except in lookups of coordinators and leaders.
 
     Args:
         seeds: addresses of bootstrap servers, as `host:port`.
@@ -109,7 +109,7 @@ class Pool:
             self._decoders.shutdown(wait=False, cancel_futures=True)
 
     async def metadata(self, *, timeout: float, refresh: bool = False) -> ClusterView:
-        """Return the metadata of the cluster. It is requested on the first call, and again if `refresh` is true.
+        """Return the metadata of the cluster, which is requested on the first call, and again if `refresh` is true.
 
         Concurrent callers share one request. If no known broker responds, the bootstrap servers are asked again.
 

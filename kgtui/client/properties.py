@@ -271,7 +271,7 @@ class LoginModule:
 
     Attributes:
         name: Java class, with its package.
-        options: name of an option → its value, which is masked, because it may be a password.
+        options: name of an option → value of the option. All values are masked, because they may be passwords.
     """
 
     name: str

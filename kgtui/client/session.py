@@ -29,7 +29,7 @@ class Negotiated:
     Attributes:
         ranges: API key → lowest and highest version that the broker supports.
         features: name of a finalized feature → its level. None for brokers before 2.7, which do not report features.
-        epoch: epoch of the finalized features. It increases with every change to them; -1 means unknown.
+        epoch: epoch of the finalized features, which increases whenever a finalized feature changes; -1 if unknown.
     """
 
     ranges: Mapping[int, tuple[int, int]]

@@ -57,8 +57,8 @@ class Tls:
     Attributes:
         trust_file, trust_pem: trusted certificates, as a file or as text. If both are empty, the trust store of the
             operating system is used.
-        trust_type, key_type: `PEM` or a type of Java store, `PKCS12` or `JKS`. As in Java, it makes no difference which
-            of the two is set, because the format of a store is detected from the content of the file.
+        trust_type, key_type: `PEM`, or a type of Java store: `PKCS12` or `JKS`. As in Java, `PKCS12` and `JKS` have the
+            same effect, because the format of a store is detected from the content of the file.
         trust_password, store_password: passwords of the Java stores with trusted certificates and with the key.
         key_file: file with the client's private key and certificate chain.
         key_pem, chain_pem: the client's private key and certificate chain as text.

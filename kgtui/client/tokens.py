@@ -74,7 +74,8 @@ class Tokens:
         """Return a valid token. A new one is requested when most of the lifetime of the current token is over.
 
         Args:
-            host: host name of the broker. In Amazon MSK, it contains the AWS region for which the token is signed.
+            host: host name of the broker. A host name of Amazon MSK contains the AWS region for which the token is
+                signed.
 
         Raises:
             ConnectError: no valid token can be obtained. The message says why and what to do.

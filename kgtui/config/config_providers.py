@@ -32,7 +32,7 @@ _PACKAGE = "org.apache.kafka.common.config.provider"
 
 
 def declares_providers(properties: Mapping[str, str]) -> bool:
-    """Return whether the properties declare config providers. If so, only references to these are replaced."""
+    """Return whether the properties declare config providers, so that only references to these are replaced."""
     return bool(properties.get(PROVIDERS, "").strip())
 
 

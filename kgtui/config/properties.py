@@ -25,7 +25,7 @@ class Properties(dict[str, str]):
     """Java client properties: name → value. `repr` shows only the names, because the values may contain passwords.
 
     Attributes:
-        places: name of a property → where it is, such as `line 3 of FILE`.
+        places: name of a property → where the property is set, such as `line 3 of FILE`.
         warnings: sentences about mistakes that do not prevent the use of the properties.
     """
 

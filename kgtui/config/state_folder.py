@@ -36,7 +36,7 @@ class StateFolder:
 
     @property
     def lock(self) -> Path:
-        """Path of the lock file. Every process that executes a deletion holds a shared lock on it."""
+        """Path of the lock file, on which every process that executes a deletion holds a shared lock."""
         return self.path / "writing.lock"
 
     @property
@@ -61,7 +61,7 @@ class StateFolder:
 
 
 def state_folder() -> StateFolder:
-    """Return the state folder of the user, or the one named by `KGTUI_STATE_DIR`."""
+    """Return the state folder: the folder that `KGTUI_STATE_DIR` names, or the default folder of the user."""
     if given := os.environ.get("KGTUI_STATE_DIR"):
         return StateFolder(expanded(given, "KGTUI_STATE_DIR: "))
     from platformdirs import user_state_path

@@ -21,7 +21,7 @@ def parse_bootstrap(text: str, where: str) -> tuple[str, ...]:
 
     Args:
         text: the addresses, separated by commas.
-        where: the flag, variable or key with the addresses. Error messages begin with it.
+        where: the flag, variable or key with the addresses. Error messages begin with this name.
 
     Raises:
         ConfigError: there is no address, or one of them is not valid.

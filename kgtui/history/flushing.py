@@ -78,7 +78,7 @@ class Flusher:
 
     @property
     def crashed_holder(self) -> Holder | None:
-        """The process of the previous recorder if it crashed; None if it released the lock."""
+        """The process of the previous recorder, if that recorder crashed; None if it released the lock."""
         return self._lock.crashed_holder
 
     @property
@@ -127,8 +127,8 @@ class Flusher:
 
         Args:
             at: time of the poll, in milliseconds since the epoch.
-            keyframe: time of the newest poll up to this one that recorded the complete state, in milliseconds since the
-                epoch.
+            keyframe: time of the newest poll, at or before this poll, that recorded the complete state, in milliseconds
+                since the epoch.
             rows: table name → rows, for all tables except `polls`.
             poll_row: row of table `polls`, from column `taken_at` on.
         """

@@ -30,7 +30,7 @@ class Keyframe:
     Rows are read when they are needed, and then stay in memory.
 
     Args:
-        load: returns the rows of the table whose name is its argument. It is called once per table.
+        load: function that takes the name of a table and returns its rows. It is called once per table.
         polls: the keyframe and the polls until the next one. Rows of other polls come from interrupted flushes, and are
             ignored.
         reading: returns a context manager that converts errors while reading files into `LakeError`.
@@ -94,7 +94,7 @@ class KeyframeTable:
             self._blocks.update(dict.fromkeys(missing, self._read(missing, self._columns)))
 
     def block(self, index: int) -> _KeyframeRows:
-        """Return the rows of a block. The returned object also has the rows of all blocks that `load` read with it."""
+        """Return an object with the rows of a block, and of all other blocks that the same call of `load` has read."""
         self.load([index])
         return self._blocks[index]
 
@@ -213,7 +213,7 @@ _TABLES = {table.name: table for table in TABLES}
 
 
 def _last_of_each(rows: pa.Table, key: Sequence[str]) -> pa.Array:
-    """Return a boolean column that says for each row whether it is the last one with its key."""
+    """Return a boolean column that is true for the last row with each key."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -13,7 +13,8 @@ class RecorderOptions:
 
     Attributes:
         interval: time between polls.
-        flush: maximum time that a poll waits in memory before it is written. A crash loses only polls that still wait.
+        flush: maximum time that the rows of a poll wait in memory before they are written to the lake. A crash loses
+            only polls that are still waiting.
         keyframe: time between two keyframes, which are polls that record the complete state instead of changes.
         describe: maximum time between two descriptions of the same group.
         keep_days: number of full days after which polls are deleted from the lake; None keeps all polls.

@@ -87,7 +87,7 @@ class PointInTime:
         return {(scope, fault.group): fault for scope, fault in self.faults if fault.group is not None}
 
     def prepare(self, groups: Collection[str], *, offsets: bool) -> None:
-        """Read the data of these groups from disk in one go.
+        """Read the data of these groups from disk in a single step.
 
         Call this before the methods for single groups are called for many groups, because otherwise each of these calls
         reads from disk.
@@ -166,7 +166,7 @@ class OwnerChange(NamedTuple):
     """A partition whose owner in a group changed.
 
     Attributes:
-        before, after: member id of the owner at the earlier and at the later poll; None if it is unknown.
+        before, after: member id of the owner at the earlier and at the later poll; None if the owner is unknown.
     """
 
     group: str

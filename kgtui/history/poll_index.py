@@ -79,7 +79,7 @@ class PollIndex:
     def step(self, poll: RecordedPoll, by: int) -> RecordedPoll | None:
         """Return the poll that is `by` polls later than `poll`, or earlier if `by` is negative.
 
-        Returns None if that is before the first or after the last poll.
+        Returns None if the recording has no such poll.
         """
         position = bisect_left(self._polls, poll.ms) + by
         return self[position] if 0 <= position < len(self._polls) else None

@@ -49,7 +49,7 @@ def recorded_events(
     until: float | None = None,
     groups: Collection[str] | None = None,
 ) -> Iterator[Event]:
-    """Yield the events of a recording, oldest first, and those of one poll sorted by group.
+    """Yield the events of a recording, oldest first. Events of the same poll are sorted by group.
 
     The result for an interval does not depend on where the interval begins and ends: it has exactly the events of the
     whole recording that are in the interval. For this reason, the owners that partitions had before a rebalance are not

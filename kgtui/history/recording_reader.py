@@ -85,8 +85,8 @@ class RecordingReader:
             last = self._polls.newest()
             rows = self._tables[POLLS.name].read(["poll", "keyframe", "gap"], after=last.ms if last else None)
             if last is not None and rows.num_rows:
-                # Polls that were recorded since the last call may belong to the last keyframe that is known. Its cached
-                # state is then incomplete, so it is dropped and read again.
+                # Polls that were recorded since the last call may belong to the last known keyframe. The cached
+                # state of this keyframe may then be incomplete, so it is removed from the cache, and read again.
                 self._keyframes.pop(last.keyframe, None)
                 self._clusters.pop(last.keyframe, None)
             self._polls.add(zip(*(rows[name].to_pylist() for name in ("poll", "keyframe", "gap")), strict=True))
@@ -111,7 +111,7 @@ class RecordingReader:
     def step(self, poll: RecordedPoll, by: int = 1) -> RecordedPoll | None:
         """Return the poll that is `by` polls later than `poll`, or earlier if `by` is negative.
 
-        Returns None if that is before the first or after the last poll.
+        Returns None if the recording has no such poll.
         """
         return self._polls.step(poll, by)
 
@@ -183,9 +183,8 @@ class RecordingReader:
         with self._lock, self._reading():
             try:
                 return table.read_keyframe(day, keyframe)
-            except (
-                FileNotFoundError
-            ):  # The file is missing, because compaction has replaced it, so the table is opened again
+            except FileNotFoundError:
+                # Compaction has replaced the file, so the newest version of the table is opened.
                 table.open(renew=True)
                 return table.read_keyframe(day, keyframe)
 

@@ -78,7 +78,7 @@ class ReplayAdmin:
         return self._point_in_time
 
     def now(self) -> float:
-        """Return the time of the shown poll plus the time for which it has been shown, in seconds since the epoch."""
+        """Return the time of the shown poll plus the seconds for which the poll has been shown, as an epoch time."""
         return self.poll.at + time.monotonic() - self._since
 
     async def seek(self, at: float | RecordedPoll | None) -> RecordedPoll:
@@ -98,7 +98,7 @@ class ReplayAdmin:
     async def step(self, by: int = 1) -> RecordedPoll | None:
         """Show the poll that is `by` polls later, or earlier if `by` is negative, and return it.
 
-        If that is before the first or after the last poll, stay at the current poll and return None.
+        If the recording has no such poll, stay at the current poll and return None.
         """
         return await self._go(lambda: self.recording.step(self.poll, by))
 

@@ -24,7 +24,7 @@ _CHURN_HOURS = 24
 
 
 def read_insights(path: Path | str) -> Insights:
-    """Return all findings of a lake. The time that counts as now is the end of the data in its gold tables.
+    """Return all findings of a lake. The time that counts as now is the end of the data in the gold tables.
 
     Raises:
         LakeError: the folder is not a lake, or none of its gold tables can be read.
@@ -74,7 +74,7 @@ class Context:
         self._rows: dict[Read, list[GoldRow]] = {}
 
     def rows(self, rule: Rule) -> list[GoldRow]:
-        """Return the rows that a rule reads; an empty list if its table cannot be read."""
+        """Return the rows that a rule reads; an empty list if the gold table of the rule cannot be read."""
         if rule.kind.table.title not in self._readable:
             return []
         if rule.read not in self._rows:

@@ -133,7 +133,7 @@ class Insights:
 
     @property
     def missing(self) -> tuple[TableAge, ...]:
-        """Gold tables that do not exist or cannot be read. Findings that would come from them are missing."""
+        """Gold tables that do not exist or cannot be read. Findings from these tables are missing."""
         return tuple(table for table in self.tables if not table.is_readable)
 
     def known(self, kind: Kind) -> bool:

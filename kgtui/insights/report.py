@@ -40,7 +40,7 @@ MAX_PLOTTED_GROUPS = 60
 """Maximum number of groups whose lag and rates are plotted, so that the page stays below 5 MB."""
 
 MAX_BAR_ROWS = 40
-"""Maximum number of groups in the plot that shows when groups were unhealthy. It has one row of bars per group."""
+"""Maximum number of groups in the plot that shows when groups were unhealthy. Each group has one row of bars."""
 
 MAX_ID_LENGTH = 160
 """Maximum number of characters of an id on the page. Longer ids are shortened; Kafka allows up to 32,767 bytes."""

@@ -186,7 +186,7 @@ def _plot_line(
     axes.plot(instants, numbers, color=color, linewidth=1.2, solid_joinstyle="round", clip_on=False)
     known = [not math.isnan(value) for value in (math.nan, *numbers, math.nan)]
     alone = [index for index in range(len(numbers)) if known[index : index + 3] == [False, True, False]]
-    # A point without a neighbor would be invisible, because a line needs two points. It is drawn as a vertical bar.
+    # A point without a neighbor is drawn as a vertical bar, because a line with only one point would be invisible.
     if alone:
         axes.vlines([instants[i] for i in alone], 0, [numbers[i] for i in alone], color=color, linewidth=1.2)
 

@@ -26,7 +26,7 @@ MIN_BACKLOG_AGE = 60.0
 _RECENT = 2 * 3_600.0
 """How recent the last hour with flapping must be for a group to count as flapping now, in seconds.
 
-It is also the maximum time between the starts of two hours with flapping that belong to the same run of hours.
+The same number is the maximum time between the starts of two hours with flapping that belong to one run of hours.
 """
 
 MAX_EVIDENCE_ROWS = 12
@@ -37,7 +37,7 @@ FAR_FROM_NORMAL = 3.5
 
 _MIN_RELATIVE_DISTANCE = 0.5
 """An outlier must also differ from the normal value by more than this fraction of the normal value. The z-score alone
-is not enough: in a nearly constant series it is large for every small change."""
+is not enough: in a nearly constant series, the z-score of every small change is large."""
 
 _BASES = {"hour of week": "weeks", "hour of day": "days"}
 _SERIES = (
@@ -137,7 +137,7 @@ def at_risk(rows: Iterable[GoldRow]) -> list[Finding]:
 def _risk(row: GoldRow, lost: int) -> Severity:
     """Return the severity of a loss of unread records: the sooner the loss, the worse.
 
-    It is ERROR if records have already been lost, or if the time until the loss is unknown.
+    The severity is ERROR if records have already been lost, or if the time until the loss is unknown.
     """
     seconds = row["loss_seconds"]
     if lost or seconds is None or seconds <= Loss.SOON:

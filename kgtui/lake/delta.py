@@ -193,7 +193,8 @@ class RecordedTable:
     ) -> pa.Table:
         """Return the rows of one group in undefined order, with dictionary-encoded text.
 
-        This uses SQL, because it is twice as fast here as reading the files one by one (see tests/bench/README.md).
+        The rows are read with SQL, which is twice as fast here as reading the files one by one (see
+        tests/bench/README.md).
 
         Args:
             query: the result of the method `query`; if it is None, the result is empty.
@@ -250,7 +251,7 @@ class RecordedTable:
     # -- methods that create the table and append rows -----------------------------------------------------------
 
     def create(self) -> DeltaTable:
-        """Create the table if it does not exist, and return it. If it lacks columns of the schema, they are added.
+        """Return the table, after creating it or adding missing columns of the schema, if necessary.
 
         Added columns are null in existing rows. They are nullable in the stored table even if the schema forbids nulls.
         """
@@ -294,7 +295,7 @@ class RecordedTable:
         return int(delta.version())
 
     def forget(self) -> None:
-        """Close the table, so that the next use of it opens its newest version from disk."""
+        """Close the table, so that its newest version is opened when the table is used again."""
         self._delta = self._listed = None
 
     # -- methods that compact, delete and vacuum files -----------------------------------------------------------

@@ -41,7 +41,7 @@ _LONGEST = 65_536
 
 
 _URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:/")
-"""Start of a URL. It ends with a single slash, because `Path` replaces the two slashes of a URL with one."""
+"""Matches the start of a URL, up to one slash, because `Path` replaces the two slashes of a URL with one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ class LakeFolder:
         """Bind the lake to a cluster, because a lake holds the recording of only one cluster.
 
         Args:
-            cluster_id: id of the cluster. If it is None, the cluster reports no id, and nothing is checked or stored.
+            cluster_id: id of the cluster; if it is None, nothing is checked or stored.
 
         Raises:
             LakeError: the lake has the recording of another cluster.
@@ -130,8 +130,8 @@ class LakeFolder:
         if bound_to is not None:
             held, this = visible(str(bound_to)), visible(cluster_id)
             raise LakeError(
-                f"{self.path} holds cluster {held}, and this is cluster {this}. A lake holds one cluster. "
-                "Use another folder for this cluster."
+                f"{self.path} holds the recording of cluster {held}, but this is cluster {this}. A lake "
+                "holds one cluster. Use another folder for this cluster."
             )
         self._write_marker(content | {_CLUSTER: cluster_id})
 

@@ -91,7 +91,7 @@ class Gold:
         return self.folder.path
 
     def age(self, table: Table) -> TableAge:
-        """Return the age of a table. If the table cannot be read, the result has an `error`, and nothing is raised."""
+        """Return the age of a table. If the table cannot be read, the attribute `error` of the result says why."""
         try:
             delta = self._delta(table)
             if delta is None:
@@ -153,7 +153,7 @@ class Gold:
             since, until: return only rows whose column `time` is in this interval, both ends included.
             time: name of the time column to which `since` and `until` apply.
             groups: return only rows of these groups.
-            where: additional filter, see `Where`. It is applied while the files are read.
+            where: additional filter, which is applied while the files are read; see `Where`.
 
         Raises:
             LakeError: the table cannot be read.
@@ -227,7 +227,7 @@ class Gold:
 def _last_write(delta: DeltaTable) -> float:
     """Return the time of the newest write that was not maintenance, in seconds since the epoch.
 
-    Only the newest 50 commits are read. If all of them are maintenance, return the time of the oldest of them.
+    Only the newest 50 commits are read. If all 50 commits are maintenance, return the time of the oldest of the 50.
     """
     history = delta.history(_COMMITS)
     writes = [commit["timestamp"] for commit in history if commit.get("operation") not in _MAINTENANCE]

@@ -49,7 +49,7 @@ class RecorderLock:
     """The lock of one lake. This process holds it from `take` to `release`.
 
     Attributes:
-        crashed_holder: the previous holder if it ended without releasing the lock; otherwise None.
+        crashed_holder: the previous holder, if that process ended without releasing the lock; otherwise None.
     """
 
     def __init__(self, path: Path) -> None:

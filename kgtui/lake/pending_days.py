@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kgtui.lake.schemas import Table
 
 _SOURCES = (POLLS, COMMITS, GROUP_EVENTS, REBALANCES)
-"""Source tables whose row counts are compared. `polls` stands for all recorded tables: every poll adds a row to it."""
+"""Source tables whose row counts are compared. `polls` represents all recorded tables: each poll adds a row to it."""
 
 RowCounts = dict[str, dict[str, int]]
 """Table name as `layer/name` → day in ISO format → number of rows."""

@@ -35,7 +35,8 @@ class Batch:
 
     Attributes:
         keyframe: time of the keyframe, in milliseconds since the epoch.
-        last: time of the newest poll, in milliseconds since the epoch. It is also the serial number of the batch.
+        last: time of the newest poll, in milliseconds since the epoch. The same number is the serial number of the
+            batch.
         parts: table → one pair ((day, keyframe, poll), rows) per poll. These three columns have the same values in
             all rows of the poll, so the rows are stored without them. The method `rows` adds the three values to
             `_CHUNK` rows at a time, so that other threads are not blocked.

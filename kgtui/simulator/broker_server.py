@@ -200,8 +200,8 @@ def _damaged(kind: str, response: bytes, key: int, version: int) -> bytes:
     if kind == "garbage":
         return response[:head] + Random(len(response)).randbytes(len(response) - head)  # noqa: S311 - not a secret
     # `at` is the position of the first array's length, which is overwritten with a huge number. In most responses, the
-    # array follows the throttle time (4 bytes). In ListGroups responses, it follows the throttle time and the error
-    # code (6 bytes together).
+    # array follows the throttle time (4 bytes). In ListGroups responses, the array follows the throttle time and the
+    # error code (6 bytes together).
     at = head + (6 if key == LIST_GROUPS.key else 4)
     flexible = version >= APIS[key].flexible
     huge = b"\xff\xff\xff\xff\x0f" if flexible else b"\x7f\xff\xff\xff"

@@ -81,8 +81,8 @@ class SimulatorProcess:
           connections), `served` (API key → number of requests) and `time` (seconds since the start of the cluster)
 
         Raises:
-            SimulatorError: the command was rejected, its result did not arrive within `timeout` seconds, or the process
-                has ended.
+            SimulatorError: the command was rejected, the response did not arrive within `timeout` seconds, or the
+                process has ended.
         """
         with self._lock:
             try:
@@ -142,8 +142,8 @@ def spawn(options: Options | None = None, *, timeout: float = START_SECONDS) -> 
     command = [sys.executable, "-m", "kgtui.simulator", "--control", *(options or Options()).arguments()]
     home = str(Path(__file__).resolve().parents[2])
     path = os.pathsep.join(part for part in (home, os.environ.get("PYTHONPATH", "")) if part)
-    # The process runs in a new session, so that Ctrl+C or a closed terminal does not send it SIGINT or SIGHUP. It exits
-    # when its stdin is closed.
+    # The process runs in a new session, so that Ctrl+C or a closed terminal does not send SIGINT or SIGHUP to it. The
+    # process exits when its stdin is closed.
     process = subprocess.Popen(  # noqa: S603 - this interpreter, with arguments of kgtui
         command,
         stdin=subprocess.PIPE,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kgtui.simulator.topics import Topic
 
 COMMIT_INTERVAL = 5.0
-"""Time between two offset commits of a group, in seconds. It equals the default of `auto.commit.interval.ms`."""
+"""Time between two offset commits of a group, in seconds. Kafka's `auto.commit.interval.ms` has the same default."""
 
 _UNEVEN_DELAY = 10.0
 """Minimum value of `Steady.delay`, in seconds, at which the actual delay varies from commit to commit."""

@@ -164,7 +164,7 @@ class Faults:
 
     @_command
     async def restart(self, node: int) -> None:
-        """Restart a killed broker on the same port; it leads the same partitions as before."""
+        """Restart a killed broker on the same port. The broker leads the same partitions as before it was killed."""
         broker = self._state.node(node)
         if not broker.alive:
             await self._start(node)

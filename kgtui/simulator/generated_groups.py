@@ -241,7 +241,7 @@ class GeneratedGroups:
             self.remove(self._console_groups.popleft())
 
     def remove(self, index: int) -> None:
-        """Delete the group with this index; does nothing if it is already deleted."""
+        """Delete the group with this index. If the group is already deleted, do nothing."""
         if self.states[index] != DELETED:
             self.states[index] = DELETED
             self.existing[self.partition[index]] -= 1

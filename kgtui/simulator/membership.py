@@ -83,7 +83,7 @@ class RotatingMembership(Struct, frozen=True, forbid_unknown_fields=True):
     ahead: float = 0.0
 
     def at(self, t: float) -> Membership:
-        """Return the members in the period that contains `t`. `before` has the members of the previous period."""
+        """Return the members in the period that contains `t`, with the members before that period as `before`."""
         change, since = divmod(t + self.ahead, self.period)
         now = int(change)
         if now == 0:

@@ -146,7 +146,7 @@ class Release:
 
     @property
     def has_group_configs(self) -> bool:
-        """Whether DescribeConfigs accepts groups as resources, as it does since Kafka 4.0. Kafka 3.9.2 rejects them."""
+        """Whether DescribeConfigs accepts groups as resources. Kafka 3.9.2 rejects groups, Kafka 4.0 accepts them."""
         return self.number >= (4, 0)
 
     def has_type(self, group_type: str) -> bool:

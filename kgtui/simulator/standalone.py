@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 MAX_COMMAND_SIZE = 1024 * 1024
 """Maximum length of a command in bytes.
 
-It is enough for a group id of 32,000 characters, even if JSON escapes each of these characters.
+A command of this length can contain a group id of 32,000 characters, even if JSON escapes each of these characters.
 """
 
 
@@ -35,7 +35,7 @@ async def serve(options: Options, *, write_line: Callable[[str], None], control:
     """Start a cluster, write one line of JSON when it is ready, and serve until SIGINT, SIGTERM or SIGHUP.
 
     With `control`, commands are read from stdin, and their results are written with `write_line`. The cluster then also
-    stops when stdin is closed, so that it never outlives its parent process.
+    stops when stdin is closed, so that this process never outlives its parent process.
 
     Raises:
         UsageError: the options are invalid.

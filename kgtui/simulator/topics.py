@@ -18,7 +18,7 @@ DAY = 86_400.0
 """Seconds in a day."""
 
 WAVE_PERIOD = 240.0
-"""Time from one traffic peak to the next, in seconds. It is short, so that users of the demo see the traffic change."""
+"""Time from one traffic peak to the next, in seconds; short, so that users of the demo see the traffic change."""
 
 _OLDEST, _OLDEST_IDLE = 400 * DAY, HOUR
 """Age of the oldest records when the cluster starts, in seconds: of a topic with traffic, and of one without traffic.

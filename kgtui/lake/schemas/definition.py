@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 VERSION = 1
-"""Version of the tables of a lake. It is increased when a change makes older versions of kgtui read them wrongly."""
+"""Version of the format of the tables. A change because of which an older kgtui would misread a table increases it."""
 
 PARTITION = "day"
 """Name of the column by which tables are partitioned: the UTC day of a row."""

@@ -74,7 +74,7 @@ def _start_deduplicating(lake: SparkLake, rows: DataFrame, name: str, interval: 
 
 
 def _add_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) -> None:
-    """Add the rows of a batch to the bronze table, except those that it already contains.
+    """Add the rows of a batch to the bronze table, except rows that the table already contains.
 
     If the table has no records in the offset ranges of the batch, the rows are appended, which is faster than a merge.
     """

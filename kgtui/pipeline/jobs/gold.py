@@ -113,7 +113,7 @@ class GoldInputs:
 
     @cached_property
     def lag(self) -> DataFrame:
-        """Rows of gold `lag`. It is the first table in `GOLD`, so that it is recomputed before other tables read it."""
+        """Rows of gold `lag`. This table is the first one in `GOLD`, so that other tables read its recomputed rows."""
         return self.rows(LAG, _DAY_BEFORE)
 
     @cached_property

@@ -40,8 +40,8 @@ class Sources:
     Attributes:
         topic: `__consumer_offsets` of a cluster; None to read no topic.
         records: folder of Parquet files with records; None to read no files.
-        since: records of the topic before this time, in seconds since the epoch, are skipped. It has an effect only
-            when the topic is read for the first time.
+        since: records of the topic before this time, in seconds since the epoch, are skipped. `since` has an effect
+            only when the topic is read for the first time.
         max_files: maximum number of files per batch, both when `records` is read and when the bronze table is decoded;
             None for no limit.
     """

@@ -61,9 +61,9 @@ def decode_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) ->
         _decode_in_python(lake, batch.transform(irregular_records), _merge)
         return
     written = lake.append(COMMITS, commits, app=app, batch_id=batch_id)
-    # Number of records of the batch that are not decoded yet. It is None if an earlier attempt has already appended
+    # Number of records of the batch that are not decoded yet; None if an earlier attempt has already appended
     # `commits`, because Delta Lake then does not report how many rows that attempt appended. `batch.count()` is cheap,
-    # because Spark reads it from file metadata.
+    # because Spark reads the number from file metadata.
     remaining = None if written is None else batch.count() - written
     if remaining != 0:
         decoded = _decode_in_python(lake, batch.transform(non_commits), partial(_append, f"{app}-others", batch_id))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 WEEKS = 8
-"""Number of earlier weeks. An hour is compared with the same hour of the week in each of them."""
+"""Number of earlier weeks. Each hour is compared with the same hour of the week in these weeks."""
 DAYS = 14
 """Number of earlier days. If fewer than `FEWEST` earlier weeks have data, the same hour of these days is used instead.
 """
@@ -32,7 +32,7 @@ _HOUR = 3_600
 _MONDAY = 4 * 24
 """Hours from the epoch (1 January 1970, a Thursday) to the Monday after it."""
 _SIGMA_PER_MAD = 1.4826
-"""Standard deviation of a normal distribution, divided by its median absolute deviation."""
+"""Ratio of the standard deviation to the median absolute deviation (MAD) in a normal distribution."""
 _SERIES = {"lag": 1.0, "rate_in": 0.1, "rate_out": 0.1}
 """Columns of gold `lag` that are compared, each with its minimum standard deviation.
 

@@ -239,8 +239,8 @@ def _owner_changes(rows: DataFrame) -> DataFrame:
 def _rebalancing_seconds(rows: DataFrame) -> DataFrame:
     """Return how many seconds of each hour each group spent rebalancing.
 
-    A rebalance lasts from the poll that saw it to the next recorded change of the group; if a gap between polls comes
-    first, it ends at the last poll before the gap.
+    A rebalance lasts from the poll that saw it to the next recorded change of the group. If a gap between polls comes
+    first, the rebalance counts as ended at the last poll before the gap.
     """
     later = F.lead("poll").over(Window.partitionBy("group", "keyframe").orderBy("poll"))
     spans = rows.select("group", "state", "gone", F.col("poll").alias("from"), F.least(later, "lasts").alias("to"))

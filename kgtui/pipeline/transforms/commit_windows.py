@@ -148,7 +148,7 @@ def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
 
 
 def _with_still_since(rows: DataFrame, options: Options) -> DataFrame:
-    """Add `still_since`, the last poll at which the consumer was active. It is used only for share partitions.
+    """Add `still_since`, the last poll at which the consumer was active, for the rules about share partitions.
 
     The consumer is inactive at a poll if the partition had lag at the previous poll and since then the position has not
     changed and the lag has not decreased.

@@ -149,8 +149,8 @@ def _observed_verdict(watching: Watching) -> Column:
 def _observed_share_verdict(watching: Watching) -> Column:
     """Return the struct (status, undecided) of a share partition (see `with_verdicts`).
 
-    The rules are those of `kgtui.model.health.judging.judge_share`, but its rule for WARN needs the lag at every poll,
-    and a recording contains only changes. Therefore the status is never WARN; `undecided` is WARN instead.
+    The rules are those of `kgtui.model.health.judging.judge_share`, except for WARN: the rule for WARN needs the lag at
+    every poll, and a recording contains only changes. Therefore the status is never WARN; `undecided` is WARN instead.
     """
     still = (F.col("now") - F.col("still_since")) / 1000
     standstill = F.when(F.col("members") == 0, Status.STOP.value).otherwise(Status.STALL.value)

@@ -175,7 +175,7 @@ def with_time_lag(positions: DataFrame, log_ends: DataFrame) -> DataFrame:
         Window.partitionBy(*_LOG, "generation").orderBy(-F.col("offset")).rangeBetween(Window.unboundedPreceding, -1)
     )
     seen = F.col("seen")
-    # The lowest log end in the window, at the first poll that saw it.
+    # The lowest log end in the window, and the first poll that saw this log end.
     nearest = F.min_by(seen, F.when(seen.isNotNull(), F.struct(seen["end"], seen["poll"]))).over(beyond)
     both = queries.unionByName(ends, allowMissingColumns=True).withColumn("next", nearest).filter("is_query")
     fraction = (F.col("position") + 1 - F.col("next.before")) / (F.col("next.end") - F.col("next.before"))

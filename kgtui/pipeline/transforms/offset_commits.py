@@ -169,7 +169,7 @@ def _extract_fields(commits: DataFrame) -> DataFrame:
 
 
 def _is_regular() -> Column:
-    """Return whether a record is regular (see `regular_commits`). If it is, the extracted fields are correct."""
+    """Return whether a record is regular (see `regular_commits`), so that the extracted fields are correct."""
     layout = F.col("_layout")
     valid = (layout == _TOMBSTONE) | ((layout >= 0) & _is_valid_value())
     return (F.col("_row") >= 0) & _is_valid_key() & valid

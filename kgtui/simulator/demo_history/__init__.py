@@ -63,7 +63,7 @@ class HistoryPlan:
         return max(0.0, self.seconds * fraction + hash_number(self.seed, "when", jitter) % 1_200 - 600.0)
 
     def rate_factor(self, name: str) -> float:
-        """Return a factor from 0.8 to 1.2 for the rate of a topic; it depends on the topic's name and the seed."""
+        """Return a factor from 0.8 to 1.2 for the rate of the topic `name`, derived from `name` and the seed."""
         return 0.8 + hash_number(self.seed, "scale", name) % 400 / 1_000
 
     def _jitter(self, name: str) -> float:

@@ -199,7 +199,8 @@ class ClassicKeys(GroupKeys, tag="classic", frozen=True, forbid_unknown_fields=T
     Attributes:
         protocol: the protocol type, such as `consumer` or `connect`; empty for a simple group.
         member_data: encodes the metadata and assignments of the members.
-        outlives: seconds from the time when the last member leaves until the group is Dead, or None if it stays Empty.
+        outlives: seconds from the time when the last member leaves until the group is Dead; None if the group stays
+            Empty.
     """
 
     protocol: str = "consumer"

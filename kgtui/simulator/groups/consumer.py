@@ -16,7 +16,7 @@ class ConsumerKeys(GroupKeys, tag="consumer", frozen=True, forbid_unknown_fields
 
     Attributes:
         assignor: name of the assignor on the broker.
-        regex: the regular expression that members subscribe to. If it is empty, they subscribe to topic names.
+        regex: the regular expression that members subscribe to. If `regex` is empty, members subscribe to topic names.
         classic: numbers of the slots whose members still use the classic protocol, in a group that is being migrated.
     """
 
@@ -84,7 +84,8 @@ class ConsumerGroup(Group):
         """Return whether a member has already adopted its target assignment.
 
         Args:
-            membership: the members of the group. While it is Reconciling, they adopt their targets one after the other.
+            membership: the members of the group. While the group is Reconciling, they adopt their target assignments
+                one after the other.
             state: the state of the group.
             index: index of the member in `membership.slots`.
         """

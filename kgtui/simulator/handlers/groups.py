@@ -171,8 +171,8 @@ def describe_typed(request: RequestContext, group_type: str, feature: str) -> di
 def _newer_type(request: RequestContext, name: str, group_type: str, feature: str) -> dict[str, Any]:
     blank: dict[str, Any] = {"GroupId": name, "AuthorizedOperations": OPERATIONS_NOT_REQUESTED}
     old = request.node.release.number < (4, 0)
-    # If a broker supports this API but the feature of the group type is disabled, it returns UNSUPPORTED_VERSION for
-    # each group (observed with Kafka 4.1.2).
+    # If a broker supports this API, but the feature of the group type is disabled, the broker returns
+    # UNSUPPORTED_VERSION for each group (observed with Kafka 4.1.2).
     if not old and not request.feature_enabled(feature):
         return {**blank, "ErrorCode": UNSUPPORTED_VERSION}
     error = request.group_error(name)

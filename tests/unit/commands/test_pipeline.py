@@ -130,7 +130,7 @@ def test_pipeline_rejects_a_lake_with_data_of_another_cluster(
     lake.claim("prod")
     monkeypatch.setattr("kgtui.commands.pipeline.read_offsets_topic", found)
     message = error_of(capsys, 2, "run", "--lake", lake.path, "--bootstrap-server", "127.0.0.1:1")
-    assert "holds cluster prod, and this is cluster staging. A lake holds one cluster" in message
+    assert "holds the recording of cluster prod, but this is cluster staging. A lake holds one cluster" in message
 
 
 def test_pipeline_commands_reject_invalid_options(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

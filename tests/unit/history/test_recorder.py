@@ -154,7 +154,7 @@ async def test_recording_a_second_cluster_into_a_lake_is_refused(tmp_path: Path)
     async with recording(tmp_path / "lake") as (recorder, _):
         await until(lambda: recorder.status.polls >= 1)
     other = Recorder(ScriptedMonitor(scripted(), "another"), scripted(), tmp_path / "lake")
-    with pytest.raises(LakeError, match="holds cluster scripted, and this is cluster another"):
+    with pytest.raises(LakeError, match="holds the recording of cluster scripted, but this is cluster another"):
         await other.run()
 
 
