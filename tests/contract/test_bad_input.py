@@ -165,7 +165,10 @@ WRONG = {
         lambda site: (site.broker.sasl, sasl("SCRAM-SHA-1")), 2, "sasl.mechanism=SCRAM-SHA-1 is not a mechanism of"
     ),
     "mechanism not offered": Wrong(
-        lambda site: (site.broker.msk, sasl()), 3, "set sasl.mechanism to one that it offers: OAUTHBEARER", "SASL"
+        lambda site: (site.broker.msk, sasl()),
+        3,
+        "set sasl.mechanism to a mechanism that the broker offers: OAUTHBEARER",
+        "SASL",
     ),
     "expired token": Wrong(
         lambda site: site.tokens(claims={"exp": int(time.time()) - 60}), 3, "check for how long the tokens are", "SASL"
@@ -283,4 +286,4 @@ def test_an_unknown_cluster_is_reported_with_the_configured_ones(
     (tmp_path / "config.toml").write_text('version = 2\n[clusters.prod]\nbootstrap = "127.0.0.1:1"\n')
     for command in ("ls", "doctor"):
         assert main(["--cluster", "pord", command]) == 2
-        assert capfd.readouterr().err.endswith(f"no cluster 'pord'; configured in {tmp_path}/config.toml: prod\n")
+        assert capfd.readouterr().err.endswith(f"no cluster 'pord'; the clusters in {tmp_path}/config.toml are: prod\n")

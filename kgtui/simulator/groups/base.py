@@ -68,7 +68,8 @@ class GroupKeys(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, t
     Attributes:
         client: how the clients identify themselves.
         phases: the states of the rebalance that follows each change of the members; None for the default of the group
-        type. epoch: generation (of a classic group) or group epoch (of other groups) at the start of the cluster.
+            type.
+        epoch: generation (of a classic group) or group epoch (of other groups) at the start of the cluster.
     """
 
     client: Client = Client()
