@@ -66,6 +66,7 @@ def test_class_archive_is_used_only_with_the_jars_it_was_written_with(tmp_path: 
 
 @pytest.mark.parametrize("version", jars.BROKER_VERSIONS)
 def test_jvm_accepts_the_class_archive_of_each_broker_version(version: str, tmp_path: Path) -> None:
+    assert java.archive(version).is_file(), "run tests/run --setup, which writes the archive"
     log, tool = tmp_path / "classes.log", "kafka.tools.StorageTool"
     command = java.command(jars.classpath(version), SOURCES / "Launch.java", [f"-Xlog:class+load:file={log}"])
     subprocess.run([*command, tool, "random-uuid"], stdin=subprocess.PIPE, capture_output=True, check=True)
