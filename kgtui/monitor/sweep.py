@@ -106,13 +106,14 @@ class SweepTier:
         for start in range(0, len(groups), size):
             began = self._timer.now()
             changed = [] if first else self._changed_groups(node, ceil(size * _CHANGED_PER_BATCH))
-            batch = dict.fromkeys((*changed, *groups[start : start + size]))
+            part = groups[start : start + size]
+            batch = dict.fromkeys((*changed, *part))
             listed = [group for group in batch if group in self._store.groups]
             answered = not listed or await self._read(listed, set(changed))
             took = self._timer.now() - began
             pause = len(listed) * len(self._sweeps) / self._rate(first=first)
             if not first:
-                pause = max(pause, took / self._options.sweep_load, seconds * size / max(len(groups), 1) * 0.9)
+                pause = max(pause, took / self._options.sweep_load, seconds * len(part) / len(groups) * 0.9)
             # A coordinator that did not answer is asked again only after a longer pause.
             await self._timer.pause_for((pause if answered else self._options.sweep_pause) - took)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 COMPLETE_WITHIN = 5.0
 """Maximum time from the election of new leaders until the lag of the group is complete, in seconds.
 
-The group is read every second.
+The group is read every second. On a busy machine, the limit is 20 times the duration of a read, if that is longer.
 """
 
 
@@ -34,23 +34,27 @@ def test_lag_is_complete_soon_after_a_killed_leader_is_replaced(tmp_path: Path) 
 async def _kill_a_leader(cluster: Cluster) -> None:
     seeds = cluster.bootstrap.split(",")
     async with connect(seeds) as admin, connect(seeds) as observer:
-        assert await _lag(admin) == (LAG, 0)
+        slowest = 0.0
+        for _ in range(3):
+            began = time.monotonic()
+            assert await _lag(admin) == (LAG, 0)
+            slowest = max(slowest, time.monotonic() - began)
         coordinator = (await admin.list_groups()).rows[GROUP].coordinator
-        leaders = set((await admin.pool.find_leaders([TOPIC], timeout=5)).nodes.values())
+        leaders = set((await admin.pool.find_leaders([TOPIC], timeout=30)).nodes.values())
         victim = max(leaders - {coordinator})
         os.kill(cluster.nodes[victim - 1].pid, signal.SIGKILL)
         elected_at = None
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(240):
             while True:
                 lag, unknown = await _lag(admin)
-                found = await observer.pool.find_leaders([TOPIC], timeout=5, refresh=True)
+                found = await observer.pool.find_leaders([TOPIC], timeout=30, refresh=True)
                 if elected_at is None and not found.errors and victim not in found.nodes.values():
                     elected_at = time.monotonic()
                 if elected_at is not None and not unknown:
                     break
                 await asyncio.sleep(1)
         assert lag == LAG
-        assert time.monotonic() - elected_at < COMPLETE_WITHIN
+        assert time.monotonic() - elected_at < max(COMPLETE_WITHIN, 20 * slowest)
 
 
 async def _lag(admin: KafkaGroupAdmin) -> tuple[int | None, int]:

@@ -33,6 +33,12 @@ WARM_UP = 60
 ALLOWED_GROWTH = 300_000
 """Bytes by which the memory of kgtui may grow. Time series of the selected group are the largest part."""
 
+RECOVERED_WITHIN = 10.0
+"""Maximum time from the end of the faults until everything was read without an error, in seconds.
+
+On a busy machine, the limit is ten times the duration of the first read, if that is longer.
+"""
+
 _TIME_WAIT, _LISTEN = "06", "0A"
 """Numbers of TCP states in Linux's `/proc/net/tcp`. In TIME_WAIT, both ends are closed."""
 
@@ -121,7 +127,9 @@ async def test_random_faults_cause_no_wrong_values_and_no_leaks(polls: int) -> N
     sys.stdout.write(f"seed {seed}\n")
     chance = random.Random(seed)
     async with monitored() as (cluster, monitor):
+        began = time.monotonic()
         await _complete(monitor)
+        first_read = time.monotonic() - began
         watcher = Watcher(monitor)
         monitor.set_view(next(iter(watcher.expected)), tuple(watcher.expected)[:10])
         await asyncio.sleep(WARM_UP * INTERVAL)
@@ -131,14 +139,16 @@ async def test_random_faults_cause_no_wrong_values_and_no_leaks(polls: int) -> N
 
         faults = asyncio.create_task(make_faults(cluster, chance))
         await asyncio.sleep(polls * INTERVAL)
+        async with asyncio.timeout(60):
+            while watcher.snapshots <= polls / 4:  # noqa: ASYNC110 - polling keeps the test simple
+                await asyncio.sleep(INTERVAL)
         faults.cancel()
         await asyncio.gather(faults, return_exceptions=True)
 
         repaired_at = time.monotonic()
         await _complete(monitor)
-        assert time.monotonic() - repaired_at < 10
+        assert time.monotonic() - repaired_at < max(RECOVERED_WITHIN, 10 * first_read)
         assert watcher.wrong == []
-        assert watcher.snapshots > polls / 4
         assert _values(monitor.snapshot) == watcher.expected
         await _settled(cluster, connections, tasks)
         assert memory_of_kgtui() - memory < ALLOWED_GROWTH

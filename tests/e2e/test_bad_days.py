@@ -65,12 +65,12 @@ def test_broker_that_does_not_answer_affects_only_its_own_groups(ui: Ui, cluster
 
 
 def test_slow_broker_does_not_delay_the_handling_of_keys(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
-    cluster_with_faults.control("latency", node=2, seconds=3.0)
+    cluster_with_faults.control("latency", node=2, seconds=8.0)
     ui.filter("kind:simple", shown=3)
     ui.terminal.keys("Home", "Left")
-    ui.terminal.wait_until_gone("spark-checkpoints", timeout=3.0)
+    ui.terminal.wait_until_gone("spark-checkpoints", timeout=7.0)
     ui.terminal.keys("Right")
-    ui.terminal.wait_for("spark-checkpoints", timeout=3.0)
+    ui.terminal.wait_for("spark-checkpoints", timeout=7.0)
     ui.remove_filter()
 
 

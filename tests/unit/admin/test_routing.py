@@ -125,7 +125,7 @@ async def test_router_repeats_requests_to_a_loading_coordinator_without_a_lookup
 
 async def test_router_returns_a_fault_if_a_coordinator_loads_until_the_deadline() -> None:
     script = Script({"a": [LOADING], "b": [OK]})
-    answer = await run(FakePool(), script, timeout=0.05)
+    answer = await run(FakePool(), script, timeout=0.5)
     (fault,) = answer.faults
     assert (fault.name, fault.code, fault.group, fault.broker) == ("COORDINATOR_LOAD_IN_PROGRESS", LOADING, "a", 1)
     assert fault.message.startswith("describe: ")

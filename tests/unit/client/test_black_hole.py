@@ -28,10 +28,10 @@ async def test_a_hanging_broker_does_not_delay_calls_to_other_brokers(met_before
         fake.hosts[1] = ("127.0.0.1", hole.port)
         fake.topics = {"topic": {0: 2, 1: 3}}
         async with Pool([hole.address, *fake.seeds[1:]], options=FOREVER) as pool:
-            await pool.metadata(timeout=5)
+            await pool.metadata(timeout=60)
             if met_before:
                 for lane in Lane:
-                    await pool.call(1, LIST_GROUPS, {}, timeout=5, lane=lane)
+                    await pool.call(1, LIST_GROUPS, {}, timeout=60, lane=lane)
             hole.black_hole()
             dead = [
                 asyncio.create_task(pool.call(1, LIST_GROUPS, {}, timeout=600, lane=lane))
@@ -96,7 +96,7 @@ async def call_until_answered(pool: Pool, node: int, lane: Lane) -> None:
     async with asyncio.timeout(60):
         while True:
             with suppress(ClientError):
-                await pool.call(node, LIST_GROUPS, {}, timeout=5, lane=lane)
+                await pool.call(node, LIST_GROUPS, {}, timeout=60, lane=lane)
                 return
             await asyncio.sleep(0.002)
 
@@ -116,7 +116,7 @@ async def test_the_pool_recovers_from_random_connection_failures(seed: int) -> N
     ):
         fake.hosts = {1: ("127.0.0.1", first.port), 2: ("127.0.0.1", second.port)}
         async with Pool([first.address, second.address], options=options) as pool:
-            await pool.metadata(timeout=5)
+            await pool.metadata(timeout=60)
             await asyncio.gather(
                 *(call_at_random(pool, chance) for _ in range(8)), inject_faults((first, second), chance)
             )

@@ -18,7 +18,7 @@ from tests.unit.client.server import always, cluster
 if TYPE_CHECKING:
     from tests.unit.client.server import Request, Response
 
-QUICK = PoolOptions(connect_timeout=2.0, backoff=0.01, backoff_max=0.02, head_start=0.02, retry_pause=0.01)
+QUICK = PoolOptions(connect_timeout=30.0, backoff=0.01, backoff_max=0.02, head_start=0.02, retry_pause=0.01)
 
 
 def closed_port() -> int:
@@ -36,7 +36,7 @@ async def test_the_first_bootstrap_server_that_responds_is_used() -> None:
         seeds = [hole.address, f"127.0.0.1:{closed_port()}", "no-such-host.invalid:9092", fake[1].address]
         options = PoolOptions(connect_timeout=60)
         async with Pool(seeds, options=options) as pool:
-            view = await pool.metadata(timeout=10)
+            view = await pool.metadata(timeout=60)
             assert view.cluster_id == "fake"
 
 
@@ -62,7 +62,7 @@ async def test_unreachable_error_lists_each_bootstrap_server_with_a_reason() -> 
     refused = f"127.0.0.1:{closed_port()}"
     async with Pool([refused, "no-such-host.invalid:9092"], options=QUICK) as pool:
         with pytest.raises(UnreachableError) as caught:
-            await pool.metadata(timeout=10)
+            await pool.metadata(timeout=60)
     attempts = dict(caught.value.attempts)
     assert list(attempts) == [refused, "no-such-host.invalid:9092"]
     assert "refused the connection: nothing listens there" in attempts[refused]
@@ -78,12 +78,12 @@ async def test_unreachable_error_lists_attempts_that_are_pending_at_the_deadline
         refused = f"127.0.0.1:{closed_port()}"
         async with Pool([refused, hole.address], options=PoolOptions(connect_timeout=60)) as pool:
             with pytest.raises(UnreachableError) as caught:
-                await pool.metadata(timeout=0.3)
+                await pool.metadata(timeout=1)
             attempts = dict(caught.value.attempts)
             assert "refused the connection" in attempts[refused]
-            assert attempts[hole.address] == f"{hole.address} has not answered within 0.3 s"
+            assert attempts[hole.address] == f"{hole.address} has not answered within 1 s"
             await hole.resume()
-            assert (await pool.metadata(timeout=10)).cluster_id == "fake", (
+            assert (await pool.metadata(timeout=60)).cluster_id == "fake", (
                 "the lookup must continue after the deadline of one caller"
             )
             assert hole.connections == 1
@@ -91,19 +91,19 @@ async def test_unreachable_error_lists_attempts_that_are_pending_at_the_deadline
 
 async def test_concurrent_metadata_calls_share_one_connection_and_one_request() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
-        views = await asyncio.gather(*(pool.metadata(timeout=5) for _ in range(20)))
+        views = await asyncio.gather(*(pool.metadata(timeout=60) for _ in range(20)))
         assert len({id(view) for view in views}) == 1
         assert (fake[1].connections, len(fake[1].requests(METADATA.key))) == (1, 1)
 
 
 async def test_metadata_refresh_asks_another_broker_if_one_does_not_respond() -> None:
     async with cluster(3) as fake, Pool(fake.seeds, options=QUICK) as pool:
-        await pool.metadata(timeout=5)
+        await pool.metadata(timeout=60)
         for node in (1, 2, 3):
-            await pool.call(node, LIST_GROUPS, {}, timeout=5)
+            await pool.call(node, LIST_GROUPS, {}, timeout=60)
         fake[1].on[METADATA.key] = fake[2].on[METADATA.key] = always(None)
         fake.hosts[3] = ("elsewhere", 9092)
-        view = await pool.metadata(timeout=5, refresh=True)
+        view = await pool.metadata(timeout=60, refresh=True)
         assert view.brokers[3].host == "elsewhere"
 
 
@@ -115,12 +115,12 @@ async def test_bootstrap_servers_are_contacted_again_if_no_broker_responds() -> 
         FaultyLink("127.0.0.1", old[1].port) as seed,
         Pool([seed.address], options=QUICK) as pool,
     ):
-        assert (await pool.metadata(timeout=5)).brokers[1].port == old[1].port
+        assert (await pool.metadata(timeout=60)).brokers[1].port == old[1].port
         await old[1].stop()
         seed._target = ("127.0.0.1", new[1].port)
         seed.cut()
-        assert (await pool.metadata(timeout=5, refresh=True)).brokers[1].port == new[1].port
-        assert (await pool.call(1, LIST_GROUPS, {}, timeout=5)).value["Groups"]
+        assert (await pool.metadata(timeout=60, refresh=True)).brokers[1].port == new[1].port
+        assert (await pool.call(1, LIST_GROUPS, {}, timeout=60)).value["Groups"]
 
 
 async def test_rebootstrap_contacts_bootstrap_servers_even_if_brokers_respond() -> None:
@@ -129,10 +129,10 @@ async def test_rebootstrap_contacts_bootstrap_servers_even_if_brokers_respond() 
         FaultyLink("127.0.0.1", fake[1].port) as seed,
         Pool([seed.address], options=QUICK) as pool,
     ):
-        await pool.call(1, LIST_GROUPS, {}, timeout=5)
+        await pool.call(1, LIST_GROUPS, {}, timeout=60)
         assert seed.connections == 1
         pool.rebootstrap()
-        await pool.metadata(timeout=5)
+        await pool.metadata(timeout=60)
         assert seed.connections == 2
 
 
@@ -142,10 +142,10 @@ async def test_broker_with_a_changed_address_is_called_at_the_new_one() -> None:
         FaultyLink("127.0.0.1", fake[1].port) as link,
         Pool(fake.seeds, options=QUICK) as pool,
     ):
-        await pool.call(1, LIST_GROUPS, {}, timeout=5)
+        await pool.call(1, LIST_GROUPS, {}, timeout=60)
         fake.hosts[1] = ("127.0.0.1", link.port)
-        assert (await pool.metadata(timeout=5, refresh=True)).brokers[1].port == link.port
-        await pool.call(1, LIST_GROUPS, {}, timeout=5)
+        assert (await pool.metadata(timeout=60, refresh=True)).brokers[1].port == link.port
+        await pool.call(1, LIST_GROUPS, {}, timeout=60)
         assert link.connections == 1
         await fake.until(lambda: fake[1].open_connections == 1)
 
@@ -153,10 +153,10 @@ async def test_broker_with_a_changed_address_is_called_at_the_new_one() -> None:
 async def test_calling_a_broker_that_is_not_in_the_metadata_refreshes_the_metadata() -> None:
     async with cluster(2) as fake, Pool(fake.seeds[:1], options=QUICK) as pool:
         second = fake.brokers.pop(2)
-        await pool.metadata(timeout=5)
+        await pool.metadata(timeout=60)
         fake.brokers[2] = second
         pool._viewed_at -= 60
-        assert (await pool.call(2, LIST_GROUPS, {}, timeout=5)).node == 2
+        assert (await pool.call(2, LIST_GROUPS, {}, timeout=60)).node == 2
 
 
 async def test_feature_list_with_a_higher_epoch_replaces_the_older_list() -> None:
@@ -171,23 +171,23 @@ async def test_feature_list_with_a_higher_epoch_replaces_the_older_list() -> Non
     async with cluster(2) as fake, Pool(fake.seeds[:1], options=QUICK) as pool:
         fake[1].on[API_VERSIONS.key] = always(api_versions_answer(5, 0))
         fake[2].on[API_VERSIONS.key] = always(api_versions_answer(6, 1))
-        assert (await pool.metadata(timeout=5)).features == {"share.version": 0}
-        await pool.call(2, LIST_GROUPS, {}, timeout=5)
-        assert (await pool.metadata(timeout=5, refresh=True)).features == {"share.version": 1}
+        assert (await pool.metadata(timeout=60)).features == {"share.version": 0}
+        await pool.call(2, LIST_GROUPS, {}, timeout=60)
+        assert (await pool.metadata(timeout=60, refresh=True)).features == {"share.version": 1}
 
 
 async def test_server_without_metadata_api_is_reported_as_possible_controller() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         del fake[1].ranges[METADATA.key]
         with pytest.raises(UnreachableError, match=r"is a Kafka node but not a broker; it may be a controller"):
-            await pool.metadata(timeout=5)
+            await pool.metadata(timeout=60)
 
 
 async def test_the_error_for_an_empty_broker_list_says_the_cluster_is_starting() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake[1].on[METADATA.key] = always({"Brokers": []})
         with pytest.raises(UnreachableError, match="reports no brokers, because the cluster is still starting"):
-            await pool.metadata(timeout=5)
+            await pool.metadata(timeout=60)
 
 
 async def test_invalid_apiversions_response_is_reported_as_not_a_kafka_broker() -> None:
@@ -198,4 +198,4 @@ async def test_invalid_apiversions_response_is_reported_as_not_a_kafka_broker() 
 
         fake[1].on[API_VERSIONS.key] = damaged
         with pytest.raises(UnreachableError, match="answers, but not as a Kafka broker does"):
-            await pool.metadata(timeout=5)
+            await pool.metadata(timeout=60)

@@ -14,7 +14,7 @@ from kgtui.client.pool import Pool, PoolOptions
 from kgtui.protocol.messages.cluster import METADATA
 from tests.unit.client.server import FakeCluster, Request, cluster
 
-QUICK = PoolOptions(connect_timeout=1, second_wait=0.1)
+QUICK = PoolOptions(connect_timeout=30, second_wait=0.1)
 
 INVALID_HOSTS = ["a..b", "x" * 64 + ".example", ".", "", "\N{SNOWMAN}" * 64, "caf\udce9", "a\x00b"]
 
@@ -44,7 +44,7 @@ def advertise(fake: FakeCluster, host: str, port: int) -> None:
 async def listed(fake: FakeCluster) -> tuple[list[str], list[tuple[int | None, str, str]]]:
     """List all groups. Return their ids, and `(node id, error name, message)` for each broker that failed."""
     async with Pool([fake[1].address], options=QUICK) as pool:
-        answer = await KafkaGroupAdmin(pool).list_groups(timeout=5)
+        answer = await KafkaGroupAdmin(pool).list_groups(timeout=60)
     return list(answer.rows), [(fault.broker, fault.name, fault.message) for fault in answer.faults]
 
 

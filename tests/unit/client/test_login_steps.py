@@ -33,7 +33,7 @@ async def steps_of(address: str, **properties: str) -> dict[str, tuple[bool | No
     The result is True if the step succeeded, False if it failed, and None if it was not executed.
     """
     async with Pool([address], from_properties(properties)) as pool:
-        (steps,) = (await pool.login_steps(timeout=5)).values()
+        (steps,) = (await pool.login_steps(timeout=60)).values()
     return {step.name: (step.ok, step.detail) for step in steps}
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 import pytest
 
+from kgtui.client import lookups as lookups_module
+from kgtui.client.backoff import Backoff
 from kgtui.client.pool import Pool, PoolOptions
 from kgtui.errors import BrokerError, ClientError, UnreachableError
 from kgtui.protocol.messages.cluster import FIND_COORDINATOR, METADATA
@@ -13,7 +16,7 @@ from kgtui.protocol.messages.groups import LIST_GROUPS
 from tests.unit.client.server import FakeCluster, always, cluster
 
 QUICK = PoolOptions(
-    connect_timeout=2.0,
+    connect_timeout=30.0,
     backoff=0.01,
     backoff_max=0.02,
     head_start=0.05,
@@ -31,22 +34,23 @@ async def test_coordinators_are_looked_up_in_batches_and_cached() -> None:
     async with cluster(3) as fake, Pool(fake.seeds[:1], options=QUICK) as pool:
         coordinators = {f"group-{number}": number % 3 + 1 for number in range(25)}
         fake.group_nodes = dict(coordinators)
-        found = await pool.find_coordinators(coordinators, timeout=5)
+        found = await pool.find_coordinators(coordinators, timeout=60)
         assert (found.nodes, found.errors) == (coordinators, {})
         assert lookups(fake) == 3
-        assert (await pool.find_coordinators(["group-1", "group-24"], timeout=5)).nodes == {"group-1": 2, "group-24": 1}
+        found = await pool.find_coordinators(["group-1", "group-24"], timeout=60)
+        assert found.nodes == {"group-1": 2, "group-24": 1}
         assert lookups(fake) == 3
         pool.forget_coordinator("group-1")
-        await pool.find_coordinators(["group-1", "group-24"], timeout=5)
+        await pool.find_coordinators(["group-1", "group-24"], timeout=60)
         assert lookups(fake) == 4
         fake.group_nodes["group-24"] = 3
-        assert (await pool.find_coordinators(["group-24"], timeout=5, refresh=True)).nodes == {"group-24": 3}
+        assert (await pool.find_coordinators(["group-24"], timeout=60, refresh=True)).nodes == {"group-24": 3}
 
 
 async def test_no_request_is_sent_for_coordinators_stored_with_learn_coordinators() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         pool.learn_coordinators((f"g{number}" for number in range(1000)), 1)
-        found = await pool.find_coordinators(["g1", "g999"], timeout=5)
+        found = await pool.find_coordinators(["g1", "g999"], timeout=60)
         assert (found.nodes, fake[1].received) == ({"g1": 1, "g999": 1}, [])
 
 
@@ -54,7 +58,7 @@ async def test_brokers_without_batch_lookup_get_one_request_per_group() -> None:
     """Before version 4, a FindCoordinator request can contain only one group (KIP-699)."""
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake[1].ranges[FIND_COORDINATOR.key] = (0, 3)
-        found = await pool.find_coordinators(["group-a", "group-b", "group-c"], timeout=5)
+        found = await pool.find_coordinators(["group-a", "group-b", "group-c"], timeout=60)
         assert found.nodes == {"group-a": 1, "group-b": 1, "group-c": 1}
         assert sorted(request.fields["Key"] for request in fake[1].requests(FIND_COORDINATOR.key)) == [
             "group-a",
@@ -68,7 +72,7 @@ async def test_a_coordinator_lookup_is_repeated_only_after_retriable_errors() ->
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake.group_codes = {"moving-group": [16, 15], "loading-group": [14], "forbidden-group": [30, 30, 30]}
         found = await pool.find_coordinators(
-            ["moving-group", "loading-group", "forbidden-group", "healthy-group"], timeout=5
+            ["moving-group", "loading-group", "forbidden-group", "healthy-group"], timeout=60
         )
         assert found.nodes == {"moving-group": 1, "loading-group": 1, "healthy-group": 1}
         assert list(found.errors) == ["forbidden-group"]
@@ -87,7 +91,7 @@ async def test_a_coordinator_lookup_is_repeated_only_after_retriable_errors() ->
 async def test_coordinator_lookup_returns_the_last_error_of_a_group_at_the_deadline() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake.group_codes = {"stuck-group": [15] * 1000}
-        found = await pool.find_coordinators(["stuck-group", "healthy-group"], timeout=0.1)
+        found = await pool.find_coordinators(["stuck-group", "healthy-group"], timeout=1)
         assert found.nodes == {"healthy-group": 1}
         assert isinstance(found.errors["stuck-group"], BrokerError)
         assert found.errors["stuck-group"].code == 15
@@ -96,16 +100,16 @@ async def test_coordinator_lookup_returns_the_last_error_of_a_group_at_the_deadl
 async def test_coordinator_lookup_asks_another_broker_if_one_does_not_respond() -> None:
     async with cluster(2) as fake, Pool(fake.seeds, options=QUICK) as pool:
         for node in (1, 2):
-            await pool.call(node, LIST_GROUPS, {}, timeout=5)
+            await pool.call(node, LIST_GROUPS, {}, timeout=60)
         fake[1].on[FIND_COORDINATOR.key] = always(None)
         for number in range(8):
-            found = await pool.find_coordinators([f"g{number}"], timeout=5)
+            found = await pool.find_coordinators([f"g{number}"], timeout=60)
             assert found.nodes == {f"g{number}": 1}
 
 
 async def test_a_coordinator_lookup_without_response_returns_an_error_per_group() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
-        await pool.metadata(timeout=5)
+        await pool.metadata(timeout=60)
         fake[1].on[FIND_COORDINATOR.key] = always(None)
         found = await pool.find_coordinators(["group-a", "group-b"], timeout=0.05)
         assert found.nodes == {}
@@ -118,57 +122,61 @@ async def test_coordinator_and_leader_lookups_raise_unreachable_error_without_re
         seeds = fake.seeds
     async with Pool(seeds, options=QUICK) as pool:
         with pytest.raises(UnreachableError):
-            await pool.find_coordinators(["group"], timeout=5)
+            await pool.find_coordinators(["group"], timeout=60)
         with pytest.raises(UnreachableError):
-            await pool.find_leaders(["topic"], timeout=5)
+            await pool.find_leaders(["topic"], timeout=60)
 
 
 async def test_the_broker_error_rebootstrap_required_clears_the_coordinator_cache() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         pool.learn_coordinators(["other-group"], 1)
         fake.group_codes = {"group": [129]}
-        found = await pool.find_coordinators(["group"], timeout=5)
+        found = await pool.find_coordinators(["group"], timeout=60)
         assert found.nodes == {"group": 1}
-        await pool.find_coordinators(["other-group"], timeout=5)
+        await pool.find_coordinators(["other-group"], timeout=60)
         assert len(fake[1].requests(FIND_COORDINATOR.key)) == 3, "the caches must be cleared"
 
 
 async def test_partition_leaders_are_looked_up_in_batches_and_cached() -> None:
     async with cluster(2) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake.topics = {f"t{number}": {0: 1, 1: 2} for number in range(25)}
-        await pool.metadata(timeout=5)
+        await pool.metadata(timeout=60)
         before = sum(len(broker.requests(METADATA.key)) for broker in fake.brokers.values())
-        leaders = await pool.find_leaders(fake.topics, timeout=5)
+        leaders = await pool.find_leaders(fake.topics, timeout=60)
         assert leaders.nodes == {(topic, index): index + 1 for topic in fake.topics for index in (0, 1)}
         assert leaders.errors == {}
         requests = [request for broker in fake.brokers.values() for request in broker.requests(METADATA.key)]
         assert len(requests) - before == 3
         assert not any(request.fields["AllowAutoTopicCreation"] for request in requests)
-        assert await pool.find_leaders(["t3"], timeout=5) == await pool.find_leaders(["t3"], timeout=5)
+        assert await pool.find_leaders(["t3"], timeout=60) == await pool.find_leaders(["t3"], timeout=60)
         assert sum(len(broker.requests(METADATA.key)) for broker in fake.brokers.values()) == len(requests)
         fake.topics["t3"] = {0: 2}
-        assert (await pool.find_leaders(["t3"], timeout=5, refresh=True)).nodes == {("t3", 0): 2}
+        assert (await pool.find_leaders(["t3"], timeout=60, refresh=True)).nodes == {("t3", 0): 2}
 
 
-async def test_repeated_leader_failures_clear_cached_topics_less_and_less_often() -> None:
+async def test_repeated_leader_failures_clear_cached_topics_less_and_less_often(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Only topics in which the failed broker leads a partition are removed from the cache.
 
     After a removal, further failures of the broker have no effect during a pause, which grows with each removal.
     A response from the broker resets the pause.
     """
+    now = 1_000.0
+    monkeypatch.setattr(lookups_module, "Backoff", partial(Backoff, clock=lambda: now))
     async with cluster(2) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake.topics = {"topic-a": {0: 1, 1: 2}, "topic-b": {0: 1}}
-        await pool.find_leaders(["topic-a", "topic-b"], timeout=5)
+        await pool.find_leaders(["topic-a", "topic-b"], timeout=60)
         fake.topics = {"topic-a": {0: 1, 1: 1}, "topic-b": {0: 2}}
         assert pool.leader_failed(2)
-        assert (await pool.find_leaders(["topic-a"], timeout=5)).nodes == {("topic-a", 0): 1, ("topic-a", 1): 1}
-        assert (await pool.find_leaders(["topic-b"], timeout=5)).nodes == {("topic-b", 0): 1}, (
+        assert (await pool.find_leaders(["topic-a"], timeout=60)).nodes == {("topic-a", 0): 1, ("topic-a", 1): 1}
+        assert (await pool.find_leaders(["topic-b"], timeout=60)).nodes == {("topic-b", 0): 1}, (
             "broker 2 did not lead this topic"
         )
         assert not pool.leader_failed(2)
-        await asyncio.sleep(0.35)
+        now += 0.35
         assert pool.leader_failed(2)
-        await asyncio.sleep(0.3)
+        now += 0.35
         assert not pool.leader_failed(2), "the second pause must be longer"
         pool.leader_answered(2)
         assert pool.leader_failed(2)
@@ -177,11 +185,11 @@ async def test_repeated_leader_failures_clear_cached_topics_less_and_less_often(
 async def test_partitions_without_leaders_have_an_error_and_are_not_cached() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake.topics = {"half-led-topic": {0: 1, 1: -1}}
-        leaders = await pool.find_leaders(["half-led-topic", "deleted-topic"], timeout=5)
+        leaders = await pool.find_leaders(["half-led-topic", "deleted-topic"], timeout=60)
         assert leaders.nodes == {("half-led-topic", 0): 1}
         assert leaders.errors == {("half-led-topic", 1): 5, "deleted-topic": 3}
         fake.topics = {"half-led-topic": {0: 1, 1: 1}, "deleted-topic": {0: 1}}
-        leaders = await pool.find_leaders(["half-led-topic", "deleted-topic"], timeout=5)
+        leaders = await pool.find_leaders(["half-led-topic", "deleted-topic"], timeout=60)
         assert leaders.nodes == {("half-led-topic", 0): 1, ("half-led-topic", 1): 1, ("deleted-topic", 0): 1}
         assert leaders.errors == {}
 
@@ -191,11 +199,11 @@ async def test_looking_up_partition_leaders_never_creates_a_topic() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake[1].ranges[METADATA.key] = (0, 3)
         with pytest.raises(UnreachableError, match="could create the topic"):
-            await pool.find_leaders(["topic"], timeout=5)
+            await pool.find_leaders(["topic"], timeout=60)
         assert all(request.fields["Topics"] == [] for request in fake[1].requests(METADATA.key))
 
 
 async def test_fifty_concurrent_coordinator_lookups_succeed() -> None:
     async with cluster(3) as fake, Pool(fake.seeds, options=QUICK) as pool:
-        answers = await asyncio.gather(*(pool.find_coordinators([f"g{n}"], timeout=5) for n in range(50)))
+        answers = await asyncio.gather(*(pool.find_coordinators([f"g{n}"], timeout=60) for n in range(50)))
         assert [list(found.nodes) for found in answers] == [[f"g{n}"] for n in range(50)]

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[3]
-SLACK = 2.5
-"""Longest time that one poll and one flush together may take on a busy machine, in seconds."""
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +65,9 @@ def kill_again_and_again(cluster: SimulatorProcess, lake: Path, times: int, seed
     for run in range(times):
         process = record(cluster, lake)
         try:
+            began = time.monotonic()
             wait_for_polls(lake, polls, process)
+            start_time = time.monotonic() - began
             time.sleep(rng.uniform(0.0, 1.6))
         finally:
             process.kill()
@@ -76,7 +76,8 @@ def kill_again_and_again(cluster: SimulatorProcess, lake: Path, times: int, seed
         assert run == 0 or "crashed" in messages
         found = RecordingReader(lake)
         check_polls(lake)
-        assert killed - found.last.at < FLUSH + SLACK
+        # One poll and one flush together are faster than the start of the recorder, also on a busy machine.
+        assert killed - found.last.at < FLUSH + start_time
         for poll in (found.first, found.last, rng.choice(found.polls())):
             assert len(found.at(poll).listings) >= 100
         gaps = [poll.gap for poll in found.polls() if poll.gap]
