@@ -14,7 +14,7 @@ ADVICE = (
 )
 
 _NETWORK_ERRORS = frozenset({"ConnectTimeoutError", "EndpointConnectionError", "ReadTimeoutError"})
-"""Errors of botocore that mean that a server of AWS cannot be reached."""
+"""Names of botocore's errors that mean that a server of AWS cannot be reached."""
 
 _SHOWN_ERRORS = _NETWORK_ERRORS | frozenset(
     {
@@ -26,16 +26,16 @@ _SHOWN_ERRORS = _NETWORK_ERRORS | frozenset(
         "PartialCredentialsError",
     }
 )
-"""Errors of botocore whose text contains no secret. Of other errors, only the name is shown."""
+"""Names of botocore's errors whose text contains no secret. kgtui shows only the names of all other errors."""
 
 _SSO_ERRORS = frozenset({"SSOError", "SSOTokenLoadError", "TokenRetrievalError", "UnauthorizedSSOTokenError"})
-"""Errors of botocore that mean that `aws sso login` is needed."""
+"""Names of botocore's errors that mean that the user must run `aws sso login`."""
 
 _LOGIN_ERRORS = frozenset({"LoginError", "LoginRefreshRequired", "LoginTokenLoadError", "LoginAuthorizationCodeError"})
-"""Errors of botocore that mean that `aws login` is needed."""
+"""Names of botocore's errors that mean that the user must run `aws login`."""
 
 _SSO_OPERATION = "CreateToken"
-"""Operation of AWS with which botocore renews an SSO session."""
+"""Name of the AWS operation with which botocore renews an SSO session."""
 
 _SSO_KEYS = frozenset({"sso_session", "sso_start_url"})
 _MOST_PROFILES = 10

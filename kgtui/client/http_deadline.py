@@ -62,7 +62,7 @@ class HttpDeadline:
         return Http(), Https()
 
     def _watched(self, base: type[HTTPConnection]) -> type[HTTPConnection]:
-        """Return a subclass of `base`; this object shuts down all connections of the subclass at the time limit."""
+        """Return a subclass of `base` whose connections this object shuts down when the time limit is over."""
         deadline = self
 
         class Watched(base):  # type: ignore[valid-type,misc]  # mypy does not accept a variable as a base class

@@ -42,7 +42,7 @@ LONGEST_LOOKUP_PAUSE = 2.0
 """Longest pause between two lookups of new leaders, in seconds. An election is noticed within this time."""
 
 _REPEATED = frozenset({Reaction.RETRY, Reaction.FIND_COORDINATOR, Reaction.REBOOTSTRAP})
-"""Reactions to an error code that cause another lookup of the coordinator."""
+"""Reactions to error codes of FindCoordinator after which the coordinator is looked up again."""
 
 
 class Requests(Protocol):

@@ -84,7 +84,7 @@ class TicketRenewal:
     async def _run(self) -> None:
         left = await self._lifetime()
         while 0 < left < inf:
-            # 1 s is subtracted, because the Kerberos library rounds lifetimes up to whole seconds.
+            # One second is subtracted, because the Kerberos library rounds lifetimes up to whole seconds.
             pause = max(RENEW_AFTER * (left - 1), SHORTEST_PAUSE)
             await asyncio.sleep(pause)
             renew_below = left - pause / 2

@@ -144,7 +144,7 @@ class TableState:
         return block is not None and group in block
 
     def groups(self) -> Iterator[str]:
-        """Yield every group that has rows."""
+        """Yield the id of every group that has rows."""
         every = range(len(self._blocks))
         self._blocks.load(every)
         for block in dict.fromkeys(map(self._block, every)):
@@ -192,7 +192,7 @@ class BlockState:
         return escape_surrogates(group) in self._spans
 
     def groups(self) -> Iterator[str]:
-        """Yield every group that has rows."""
+        """Yield the id of every group that has rows."""
         return map(unescape_surrogates, self._spans)
 
     def of(self, group: str) -> list[RowValues]:

@@ -129,7 +129,7 @@ class _GroupStates:
                 self._faults[key] = (scope, rows.fault_of_row(broker, group, name, tuple(row)))
 
     def _apply_group_changes(self, poll: int) -> set[str]:
-        """Apply the changes that a poll recorded to listings, descriptions and members.
+        """Update the stored listings, descriptions and members with the changes that a poll recorded.
 
         Returns the ids of the changed groups.
         """

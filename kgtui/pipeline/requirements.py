@@ -286,7 +286,7 @@ def download_jars(jars: Iterable[Jar], into: Path) -> dict[Jar, Path]:
 
 
 def _split_credentials(url: str) -> tuple[str, str]:
-    """Return a URL without user name and password, and `user:password`, or `""` if the URL contains none."""
+    """Split a URL into the URL without user name and password, and `user:password`; `""` if it contains neither."""
     parts = urlsplit(url)
     credentials, _, host = parts.netloc.rpartition("@")
     return urlunsplit(parts._replace(netloc=host)), unquote(credentials)

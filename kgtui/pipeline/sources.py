@@ -107,7 +107,7 @@ def stream_topic(
 
 
 def records_folder(path: Path | str) -> Path:
-    """Return the absolute path of a folder with files of records. Raises `SourceError` if it does not exist."""
+    """Return the absolute path of a folder with files of records. Raises `SourceError` if the folder does not exist."""
     folder = expanded(path).absolute()
     if not folder.is_dir():
         raise SourceError(f"the folder {folder} does not exist")

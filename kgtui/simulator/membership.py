@@ -20,7 +20,7 @@ class Slot(NamedTuple):
 
     number: int
     joined: int
-    """Number of the change in which the member joined, counted from 1; 0 for a member since time 0."""
+    """Number of the change in which the member joined, counted from 1; 0 if the member joined before time 0."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -156,7 +156,7 @@ class DailyTopic(Topic):
         return dict(self.configs) | {"retention.ms": str(round(self.hours * HOUR) * 1000)}
 
     def flow(self, t: float) -> float:
-        """Return what `Topic.flow` returns, for traffic with a daily wave, two shorter waves and a surge."""
+        """Return what `Topic.flow` documents, for traffic with a daily wave, two shorter waves and a surge."""
         total = t + self._wave(t, DAY, self.swell, _PEAK - self.midnight)
         for period, height in _RIPPLES:
             total += self._wave(t, period, height, self.salt % period)
@@ -164,7 +164,7 @@ class DailyTopic(Topic):
         return total + self.surging * (min(max(t, begin), end) - begin)
 
     def log_starts(self, t: float) -> list[int]:
-        """Return the log start offsets at time `t`. Retention has deleted the records that are older than `hours`."""
+        """Return the log start offsets at time `t`. Retention deletes records that are older than `hours` hours."""
         return self.log_ends(t // RETENTION_INTERVAL * RETENTION_INTERVAL - self.hours * HOUR)
 
     @staticmethod

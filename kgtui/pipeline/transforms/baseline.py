@@ -34,7 +34,7 @@ _MONDAY = 4 * 24
 _SIGMA_PER_MAD = 1.4826
 """Ratio of the standard deviation to the median absolute deviation (MAD) in a normal distribution."""
 _SERIES = {"lag": 1.0, "rate_in": 0.1, "rate_out": 0.1}
-"""Columns of gold `lag` that are compared, each with its minimum standard deviation.
+"""Columns of gold `lag` that are compared → their minimum standard deviation, in records or records/s.
 
 If the computed deviation is smaller, the minimum is used. Otherwise, any change of a small number would look large.
 """
@@ -48,7 +48,7 @@ def baseline(lag: DataFrame, *, before: DataFrame | None = None, since: date | N
 
     Args:
         lag: the gold table.
-        before: rows of `baseline` for days before `since`, which have the earlier hours for the comparison.
+        before: rows of `baseline` for days before `since`; they provide the earlier hours for the comparison.
         since: first day to return.
     """
     rows = lag if since is None else lag.filter(F.col("day") >= F.lit(since))

@@ -150,7 +150,7 @@ class Group(ABC):
         """
 
     def commits(self, t: float) -> Iterator[tuple[ConsumedTopic, list[tuple[int, int]]]]:
-        """Yield each topic with its committed `(partition, offset)` pairs.
+        """Yield pairs of a topic and a list of `(partition, committed offset)`, for all topics of the group.
 
         The offsets do not change while the group has no members or its members do not read.
         """
@@ -163,7 +163,7 @@ class Group(ABC):
                 yield read, pairs
 
     def start_offsets(self, t: float) -> Iterator[tuple[ConsumedTopic, list[tuple[int, int, int]]]]:
-        """Yield each topic with its `(partition, share-partition start offset, lag)` rows.
+        """Yield pairs of a topic and a list of `(partition, share-partition start offset, lag)`.
 
         Only share groups have start offsets, so the default implementation yields nothing.
         """

@@ -81,7 +81,7 @@ class ShareGroup(Group):
         return iter(())
 
     def start_offsets(self, t: float) -> Iterator[tuple[ConsumedTopic, list[tuple[int, int, int]]]]:
-        """Yield each topic with its `(partition, share-partition start offset, lag)` rows.
+        """Yield pairs of a topic and a list of `(partition, share-partition start offset, lag)`.
 
         Start offset and lag are -1 for a share partition that is not initialized.
         """
