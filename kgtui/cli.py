@@ -132,14 +132,9 @@ def _sentence(error: KgtuiError) -> str:
     if isinstance(error, UnreachableError):
         from kgtui.config import ASSUMED
 
-        tried = dict.fromkeys(
-            reason if address in reason else f"{address}: {reason}"
-            for address, reason in error.attempts
-            if reason not in message
-        )
         # If the user has named the cluster, the reasons say what to change.
         advice = ["try --bootstrap-server HOST:PORT, or kgtui demo"] if message.startswith(ASSUMED) else []
-        return "; ".join([message, *tried, *advice])
+        return "; ".join([message, *error.other_reasons(), *advice])
     return f"{message} ({error.advice})" if error.advice else message
 
 

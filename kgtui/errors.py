@@ -92,6 +92,15 @@ class UnreachableError(KgtuiError):
         super().__init__(message)
         self.attempts = attempts
 
+    def other_reasons(self) -> tuple[str, ...]:
+        """Return the reasons of `attempts` that the message does not contain, each with its address."""
+        reasons = (
+            reason if address in reason else f"{address}: {reason}"
+            for address, reason in self.attempts
+            if reason not in str(self)
+        )
+        return tuple(dict.fromkeys(reasons))
+
 
 class RefusedError(KgtuiError):
     """A safety check refused an action. The message is the reason, written for the user."""

@@ -287,5 +287,4 @@ class ListTier:
 def _unreachable(error: KgtuiError) -> Fault:
     if not isinstance(error, UnreachableError):
         return fault_of(error)
-    tried = "\n".join(f"{address}: {reason}" for address, reason in error.attempts)
-    return replace(fault_of(error), message=f"{error}\n{tried}" if tried else str(error))
+    return replace(fault_of(error), message="\n".join((str(error), *error.other_reasons())))

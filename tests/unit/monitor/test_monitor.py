@@ -370,14 +370,17 @@ async def test_an_unreachable_cluster_is_reported_and_retried(
 
     async def cluster(*, timeout: float = 30.0) -> ClusterInfo:
         if down:
-            raise UnreachableError("no broker could be reached", (("localhost:9092", "connection refused"),))
+            attempts = (("localhost:9092", "connection refused"), ("localhost:9093", "login refused"))
+            raise UnreachableError("no broker could be reached: login refused", attempts)
         return await reachable(timeout=timeout)
 
     monkeypatch.setattr(admin, "cluster", cluster)
     async with watching(admin) as monitor:
         snapshot = await until(monitor, lambda s: s.faults)
         assert snapshot.faults[0].name == "UNREACHABLE"
-        assert "localhost:9092: connection refused" in snapshot.faults[0].message
+        assert snapshot.faults[0].message == (
+            "no broker could be reached: login refused\nlocalhost:9092: connection refused"
+        )
         down = False
         monitor.refresh()
         snapshot = await until(monitor, lambda s: len(s.groups) == 3)
