@@ -87,6 +87,9 @@ class Basis(Enum):
     """Reads at every polling interval, which are judged by Burrow's rules."""
 
 
+_SEVERITY = {GroupStatus.ABANDONED: 1, GroupStatus.UNKNOWN: 2, GroupStatus.WARN: 3, GroupStatus.ERR: 4}
+
+
 @dataclass(frozen=True, slots=True)
 class Judgment:
     """The judgment on a group.
@@ -115,6 +118,14 @@ class Judgment:
     def harm(self) -> int:
         """Sort key: how much harm the problem does. A larger number is worse, and 0 means that nothing is wrong."""
         return 0 if self.kind is None else _HARM[self.kind]
+
+    @property
+    def severity(self) -> int:
+        """How serious the status of a group with a problem is: 4 for ERR, 3 for WARN, 2 for UNKNOWN, 1 for ABANDONED.
+
+        It is 0 if the group has no problem.
+        """
+        return 0 if self.kind is None else _SEVERITY.get(self.status, 0)
 
     @property
     def basis_text(self) -> str:

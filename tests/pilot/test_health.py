@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 from textual.widgets import Static
 
+from kgtui.model.judgment import Basis, GroupStatus, Judgment, Problem
 from kgtui.tui.panes.overview import OverviewPane
 from tests.pilot.app_driver import app_on, main_screen, rows, sample_snapshot, settled
 from tests.pilot.health_snapshots import unhealthy_snapshot, with_health
@@ -38,18 +40,18 @@ async def test_the_tree_shows_health_verdicts_in_their_own_column(tmp_path: Path
         await settled(pilot)
         assert row_of(app, "orders.enrich") == before[0]
         bad = row_of(app, "payments.settle")
-        assert bad.split() == ["✘", "✓", "payments.settle", "ERR", "3", "2.7k"]
-        assert bad.replace("✘", " ").replace("ERR", "   ") == before[1]
-        assert row_of(app, "orders.export").split() == ["▴", "↻", "orders.export", "WARN", "1", "1.2M"]
+        assert bad.split() == ["✘", "payments.settle", "stopped", "3", "2.7k"]
+        assert bad.replace("✘", "✓").replace("stopped", "       ") == before[1]
+        assert row_of(app, "orders.export").split() == ["▴", "orders.export", "behind", "1", "1.2M"]
 
 
 async def test_a_narrow_tree_shows_health_verdicts_as_marks(tmp_path: Path) -> None:
     app, _ = app_on(unhealthy_snapshot(), tmp_path)
     async with app.run_test(size=(100, 30)) as pilot:
         await settled(pilot)
-        assert row_of(app, "payments.settle").startswith("✘")
-        assert row_of(app, "orders.export").startswith("▴")
-        assert "ERR" not in "".join(rows(app))
+        assert row_of(app, "payments.settle").split()[0] == "✘"
+        assert row_of(app, "orders.export").split()[0] == "▴"
+        assert "stopped" not in "".join(rows(app))
 
 
 async def test_a_health_verdict_from_an_old_read_is_marked_as_stale(tmp_path: Path) -> None:
@@ -57,24 +59,44 @@ async def test_a_health_verdict_from_an_old_read_is_marked_as_stale(tmp_path: Pa
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
         view = main_screen(app).group_tree.model
-        assert not view.group_row("payments.settle").verdict_stale
+        assert not view.group_row("payments.settle").judgment_stale
         monitor.publish(with_health(unhealthy_snapshot(), "payments.settle", "stuck", ago=300.0))
         await settled(pilot)
-        assert view.group_row("payments.settle").verdict_stale
+        assert view.group_row("payments.settle").judgment_stale
+
+
+async def test_key_z_shows_only_groups_with_a_problem_and_the_worst_first(tmp_path: Path) -> None:
+    snapshot = unhealthy_snapshot()
+    worse = Judgment(GroupStatus.ERR, Problem.DATA_LOST, Basis.SCREENED)
+    gone = Judgment(GroupStatus.ABANDONED, Problem.ABANDONED, Basis.SCREENED)
+    screened = {"orders.enrich": worse, "old-batch": gone}
+    app, _ = app_on(replace(snapshot, screened=screened), tmp_path)
+    async with app.run_test(size=(160, 40)) as pilot:
+        await settled(pilot)
+        await pilot.press("b", "b", "b", "b", "b", "z")
+        await settled(pilot)
+        layout = main_screen(app).group_tree.model.layout
+        assert list(layout.groups(0, layout.rows)) == [
+            "orders.enrich", "payments.settle", "orders.export", "fraud-scoring",
+        ]  # fmt: skip
+        await pilot.press("z")
+        await settled(pilot)
+        model = main_screen(app).group_tree.model
+        assert (len(list(model.layout.groups(0, model.layout.rows))), model.sort) == (10, "name")
 
 
 @pytest.mark.parametrize(
-    ("expression", "expected"),
+    ("expression", "expected", "judged"),
     [
-        ("verdict:warn+", {"payments.settle", "orders.export"}),
-        ("verdict:stop", {"payments.settle"}),
-        ("verdict:ok", {"orders.enrich"}),
-        ("timelag:1m+", {"payments.settle", "orders.export"}),
-        ("timelag:2m+", {"payments.settle"}),
+        ("verdict:warn+", {"payments.settle", "orders.export"}, 4),
+        ("verdict:stop", {"payments.settle"}, 4),
+        ("verdict:ok", {"orders.enrich", "old-batch"}, 4),
+        ("timelag:1m+", {"payments.settle", "orders.export"}, 5),
+        ("timelag:2m+", {"payments.settle"}, 5),
     ],
 )
 async def test_the_filter_terms_verdict_and_timelag_select_groups(
-    tmp_path: Path, expression: str, expected: set[str]
+    tmp_path: Path, expression: str, expected: set[str], judged: int
 ) -> None:
     app, _ = app_on(unhealthy_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -83,7 +105,7 @@ async def test_the_filter_terms_verdict_and_timelag_select_groups(
         await settled(pilot)
         layout = main_screen(app).group_tree.model.layout
         assert set(layout.groups(0, layout.rows)) == expected
-        assert "3 of 10 watched" in note_of(app)
+        assert f"{judged} of 10 judged" in note_of(app)
 
 
 async def test_the_filter_bar_says_that_the_result_of_a_lag_filter_is_preliminary(tmp_path: Path) -> None:
@@ -93,7 +115,7 @@ async def test_the_filter_bar_says_that_the_result_of_a_lag_filter_is_preliminar
         await pilot.press("slash", *"lag:1k+")
         await settled(pilot)
         assert "so far" in note_of(app)
-        assert "watched" not in note_of(app)
+        assert "judged" not in note_of(app)
 
 
 async def test_the_overview_shows_the_reason_for_a_verdict_and_the_lag_trend(tmp_path: Path) -> None:
@@ -103,7 +125,10 @@ async def test_the_overview_shows_the_reason_for_a_verdict_and_the_lag_trend(tmp
         await pilot.press("n", "n")
         await settled(pilot)
         overview = overview_of(app)
-    assert "✘ STOPPED observed for 2 min no commit on payments.settle-topic-0 for 2 min, 3,200 unread" in overview
+    assert (
+        "✘ STOPPED since before 09:51 observed 2 min no commit on payments.settle-topic-0 for 2 min, 3,200 unread"
+        in overview
+    )
     assert "lag +20/s over the last 2 min" in overview
     assert "≥ 2 min age of the oldest unread record" in overview
 
@@ -115,14 +140,14 @@ async def test_the_overview_says_how_long_to_observe_a_group_for_verdict_stop(tm
         await pilot.press("n", "n")
         await settled(pilot)
         overview = overview_of(app)
-    assert "✓ OK observed for 15 s" in overview
+    assert "? not known yet observed 15 s" in overview
     assert "undecided STOP needs more than 45 s without progress, observed 15 s" in overview
 
 
-async def test_a_group_that_was_never_read_has_no_health_verdict(tmp_path: Path) -> None:
+async def test_the_verdict_on_a_group_that_was_read_once_is_not_known_yet(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(160, 50)) as pilot:
         await settled(pilot)
         await pilot.press("n", "n")
         await settled(pilot)
-        assert "verdict ? not watched for long enough yet" in overview_of(app)
+        assert "verdict ? not known yet read once" in overview_of(app)

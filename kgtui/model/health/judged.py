@@ -104,7 +104,8 @@ def _problems_of(health: GroupHealth, group_type: str | None) -> Iterator[Judgme
     if health.lost:
         yield judged(GroupStatus.ERR, Problem.DATA_LOST, f"{health.lost:,} records expired before they were read")
     loss = health.loss
-    if loss is not None and loss.seconds <= loss.NEAR:
+    # With `retention.bytes`, the time of the loss is not known, so that it would hide problems that are certain.
+    if loss is not None and loss.basis != "size" and loss.seconds <= loss.NEAR:
         status = GroupStatus.ERR if loss.seconds <= loss.SOON else GroupStatus.WARN
         where = f"unread records of {loss.topic}-{loss.partition} may expire {loss_when(loss)}"
         yield judged(status, Problem.LOSS_NEAR, where)

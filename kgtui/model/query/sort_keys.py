@@ -100,7 +100,7 @@ SORT_KEYS: Mapping[str, SortKeyEntry] = {
         in_summary="members",
         newer_in="details",
     ),
-    "verdict": SortKeyEntry(_harm, frozenset({Need.OFFSETS, Need.WATCHING}), column="verdict", cycled=True),
+    "verdict": SortKeyEntry(_harm, frozenset({Need.OFFSETS, Need.WATCHING}), cycled=True),
     "state": SortKeyEntry(lambda snapshot, group: snapshot.state_of(group)),
     "age": SortKeyEntry(_age),
     "type": SortKeyEntry(facts.type_of),

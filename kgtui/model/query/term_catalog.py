@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.model import facts
 from kgtui.model.facts import Need
-from kgtui.model.group_types import EMPTY, KINDS, PROTOCOLS, STATES, TYPES
+from kgtui.model.group_types import EMPTY, KINDS, PROTOCOLS, REBALANCING, STATES, TYPES
 from kgtui.model.query.ranges import COUNT_UNITS, TIME_UNITS, names_of
 from kgtui.model.query.sort_keys import joined
 
@@ -182,6 +182,13 @@ def _age(snapshot: Snapshot, group: str) -> Number:
     return Number(True, None if at is None else max(snapshot.taken_at - at, 0.0))
 
 
+def _has_problem(snapshot: Snapshot, group: str, _marked: Collection[str]) -> bool:
+    judgment = snapshot.judgment(group)
+    if judgment.kind is not None:
+        return judgment.kind.value != "abandoned"
+    return snapshot.state_of(group) in REBALANCING
+
+
 _DESCRIPTION = frozenset({Need.DESCRIPTION})
 _OFFSETS = frozenset({Need.OFFSETS})
 _WATCHING = frozenset({Need.WATCHING})
@@ -327,6 +334,15 @@ TERMS: tuple[TermKey, ...] = (
         ("yes", "no"),
         heading="fault:yes",
         holds=lambda snapshot, group, _marked: facts.has_fault(snapshot, group),
+    ),
+    FlagKey(
+        "problem",
+        "Something is wrong: a verdict other than OK, a failed read, or a rebalance. Abandoned groups are left out.",
+        "problem:yes",
+        ("yes", "no"),
+        needs=_OFFSETS | _WATCHING,
+        heading="problem:yes",
+        holds=_has_problem,
     ),
     FlagKey(
         "marked",

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from kgtui.model import facts
 from kgtui.model.access import HIDDEN, NONE_VISIBLE, VISIBLE_ONLY
-from kgtui.model.burrow import Status
 from kgtui.model.guard import why_not_delete
-from kgtui.model.health.wording import age, duration, expiry, loss_when, missing, reason
+from kgtui.model.health.wording import age, duration, expiry, loss_when, missing
+from kgtui.model.judgment import Basis, GroupStatus, Problem
 from kgtui.model.offsets import lag_of_group, lags
 from kgtui.tui import text
 from kgtui.tui.panes.base import missing_cells
@@ -42,7 +42,6 @@ STEADY = 0.05
 """Smallest change of the lag, in records per second, that is shown as a trend. A smaller one is shown as `steady`."""
 _WITH_DATE = 43_200.0  # a time that is at least this far in the future (12 hours, in seconds) is shown with its date
 _STALE = 60.0  # a health verdict whose data is older than this, in seconds, is shown with the age of the data
-_VERDICTS = {Status.STOP: "STOPPED", Status.STALL: "STALLED", Status.REWIND: "REWOUND"}
 _MOST_MEMBERS_NAMED = 3  # maximum number of members that the `held up by` field lists by name
 
 
@@ -71,23 +70,30 @@ def health_fields(
 
 
 def _verdict(snapshot: Snapshot, group: str, health: GroupHealth | None) -> Field:
-    if health is None:
-        return one_line_field("verdict", unknown_cell(), Cell("  not watched for long enough yet", MUTED))
+    judgment = snapshot.judgment(group)
     marks = text.marks()
-    mark, role = {Status.ERR: (marks.error, ERROR), Status.WARN: (marks.warn, WARN)}.get(
-        health.status, (marks.stable, OK)
-    )
-    name = _VERDICTS.get(health.kind, health.status.name)
-    if any(one.why == HIDDEN for one in health.undecided):
+    mark, role = {
+        GroupStatus.ERR: (marks.error, ERROR),
+        GroupStatus.WARN: (marks.warn, WARN),
+        GroupStatus.OK: (marks.stable, OK),
+    }.get(judgment.status, (marks.unknown, MUTED))
+    name = judgment.status.value if judgment.kind is None else judgment.kind.value.upper()
+    if judgment.status is GroupStatus.UNKNOWN and judgment.kind is None:
+        name = "not known yet"
+    if health is not None and any(one.why == HIDDEN for one in health.undecided):
         # The user may not describe all topics. The verdict ignores hidden topics, so it is followed by a `?`.
-        name, role = f"{name}?", MUTED if health.status is Status.OK else role
+        name, role = f"{name}?", MUTED if judgment.status is GroupStatus.OK else role
     cells = [Cell(f"{mark} {name}", role)]
-    cells.append(Cell(f"  observed for {duration(health.seconds)}", MUTED))
-    age = snapshot.taken_at - (health.read_at or 0.0)
-    if age > _STALE:
-        cells.append(Cell(f"  as of {duration(age)} ago", WARN))
-    why = reason(health, facts.type_of(snapshot, group))
-    if why and health.stopped_after is not None:
+    if since := judgment.since_text(_clock):
+        cells.append(Cell(f"  {since}"))
+    cells.append(Cell(f"  {judgment.basis_text}", MUTED))
+    if health is not None and judgment.basis is Basis.OBSERVED:
+        seconds = snapshot.taken_at - (health.read_at or 0.0)
+        if seconds > _STALE:
+            cells.append(Cell(f"  as of {duration(seconds)} ago", WARN))
+    # If the verdict is pending, the field `undecided` says what is missing.
+    why = judgment.reason if judgment.kind is not None else ""
+    if health is not None and health.stopped_after is not None and judgment.kind is Problem.STOP:
         why += f"; stopped after {_clock(health.stopped_after)}"
     return Field("verdict", (tuple(cells), (Cell(why),)) if why else (tuple(cells),))
 

@@ -118,8 +118,7 @@ def _next_sorting(screen: ClusterScreen) -> None:
 
 
 def _toggle_problems(screen: ClusterScreen) -> None:
-    screen.only_problems = not screen.only_problems
-    screen.apply_filter()
+    screen.toggle_problems()
 
 
 _MoveAction = partial(Action, section="Move", in_palette=False)
@@ -154,7 +153,8 @@ ACTIONS: tuple[Action, ...] = (
     _FindAction(id="sort", keys="s", shown_keys="s", name="Sort", run=_next_sorting, footer=3, replay_footer=8,
                 help=f"Sort groups by {joined(CYCLED_SORT_KEYS)}."),
     _FindAction(id="faults", keys="z", shown_keys="z", name="Problems", run=_toggle_problems, footer=4,
-                help="Show only groups of which some data could not be read, or all groups again."),
+                help="Show only groups with a problem, the worst first, or all groups again: verdicts, failed reads, "
+                     "rebalances."),
     _FindAction(id="mark", keys="space", shown_keys="space", name="Mark", run=lambda screen: screen.group_tree.mark(),
                 help="Mark or unmark the group; on a branch of the tree, all its groups that match the filter."),
     _FindAction(id="mark-all", keys="asterisk", shown_keys="*", name="Mark all",

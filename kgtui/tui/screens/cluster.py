@@ -11,6 +11,7 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 
 from kgtui.model.query import parse
+from kgtui.model.query.sort_keys import NAME
 from kgtui.tui.messages import GroupOpened, GroupSelected, SnapshotArrived
 from kgtui.tui.panes import PANES, PANES_BY_ID
 from kgtui.tui.recording import recording_mark
@@ -130,6 +131,7 @@ class ClusterScreen(Screen[None]):
         self.monitor = monitor
         self.snapshot = monitor.snapshot
         self.only_problems = False
+        self._order_before = (NAME, False)
         """Whether the tree shows only groups of which some data could not be read."""
         self.group: str | None = None
         """Id of the selected group; None if no group is selected."""
@@ -277,9 +279,11 @@ class ClusterScreen(Screen[None]):
     def go_to(self, group: str) -> None:
         """Put the cursor on a group, and clear the filter if it hides the group."""
         if not self.group_tree.reveal(group):
-            self.only_problems = False
             self.filter_bar.clear_filter()
-            self.apply_filter()
+            if self.only_problems:
+                self.toggle_problems()
+            else:
+                self.apply_filter()
             self.group_tree.reveal_later(group)
         self.leave_panes()
 
@@ -318,9 +322,20 @@ class ClusterScreen(Screen[None]):
         self.apply_filter()
 
     def apply_filter(self) -> None:
-        """Show only groups that match the filter and, if `only_problems` is set, have data that could not be read."""
+        """Show only groups that match the filter and, if `only_problems` is set, have a problem."""
         expression = self.filter_bar.active_filter
-        self.group_tree.filter(parse(f"{expression} fault:yes" if self.only_problems else expression))
+        self.group_tree.filter(parse(f"{expression} problem:yes" if self.only_problems else expression))
+
+    def toggle_problems(self) -> None:
+        """Show only groups with a problem, the worst first; or all groups again, in the previous order."""
+        model = self.group_tree.model
+        self.only_problems = not self.only_problems
+        if self.only_problems:
+            self._order_before = model.sort, model.descending
+            model.sort, model.descending = "verdict", True
+        elif model.sort == "verdict":
+            model.sort, model.descending = self._order_before
+        self.apply_filter()
 
     def set_filter(self, expression: str) -> None:
         """Replace the text of the filter bar."""

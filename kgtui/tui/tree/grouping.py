@@ -5,7 +5,7 @@ This module also computes the total lag of each node.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -43,6 +43,9 @@ STATE_UNKNOWN = "unknown state"
 NO_TOPIC = "no topic"
 NOT_READ = "not read yet"
 OTHER_NAMES = "other names"
+
+_JUDGED_PER_SLICE = 200
+"""Number of groups that are judged before other tasks may run. This takes longer than adding a lag."""
 
 
 @dataclass(slots=True, eq=False)
@@ -307,16 +310,20 @@ def shared_state(node: Node, grouping: Grouping) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class NodeTotal:
-    """The total lag of all groups under a node.
+    """The total lag of all groups under a node, and the worst of their problems.
 
     Attributes:
         lag: sum of the known lags, in records; None if no lag is known.
         unknown: number of groups whose lag is not completely known, because the lag of at least one partition is
             unknown, or because topics may be hidden from the user.
+        severity: the worst status among the groups, a `Judgment.severity`.
+        problems: number of groups with this status; 0 if `severity` is 0.
     """
 
     lag: int | None = None
     unknown: int = 0
+    severity: int = 0
+    problems: int = 0
 
     @property
     def lower_bound(self) -> bool:
@@ -325,14 +332,21 @@ class NodeTotal:
 
     def __add__(self, other: NodeTotal) -> NodeTotal:
         known = [lag for lag in (self.lag, other.lag) if lag is not None]
-        return NodeTotal(sum(known) if known else None, self.unknown + other.unknown)
+        worst = max(self.severity, other.severity)
+        problems = sum(total.problems for total in (self, other) if total.severity == worst)
+        return NodeTotal(sum(known) if known else None, self.unknown + other.unknown, worst, problems)
 
 
 def sum_nodes(nodes: TreeNodes, snapshot: Snapshot) -> Generator[None, None, dict[Path, NodeTotal]]:
-    """Compute the total lag of every node, and return path → total.
+    """Compute the total lag and the worst status of every node, and return path → total.
 
     This generator yields after each slice of about 1,000 groups, so that the event loop is not blocked for long.
     """
+    severities: dict[str, int] = {}
+    for number, (group, judgment) in enumerate(snapshot.problems(), 1):
+        severities[group] = judgment.severity
+        if number % _JUDGED_PER_SLICE == 0:
+            yield
     totals: dict[Path, NodeTotal] = {}
     budget = SLICE
     for node in nodes.by_path.values():
@@ -340,14 +354,17 @@ def sum_nodes(nodes: TreeNodes, snapshot: Snapshot) -> Generator[None, None, dic
             continue
         lag = unknown = 0
         is_known = False
+        worst: Counter[int] = Counter()
         for ids in _slices(node.parts):
+            worst.update(severities[group] for group in ids if group in severities)
             more, missing, any_known = _sum_lags(ids, snapshot)
             lag, unknown, is_known = lag + more, unknown + missing, is_known or any_known
             budget -= len(ids)
             if budget <= 0:
                 budget = SLICE
                 yield
-        totals[node.path] = NodeTotal(lag if is_known else None, unknown)
+        level = max(worst, default=0)
+        totals[node.path] = NodeTotal(lag if is_known else None, unknown, level, worst[level])
     for node in nodes.top:
         _sum_children(node, totals)
     return totals

@@ -11,6 +11,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from kgtui.model import facts
+from kgtui.model.judgment import Basis
 from kgtui.model.offsets import lag_of_group
 from kgtui.model.query import FilterCache
 from kgtui.model.query.sort_keys import NAME
@@ -286,7 +287,8 @@ class TreeModel:
         snapshot = self.snapshot
         at = facts.read_at(snapshot, group)
         age, fault = None if at is None else snapshot.taken_at - at, facts.has_fault(snapshot, group)
-        verdict, read_at = _verdict(snapshot, group)
+        judgment, health = snapshot.judgment(group), snapshot.health.get(group)
+        observed_at = snapshot.taken_at if health is None or health.read_at is None else health.read_at
         lag_at = facts.lag_read_at(snapshot, group)
         if fault and at is not None and lag_at is not None and lag_at < at:
             # The newest read of the offsets failed. The row shows the lag from an earlier read and the age of this lag.
@@ -299,10 +301,9 @@ class TreeModel:
             facts.member_count(snapshot, group),
             self._lag(group),
             age,
-            fault,
             group in self.marked,
-            verdict,
-            bool(verdict) and snapshot.taken_at - read_at > FRESH_VERDICT_SECONDS,
+            judgment,
+            judgment.basis is Basis.OBSERVED and snapshot.taken_at - observed_at > FRESH_VERDICT_SECONDS,
         )
 
     def _lag(self, group: str) -> LagTotal | None:
@@ -331,17 +332,6 @@ class TreeModel:
             self.marked.difference_update(groups)
         else:
             self.marked.update(groups)
-
-
-def _verdict(snapshot: Snapshot, group: str) -> tuple[str, float]:
-    """Return the health verdict `WARN` or `ERR`, and the time at which the data of the verdict was read.
-
-    The time is in seconds since the epoch. For any other verdict, `("", 0.0)` is returned.
-    """
-    health = snapshot.health.get(group)
-    if health is None or health.read_at is None or health.status.name not in ("WARN", "ERR"):
-        return "", 0.0
-    return health.status.name, health.read_at
 
 
 def _parts(node: Node) -> list[Sequence[str]]:

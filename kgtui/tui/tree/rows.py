@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kgtui.model.judgment import NOT_READ, Problem
 from kgtui.model.query.sort_keys import NAME, SORT_KEYS
 from kgtui.tui import text
 from kgtui.tui.tree.grouping import NodeTotal, shared_state
@@ -12,13 +13,14 @@ from kgtui.tui.tree.grouping import NodeTotal, shared_state
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from kgtui.model.judgment import Judgment
     from kgtui.model.offsets import LagTotal
     from kgtui.tui.tree.grouping import Node, TreeNodes
 
 COUNT_WIDTH = 8
 LAG_WIDTH = 9
 AGE_WIDTH = 7
-VERDICT_WIDTH = 5
+VERDICT_WIDTH = 10
 _NARROWEST_NAME = 22
 
 
@@ -48,9 +50,8 @@ class TreeRow:
     Attributes:
         total: total lag of the group; None if it has not been read yet.
         age: age of the data, in seconds, if the data is old; None if it is current.
-        fault: whether some data of the group could not be read.
-        verdict: health verdict `WARN` or `ERR`; empty if the group is OK or has no verdict yet.
-        verdict_stale: whether the data that the verdict is based on is old.
+        judgment: the judgment on the group.
+        judgment_stale: whether the data that the judgment is based on is old.
     """
 
     group: str
@@ -58,17 +59,16 @@ class TreeRow:
     members: int | None
     total: LagTotal | None
     age: float | None = None
-    fault: bool = False
     marked: bool = False
-    verdict: str = ""
-    verdict_stale: bool = False
+    judgment: Judgment = NOT_READ
+    judgment_stale: bool = False
 
 
 def column_widths(width: int) -> TreeColumns:
     """Return the widths of the columns. The name column takes the width that the other columns leave free.
 
-    In a narrow tree, the age column is left out first, then the health verdict, the count and the lag. Without the
-    verdict column, a sign in front of the group's name still shows the verdict. One blank stays free at each end of the
+    In a narrow tree, the age column is left out first, then the problem, the count and the lag. Without the problem
+    column, the mark in front of the group's name still shows the severity. One blank stays free at each end of the
     line.
     """
     room = width - 2
@@ -103,7 +103,7 @@ def heading_line(width: int, grouping: str, sort: str, descending: bool) -> Tree
 def node_line(
     node: Node, nodes: TreeNodes, total: NodeTotal | None, width: int, *, opened: bool, cursor: bool
 ) -> TreeLine:
-    """Return the row of a node: its name, its number of groups, and their total lag.
+    """Return the row of a node: its name, the number of groups with the worst status, all groups, and their total lag.
 
     Args:
         total: total lag of the groups; None if it has not been computed yet.
@@ -116,8 +116,9 @@ def node_line(
     indent = "  " * node.depth
     state = shared_state(node, nodes.grouping)
     shown_state = state is not None and state == node.key
-    name_width = max(wide.name + wide.verdict - len(indent) - 2 - (2 if shown_state else 0), 1)
     total = total or NodeTotal(None, node.count)
+    problems = _problem_count(total)
+    name_width = max(wide.name + wide.verdict - len(indent) - 2 - (2 if shown_state else 0) - len(problems), 1)
     if nodes.keys_from_cluster:
         name = text.plain(node.key, name_width)
     else:
@@ -129,6 +130,7 @@ def node_line(
             (f"{marks.opened if opened else marks.closed} ", "guide"),
             *([(f"{text.state_mark(state)} ", text.state_role(state))] if shown_state else []),
             (text.pad(name, name_width), "node"),
+            (problems, _severity_role(total.severity)),
             *_right(wide, text.exact(node.count), "count", lag, "lag" if total.lag else "muted", ""),
         ],
         cursor=cursor,
@@ -152,13 +154,15 @@ def group_line(row: TreeRow, depth: int, width: int, *, cursor: bool) -> TreeLin
     lag = marks.unknown if total is None else text.lag(total.lag, total.lower_bound)
     members = marks.unknown if row.members is None else text.short(row.members)
     stale = row.age is not None
+    mark, role = _status_mark(row)
+    problem = row.judgment.kind
     return _joined(
         [
-            _flag(row),
+            (marks.marked, "mark") if row.marked else (" ", "leaf"),
             (indent, "leaf"),
-            (f"{text.state_mark(row.state)} ", text.state_role(row.state)),
+            (f"{mark} ", role),
             (text.pad(name, name_width), "stale" if stale else "leaf"),
-            (text.pad(row.verdict, wide.verdict, right=True), _verdict_role(row)),
+            (text.pad("" if problem is None else _LABELS[problem], wide.verdict, right=True), role),
             *_right(
                 wide, members, _role(stale, row.members), lag, _role(stale, total.lag if total else None),
                 coarse_age(row.age) if stale else "",
@@ -182,26 +186,39 @@ def coarse_age(seconds: float | None) -> str:
     return text.age(seconds)
 
 
-def _flag(row: TreeRow) -> tuple[str, str]:
-    """Return the sign, one terminal cell wide, in front of a group's name.
+_LABELS = {
+    **{problem: problem.value for problem in Problem},
+    Problem.LOSS_NEAR: "expiring",
+    Problem.BEHIND: "behind",
+    Problem.NO_PARTITIONS: "idle",
+    Problem.REBALANCING: "rebalance",
+    Problem.UNREADABLE: "unread",
+}
+"""Problem → its name in the column of the tree, which has `VERDICT_WIDTH` cells."""
 
-    The sign stands for the first of these that applies: the group is marked, some of its data could not be read, or its
-    health verdict is `ERR` or `WARN`.
-    """
+
+def _severity_role(level: int) -> str:
+    """Return the color role of a `Judgment.severity`."""
+    return ("muted", "kg-muted", "kg-error", "kg-warn", "kg-error")[level]
+
+
+def _severity_mark(level: int) -> str:
+    """Return the one-cell mark of a `Judgment.severity` above 0."""
     marks = text.marks()
-    if row.marked:
-        return marks.marked, "mark"
-    if row.fault:
-        return marks.fault, "kg-error"
-    if not row.verdict:
-        return " ", "leaf"
-    return marks.error if row.verdict == "ERR" else marks.warn, _verdict_role(row)
+    return (marks.empty, marks.fault, marks.warn, marks.error)[level - 1]
 
 
-def _verdict_role(row: TreeRow) -> str:
-    if row.verdict_stale:
-        return "stale"
-    return "kg-error" if row.verdict == "ERR" else "kg-warn"
+def _problem_count(total: NodeTotal) -> str:
+    """Return the worst status among the groups of a node, and how many groups have it, as `✘2`; `` for no problem."""
+    return f" {_severity_mark(total.severity)}{text.short(total.problems)}" if total.severity else ""
+
+
+def _status_mark(row: TreeRow) -> tuple[str, str]:
+    """Return the one status mark of a group with its color role: its problem, or else its state."""
+    level = row.judgment.severity
+    if not level:
+        return text.state_mark(row.state), text.state_role(row.state)
+    return _severity_mark(level), "stale" if row.judgment_stale else _severity_role(level)
 
 
 def _role(stale: bool, value: int | None) -> str:

@@ -129,8 +129,7 @@ class FilterBar(Vertical):
             searched: `(number of groups that the filter has tested, number of groups to test)`. The filter can test a
                 group only after its data has been read. None if there is no filter, or if the filter needs no data
                 except the list of groups.
-            only_problems: whether the user has pressed `z`, so that only groups with data that could not be read are
-                shown.
+            only_problems: whether the user has pressed `z`, so that only groups with a problem are shown.
         """
         active = self.active_filter.strip()
         notes = [text.plain(name, 24) for name, saved in self._presets.items() if saved == active][:1]
@@ -139,7 +138,7 @@ class FilterBar(Vertical):
             watching = Need.WATCHING in parse(self.active_filter).needs
             known, every = text.exact(searched[0]), text.exact(searched[1])
             progress = f"searched: {text.percent_of(*searched)} so far"
-            notes.append(f"{known} of {every} watched" if watching else progress)
+            notes.append(f"{known} of {every} judged" if watching else progress)
         coverage = ", ".join(notes)
         if coverage != self._coverage:
             self._coverage = coverage

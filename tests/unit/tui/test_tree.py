@@ -13,6 +13,7 @@ from rich.cells import cell_len
 
 from kgtui.model.access import Access
 from kgtui.model.answer import Fault
+from kgtui.model.judgment import Basis, GroupStatus, Judgment, Problem
 from kgtui.model.offsets import LagTotal
 from kgtui.model.query import SORT_KEYS, SortKey, ordered
 from kgtui.model.slices import run_at_once
@@ -249,15 +250,46 @@ def test_tree_layout_finds_the_row_of_a_group_among_100_000() -> None:
     assert bisect_left(ids, ids[777]) == 777
 
 
+STOPPED = Judgment(GroupStatus.ERR, Problem.STOP, Basis.SCREENED)
+
+
+def test_tree_node_shows_the_worst_status_of_its_groups_and_how_many_have_it() -> None:
+    warn = Judgment(GroupStatus.WARN, Problem.BEHIND, Basis.SCREENED)
+    rows: list[Row] = [
+        (name, "consumer", "consumer", state, 1) for name, state in zip("abcd", ["Stable"] * 3 + ["Empty"], strict=True)
+    ]
+    screened = {"a": warn, "b": STOPPED, "c": STOPPED, "d": warn}
+    snapshot = replace(snapshot_of(rows), screened=screened)
+    nodes = run_at_once(build_nodes(snapshot, "type"))
+    totals = run_at_once(sum_nodes(nodes, snapshot))
+    stable, empty = totals["consumer", "Stable"], totals["consumer", "Empty"]
+    assert (stable.severity, stable.problems, empty.severity, empty.problems) == (4, 2, 3, 1)
+    assert totals["consumer",].problems == 2
+    line = node_line(nodes.top[0], nodes, totals["consumer",], 60, opened=True, cursor=False)
+    assert "✘2" in "".join(piece for piece, _ in line.pieces)
+
+
+def test_tree_row_has_one_status_mark_for_the_problem_or_else_for_the_state() -> None:
+    snapshot = replace(
+        snapshot_of([(name, "consumer", "consumer", "Stable", 1) for name in "ab"]), screened={"a": STOPPED}
+    )
+    model = TreeModel(snapshot)
+    lines = [
+        "".join(piece for piece, _ in group_line(model.group_row(group), 0, 100, cursor=False).pieces) for group in "ab"
+    ]
+    assert lines[0].split()[:3] == ["✘", "a", "stopped"]
+    assert lines[1].split()[:2] == ["✓", "b"]
+
+
 @given(st.integers(3, 200))
 def test_tree_rows_and_heading_are_exactly_as_wide_as_the_tree(width: int) -> None:
     node = Node(("classic · consumer", "PreparingRebalance"), count=123_456)
     nodes = run_at_once(build_nodes(snapshot_of([]), "type"))
-    row = TreeRow("\u65e5" * 90 + "\u202e", "Stable", 12, None, 75.0, True, True)
+    row = TreeRow("\u65e5" * 90 + "\u202e", "Stable", 12, None, 75.0, True, STOPPED)
     if width >= 8:
-        assert line_width(node_line(node, nodes, NodeTotal(10**15, 3), width, opened=True, cursor=False)) <= max(
-            width, 24
-        )
+        assert line_width(
+            node_line(node, nodes, NodeTotal(10**15, 3, 4, 12_345), width, opened=True, cursor=False)
+        ) <= max(width, 24)
     if width >= 24:
         assert line_width(node_line(node, nodes, None, width, opened=True, cursor=False)) == width
         assert line_width(group_line(row, 2, width, cursor=False)) == width
