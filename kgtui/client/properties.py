@@ -163,7 +163,7 @@ _LOGIN_NAMES = frozenset(
 )
 """Properties of the login and TLS in Kafka's clients up to 4.4, in addition to `_LOGIN_AND_TLS` and `_REFUSED`.
 
-`oauth` and `assertion` read some of them. The others have no effect in kgtui.
+`oauth`, `assertion` and `kerberos` read some of them. The others have no effect in kgtui.
 """
 
 _OTHER_NAMES = frozenset(
