@@ -11,12 +11,21 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from kgtui.model.event import EventKind
 from kgtui.model.group_types import REBALANCING
+from kgtui.model.series import ChangePoint
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kgtui.model.series import ChangePoint, Series
+    from kgtui.model.event import Event
+    from kgtui.model.series import Series
+
+
+_IN_CHANGE_POINTS = frozenset(
+    {EventKind.STATE, EventKind.JOINED, EventKind.LEFT, EventKind.MOVED, EventKind.EPOCH, EventKind.REWOUND}
+)
+"""Kinds of events that change points show too, while a group is read in full."""
 
 
 class Change(NamedTuple):
@@ -29,12 +38,14 @@ class Change(NamedTuple):
             beginning of the earlier state was not observed.
         rebalanced: duration of the rebalance that ended with this change, in seconds, counted from the read that first
             observed it; None if no rebalance ended.
+        event: an event that no change point shows; `now` then has only its time. None for other changes.
     """
 
     before: ChangePoint | None
     now: ChangePoint
     lasted: float | None = None
     rebalanced: float | None = None
+    event: Event | None = None
 
     @property
     def at(self) -> float:
@@ -60,6 +71,7 @@ class GroupTimeline:
         gaps: `(start, end, reason)` for each time about which nothing is known.
         may_lack_topics: whether, at some time in the interval, brokers may have left out topics of the group because of
             missing permissions. The lag and the rates are then lower bounds.
+        events: events of the group that are listed with the changes, oldest first.
     """
 
     since: float
@@ -72,6 +84,19 @@ class GroupTimeline:
     change_points: tuple[ChangePoint, ...] = ()
     gaps: tuple[tuple[float, float, str], ...] = ()
     may_lack_topics: bool = False
+    events: tuple[Event, ...] = ()
+
+    @property
+    def log(self) -> list[Change]:
+        """The changes in the interval, and all events that no change point shows, oldest first."""
+        events = [Change(None, ChangePoint(event.at), event=event) for event in self.events if not self._shows(event)]
+        return sorted((*self.changes, *events), key=lambda change: change.at)
+
+    def _shows(self, event: Event) -> bool:
+        """Return whether a change point shows an event, because the group was read in full at that time."""
+        if event.kind not in _IN_CHANGE_POINTS or not self.change_points or event.at < self.change_points[0].at:
+            return False
+        return not any(start < event.at < end for start, end, _ in self.gaps)
 
     @property
     def changes(self) -> list[Change]:

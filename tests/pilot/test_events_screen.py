@@ -118,3 +118,12 @@ async def test_events_of_a_recording_are_those_before_the_displayed_poll(
         await until(pilot, lambda: "state" in kinds(screen))
         assert all(event.at <= admin.poll.at for event in screen.table.rows)
         assert {"always", sample_history.GROUP} <= {event.group for event in screen.table.rows}
+
+
+async def test_filter_for_a_group_that_has_disappeared_says_when_it_went(tmp_path: Path) -> None:
+    app, _ = app_on(sample_snapshot(events=EVENTS), tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        await pilot.press("slash", *"orders.gone", "enter")
+        await settled(pilot)
+        await until(pilot, lambda: "orders.gone: deleted or expired at 09:50:00" in screen_words(app))

@@ -15,6 +15,7 @@ sooner.
 | `offsets` | Offsets pane: committed offset, lag and owner per partition |
 | `offset_rows` | rows and columns of the Offsets pane |
 | `history` | History pane: plots above a log of changes |
+| `history_log` | columns of the log of changes, and the summary of the History pane |
 | `config` | Config pane: configs of the group and their sources |
 | `base` | `Pane`, the base class; notices about old data; summary line |
 | `table` | table widget that draws only visible rows |

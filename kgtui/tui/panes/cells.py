@@ -17,6 +17,7 @@ from kgtui.tui import text
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from kgtui.model.event import Event
     from kgtui.model.offsets import PartitionLag
     from kgtui.tui.text import Cut
 
@@ -49,6 +50,11 @@ def fit_text(value: str, width: int, *, cut: Cut = "end") -> SafeText:
     if isinstance(value, SafeText):
         return SafeText(text.fit(value, width, cut=cut))
     return SafeText(text.plain(value, width, cut=cut))
+
+
+def event_text(event: Event) -> SafeText:
+    """Return the text of an event with escaped control characters, in ASCII if the terminal UI uses ASCII only."""
+    return SafeText(text.plain(event.text.replace("→", text.marks().arrow)))
 
 
 class Cell(NamedTuple):

@@ -10,15 +10,13 @@ from textual import work
 from textual.binding import Binding, BindingType
 
 from kgtui.errors import KgtuiError
-from kgtui.model.access import VISIBLE_ONLY
 from kgtui.model.facts import may_hide_topics
-from kgtui.model.group_types import REBALANCING
 from kgtui.model.timeline import Change, GroupTimeline, timeline_of
 from kgtui.tui import text
 from kgtui.tui.messages import TimeRequested
 from kgtui.tui.panes.base import Notice, Pane, SummaryLine, join_with_dots, single_line
-from kgtui.tui.panes.cells import ACCENT, ERROR, MUTED, WARN, Cell, PaneLine, SafeText, plural
-from kgtui.tui.panes.columns import Column
+from kgtui.tui.panes.cells import ERROR, MUTED, Cell, PaneLine
+from kgtui.tui.panes.history_log import COLUMNS, history_summary
 from kgtui.tui.panes.row_detail import DetailedTable
 from kgtui.tui.panes.table import LineTable
 from kgtui.tui.panes.text_lines import TextLines
@@ -111,7 +109,7 @@ class HistoryPane(Pane):
         yield Notice()
         yield SummaryLine()
         yield TextLines(id="history-plots", focus=False)
-        yield DetailedTable(ChangeTable(COLUMNS, lambda change: change.at, id="history-table"))
+        yield DetailedTable(ChangeTable(COLUMNS, lambda change: (change.at, change.event), id="history-table"))
 
     @property
     def plots(self) -> TextLines:
@@ -226,7 +224,10 @@ class HistoryPane(Pane):
         if self.replay_position is None:
             series = self.series.get(request.group) if self.series is not None else None
             hidden = self.snapshot is not None and may_hide_topics(self.snapshot, request.group)
-            return replace(timeline_of(series, request.since, request.until), may_lack_topics=hidden)
+            begin = request.until - SPANS[self._span]
+            every = self.snapshot.events if self.snapshot is not None else ()
+            events = tuple(event for event in every if event.group == request.group and event.at > begin)
+            return replace(timeline_of(series, request.since, request.until), may_lack_topics=hidden, events=events)
         key = (request.group, request.since, request.until)
         if self._last_timeline is None or self._last_timeline[0] != key:
             self._last_timeline = (
@@ -240,7 +241,7 @@ class HistoryPane(Pane):
         self._show_lines(lines)
         self._placeholder = "no changes in this period"
         self.table.set_placeholder(self._placeholder)
-        self.table.set_rows(timeline.changes[::-1])
+        self.table.set_rows(timeline.log[::-1])
 
     def _show_lines(self, lines: list[PaneLine]) -> None:
         if self.plots.styles.height is None or self.plots.styles.height.value != len(lines):
@@ -275,129 +276,3 @@ def _interval_around(at: float, span: float, first: float, last: float) -> tuple
     since = (at // quarter - 2) * quarter
     since = max(min(since, last - span), first)
     return since, max(min(since + span, last), since + SHORTEST_SPAN)
-
-
-MOST_MEMBERS_NAMED = 100
-"""Maximum number of joined members, and of members that left, that the detail area names for one change."""
-
-
-def _role(change: Change) -> str:
-    now = change.now
-    if not now.listed:
-        return ERROR
-    if now.gap or now.state in REBALANCING:
-        return WARN
-    return text.state_role(now.state) if change.before is None or change.before.state != now.state else MUTED
-
-
-def _state(state: str | None) -> str:
-    return text.plain(state, 24) if state is not None else text.marks().unknown
-
-
-def _state_text(change: Change) -> SafeText:
-    """Return the state after a change, such as `Stable`, or both states if the state changed: `Empty → Stable`."""
-    before, now = change.before, change.now
-    if not now.listed:
-        return SafeText("no such group" if before is None else "deleted")
-    if before is None:
-        why = f"  {text.plain(now.gap, 40)}" if now.gap else "  first seen"
-        return SafeText(_state(now.state) + why)
-    if not before.listed:
-        return SafeText(f"created, {_state(now.state)}")
-    if before.state == now.state:
-        return SafeText(_state(now.state))
-    return SafeText(f"{_state(before.state)} {text.marks().arrow} {_state(now.state)}")
-
-
-def _duration_text(change: Change) -> str | None:
-    """Return the duration of a rebalance or of a gap in the recording; None for other changes."""
-    if change.now.gap and change.now.since is not None:
-        return text.age(change.at - change.now.since)
-    return None if change.rebalanced is None else text.age(change.rebalanced)
-
-
-def _before_after(before: int | None, now: int | None) -> str | None:
-    """Format a changed number as `41→42`, and an unchanged one as `42`. Return None if the new number is unknown."""
-    if now is None:
-        return None
-    return str(now) if before is None or before == now else f"{before}{text.marks().arrow}{now}"
-
-
-def _pair_cell(change: Change, name: str) -> Cell:
-    before, now = getattr(change.before, name, None), getattr(change.now, name)
-    content = _before_after(before, now)
-    if content is None:
-        return Cell(SafeText(text.marks().none), MUTED)
-    return Cell(SafeText(content), "" if before is not None and before != now else MUTED)
-
-
-def _pair_text(change: Change, name: str) -> str:
-    return _before_after(getattr(change.before, name, None), getattr(change.now, name)) or ""
-
-
-def _members_text(change: Change, most: int = 3) -> SafeText:
-    """Return as text which members joined and left, up to `most` of each, and how far offsets were rewound."""
-    now = change.now
-    content = [f"+{text.plain(name, 60, cut='middle')}" for name in now.joined[:most]]
-    content += _more(len(now.joined) - most)
-    content += [f"-{text.plain(name, 60, cut='middle')}" for name in now.left[:most]]
-    content += _more(len(now.left) - most)
-    if now.rewound:
-        content.append(f"rewound by {text.exact(now.rewound)}")
-    return SafeText(" ".join(content))
-
-
-def _more(count: int) -> list[str]:
-    return [f"and {count:,} more"] if count > 0 else []
-
-
-def _moved(change: Change) -> Cell:
-    return Cell(text.exact(change.now.moved)) if change.now.moved else Cell("")
-
-
-COLUMNS: tuple[Column[Change], ...] = (
-    Column("at", "TIME", lambda _: text.clock(0.0), lambda change: Cell(SafeText(text.clock(change.at)), MUTED)),
-    Column(
-        "state", "STATE", _state_text, lambda change: Cell(_state_text(change), _role(change)),
-        min_width=20, max_width=44,
-    ),
-    Column(
-        "took", "TOOK", _duration_text, lambda change: Cell(SafeText(_duration_text(change) or "")), rank=1, right=True
-    ),
-    Column(
-        "epoch", "EPOCH", lambda change: _pair_text(change, "epoch"), lambda change: _pair_cell(change, "epoch"),
-        rank=2, min_width=11,
-    ),
-    Column(
-        "members", "MEMBERS", lambda change: _pair_text(change, "members"),
-        lambda change: _pair_cell(change, "members"), rank=3,
-    ),
-    Column("moved", "MOVED", lambda change: change.now.moved, _moved, rank=4, right=True),
-    Column(
-        "who", "WHO", _members_text, lambda change: Cell(_members_text(change), ACCENT if change.now.rewound else ""),
-        rank=5, min_width=10, max_width=60, full=lambda change: Cell(_members_text(change, MOST_MEMBERS_NAMED)),
-    ),
-)  # fmt: skip
-
-
-def history_summary(timeline: GroupTimeline) -> list[PaneLine]:
-    """Return the parts of the summary above the plots, such as the number of rebalances and the time not recorded."""
-    changes = timeline.changes
-    known = [change for change in changes if change.before is not None]
-    rebalances = sum(1 for change in known if change.rebalanced is not None)
-    joined, left = (sum(len(getattr(change.now, name)) for change in changes) for name in ("joined", "left"))
-    parts: list[PaneLine] = [
-        (Cell(f"{text.age(timeline.until - timeline.since)}", ACCENT),),
-        (Cell(plural(rebalances, "rebalance"), WARN if rebalances else ""),),
-    ]
-    if joined or left:
-        parts.append((Cell(f"{text.exact(joined)} joined, {text.exact(left)} left"),))
-    moved = sum(change.now.moved for change in changes)
-    if moved:
-        parts.append((Cell(f"{plural(moved, 'partition')} moved"),))
-    unseen = sum(min(end, timeline.until) - max(start, timeline.since) for start, end, _ in timeline.gaps)
-    if unseen > 0:
-        parts.append((Cell(f"{text.age(unseen)} not recorded", WARN),))
-    if timeline.may_lack_topics:
-        parts.append((Cell(f"lag {VISIBLE_ONLY}", WARN),))
-    return parts

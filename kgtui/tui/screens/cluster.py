@@ -230,8 +230,10 @@ class ClusterScreen(Screen[None]):
         """Update header and footer, and the message that replaces an empty tree."""
         self.query_one(ClusterHeader).show(self.snapshot, matching=self._matching, marked=len(self.marked))
         self.query_one(ActionFooter).redraw()
+        filtered_out = self._matching == 0
+        query = parse(self.filter_bar.active_filter) if filtered_out else None
         paragraphs = empty_state(
-            self.snapshot, self.session.target, filtered_out=self._matching == 0, interval=self.monitor.interval
+            self.snapshot, self.session.target, filtered_out=filtered_out, interval=self.monitor.interval, query=query
         )
         self.query_one(EmptyState).show(paragraphs)
         self.set_class(not self.snapshot.groups, "-bare")

@@ -16,7 +16,7 @@ from kgtui.model.query import parse
 from kgtui.tui import text
 from kgtui.tui.messages import SnapshotArrived
 from kgtui.tui.panes.base import SummaryLine, join_with_dots, single_line
-from kgtui.tui.panes.cells import ACCENT, ERROR, MUTED, OK, WARN, Cell, PaneLine, SafeText, plural
+from kgtui.tui.panes.cells import ACCENT, ERROR, MUTED, OK, WARN, Cell, PaneLine, SafeText, event_text, plural
 from kgtui.tui.panes.columns import Column
 from kgtui.tui.panes.row_detail import DetailedTable
 from kgtui.tui.panes.table import LineTable
@@ -61,11 +61,6 @@ _ROLES = {
     EventKind.BROKER_LOST: ERROR,
 }
 """Kind of an event → color role; kinds that are missing have the normal text color."""
-
-
-def event_text(event: Event) -> SafeText:
-    """Return the text of an event with escaped control characters, in ASCII if the terminal UI uses ASCII only."""
-    return SafeText(text.plain(event.text).replace("→", text.marks().arrow))
 
 
 COLUMNS: tuple[Column[Event], ...] = (

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 from textual.widgets import Static
 
+from kgtui.model.event import EventKind
 from kgtui.tui import text
 
 if TYPE_CHECKING:
+    from kgtui.model.query import Query
     from kgtui.model.snapshot import Snapshot
     from kgtui.tui.session import Target
 
@@ -44,15 +46,22 @@ class EmptyState(Static):
             self.update(Content.assemble(*parts))
 
 
-def empty_state(snapshot: Snapshot, target: Target, *, filtered_out: bool, interval: float) -> Paragraphs | None:
+_MOST_GONE = 3
+"""Maximum number of disappeared groups that the text names."""
+
+
+def empty_state(
+    snapshot: Snapshot, target: Target, *, filtered_out: bool, interval: float, query: Query | None = None
+) -> Paragraphs | None:
     """Return the text that says why no group is shown; None if the tree shows groups.
 
     Args:
         filtered_out: whether no group matches the filter.
         interval: time between two polls, in seconds.
+        query: the filter; None if there is none.
     """
     if snapshot.groups:
-        return _filtered_out(snapshot) if filtered_out else None
+        return _filtered_out(snapshot, query) if filtered_out else None
     answered = [status for status in snapshot.brokers.values() if status.answered_at is not None]
     failed = [status.fault for status in snapshot.brokers.values() if status.fault is not None]
     forbidden = next((f for f in (*snapshot.faults, *failed) if f.name.endswith("AUTHORIZATION_FAILED")), None)
@@ -69,12 +78,29 @@ def empty_state(snapshot: Snapshot, target: Target, *, filtered_out: bool, inter
     return [(f"Connecting to {where}{text.marks().ellipsis}", "kg-muted")]
 
 
-def _filtered_out(snapshot: Snapshot) -> Paragraphs:
+def _filtered_out(snapshot: Snapshot, query: Query | None) -> Paragraphs:
     count = len(snapshot.groups)
     return [
         (f"No group matches. The cluster has {text.exact(count)} group{'' if count == 1 else 's'}.", ""),
+        *((line, "kg-warn") for line in ([] if query is None else _gone(snapshot, query))),
         ("Press esc to clear the filter, / to change it, ? to list the filter terms.", "kg-muted"),
         *(_LOWER_BOUNDS if snapshot.hides_topics else ()),
+    ]
+
+
+def _gone(snapshot: Snapshot, query: Query) -> list[str]:
+    """Return one line for each of the last groups that disappeared and that the filter would have selected."""
+    found: dict[str, float] = {}
+    for event in reversed(snapshot.events):
+        group = event.group
+        if event.kind is not EventKind.DISAPPEARED or group is None or group in snapshot.groups or group in found:
+            continue
+        if query.terms and query.matches_event(event, snapshot):
+            found[group] = event.at
+            if len(found) == _MOST_GONE:
+                break
+    return [
+        f"{text.plain(group, 60, cut='middle')}: deleted or expired at {text.clock(at)}" for group, at in found.items()
     ]
 
 

@@ -9,10 +9,21 @@ from kgtui.commands.connecting import open_recording
 from kgtui.commands.parser import parse_args
 from kgtui.commands.sessions import SessionOpener
 from kgtui.errors import LakeError
+from kgtui.model.event import Event, EventKind
+from kgtui.model.group import Listing
 from kgtui.tui.app import KgtuiApp
 from kgtui.tui.panes.history import HistoryPane
 from kgtui.tui.plots import curves
-from tests.pilot.app_driver import HOSTILE, app_on, main_screen, sample_snapshot, screen_text, settled, until
+from tests.pilot.app_driver import (
+    HOSTILE,
+    app_on,
+    main_screen,
+    sample_snapshot,
+    screen_text,
+    screen_words,
+    settled,
+    until,
+)
 from tests.pilot.history import sample_history
 from tests.pilot.scripted_monitor import NOW, ScriptedMonitor, snapshot_of
 
@@ -165,3 +176,31 @@ async def test_history_of_a_recording_shows_gaps_and_enter_goes_to_a_change(
             monkeypatch.setattr(admin.recording, "group_timeline", broken)
             await pilot.press("v")
             await until(pilot, lambda: "the disk is [/gone]" in screen_text(app))
+
+
+async def test_history_of_a_live_session_lists_events_that_no_change_point_shows(tmp_path: Path) -> None:
+    """Before the group was first read in full, there are no change points. Later, only some kinds are shown by them."""
+    first = NOW - (sample_history.POLLS - 1) * 10.0
+    listing = Listing("consumer", "consumer", "Stable", 1)
+    shown = [
+        Event(first - 60, EventKind.JOINED, sample_history.GROUP, listing, None, "m", "client-1 at /10.0.0.1"),
+        Event(NOW - 30, EventKind.COORDINATOR, sample_history.GROUP, listing, 1, 2),
+    ]
+    other = [
+        Event(NOW - 7_200, EventKind.JOINED, sample_history.GROUP, listing, None, "m", "too long ago"),
+        Event(NOW - 40, EventKind.STATE, sample_history.GROUP, listing, "Stable", "Reconciling"),
+        Event(NOW - 20, EventKind.COORDINATOR, "orders.enrich", listing, 1, 2),
+    ]
+    app, monitor = app_on(sample_snapshot(events=sorted(shown + other)), tmp_path)
+    monitor.series = sample_history.live_samples()
+    async with app.run_test(size=(160, 50)) as pilot:
+        pane = await shown_history(pilot, app)
+        rows = pane.table.rows
+        assert [row.event for row in rows if row.event is not None] == shown[::-1]
+        assert (rows[0].event, rows[-1].event) == (shown[1], shown[0])
+        assert "2 rebalances" in screen_text(app)
+        await pilot.press("l")
+        await settled(pilot)
+        words = screen_words(app)
+        assert "coordinator: broker 1 → 2" in words
+        assert "client-1 at /10.0.0.1 joined" in words

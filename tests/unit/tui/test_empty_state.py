@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from kgtui.model.access import Access
 from kgtui.model.cluster import ClusterInfo
+from kgtui.model.event import disappeared
 from kgtui.model.group import Listing
+from kgtui.model.query import parse
 from kgtui.model.snapshot import BrokerStatus, Snapshot
 from kgtui.tui.session import Target
+from kgtui.tui.text import DisplaySettings, use_display_settings
 from kgtui.tui.widgets.empty_state import empty_state
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def first_line(*brokers: BrokerStatus) -> str:
@@ -39,3 +47,32 @@ def test_empty_tree_says_why_filters_on_the_lag_select_few_groups(any_topic: boo
     lines = empty_state(snapshot, Target("test"), filtered_out=True, interval=2.0)
     assert lines is not None
     assert any("each lag is a lower bound" in line for line, _ in lines) == (not any_topic)
+
+
+@pytest.fixture
+def _utc() -> Iterator[None]:
+    """Show times in UTC."""
+    use_display_settings(DisplaySettings(utc=True))
+    yield
+    use_display_settings(DisplaySettings())
+
+
+@pytest.mark.usefixtures("_utc")
+def test_empty_tree_names_the_last_matching_groups_that_disappeared_and_when() -> None:
+    """Groups that exist again, that the filter excludes, or of which there are too many are not named."""
+    listing = Listing("consumer", "consumer", "Empty", 1)
+    names = ["orders.a", "orders.b", "orders.c", "orders.d", "orders.back", "billing", "orders.d"]
+    events = [disappeared(name, 1_000.0 + 60 * number, listing) for number, name in enumerate(names)]
+    snapshot = Snapshot(1, 2_000.0, ClusterInfo("test"), {"orders.back": listing}, events=tuple(events))
+
+    def gone(filter_text: str) -> list[str]:
+        lines = empty_state(snapshot, Target("test"), filtered_out=True, interval=2.0, query=parse(filter_text))
+        assert lines is not None
+        return [line for line, _ in lines if "deleted or expired" in line]
+
+    assert gone("orders state:empty") == [
+        "orders.d: deleted or expired at 00:22:40",
+        "orders.c: deleted or expired at 00:18:40",
+        "orders.b: deleted or expired at 00:17:40",
+    ]
+    assert gone("type:share") == gone("fault:yes") == gone("") == []

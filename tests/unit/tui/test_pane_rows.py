@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from kgtui.model.answer import Fault
+from kgtui.model.event import Event, EventKind
 from kgtui.model.members import StreamsMember
 from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds
 from kgtui.model.record_times import BY_SIZE, COMPACTED, RecordTime, TimeRange
@@ -19,7 +20,7 @@ from kgtui.model.snapshot import Reading, Snapshot
 from kgtui.tui import text as display
 from kgtui.tui.panes import offset_rows
 from kgtui.tui.panes.base import awaited_text, reading_notices
-from kgtui.tui.panes.cells import Cell, SafeText, fit_text, no_value_cell, safe_text, wrap_cells
+from kgtui.tui.panes.cells import Cell, SafeText, event_text, fit_text, no_value_cell, safe_text, wrap_cells
 from kgtui.tui.panes.columns import Column, column_at, fit_columns, preferred_width
 from kgtui.tui.panes.config import config_rows
 from kgtui.tui.panes.member_rows import (
@@ -431,3 +432,13 @@ def test_configs_set_for_the_group_are_listed_before_others_of_its_type() -> Non
     assert [row.config.name for row in rows] == [*own, "consumer.heartbeat.interval.ms"]
     assert [row.config.name for row in config_rows(data.configs(), "classic")] == own, "classic groups have no configs"
     assert len(config_rows(data.configs(), None)) == len(data.configs()), "the type of the group is not known"
+
+
+def test_text_of_an_event_has_no_control_characters_and_an_arrow_that_the_terminal_can_show() -> None:
+    event = Event(1.0, EventKind.CONFIG, "g", None, "evil\x1b[31m", "5", "share.name")
+    assert event_text(event) == "share.name: evil\\x1b[31m → 5"
+    display.use_display_settings(display.DisplaySettings(ascii=True))
+    try:
+        assert event_text(event) == "share.name: evil\\x1b[31m -> 5"
+    finally:
+        display.use_display_settings(display.DisplaySettings())
