@@ -106,6 +106,11 @@ class RecordSearch:
         """Number of answers so far."""
         return len(self._answers)
 
+    @property
+    def failed(self) -> bool:
+        """Whether the search has ended without a result."""
+        return bool(self._failed)
+
     def next_time(self) -> int | None:
         """Return the timestamp to request next, in milliseconds; None if the search has ended."""
         if self._failed or self.rounds >= ROUNDS:

@@ -23,6 +23,7 @@ from kgtui.model.record_times import (
     LogPosition,
     RecordTime,
 )
+from kgtui.model.slices import Slices
 from kgtui.protocol.error_codes import Reaction, lookup
 from kgtui.protocol.messages.offsets import LIST_OFFSETS
 
@@ -40,6 +41,9 @@ _TIERED_FROM, _FAST_TIERED_FROM = 8, 10
 
 Before 4.0, a broker searches remote segments in the thread that handles requests, which delays all of its clients.
 """
+
+_SLICE_SECONDS = 0.003
+"""Maximum time, in seconds, for which the searches compute before other tasks may run."""
 
 _LEADER_LOOKUPS = 4
 """Maximum number of times that leaders are looked up in one call."""
@@ -106,8 +110,17 @@ class _Call:
 
     async def run(self) -> None:
         """Send rounds of requests until every search has ended or no time is left."""
+        searching = dict(self.searches)
         while not self._deadline.over:
-            times = {tp: at for tp, search in self.searches.items() if (at := search.next_time()) is not None}
+            times: dict[TopicPartition, int] = {}
+            slices = Slices(asyncio.sleep, _SLICE_SECONDS)
+            for tp, search in list(searching.items()):
+                at = search.next_time()
+                if at is None:
+                    del searching[tp]
+                else:
+                    times[tp] = at
+                await slices.pause_if_due()
             if not times:
                 return
             await self._find_leaders([tp for tp in times if tp not in self._leaders])
@@ -140,7 +153,7 @@ class _Call:
         """Send the requests of one round to one leader, and pass the results to the searches."""
         try:
             await self._skip_tiered(node, rows.keys() - self._checked)
-            rows = {tp: at for tp, at in rows.items() if self.searches[tp].next_time() is not None}
+            rows = {tp: at for tp, at in rows.items() if not self.searches[tp].failed}
             found = await self._list_offsets(node, rows) if rows else {}
         except EXCHANGE_ERRORS as error:
             lost = isinstance(error, (ConnectError, DisconnectedError)) and self._pool.leader_failed(node)
@@ -152,7 +165,9 @@ class _Call:
             for tp in rows:
                 self.searches[tp].fail(NO_ANSWER)
             return
+        slices = Slices(asyncio.sleep, _SLICE_SECONDS)
         for tp, at in rows.items():
+            await slices.pause_if_due()
             result = found.get(tp)
             if result is None:
                 self.searches[tp].fail(NO_ANSWER)

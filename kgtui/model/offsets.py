@@ -241,20 +241,26 @@ def lags(offsets: GroupOffsets) -> list[PartitionLag]:
         if (topic, partition) not in with_offset
     ]
     if times := offsets.record_times:
-        rows = [replace(row, times=times.get((row.topic, row.partition))) if row.lag else row for row in rows]
+        rows = [_with_times(row, times) for row in rows]
     rows.sort(key=lambda row: (row.topic, row.partition))
     return rows
 
 
+def _with_times(row: PartitionLag, times: Mapping[TopicPartition, RecordTime]) -> PartitionLag:
+    found = times.get((row.topic, row.partition)) if row.lag else None
+    return row if found is None else replace(row, times=found)
+
+
 def searchable(rows: Iterable[PartitionLag], limit: int) -> dict[TopicPartition, LogPosition]:
     """Return the partitions with unread records whose offsets are all known, at most `limit`, the largest lag first."""
-    lagging = [row for row in rows if row.lag and row.position is not None and None not in (row.log_start, row.log_end)]
-    lagging.sort(key=lambda row: -(row.lag or 0))
-    return {
-        (row.topic, row.partition): LogPosition(row.position or 0, row.log_start or 0, row.log_end or 0)
-        for row in lagging[:limit]
-        if (row.position or 0) < (row.log_end or 0)
-    }
+    lagging = [
+        ((row.topic, row.partition), LogPosition(row.position, row.log_start, row.log_end))
+        for row in rows
+        if row.lag and row.position is not None and row.log_start is not None and row.log_end is not None
+    ]
+    lagging = [item for item in lagging if item[1].offset < item[1].log_end]
+    lagging.sort(key=lambda item: item[1].offset - item[1].log_end)
+    return dict(lagging[:limit])
 
 
 def total(rows: Iterable[PartitionLag]) -> LagTotal:

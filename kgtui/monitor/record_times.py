@@ -7,6 +7,7 @@ from collections import OrderedDict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from kgtui.admin.record_search import ROUNDS
 from kgtui.errors import KgtuiError
 from kgtui.model.offsets import lags, searchable
 from kgtui.model.record_times import NO_ANSWER, PRECISION, with_expiry
@@ -60,11 +61,17 @@ class RecordTimeTier:
         self._suspects: frozenset[str] = frozenset()
         self._known: OrderedDict[str, Times] = OrderedDict()
         self._searched_at: dict[str, float] = {}
-        self._wanted: dict[str, dict[TopicPartition, LogPosition]] = {}
+        self._wanted: dict[str, GroupOffsets] = {}
         self._wake = asyncio.Event()
 
     def set_selected(self, group: str | None) -> None:
         """Set the selected group. Its record times are searched to the second."""
+        if (
+            group is not None
+            and group != self._selected
+            and any(_could_be_narrowed(found) for found in self._known.get(group, {}).values())
+        ):
+            self._searched_at.pop(group, None)
         self._selected = group
 
     def set_suspects(self, groups: Collection[str]) -> None:
@@ -81,12 +88,16 @@ class RecordTimeTier:
         known = self._known.get(group, {})
         if group == self._selected or group in self._suspects:
             last = self._searched_at.get(group)
-            if last is None or not 0 <= self._timer.now() - last < RECORD_TIME_PAUSE:
-                missing = _missing(offsets, known)
-                if missing:
-                    self._wanted[group] = missing
-                    self._wake.set()
+            paused = last is not None and 0 <= self._timer.now() - last < RECORD_TIME_PAUSE
+            if not paused:
+                self._wanted[group] = offsets
+                self._wake.set()
         return replace(offsets, record_times=known) if known else offsets
+
+    @property
+    def idle(self) -> bool:
+        """Whether no search is requested or running."""
+        return not self._wake.is_set()
 
     async def run(self) -> None:
         """Search the requested groups one after the other until cancelled, the selected group first."""
@@ -97,12 +108,20 @@ class RecordTimeTier:
                 await self._search(group, self._wanted.pop(group))
             self._wake.clear()
 
-    async def _search(self, group: str, positions: Mapping[TopicPartition, LogPosition]) -> None:
-        self._searched_at[group] = self._timer.now()
+    async def _search(self, group: str, offsets: GroupOffsets) -> None:
+        # The partitions are chosen in a thread, because this takes long for a group with thousands of partitions.
+        selected = group == self._selected
+        positions = await asyncio.to_thread(_missing, offsets, self._known.get(group, {}), exact=selected)
+        if not positions:
+            return
+        now = self._searched_at[group] = self._timer.now()
+        if len(self._searched_at) > 2 * self._kept_groups:
+            recent = {name: at for name, at in self._searched_at.items() if now - at < RECORD_TIME_PAUSE}
+            self._searched_at = recent
         try:
             await self._retention.read_now({topic for topic, _ in positions})
             rules = self._retention.known.rules
-            precision = 0.0 if group == self._selected else PRECISION
+            precision = 0.0 if selected else PRECISION
             answer = await self._admin.record_times(positions, rules, precision=precision, timeout=self._timeout)
         except KgtuiError:
             return  # the next read after `RECORD_TIME_PAUSE` requests the search again
@@ -118,10 +137,21 @@ class RecordTimeTier:
         self._changed()
 
 
-def _missing(offsets: GroupOffsets, known: Times) -> dict[TopicPartition, LogPosition]:
-    """Return the partitions with unread records whose record times are not known for the current offset."""
+def _missing(offsets: GroupOffsets, known: Times, *, exact: bool) -> dict[TopicPartition, LogPosition]:
+    """Return the partitions with unread records whose record times are not known for the current offset.
+
+    Args:
+        exact: whether a time that is only known as a range of a second or more counts as not known.
+    """
     return {
         tp: position
         for tp, position in searchable(lags(offsets), RECORD_TIME_PARTITIONS).items()
-        if tp not in known or known[tp].offset != position.offset or known[tp].reason == NO_ANSWER
+        if tp not in known
+        or known[tp].offset != position.offset
+        or known[tp].reason == NO_ANSWER
+        or (exact and _could_be_narrowed(known[tp]))
     }
+
+
+def _could_be_narrowed(found: RecordTime) -> bool:
+    return found.unread is not None and found.unread.latest - found.unread.earliest >= 1 and found.rounds < ROUNDS

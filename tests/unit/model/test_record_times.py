@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from kgtui.model.cluster import TopicRules
-from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds, lags, searchable
+from kgtui.model.offsets import (
+    CommittedOffset,
+    GroupOffsets,
+    PartitionBounds,
+    ShareOffset,
+    lags,
+    searchable,
+)
 from kgtui.model.record_times import (
     BY_SIZE,
     NEVER_DELETES,
@@ -46,6 +55,8 @@ def test_partitions_with_unread_records_and_known_offsets_are_searched_largest_l
     offsets = GroupOffsets(tuple(commits), bounds={tp: PartitionBounds(*found) for tp, found in bounds.items()})
     assert searchable(lags(offsets), 9) == {("t", 1): LogPosition(7, 0, 99), ("t", 0): LogPosition(7, 0, 10)}
     assert list(searchable(lags(offsets), 1)) == [("t", 1)]
+    shares = tuple(ShareOffset("t", part, 7, 0, lag) for part, lag in ((0, 3), (1, 0)))
+    assert searchable(lags(replace(offsets, committed=(), share=shares)), 9) == {("t", 0): LogPosition(7, 0, 10)}
 
 
 def test_record_times_of_a_partition_are_exact_only_for_the_current_offset() -> None:

@@ -64,9 +64,16 @@ class Setup:
         """Pass a read of a group to the tier, and wait for the search. Return the offsets that are shown."""
         found = self.tier.add(group, offsets(position))
         self.store.put_offsets(group, found)
-        for _ in range(20):
-            await asyncio.sleep(0)
+        await self.searched()
         return self.store.offsets[group].value
+
+    async def searched(self) -> None:
+        """Wait until no search is requested or running."""
+        for _ in range(10_000):
+            if self.tier.idle:
+                return
+            await asyncio.sleep(0.001)
+        raise TimeoutError("the search has not ended")
 
     @property
     def searches(self) -> int:
@@ -131,6 +138,18 @@ async def test_only_the_selected_group_and_suspects_are_searched(setup: Setup) -
     setup.tier.set_suspects(["b"])
     assert PART in (await setup.read(100, "b")).record_times
     assert setup.precisions == [PRECISION]
+
+
+async def test_suspect_is_searched_to_the_second_when_it_is_selected(setup: Setup) -> None:
+    setup.admin.times[PART] = RecordTime(100, TimeRange(T0 - 900, T0 - 895), rounds=3)
+    setup.tier.set_suspects(["b"])
+    await setup.read(100, "b")
+    await setup.read(100, "b")
+    assert setup.precisions == [PRECISION]
+    setup.tier.set_selected("b")
+    setup.find(100)
+    assert (await setup.read(100, "b")).record_times[PART].unread == TimeRange(T0 - 900, T0 - 900)
+    assert setup.precisions == [PRECISION, 0.0]
 
 
 async def test_search_without_answer_is_repeated_after_30_seconds(
