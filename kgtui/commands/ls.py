@@ -17,11 +17,13 @@ from kgtui.output import group_list
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
     from kgtui.admin.base import GroupAdmin
+    from kgtui.admin.groups_read import GroupsRead
     from kgtui.commands.selection import Selection
     from kgtui.model.query import Query
+    from kgtui.model.snapshot import Snapshot
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +33,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_lake_options(parser)
     add_selection_options(parser)
     add_format_option(parser, *group_list.WRITERS)
-    parser.add_argument("--lag", action="store_true", help="add the lag, summed over each group's partitions")
+    parser.add_argument(
+        "--lag", action="store_true", help="add the lag, summed over each group's partitions, and the verdict"
+    )
     parser.add_argument("--members", action="store_true", help="add the number of members")
     parser.add_argument(
         "--watch",
@@ -81,13 +85,20 @@ async def _run(args: argparse.Namespace, query: Query | None) -> int:
         return await _print_repeatedly(args, query, admin)
 
 
-async def _select(args: argparse.Namespace, query: Query | None, admin: GroupAdmin, timeout: float) -> Selection:
+async def _select(
+    args: argparse.Namespace,
+    query: Query | None,
+    admin: GroupAdmin,
+    timeout: float,
+    on_read: Callable[[Snapshot, GroupsRead], Awaitable[Snapshot]] | None = None,
+) -> Selection:
     members, max_age = args.members or args.format == "wide", 0.0
     if args.watch is not None:
         from kgtui.monitor.policy import ACCESS_MAX_AGE as max_age
     return await select_groups(
-        admin, query, groups=args.group, members=members, lag=args.lag, access_max_age=max_age, timeout=timeout
-    )
+        admin, query, groups=args.group, members=members, lag=args.lag, access_max_age=max_age, on_read=on_read,
+        timeout=timeout,
+    )  # fmt: skip
 
 
 def _print(
@@ -124,8 +135,11 @@ def _print(
 
 async def _print_repeatedly(args: argparse.Namespace, query: Query | None, admin: GroupAdmin) -> int:
     from kgtui.commands.list_watch import ListWatch
+    from kgtui.commands.repeated_screening import RepeatedScreening
 
-    watch = ListWatch(query, partial(_select, args, query, admin), args.watch, timeout_of(args))
+    screened = RepeatedScreening()
+    select = partial(_select, args, query, admin, on_read=screened.add)
+    watch = ListWatch(query, select, args.watch, timeout_of(args))
     while True:
         selection, earlier = await watch.read()
         _print(args, query, admin, selection, earlier)

@@ -15,7 +15,7 @@ from kgtui.model.answer import Coverage
 from kgtui.model.snapshot import BrokerStatus, Snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 
     from kgtui.admin.base import GroupAdmin
     from kgtui.admin.deadline import Deadline
@@ -165,6 +165,7 @@ async def select_groups(
     members: bool = False,
     lag: bool = False,
     access_max_age: float = 0.0,
+    on_read: Callable[[Snapshot, GroupsRead], Awaitable[Snapshot]] | None = None,
     timeout: float,
 ) -> Selection:
     """List all groups, read what the filter and the caller need, and select groups by the filter.
@@ -177,6 +178,8 @@ async def select_groups(
         lag: whether to read the offsets and log end offsets of the selected groups.
         access_max_age: permissions of the user that were read earlier are used if they are not older than this, in
             seconds.
+        on_read: called with the snapshot and everything that was read, if offsets were read. It returns the snapshot to
+            which the filter is then applied.
         timeout: time for everything, in seconds. Each step may take an equal part of the time that is left, so that a
             broker that does not answer the first request leaves time for the other steps.
 
@@ -200,7 +203,9 @@ async def select_groups(
     if groups:
         named = {group: listed[group] for group in sorted(groups) if group in listed}
         snapshot = replace(snapshot, groups=named, by_listing=by_listing(named))
-    snapshot, others = await _enrich(admin, snapshot, query, members=members, lag=lag, deadline=deadline)
+    snapshot, others, read = await _enrich(admin, snapshot, query, members=members, lag=lag, deadline=deadline)
+    if on_read is not None and lag:
+        snapshot = await on_read(snapshot, read)
     ids = query.select(snapshot)
     if show_lag:
         summaries, unread = snapshot.summaries, snapshot.group_faults.keys()
@@ -244,8 +249,10 @@ async def _list_with_access(
 
 async def _enrich(
     admin: GroupAdmin, snapshot: Snapshot, query: Query, *, members: bool, lag: bool, deadline: Deadline
-) -> tuple[Snapshot, tuple[Fault, ...]]:
-    """Read members and lag. Return a snapshot that contains them, and the faults that do not belong to a single group.
+) -> tuple[Snapshot, tuple[Fault, ...], GroupsRead]:
+    """Read members and lag.
+
+    Return a snapshot that contains them, the faults that do not belong to a single group, and everything that was read.
 
     Args:
         deadline: time limit for all requests. It must have one step left for the members, and two for the lag.
@@ -268,7 +275,7 @@ async def _enrich(
         described = read.descriptions
         read.merge(await read_groups(admin, deadline, offsets=listings, logs=Logs.COMMITTED_ENDS, described=described))
         snapshot = _enriched(snapshot, read, ids, lag=True)
-    return snapshot, read.general_faults
+    return snapshot, read.general_faults, read
 
 
 def _enriched(snapshot: Snapshot, read: GroupsRead, ids: Sequence[str], *, lag: bool) -> Snapshot:

@@ -71,6 +71,31 @@ class Problem(Enum):
 
 _HARM = {problem: len(Problem) - position for position, problem in enumerate(Problem)}
 
+STATUS_NAMES: dict[str, GroupStatus] = {
+    "ok": GroupStatus.OK,
+    "warn": GroupStatus.WARN,
+    "error": GroupStatus.ERR,
+}
+"""Name of a status in filters → status, from the best to the worst."""
+
+PROBLEM_NAMES: dict[str, Problem] = {
+    "stop": Problem.STOP,
+    "stall": Problem.STALL,
+    "rewind": Problem.REWIND,
+    "lost": Problem.DATA_LOST,
+    "expiring": Problem.LOSS_NEAR,
+    "flapping": Problem.FLAPPING,
+    "behind": Problem.BEHIND,
+    "idle": Problem.NO_PARTITIONS,
+    "rebalancing": Problem.REBALANCING,
+    "unreadable": Problem.UNREADABLE,
+    "empty": Problem.EMPTY,
+    "abandoned": Problem.ABANDONED,
+}
+"""Name of a problem in filters and in the output of commands → problem."""
+
+_NAMES = {problem: name for name, problem in PROBLEM_NAMES.items()}
+
 ABANDONED_AFTER = 86_400.0
 """Time in the state Empty after which a group with unread records counts as abandoned, in seconds."""
 
@@ -126,6 +151,11 @@ class Judgment:
         It is 0 if the group has no problem.
         """
         return 0 if self.kind is None else _SEVERITY.get(self.status, 0)
+
+    @property
+    def problem_name(self) -> str | None:
+        """Name of the problem in `PROBLEM_NAMES`; None if there is no problem, or if it is not known."""
+        return None if self.kind is None else _NAMES[self.kind]
 
     @property
     def basis_text(self) -> str:

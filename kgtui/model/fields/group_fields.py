@@ -120,6 +120,30 @@ def _may_be_hidden(snapshot: Snapshot, group: str) -> bool | None:
     return None if total is None or snapshot.access is None else total.hidden
 
 
+def _verdict(snapshot: Snapshot, group: str) -> str:
+    return str(snapshot.judgment(group).status.value)
+
+
+def _problem(snapshot: Snapshot, group: str) -> str | None:
+    return snapshot.judgment(group).problem_name
+
+
+def _verdict_column(snapshot: Snapshot, group: str) -> str | None:
+    judgment = snapshot.judgment(group)
+    return judgment.problem_name or ("ok" if judgment.status.value == "OK" else None)
+
+
+def _problem_since(snapshot: Snapshot, group: str) -> str | None:
+    from kgtui.model.rfc3339 import rfc3339_or_none
+
+    judgment = snapshot.judgment(group)
+    return rfc3339_or_none(judgment.since) if judgment.since_seen else None
+
+
+def _verdict_basis(snapshot: Snapshot, group: str) -> str:
+    return snapshot.judgment(group).basis_text
+
+
 def _hidden_topics(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
     reading = snapshot.offsets.get(group)
     return None if reading is None else reading.value.hidden_topics
@@ -276,6 +300,25 @@ OFFSETS_MAY_BE_HIDDEN: GroupField = Field(
     "Metadata: whether brokers may have left out offsets because of missing permissions, so that the lag is a lower "
     "bound", _may_be_hidden, needs="lag",
 )  # fmt: skip
+VERDICT: GroupField = Field(
+    "verdict", "VERDICT", "string", "OK, WARN, ERR, ABANDONED or UNKNOWN, from the reads of the group so far", _verdict,
+    needs="lag",
+)  # fmt: skip
+VERDICT_COLUMN: GroupField = Field(
+    "verdict", "VERDICT", "string", "ok or the problem, as in the filter term verdict:", _verdict_column, needs="lag",
+    missing=Missing.UNKNOWN,
+)  # fmt: skip
+PROBLEM: GroupField = Field(
+    "problem", "PROBLEM", "string", "what is wrong, as in the filter term verdict:; none if nothing is wrong", _problem,
+    needs="lag",
+)  # fmt: skip
+PROBLEM_SINCE: GroupField = Field(
+    "problem_since", "SINCE", "string", "when the problem began, if that was observed", _problem_since, needs="lag"
+)
+VERDICT_BASIS: GroupField = Field(
+    "verdict_basis", "BASIS", "string", "what the verdict is based on: not read yet, read once or screened",
+    _verdict_basis, needs="lag",
+)  # fmt: skip
 HIDDEN_TOPICS: GroupField = Field(
     "hidden_topics", "HIDDEN TOPICS", "array", "topics of members that the user may not describe", _hidden_topics,
     format=_names_text, encode=list,
@@ -311,15 +354,16 @@ READ_AT: GroupField = Field(
 
 LISTED = (
     GROUP, TYPE, PROTOCOL, STATE, KIND, COORDINATOR, MEMBER_COUNT, LAG, LAG_UNKNOWN, READ_AT,
-    OFFSETS_MAY_BE_HIDDEN,
+    OFFSETS_MAY_BE_HIDDEN, VERDICT, PROBLEM, PROBLEM_SINCE, VERDICT_BASIS,
 )  # fmt: skip
 """Fields of a group in the JSON and CSV of `kgtui ls`."""
 
-LIST_COLUMNS = (GROUP, TYPE, PROTOCOL, STATE, COORDINATOR, MEMBER_COUNT, LAG)
+LIST_COLUMNS = (GROUP, TYPE, PROTOCOL, STATE, COORDINATOR, MEMBER_COUNT, VERDICT_COLUMN, LAG)
 """Columns of the table of `kgtui ls`. A column is shown only if the data that it needs (`Field.needs`) was read."""
 
 WIDE_LIST_COLUMNS = (
-    GROUP, KIND, TYPE, PROTOCOL, STATE, COORDINATOR_ADDRESS, MEMBER_COUNT, LAG, PARTITION_COUNT, TOPICS, HOSTS
+    GROUP, KIND, TYPE, PROTOCOL, STATE, COORDINATOR_ADDRESS, MEMBER_COUNT, VERDICT_COLUMN, LAG, PARTITION_COUNT,
+    TOPICS, HOSTS
 )  # fmt: skip
 """Columns of the table of `kgtui ls --format wide`."""
 

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kgtui.model.facts import Need
-from kgtui.model.judgment import GroupStatus, Problem
+from kgtui.model.judgment import PROBLEM_NAMES as PROBLEMS
+from kgtui.model.judgment import STATUS_NAMES as STATUSES
+from kgtui.model.judgment import GroupStatus
 from kgtui.model.query.term_catalog import UNKNOWN
 from kgtui.model.query.terms import negation
 
@@ -16,27 +18,6 @@ if TYPE_CHECKING:
     from kgtui.model.judgment import Judgment
     from kgtui.model.snapshot import Snapshot
 
-STATUSES: dict[str, GroupStatus] = {
-    "ok": GroupStatus.OK,
-    "warn": GroupStatus.WARN,
-    "error": GroupStatus.ERR,
-}
-"""Name of a status in the filter language → status, from the best to the worst."""
-PROBLEMS: dict[str, Problem] = {
-    "stop": Problem.STOP,
-    "stall": Problem.STALL,
-    "rewind": Problem.REWIND,
-    "lost": Problem.DATA_LOST,
-    "expiring": Problem.LOSS_NEAR,
-    "flapping": Problem.FLAPPING,
-    "behind": Problem.BEHIND,
-    "idle": Problem.NO_PARTITIONS,
-    "rebalancing": Problem.REBALANCING,
-    "unreadable": Problem.UNREADABLE,
-    "empty": Problem.EMPTY,
-    "abandoned": Problem.ABANDONED,
-}
-"""Name of a problem in the filter language → problem."""
 NAMES = (*STATUSES, *PROBLEMS)
 LEVELS = tuple(STATUSES)
 """Verdicts that may be followed by `+`, as in `warn+`, which includes worse verdicts."""

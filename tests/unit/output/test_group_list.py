@@ -56,6 +56,10 @@ def test_json_of_ls_has_the_documented_fields() -> None:
         "lag_unknown": 0,
         "read_at": "1970-01-12T13:46:35.000Z",
         "offsets_may_be_hidden": None,
+        "verdict": "UNKNOWN",
+        "problem": None,
+        "problem_since": None,
+        "verdict_basis": "read once",
     }
 
 
@@ -133,7 +137,7 @@ def test_table_of_ls_distinguishes_no_value_no_answer_and_no_permission() -> Non
     )
     text = group_list.as_table(group_list_of(snap))
     assert [line.split()[5:] for line in text.splitlines()[1:]] == [
-        ["?", "?"], ["x", "x"], ["0", "–"], ["1", "≥", "7"], ["1", "0"],
+        ["?", "unreadable", "?"], ["x", "unreadable", "x"], ["0", "ok", "–"], ["1", "?", "≥", "7"], ["1", "ok", "0"],
     ]  # fmt: skip
 
 

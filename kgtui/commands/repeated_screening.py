@@ -1,0 +1,50 @@
+"""Screens the groups of `kgtui ls --watch`, as the terminal UI screens all groups."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kgtui.admin.base import ListingDelta
+from kgtui.model.trail import positions_of
+from kgtui.monitor.screening import Screening
+from kgtui.monitor.store import Store
+
+if TYPE_CHECKING:
+    from kgtui.admin.groups_read import GroupsRead
+    from kgtui.model.group import Listing
+    from kgtui.model.snapshot import Snapshot
+
+
+class RepeatedScreening:
+    """Keeps what screening needs between two lists. Log starts are not read, so that no lost records are found."""
+
+    def __init__(self) -> None:
+        self._now = 0.0
+        self._store = Store(0, lambda: self._now)
+        self._screening = Screening(self._store)
+        self._listed: set[int] = set()
+
+    async def add(self, snapshot: Snapshot, read: GroupsRead) -> Snapshot:
+        """Screen the groups that were read, and return the snapshot with the judgments on them."""
+        self._now, store = snapshot.taken_at, self._store
+        nodes: dict[int, dict[str, Listing]] = defaultdict(dict)
+        for group, listing in snapshot.groups.items():
+            nodes[listing.coordinator][group] = listing
+        for node, listed in nodes.items():
+            await store.take_list(node, ListingDelta(listed, [], len(listed), 0.0), first=node not in self._listed)
+        self._listed |= nodes.keys()
+        store.forget(store.groups.keys() - snapshot.groups.keys())
+        self._screening.check_clock()
+        summaries = dict(snapshot.summaries)
+        for group in {*read.committed, *read.share} & summaries.keys():
+            rows = positions_of(read.committed.get(group, ()), read.share.get(group, ()), read.bounds)
+            trail = self._screening.add(group, self._now, rows, read.descriptions.get(group))
+            summary = replace(summaries[group], trail=trail.encode(), screened=trail.reads > 1)
+            summaries[group] = store.store_summary(group, summary)
+            self._screening.judge(group, trail)
+        self._screening.judge_unsettled()
+        return replace(
+            snapshot, summaries=summaries, screened=dict(store.screened), state_since=dict(store.state_since)
+        )

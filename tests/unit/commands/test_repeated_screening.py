@@ -1,0 +1,47 @@
+"""`kgtui ls --watch` screens the groups: the verdict column is known from the second list."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kgtui.commands import selection
+from kgtui.commands.repeated_screening import RepeatedScreening
+from kgtui.commands.selection import select_groups
+from kgtui.model.offsets import PartitionBounds
+from kgtui.model.query import parse
+from kgtui.monitor.screening import Screening
+from kgtui.output.group_list import GroupList, as_json, as_table
+from tests.scripted import ScriptedAdmin, member
+
+if TYPE_CHECKING:
+    import pytest
+
+
+async def test_stopped_group_has_verdict_stop_after_a_minute_and_a_reading_group_is_ok(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    admin = ScriptedAdmin()
+    for group in ("reads", "stuck"):
+        admin.add(group, members=(member(),), lag=10)
+    clock = {"now": 1_700_000_000.0}
+    monkeypatch.setattr(selection.time, "time", lambda: clock["now"])  # type: ignore[attr-defined]
+    monkeypatch.setattr(Screening, "check_clock", lambda _: None)  # only one of the two clocks is simulated
+    screened = RepeatedScreening()
+    tables, selected = [], []
+    for number in range(8):
+        clock["now"] += 15
+        row = admin.commits["reads"][0]
+        admin.commits["reads"] = (replace(row, offset=1_000 + 50 * number),)
+        admin.bounds["t-reads", 0] = PartitionBounds(0, 1_010 + 50 * number)
+        found = await select_groups(admin, lag=True, on_read=screened.add, timeout=5)
+        tables.append(as_table(GroupList(found.snapshot, found.ids, found.coverage, lag=True)))
+        selected = (await select_groups(admin, parse("verdict:stop"), on_read=screened.add, timeout=5)).ids
+    cells = [[line.split()[-2:] for line in table.splitlines()] for table in tables]
+    assert cells[0] == [["VERDICT", "LAG"], ["?", "10"], ["?", "10"]]
+    assert cells[-1] == [["VERDICT", "LAG"], ["ok", "10"], ["stop", "10"]]
+    assert selected == ["stuck"]
+    document = as_json(GroupList(found.snapshot, found.ids, found.coverage, lag=True))
+    assert b'"verdict": "ERR"' in document
+    assert b'"problem": "stop"' in document
+    assert b'"verdict_basis": "screened"' in document
