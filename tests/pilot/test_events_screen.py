@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kgtui.model.answer import Fault
 from kgtui.model.event import Event, EventKind, broker_lost, disappeared, listing_events
 from kgtui.model.group import Listing
-from kgtui.tui.screens.events import EventsScreen
+from kgtui.tui.screens.events import MAX_ROWS, EventsScreen
 from tests.pilot.app_driver import app_on, main_screen, sample_snapshot, screen_words, settled, until
 from tests.pilot.history import sample_history
 from tests.pilot.history.test_replay_actions import replaying
@@ -127,3 +127,14 @@ async def test_filter_for_a_group_that_has_disappeared_says_when_it_went(tmp_pat
         await pilot.press("slash", *"orders.gone", "enter")
         await settled(pilot)
         await until(pilot, lambda: "orders.gone: deleted or expired at 09:50:00" in screen_words(app))
+
+
+async def test_only_the_newest_events_are_listed_if_there_are_very_many(tmp_path: Path) -> None:
+    """A table with 10,000 rows would delay the keys whenever the events change."""
+    events = [disappeared(f"g-{number}", NOW - 500 + number / 100, EMPTY) for number in range(10_000)]
+    app, _ = app_on(sample_snapshot(events=events), tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot, app)
+        assert (len(screen.table.rows), screen.table.rows[0].group) == (MAX_ROWS, "g-9999")
+        assert "10,000 events in 10 min" in screen_words(app)
+        assert "only the newest 2,000 are listed" in screen_words(app)

@@ -63,14 +63,23 @@ _ROLES = {
 """Kind of an event → color role; kinds that are missing have the normal text color."""
 
 
+MAX_ROWS = 2_000
+"""Maximum number of events in the table. The events before them are only counted."""
+
+_WIDE = "-" * 200
+"""Value of the last column for all rows, so that this column takes all space that is left.
+
+The width of a column is computed from the values of all rows, which would take long for the texts of all events.
+"""
+
 COLUMNS: tuple[Column[Event], ...] = (
-    Column("at", "TIME", lambda _: text.clock(0.0), lambda row: Cell(SafeText(text.clock(row.at)), MUTED)),
+    Column("at", "TIME", lambda _: "00:00:00", lambda row: Cell(SafeText(text.clock(row.at)), MUTED)),
     Column(
         "kind", "EVENT", lambda row: row.kind.value, lambda row: Cell(row.kind.value, _ROLES.get(row.kind, "")),
         min_width=11,
     ),
     Column("group", "GROUP", lambda row: row.group or text.marks().none, min_width=14, max_width=30, cut="middle"),
-    Column("what", "WHAT", event_text, lambda row: Cell(event_text(row)), min_width=20, max_width=200),
+    Column("what", "WHAT", lambda _: _WIDE, lambda row: Cell(event_text(row)), min_width=20, max_width=len(_WIDE)),
 )  # fmt: skip
 
 
@@ -236,7 +245,7 @@ class EventsScreen(ModalScreen["str | None"]):
     def _show(self, rows: Sequence[Event], *, fresh: bool) -> None:
         self.query_one(SummaryLine).set_cells(join_with_dots(self._summary(rows)))
         self.table.set_placeholder("nothing changed in this time, as far as kgtui has read the cluster")
-        self.table.set_rows(rows, fresh=fresh)
+        self.table.set_rows(rows[:MAX_ROWS], fresh=fresh)
 
     def _summary(self, rows: Sequence[Event]) -> list[PaneLine]:
         """Return the parts of the summary: the number of events, the span, and what limits the list."""
@@ -244,6 +253,8 @@ class EventsScreen(ModalScreen["str | None"]):
             (Cell(plural(len(rows), "event"), ACCENT), Cell(f" in {text.age(SPANS[self._span])}")),
             (Cell("shown: ", MUTED), Cell(_KINDS[self._kind][0], ACCENT if self._kind else "")),
         ]
+        if len(rows) > MAX_ROWS:
+            parts.append((Cell(f"only the newest {text.exact(MAX_ROWS)} are listed", WARN),))
         if self._only_group and self._main.group is not None:
             parts.append((Cell("group ", MUTED), Cell(text.plain(self._main.group, 40, cut="middle"), ACCENT)))
         began = self._main.monitor.snapshot.events_since
