@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 settings.register_profile("kgtui", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("kgtui")
 
+# Until all tests are collected, garbage collections would find nothing, because the new objects are modules and tests.
+gc.disable()
+
 pytest_plugins = ["tests.brokers.fixtures", "tests.spark.session_fixture"]
 
 
@@ -47,6 +50,7 @@ def pytest_collection_finish() -> None:
 
     Otherwise, garbage collection would take half of the time of tests that run the terminal UI.
     """
+    gc.enable()
     gc.collect()
     gc.freeze()
 

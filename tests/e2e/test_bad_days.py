@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from kgtui.simulator import SimulatorProcess
 
-FAULT_TIMEOUT = 30.0
+FAULT_TIMEOUT = 60.0
 """Maximum time, in seconds, until the screen shows a fault or a recovery.
 
 A request to a broker times out after ten seconds, and a broker that failed is polled less often.
