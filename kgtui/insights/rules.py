@@ -325,6 +325,8 @@ def unused(rows: Iterable[GoldRow]) -> list[Finding]:
             facts.append(f"{row['lag']:,} unread records")
         if row["expires_at"] is not None:
             facts.append(f"the offsets expire by {row['expires_at']:%Y-%m-%d %H:%M} UTC")
+        if row["offsets_may_be_hidden"]:
+            facts.append("it may be in use, because offsets may be hidden from the recorder")
         found.append(
             Finding(
                 Kind.UNUSED,

@@ -61,7 +61,11 @@ def test_cleanup_lists_unused_groups_and_families_from_polls_and_records(spark: 
     for day in (0.5, 1.5, 3.5):
         tables.poll(day * DAYS, keyframe=True, gap=None if day == 0.5 else "recorder stopped")
         for group in ("old.a", "old.b", "new.a", "alone", "waits"):
-            tables.group(group, "Empty", type="classic" if group == "alone" else "consumer", members=0)
+            marked = group in ("old.a", "alone")
+            tables.group(
+                group, "Empty", type="classic" if group == "alone" else "consumer", members=0,
+                offsets_may_be_hidden=marked,
+            )  # fmt: skip
         tables.group("new.b", "Stable", members=1)
         tables.group("share", "Empty", type="share", members=0)
         tables.group("shrinks", "Empty" if day > 3 else "Stable", members=0)
@@ -75,7 +79,12 @@ def test_cleanup_lists_unused_groups_and_families_from_polls_and_records(spark: 
     recorded = recorded_activity(timeline, groups, partitions, since=since).localCheckpoint()
     silver = silver_tables(spark, [("alone", 9, -3.0)], [])
     decoded = decoded_activity(*silver, end_of_day(spark, 3.5)).localCheckpoint()
-    result = cleanup(recorded, decoded, since=since).select(*COLUMNS)
+    rows = cleanup(recorded, decoded, since=since).cache()
+    # Nothing is hidden in group `alone`, because its commits were decoded.
+    assert {row["name"]: row["offsets_may_be_hidden"] for row in rows.collect()} == {
+        "old.*": True, "old.a": True, "old.b": False, "new.a": False, "alone": False, "share": None
+    }  # fmt: skip
+    result = rows.select(*COLUMNS)
     half, expiry = at(DAYS / 2), at(DAYS / 2 + WEEK)
     moved, moved_expiry = at(1.5 * DAYS), at(1.5 * DAYS + WEEK)
     expected = [

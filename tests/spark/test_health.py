@@ -255,7 +255,8 @@ def test_health_row_of_a_group_has_the_worst_status_of_its_partitions(spark: Spa
         tables.poll(second, keyframe=second == 600)
         if second in (0, 600):
             for group in ("halts", "works", "hidden"):
-                tables.group(group, coordinator=2 if group == "hidden" else 1)
+                marked = {"works": True, "halts": False}.get(group)
+                tables.group(group, coordinator=2 if group == "hidden" else 1, offsets_may_be_hidden=marked)
                 tables.commit(group, "t", 1, 0, second)
         if second == 630:
             tables.fault(broker=2)
@@ -276,6 +277,10 @@ def test_health_row_of_a_group_has_the_worst_status_of_its_partitions(spark: Spa
         ("halts", at(900), "ERR", "STOP", 2, at(590), 871 + 600, "t", 0),
     ]
     assertDataFrameEqual(groups, spark.createDataFrame(rows, groups.schema))
+    marks = result.filter((F.col("window_start") == F.lit(at(0))) & F.col("topic").isNull())
+    marks = marks.select("group", "status", "undecided", "offsets_may_be_hidden")
+    rows = [("works", "OK", "ERR", True), ("halts", "OK", None, False), ("hidden", "OK", None, None)]
+    assertDataFrameEqual(marks, spark.createDataFrame(rows, marks.schema))
     partitions = result.filter("topic IS NOT NULL AND partition = 0").select(
         "group", "window_start", "status", "bad_since", "last_commit", "position", "basis", "covered_to"
     )

@@ -40,7 +40,7 @@ def two_minutes_of_three_groups() -> RecordedTables:
     for second in range(0, 120, 10):
         tables.poll(second)
         if second == 0:
-            tables.group("reads", members=2)
+            tables.group("reads", members=2, offsets_may_be_hidden=True)
             tables.group("sleeps", "Empty", members=0)
             tables.group("leaves")
             tables.commit("sleeps", "quiet", 0, 5, 8)
@@ -65,6 +65,8 @@ def test_lag_row_has_lag_of_the_last_poll_and_rates_since_the_previous_minute(sp
         ("sleeps", 0, minute(1), 3, 0.0, 0.0, 110.0, True),
         ("leaves", 0, minute(0), 0, None, None, 0.0, False),
     ])  # fmt: skip
+    marks = result.filter("topic IS NULL").select("group", "offsets_may_be_hidden").distinct()
+    assert_rows(spark, marks, [("reads", True), ("sleeps", None), ("leaves", None)])
     assert_rows(spark, group_rows(result), [
         ("reads", minute(0), 200, None, 2, 0, 2, "Stable"),
         ("reads", minute(1), 200, 10.0, 2, 0, 2, "Stable"),

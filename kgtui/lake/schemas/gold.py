@@ -32,6 +32,13 @@ def _covered(about: str, *, nullable: bool = False) -> tuple[Column, ...]:
     )
 
 
+_HIDDEN = Column(
+    "offsets_may_be_hidden",
+    "boolean",
+    "true if brokers may have left out offsets of the group, because the user of the recorder may describe only some "
+    "topics; the group may then have more lag and newer commits. Null if unknown, and in rows about a partition",
+)
+
 LAG = table(
     "gold",
     "lag",
@@ -104,6 +111,7 @@ LAG = table(
     ),
     Column("members", "int", "number of members; null if unknown, and in rows about a partition"),
     Column("state", "string", "group state as returned by ListGroups; null in rows about a partition"),
+    _HIDDEN,
     Column(
         "steady_since",
         "timestamp",
@@ -184,6 +192,7 @@ HEALTH = table(
         "string",
         "a worse status that the available data neither prove nor exclude; null if there is no such status",
     ),
+    _HIDDEN,
     Column("max_lag_topic", "string", "topic of the partition with the largest lag; null in rows about a partition"),
     Column(
         "max_lag_partition", "int", "partition of `max_lag_topic` with the largest lag; null in rows about a partition"
@@ -274,6 +283,12 @@ CLEANUP = table(
         "expires_at",
         "timestamp",
         "latest possible time at which brokers delete the offsets of the group; null if they may never expire",
+    ),
+    Column(
+        "offsets_may_be_hidden",
+        "boolean",
+        "true if brokers may have left out offsets of the group, or of a group of the family, because the user of the "
+        "recorder may describe only some topics; the group may then be in use. Null if unknown",
     ),
     *_covered("the data about the group"),
 )

@@ -101,7 +101,10 @@ def _combined(recorded: DataFrame, decoded: DataFrame) -> DataFrame:
     """
     columns = (*_ACTIVITY, "at", "first")
     recorded_days = recorded.select("day").distinct().withColumn("recorded_day", F.lit(True))
-    recorded = recorded.select("day", "group", "protocol", *(F.col(name).alias(f"recorded_{name}") for name in columns))
+    only_recorded = ("protocol", "offsets_may_be_hidden")
+    recorded = recorded.select(
+        "day", "group", *only_recorded, *(F.col(name).alias(f"recorded_{name}") for name in columns)
+    )
     decoded = decoded.select("day", "group", *(F.col(name).alias(f"decoded_{name}") for name in columns))
     both = recorded.join(decoded, ["day", "group"], "full").join(F.broadcast(recorded_days), "day", "left")
     both = both.filter(F.col("recorded_at").isNotNull() | F.col("recorded_day").isNull())
@@ -116,7 +119,9 @@ def _combined(recorded: DataFrame, decoded: DataFrame) -> DataFrame:
     since = {name: F.coalesce(f"decoded_{name}", f"recorded_{name}") for name in ("quiet_since", "empty_since")}
     in_recorded, in_decoded = F.col("recorded_at").isNotNull(), F.col("decoded_at").isNotNull()
     source = F.when(in_recorded & in_decoded, BOTH).when(in_recorded, RECORDED).otherwise(SILVER)
-    return both.withColumns({**latest, **earliest, **rest, **since, "source": source}).withColumn(
+    # Decoded records contain the commits in all topics, so that nothing is hidden from them.
+    hidden = {"offsets_may_be_hidden": F.col("offsets_may_be_hidden") & ~in_decoded}
+    return both.withColumns({**latest, **earliest, **rest, **since, **hidden, "source": source}).withColumn(
         "quiet_since", F.greatest("quiet_since", "last_commit", "empty_since")
     )
 
@@ -157,6 +162,7 @@ def _families(groups: DataFrame) -> DataFrame:
         F.count_if(F.coalesce("unused", F.lit(False))).alias("unused_groups"),
         *(F.sum(name).alias(name) for name in ("partitions", "lag")),
         *(F.max(name).alias(name) for name in ("topics", "last_commit", "quiet_since", "empty_since", "expires_at")),
+        F.bool_or("offsets_may_be_hidden").alias("offsets_may_be_hidden"),
         F.max("source").alias("source"),
         F.min("first").alias("first"),
         F.max("at").alias("at"),
@@ -189,8 +195,8 @@ def recorded_activity(
         since: first day to return. Rows of earlier days are used only to find a group's last activity.
 
     Returns:
-        DataFrame with the columns day, group, type, protocol, state, members, partitions, topics and lag, and with five
-        times in milliseconds:
+        DataFrame with the columns day, group, type, protocol, state, members, partitions, topics, lag and
+        offsets_may_be_hidden, and with five times in milliseconds:
         - `last_commit`: last poll that saw an offset change; null if there is none
         - `quiet_since`: last poll that saw an offset change; without such a poll, the first poll that saw one of its
           partitions or, if it has none, the group
@@ -220,6 +226,7 @@ def recorded_activity(
         F.coalesce("partitions", F.lit(0)).alias("partitions"),
         F.coalesce("topics", F.lit(0)).alias("topics"),
         "lag",
+        "offsets_may_be_hidden",
         "first",
         "at",
     )  # fmt: skip
@@ -263,7 +270,7 @@ def _with_last_move(partitions: DataFrame) -> DataFrame:
 def decoded_activity(commits: DataFrame, events: DataFrame, days: DataFrame) -> DataFrame:
     """Return the state and last activity of each group at the end of each day, from silver tables.
 
-    The result has the same columns as the result of `recorded_activity`, except `protocol`.
+    The result has the same columns as the result of `recorded_activity`, except `protocol` and `offsets_may_be_hidden`.
 
     Args:
         commits: silver `commits`.

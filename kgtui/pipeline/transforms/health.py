@@ -35,7 +35,7 @@ _DEFAULT = Watching()
 _SLOT = ("at", "slot", "at_before", "steady_since", "group")
 _ROW = (
     "topic", "partition", "status", "worst", "affected", "lag", "unknown", "position", "complete", "commits",
-    "first_commit", "last_commit", "undecided", "max_lag_topic", "max_lag_partition", "basis",
+    "first_commit", "last_commit", "undecided", "offsets_may_be_hidden", "max_lag_topic", "max_lag_partition", "basis",
 )  # fmt: skip
 
 
@@ -68,7 +68,7 @@ def health(
     if commits is not None:
         windows = windows.transform(with_silver_commits, commits, partitions, timeline, watching.rules)
     rows = (
-        all_groups.select(*_SLOT, "members", "read")
+        all_groups.select(*_SLOT, "members", "read", "offsets_may_be_hidden")
         .join(windows.drop("steady_since"), ["at", "group"], "left")
         .transform(with_verdicts, watching)
         .transform(_with_group_rows)
@@ -251,7 +251,7 @@ def _with_group_rows(rows: DataFrame) -> DataFrame:
     worst = F.max(F.when(has_offsets, F.col("status")))
     bad = F.when(has_offsets & (F.col("status") > Status.OK), F.struct(*_partition_row()))
     by_size = F.when(has_offsets & F.col("lag").isNotNull(), F.struct(-F.col("lag"), "topic", "partition"))
-    groups = rows.groupBy(*_SLOT, "read").agg(
+    groups = rows.groupBy(*_SLOT, "read", "offsets_may_be_hidden").agg(
         worst.alias("worst"),
         F.count_if(has_offsets).alias("partitions"),
         F.count_if(has_offsets & (F.col("complete") >= 1)).alias("full"),
@@ -293,6 +293,8 @@ def _with_group_row(rows: DataFrame) -> DataFrame:
     is_bad = F.col("worst") > Status.OK
     affected = F.size(F.filter("bad", lambda row: row["status"] == _status_name(F.col("worst"))))
     full = F.when(F.col("partitions") > 0, F.col("full") / F.col("partitions")).otherwise(0.0)
+    # If offsets may be hidden, the status of the group is about visible offsets only, and the true status may be ERR.
+    undecided = F.greatest("undecided", F.when(F.col("offsets_may_be_hidden"), F.lit(Status.ERR.value)))
     total = _row({
         "status": F.when(F.col("read"), _status_name(status)),
         "worst": F.when(is_bad, _status_name(F.col("worst"))),
@@ -300,7 +302,8 @@ def _with_group_row(rows: DataFrame) -> DataFrame:
         "lag": F.col("lag"),
         "unknown": F.when(F.col("read"), F.col("unknown")),
         "complete": F.when(F.col("read"), full),
-        "undecided": F.when(F.col("read"), _status_name(_if_worse(F.col("undecided"), status))),
+        "undecided": F.when(F.col("read"), _status_name(_if_worse(undecided, status))),
+        "offsets_may_be_hidden": F.when(F.col("read"), F.col("offsets_may_be_hidden")),
         "max_lag_topic": F.col("largest.topic"),
         "max_lag_partition": F.col("largest.partition"),
         "basis": F.coalesce("basis", F.lit(OBSERVED)),

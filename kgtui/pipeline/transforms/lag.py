@@ -33,7 +33,8 @@ _OF_PARTITION = (
     "topic", "partition", "lag", "position", "log_start", "log_end", "lead", "lost", "rate_in", "rate_out",
     "time_lag", "time_lag_at_least", "kind", "error",
 )  # fmt: skip
-_ROW = (*_OF_PARTITION, "partitions", "unknown", "members", "state")
+_OF_GROUP = ("members", "state", "offsets_may_be_hidden")
+_ROW = (*_OF_PARTITION, "partitions", "unknown", *_OF_GROUP)
 
 
 def lag(
@@ -56,7 +57,7 @@ def lag(
     )
     result = (
         groups_at(with_timeline(groups, timeline), with_timeline(faults, timeline), minutes)
-        .select(*_MINUTE, "members", "state", "read")
+        .select(*_MINUTE, *_OF_GROUP, "read")
         .join(of_partitions, ["at", "group"], "left")
         .transform(_with_group_rows)
         .transform(_to_table)
@@ -212,12 +213,11 @@ def _with_group_rows(rows: DataFrame) -> DataFrame:
         "time_lag_at_least": F.when(time_lag.isNotNull(), F.bool_or(has_offsets & may_be_older)),
         "partitions": F.when(F.col("read"), F.count_if(has_offsets)),
         "unknown": F.when(F.col("read"), F.count_if(has_offsets & F.col("missing"))),
-        "members": F.col("members"),
-        "state": F.col("state"),
+        **{name: F.col(name) for name in _OF_GROUP},
     }
     of_partition = {name: F.col(name) for name in _OF_PARTITION}
     return (
-        rows.groupBy(*_MINUTE, "members", "state", "read")
+        rows.groupBy(*_MINUTE, *_OF_GROUP, "read")
         .agg(
             F.array(_row(of_group)).alias("total"),
             F.collect_list(F.when(has_offsets, _row(of_partition))).alias("partitions"),

@@ -81,6 +81,13 @@ def test_unused_groups_have_only_findings_of_kind_unused(tmp_path: Path) -> None
     assert family.since_at_least
 
 
+@pytest.mark.parametrize("hidden", [True, False, None])
+def test_an_unused_group_with_hidden_offsets_may_be_in_use(hidden: bool | None) -> None:
+    rows = [row(CLEANUP, kind="group", name="tmp", groups=1, quiet_since=NOW, offsets_may_be_hidden=hidden)]
+    (finding,) = unused(rows)
+    assert ("it may be in use" in finding.what) is (hidden is True)
+
+
 def test_command_for_many_unused_groups_deletes_them_by_common_prefix() -> None:
     rows = [row(CLEANUP, kind="family", name="a.b.*", groups=20, quiet_since=NOW)]
     rows += [row(CLEANUP, kind="group", name=f"a.b.{i}", family="a.b.*", groups=1, quiet_since=NOW) for i in range(20)]
