@@ -112,7 +112,8 @@ class Basis(Enum):
     """Reads at every polling interval, which are judged by Burrow's rules."""
 
 
-_SEVERITY = {GroupStatus.ABANDONED: 1, GroupStatus.UNKNOWN: 2, GroupStatus.WARN: 3, GroupStatus.ERR: 4}
+SEVERITY = {GroupStatus.ABANDONED: 1, GroupStatus.UNKNOWN: 2, GroupStatus.WARN: 3, GroupStatus.ERR: 4}
+"""Status of a group with a problem → how serious the status is. A larger number is worse."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +151,7 @@ class Judgment:
 
         It is 0 if the group has no problem.
         """
-        return 0 if self.kind is None else _SEVERITY.get(self.status, 0)
+        return 0 if self.kind is None else SEVERITY.get(self.status, 0)
 
     @property
     def problem_name(self) -> str | None:

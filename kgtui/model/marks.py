@@ -57,6 +57,10 @@ TO_ASCII = {
 """Table for `str.translate` that replaces the symbols in the output of commands, for terminals with ASCII only."""
 
 
+OK, WARN, ERROR, MUTED, ACCENT, STALE = ROLES = ("kg-ok", "kg-warn", "kg-error", "kg-muted", "kg-accent", "kg-stale")
+"""The color roles. Each is the name of a theme variable, such as `$kg-ok` in CSS, and every theme must define it."""
+
+
 class Look(NamedTuple):
     """How a value is shown.
 
@@ -70,45 +74,49 @@ class Look(NamedTuple):
 
 
 STATE_LOOKS: dict[str, Look] = {
-    states.STABLE: Look("stable", "kg-ok"),
-    **{state: Look("rebalancing", "kg-warn") for state in states.STATES if state in states.REBALANCING},
-    states.EMPTY: Look("empty", "kg-muted"),
-    states.DEAD: Look("dead", "kg-error"),
-    states.NOT_READY: Look("not_ready", "kg-warn"),
+    states.STABLE: Look("stable", OK),
+    **{state: Look("rebalancing", WARN) for state in states.STATES if state in states.REBALANCING},
+    states.EMPTY: Look("empty", MUTED),
+    states.DEAD: Look("dead", ERROR),
+    states.NOT_READY: Look("not_ready", WARN),
 }
 """Group state → how it is shown."""
 
-UNKNOWN_STATE = Look("odd", "kg-muted")
+UNKNOWN_STATE = Look("odd", MUTED)
 """How a state is shown that the broker has not reported, or that kgtui does not know."""
 
-
 VERDICT_LOOKS: dict[str, Look] = {
-    "OK": Look("stable", "kg-ok"),
-    "WARN": Look("warn", "kg-warn"),
-    "ERR": Look("error", "kg-error"),
+    "OK": Look("stable", OK),
+    "WARN": Look("warn", WARN),
+    "ERR": Look("error", ERROR),
+    "ABANDONED": Look("empty", MUTED),
+    "UNKNOWN": Look("fault", ERROR),
 }
-"""Health verdict on a group → how it is shown."""
+"""Name of a `GroupStatus` → how it is shown. `UNKNOWN` is shown so only if the group cannot be read."""
 
 _MEANINGS = {
     "odd": "a state that the broker did not report, or a number that is not known yet",
-    "warn": "health verdict WARN; key 1 shows the reason",
-    "error": "health verdict ERR; key 1 shows the reason",
+    "empty": "ABANDONED: the group has unread records and has been Empty for a long time",
+    "warn": "WARN: the group has a problem; key 1 shows it",
+    "error": "ERR: the group has a severe problem; key 1 shows it",
     "marked": "marked by you",
-    "fault": "some data of the group could not be read; press e for an explanation",
+    "fault": "UNKNOWN: some data of the group could not be read; press e for an explanation",
     "none": "there is no value, for example no committed offset",
     "forbidden": "your user lacks the permission to read the value",
     "at_least": "at least this number, because a part of the sum is not known",
 }
-"""Name of an attribute of `Marks` → meaning of the symbol, for symbols other than those of states."""
+"""Name of an attribute of `Marks` → meaning of the symbol, in addition to the states that it stands for."""
 
 
 def legend(marks: Marks) -> list[tuple[str, str]]:
     """Return the rows of the list of symbols in the help: a symbol and its meaning."""
-    by_mark: dict[str, list[str]] = {}
+    states_by_mark: dict[str, list[str]] = {}
     for state, look in STATE_LOOKS.items():
-        by_mark.setdefault(look.mark, []).append(state)
-    meanings = {mark: ", ".join(found) for mark, found in by_mark.items()} | _MEANINGS
-    return [(getattr(marks, mark).strip(), meaning) for mark, meaning in meanings.items()]
+        states_by_mark.setdefault(look.mark, []).append(state)
+    meanings = {mark: [", ".join(found)] for mark, found in states_by_mark.items()}
+    for mark, meaning in _MEANINGS.items():
+        meanings.setdefault(mark, []).append(meaning)
+    return [(getattr(marks, mark).strip(), "; ".join(found)) for mark, found in meanings.items()]
 
 
 def state_look(state: str | None) -> Look:

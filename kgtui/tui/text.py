@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-from kgtui.model.marks import ASCII, UNICODE, Marks, state_look
+from kgtui.model.marks import ASCII, UNICODE, VERDICT_LOOKS, Marks, state_look
 from kgtui.model.text import visible
 
 if TYPE_CHECKING:
@@ -294,12 +294,22 @@ def day_minutes(at: float) -> str:
     return f"{to_datetime(at):{_DAY} {_CLOCK_MINUTES}}"
 
 
-# Functions that return the symbols and color roles of group states
+# Functions that return the symbols and color roles of group states and health verdicts
 
 
 def state_mark(state: str | None) -> str:
     """Return the one-cell symbol of a group state; `?` if the state was not reported or kgtui does not know it."""
     return getattr(marks(), state_look(state).mark)  # type: ignore[no-any-return]
+
+
+def verdict_mark(verdict: str) -> str:
+    """Return the one-cell symbol of a health verdict on a group: a key of `VERDICT_LOOKS`, such as `WARN`."""
+    return getattr(marks(), VERDICT_LOOKS[verdict].mark)  # type: ignore[no-any-return]
+
+
+def verdict_role(verdict: str) -> str:
+    """Return the color role of a health verdict on a group: a key of `VERDICT_LOOKS`, such as `WARN`."""
+    return VERDICT_LOOKS[verdict].role
 
 
 def state_role(state: str | None) -> str:

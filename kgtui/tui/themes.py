@@ -12,14 +12,12 @@ from textual.color import Color, ColorParseError
 from textual.theme import Theme
 
 from kgtui.errors import ConfigError
+from kgtui.model.marks import ROLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 DEFAULT = "kgtui-dark"
-
-ROLES = ("kg-ok", "kg-warn", "kg-error", "kg-muted", "kg-accent", "kg-stale")
-"""Names of the color roles of kgtui's own widgets. Each role is a theme variable, such as `$kg-ok` in CSS."""
 
 _COLOR_KEYS = (
     "primary", "secondary", "warning", "error", "success", "accent", "foreground", "background", "surface", "panel",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len, chop_cells
 
+from kgtui.model.marks import ROLES
 from kgtui.tui import text
 
 if TYPE_CHECKING:
@@ -21,13 +22,7 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import PartitionLag
     from kgtui.tui.text import Cut
 
-OK = "kg-ok"
-WARN = "kg-warn"
-ERROR = "kg-error"
-MUTED = "kg-muted"
-ACCENT = "kg-accent"
-STALE = "kg-stale"
-ROLES = (OK, WARN, ERROR, MUTED, ACCENT, STALE)
+OK, WARN, ERROR, MUTED, ACCENT, STALE = ROLES
 
 
 class SafeText(str):

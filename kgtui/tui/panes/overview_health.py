@@ -71,15 +71,13 @@ def health_fields(
 
 def _verdict(snapshot: Snapshot, group: str, health: GroupHealth | None) -> Field:
     judgment = snapshot.judgment(group)
-    marks = text.marks()
-    mark, role = {
-        GroupStatus.ERR: (marks.error, ERROR),
-        GroupStatus.WARN: (marks.warn, WARN),
-        GroupStatus.OK: (marks.stable, OK),
-    }.get(judgment.status, (marks.unknown, MUTED))
     name = judgment.status.value if judgment.kind is None else judgment.kind.value.upper()
-    if judgment.status is GroupStatus.UNKNOWN and judgment.kind is None:
-        name = "not known yet"
+    if judgment.kind is None and judgment.status is not GroupStatus.OK:
+        mark, role = text.marks().unknown, MUTED
+        if judgment.status is GroupStatus.UNKNOWN:
+            name = "not known yet"
+    else:
+        mark, role = text.verdict_mark(judgment.status.name), text.verdict_role(judgment.status.name)
     if health is not None and any(one.why == HIDDEN for one in health.undecided):
         # The user may not describe all topics. The verdict ignores hidden topics, so it is followed by a `?`.
         name, role = f"{name}?", MUTED if judgment.status is GroupStatus.OK else role

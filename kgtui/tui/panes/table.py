@@ -15,8 +15,9 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.strip import Strip
 
+from kgtui.model.marks import ROLES
 from kgtui.tui import text
-from kgtui.tui.panes.cells import MUTED, ROLES, fit_text
+from kgtui.tui.panes.cells import MUTED, fit_text
 from kgtui.tui.panes.columns import GAP, Column, column_at, fit_columns, preferred_width
 from kgtui.tui.textual_compat.line_view import LineView, movement_bindings
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 from rich.segment import Segment
 from textual.strip import Strip
 
-from kgtui.tui.panes.cells import ROLES, PaneLine, safe_text
+from kgtui.model.marks import ROLES
+from kgtui.tui.panes.cells import PaneLine, safe_text
 from kgtui.tui.textual_compat.line_view import LineView, movement_bindings
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kgtui.model.judgment import NOT_READ, Problem
+from kgtui.model.judgment import NOT_READ, SEVERITY, Problem
 from kgtui.model.query.sort_keys import NAME, SORT_KEYS
 from kgtui.tui import text
 from kgtui.tui.tree.grouping import NodeTotal, shared_state
@@ -197,20 +197,18 @@ _LABELS = {
 """Problem → its name in the column of the tree, which has `VERDICT_WIDTH` cells."""
 
 
+_VERDICTS = {severity: status.name for status, severity in SEVERITY.items()}
+"""`Judgment.severity` above 0 → name of the status."""
+
+
 def _severity_role(level: int) -> str:
     """Return the color role of a `Judgment.severity`."""
-    return ("muted", "kg-muted", "kg-error", "kg-warn", "kg-error")[level]
-
-
-def _severity_mark(level: int) -> str:
-    """Return the one-cell mark of a `Judgment.severity` above 0."""
-    marks = text.marks()
-    return (marks.empty, marks.fault, marks.warn, marks.error)[level - 1]
+    return text.verdict_role(_VERDICTS[level]) if level else "muted"
 
 
 def _problem_count(total: NodeTotal) -> str:
     """Return the worst status among the groups of a node, and how many groups have it, as `✘2`; `` for no problem."""
-    return f" {_severity_mark(total.severity)}{text.short(total.problems)}" if total.severity else ""
+    return f" {text.verdict_mark(_VERDICTS[total.severity])}{text.short(total.problems)}" if total.severity else ""
 
 
 def _status_mark(row: TreeRow) -> tuple[str, str]:
@@ -218,7 +216,7 @@ def _status_mark(row: TreeRow) -> tuple[str, str]:
     level = row.judgment.severity
     if not level:
         return text.state_mark(row.state), text.state_role(row.state)
-    return _severity_mark(level), "stale" if row.judgment_stale else _severity_role(level)
+    return text.verdict_mark(_VERDICTS[level]), "stale" if row.judgment_stale else _severity_role(level)
 
 
 def _role(stale: bool, value: int | None) -> str:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from textual.color import Color
 
-from kgtui.tui.themes import DEFAULT, ROLES, load, shipped_folder, variable_defaults
+from kgtui.model.marks import ROLES
+from kgtui.tui.themes import DEFAULT, load, shipped_folder, variable_defaults
 
 if TYPE_CHECKING:
     from pathlib import Path
