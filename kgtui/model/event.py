@@ -308,6 +308,11 @@ def _offsets(event: Event, what: str) -> str:
     return f"offsets of {event.number:,} partitions {what}, {by}: {event.subject}"
 
 
+def _verdict(event: Event) -> str:
+    verdict = _value(event.after) if event.before is None else _change(event)
+    return f"verdict {verdict}: {event.subject}" if event.subject else f"verdict {verdict}"
+
+
 _TEXTS: dict[EventKind, Callable[[Event], str]] = {
     EventKind.APPEARED: _appeared,
     EventKind.DISAPPEARED: lambda event: f"group deleted or expired; it was {_value(event.before)}",
@@ -320,7 +325,7 @@ _TEXTS: dict[EventKind, Callable[[Event], str]] = {
     EventKind.REWOUND: lambda event: _offsets(event, "went back"),
     EventKind.RESET: lambda event: _offsets(event, "reset while the group had no members"),
     EventKind.CONFIG: lambda event: f"{event.subject}: {_change(event)}",
-    EventKind.VERDICT: lambda event: f"verdict {_change(event)}" + (f": {event.subject}" if event.subject else ""),
+    EventKind.VERDICT: _verdict,
     EventKind.BROKER_LOST: lambda event: f"broker {event.broker} ({event.subject}) does not answer: {event.after}",
     EventKind.BROKER_BACK: lambda event: f"broker {event.broker} ({event.subject}) answers again",
 }

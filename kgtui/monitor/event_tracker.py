@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 _VERDICTS_AT_ONCE = 500
 """Maximum number of groups whose verdicts are compared at one time, so that keys are not delayed."""
 
+_KNOWN_AT_ONCE = frozenset({Problem.EMPTY, Problem.ABANDONED})
+"""Verdicts that the first read of a group shows. If they are the first verdict on a group, nothing has changed."""
+
 
 class EventTracker:
     """Adds an event to the log for each change that the store is told about.
@@ -138,22 +141,26 @@ class EventTracker:
     def compare_verdicts(self, snapshot: Snapshot) -> None:
         """Compare the judgments on groups that may have changed, but on at most `_VERDICTS_AT_ONCE` groups.
 
-        A group that cannot be read keeps its verdict, and so does a group that was not read often enough.
+        A group that cannot be read keeps its verdict, and so does a group that was not read often enough. The verdict
+        before a problem is known only if kgtui observed the beginning of the problem.
         """
         for group in list(islice(self._judged, _VERDICTS_AT_ONCE)):
             del self._judged[group]
             listing, judgment = snapshot.groups.get(group), snapshot.judgment(group)
-            before = self._problems.get(group)
-            unknown = judgment.kind is None and judgment.status is not GroupStatus.OK
-            if listing is None or unknown or judgment.kind in (before, Problem.UNREADABLE):
+            before, now = self._problems.get(group), judgment.kind
+            unknown = now is None and judgment.status is not GroupStatus.OK
+            if listing is None or unknown or now in (before, Problem.UNREADABLE):
                 continue
-            if judgment.kind is None:
+            old: str | None = GroupStatus.OK.value
+            new: str = GroupStatus.OK.value
+            if now is None:
                 del self._problems[group]
             else:
-                self._problems[group] = judgment.kind
-            old, new = (
-                GroupStatus.OK.value if problem is None else problem.value for problem in (before, judgment.kind)
-            )
+                self._problems[group], new = now, now.value
+            if before is None and now in _KNOWN_AT_ONCE:
+                continue
+            if before is not None or not judgment.since_seen:
+                old = None if before is None else before.value
             self.log.add([Event(snapshot.taken_at, EventKind.VERDICT, group, listing, old, new, judgment.reason)])
 
     def _remember(self, group: str, last: LastDescription) -> None:

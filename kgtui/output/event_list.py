@@ -19,7 +19,7 @@ _TITLES = ("TIME", "EVENT", "GROUP", "WHAT")
 _MIN_WIDTHS = (20, 12, 24, 0)
 """Minimum width of each column, in terminal cells, so that most later lines need no wider columns."""
 
-_MAX_WIDTH = 60
+_MAX_WIDTH = 36
 """Maximum width to which cells are padded, in terminal cells."""
 
 

@@ -8,6 +8,8 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import pytest
+
 from kgtui.admin.base import ListingDelta
 from kgtui.errors import ClientError
 from kgtui.model.answer import Fault
@@ -24,8 +26,6 @@ from tests.scripted import ScriptedAdmin, member
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
-
-    import pytest
 
 FAST = MonitorOptions(
     interval=0.5, timeout=2.0, publish_interval=0.0, sweep_pause=0.05, sweep_rate=100_000.0, metadata_interval=0.05,
@@ -182,7 +182,7 @@ async def test_a_change_of_the_verdict_is_an_event_with_its_reason() -> None:
     store = Store(10, time.time, tracker)
     await store.take_list(1, ListingDelta({"g": STABLE}, (), 1), first=True)
     store.store_summary("g", replace(summary(lag=5), screened=True))
-    stopped = Judgment(GroupStatus.ERR, Problem.STOP, Basis.SCREENED, reason="no progress, 5 unread")
+    stopped = Judgment(GroupStatus.ERR, Problem.STOP, Basis.SCREENED, since_seen=True, reason="no progress, 5 unread")
     assert judged(store, tracker, READ_ONCE) == []
     expected = ["verdict OK → stopped: no progress, 5 unread"]
     assert judged(store, tracker, stopped) == expected
@@ -194,7 +194,22 @@ async def test_a_change_of_the_verdict_is_an_event_with_its_reason() -> None:
     behind = Judgment(GroupStatus.WARN, Problem.BEHIND, Basis.SCREENED, reason="the lag grew")
     expected.append("verdict stopped → falling behind: the lag grew")
     assert judged(store, tracker, behind) == expected
-    assert judged(store, tracker, None) == [*expected, "verdict falling behind → OK"]
+    expected.append("verdict falling behind → OK")
+    assert judged(store, tracker, None) == expected
+    expected.append("verdict stopped: no progress, 5 unread")
+    assert judged(store, tracker, replace(stopped, since_seen=False)) == expected, "it may have been stopped before"
+
+
+@pytest.mark.parametrize("problem", [Problem.EMPTY, Problem.ABANDONED])
+async def test_a_backlog_without_members_at_the_first_read_is_no_event(problem: Problem) -> None:
+    tracker = EventTracker(EventLog(10), 0)
+    store = Store(10, time.time, tracker)
+    await store.take_list(1, ListingDelta({"g": EMPTY}, (), 1), first=True)
+    store.store_summary("g", replace(summary(lag=5), screened=True))
+    without_members = Judgment(GroupStatus.WARN, problem, Basis.SCREENED, reason="5 unread")
+    assert judged(store, tracker, without_members) == []
+    behind = Judgment(GroupStatus.WARN, Problem.BEHIND, Basis.SCREENED, reason="the lag grew")
+    assert judged(store, tracker, behind) == [f"verdict {problem.value} → falling behind: the lag grew"]
 
 
 async def test_verdicts_of_many_groups_are_compared_in_parts() -> None:
