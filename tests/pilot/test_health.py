@@ -70,7 +70,7 @@ async def test_key_z_shows_only_groups_with_a_problem_and_the_worst_first(tmp_pa
     worse = Judgment(GroupStatus.ERR, Problem.DATA_LOST, Basis.SCREENED)
     gone = Judgment(GroupStatus.ABANDONED, Problem.ABANDONED, Basis.SCREENED)
     screened = {"orders.enrich": worse, "old-batch": gone}
-    app, _ = app_on(replace(snapshot, screened=screened), tmp_path)
+    app, _ = app_on(replace(snapshot, screened=screened, unobserved=49_960), tmp_path)
     async with app.run_test(size=(160, 40)) as pilot:
         await settled(pilot)
         await pilot.press("b", "b", "b", "b", "b", "z")
@@ -79,6 +79,7 @@ async def test_key_z_shows_only_groups_with_a_problem_and_the_worst_first(tmp_pa
         assert list(layout.groups(0, layout.rows)) == [
             "orders.enrich", "payments.settle", "orders.export", "fraud-scoring",
         ]  # fmt: skip
+        assert "49,960 not observed exactly" in note_of(app)
         await pilot.press("z")
         await settled(pilot)
         model = main_screen(app).group_tree.model

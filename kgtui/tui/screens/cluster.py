@@ -308,7 +308,11 @@ class ClusterScreen(Screen[None]):
     def _arranged(self, message: GroupTree.LaidOut) -> None:
         filtered = self.only_problems or bool(self.filter_bar.active_filter.strip())
         self._matching = message.shown if filtered else None
-        self.filter_bar.show_coverage(message.searched if filtered else None, only_problems=self.only_problems)
+        self.filter_bar.show_coverage(
+            message.searched if filtered else None,
+            only_problems=self.only_problems,
+            unobserved=self.snapshot.unobserved,
+        )
         self.draw_bars()
 
     @on(GroupTree.SettingsChanged)

@@ -118,7 +118,7 @@ class FilterBar(Vertical):
         self.active_filter = ""
         return True
 
-    def show_coverage(self, searched: tuple[int, int] | None, *, only_problems: bool) -> None:
+    def show_coverage(self, searched: tuple[int, int] | None, *, only_problems: bool, unobserved: int = 0) -> None:
         """Update the note beside the filter.
 
         The note names the preset (saved filter) that equals the filter, and says whether only groups with problems are
@@ -130,10 +130,13 @@ class FilterBar(Vertical):
                 group only after its data has been read. None if there is no filter, or if the filter needs no data
                 except the list of groups.
             only_problems: whether the user has pressed `z`, so that only groups with a problem are shown.
+            unobserved: number of groups with a possible problem that are not observed exactly, because there are too
+                many. It is shown together with `only_problems`.
         """
         active = self.active_filter.strip()
         notes = [text.plain(name, 24) for name, saved in self._presets.items() if saved == active][:1]
         notes += ["only problems (z)"] if only_problems else []
+        notes += [f"{text.exact(unobserved)} not observed exactly"] if only_problems and unobserved else []
         if searched is not None and searched[0] < searched[1]:
             watching = Need.WATCHING in parse(self.active_filter).needs
             known, every = text.exact(searched[0]), text.exact(searched[1])

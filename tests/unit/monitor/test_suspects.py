@@ -1,0 +1,100 @@
+"""Tests of the choice of groups that are observed exactly, and of groups that cannot be read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kgtui.admin.base import ListingDelta
+from kgtui.model.answer import Answer, Coverage, Fault
+from kgtui.model.group import Listing
+from kgtui.model.judgment import Basis, GroupStatus, Judgment, Problem
+from kgtui.monitor import MonitorOptions
+from kgtui.monitor.poll_timer import PollTimer
+from kgtui.monitor.store import Store
+from kgtui.monitor.suspects import SuspectTier
+from tests.scripted import ScriptedAdmin, member
+from tests.unit.monitor.test_monitor import until, watching
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Iterable, Mapping
+
+    from kgtui.model.offsets import CommittedOffset
+
+LISTING = Listing("consumer", "consumer", "Stable", 1)
+BEHIND = Judgment(GroupStatus.WARN, Problem.BEHIND, Basis.SCREENED)
+STOPPED = Judgment(GroupStatus.ERR, Problem.STOP, Basis.SCREENED)
+ABANDONED = Judgment(GroupStatus.ABANDONED, Problem.ABANDONED, Basis.SCREENED)
+EMPTY = Judgment(GroupStatus.WARN, Problem.EMPTY, Basis.SCREENED)
+
+
+class NoReads:
+    """A `FullReader` that reads nothing."""
+
+    in_view: frozenset[str] = frozenset()
+
+    def read_soon(self, groups: Iterable[str], tasks: asyncio.TaskGroup) -> None:
+        """Do nothing."""
+
+
+async def tier_with(screened: Mapping[str, Judgment], most: int = 40) -> tuple[SuspectTier, Store]:
+    store = Store(10)
+    await store.take_list(1, ListingDelta(dict.fromkeys(screened, LISTING), [], len(screened), 1.0), first=True)
+    for group, judgment in screened.items():
+        store.put_screened(group, judgment)
+    return SuspectTier(NoReads(), store, MonitorOptions(suspects=most), PollTimer(2.0)), store
+
+
+async def test_of_50_000_suspects_the_worst_are_observed_and_the_others_are_counted() -> None:
+    screened = {f"g-{n:05}": STOPPED if n % 2_000 == 7 else BEHIND for n in range(50_000)}
+    tier, store = await tier_with(screened)
+    chosen = tier.choose()
+    assert len(chosen) == 40
+    assert {group for group, judgment in screened.items() if judgment is STOPPED} <= set(chosen)
+    assert store.snapshot().unobserved == 49_960
+
+
+async def test_observed_groups_stay_chosen_among_equally_harmful_ones() -> None:
+    tier, store = await tier_with({"m": BEHIND, "n": BEHIND}, most=2)
+    assert tier.choose() == ["m", "n"]
+    await store.take_list(1, ListingDelta({"a": LISTING, "z": LISTING}, [], 4, 1.0), first=False)
+    store.put_screened("a", BEHIND)
+    assert tier.choose() == ["m", "n"]
+    store.put_screened("z", STOPPED)
+    assert tier.choose() == ["z", "m"]
+
+
+async def test_abandoned_and_empty_groups_are_never_observed() -> None:
+    tier, store = await tier_with({"a": ABANDONED, "b": EMPTY})
+    assert tier.choose() == []
+    assert store.snapshot().unobserved == 0
+
+
+class NoOffsets(ScriptedAdmin):
+    """A cluster whose broker 1 lists and describes its groups, but answers no request for offsets."""
+
+    async def committed_offsets(
+        self, groups: Iterable[str], *, timeout: float = 30.0
+    ) -> Answer[Mapping[str, tuple[CommittedOffset, ...]]]:
+        asked = list(groups)
+        answer = await super().committed_offsets([group for group in asked if group != "silent"])
+        silent = [group for group in asked if group == "silent"]
+        faults = tuple(Fault("NO_ANSWER", "no answer to OffsetFetch", group=group) for group in silent)
+        return Answer(answer.rows, (*answer.faults, *faults), Coverage())
+
+
+@pytest.mark.parametrize("selected", [None, "silent"])
+async def test_group_whose_offsets_are_never_answered_is_unreadable_and_not_ok(selected: str | None) -> None:
+    admin = NoOffsets()
+    admin.add("silent", coordinator=1, members=(member(),), lag=5)
+    admin.add("fine", coordinator=2, members=(member(),), lag=0)
+    async with watching(admin) as monitor:
+        monitor.set_view(selected)
+        snapshot = await until(
+            monitor, lambda s: "fine" in s.summaries and s.judgment("silent").kind is Problem.UNREADABLE
+        )
+    found = snapshot.judgment("silent")
+    assert (found.status, found.reason) == (GroupStatus.UNKNOWN, "no answer to OffsetFetch")
+    assert snapshot.judgment("fine").status is GroupStatus.OK
