@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from kgtui.model.explanation import reason_text
@@ -71,13 +70,15 @@ class OffsetRow(NamedTuple):
         return self.topic, self.partition
 
 
-class OffsetOrder(Enum):
-    """Columns that the key `s` sorts by, in the order in which `s` cycles through them."""
+CYCLED_COLUMNS = ("topic", "lag", "lead", "owner")
+"""Ids of the columns that key `s` sorts by, in this order."""
 
-    TOPIC = "topic"
-    LAG = "lag"
-    LEAD = "lead"
-    OWNER = "owner"
+LARGEST_FIRST = frozenset({"lag", "note"})
+"""Ids of the columns that are sorted with the largest value first; the others have the smallest value first.
+
+For `lead` (committed offset minus log start offset), the smallest values are the most urgent, because retention may
+soon delete unread records of these partitions.
+"""
 
 
 def partition_rows(offsets: GroupOffsets, description: GroupDescription | None) -> list[OffsetRow]:

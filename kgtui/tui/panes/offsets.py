@@ -10,10 +10,12 @@ from textual.widgets import Input
 
 from kgtui.model.access import NONE_VISIBLE
 from kgtui.model.facts import hidden_offsets_fault, may_hide_offsets, may_hide_topics
+from kgtui.model.query.sort_keys import joined
 from kgtui.tui.panes.base import Notice, Pane, SummaryLine, join_with_dots
 from kgtui.tui.panes.cells import MUTED, WARN, Cell
 from kgtui.tui.panes.offset_rows import (
-    OffsetOrder,
+    CYCLED_COLUMNS,
+    LARGEST_FIRST,
     OffsetRow,
     filter_and_sort,
     offset_columns,
@@ -30,17 +32,12 @@ if TYPE_CHECKING:
     from kgtui.model.command_line import View
     from kgtui.model.snapshot import Snapshot
 
-# Column id → whether sorting by this column puts the largest value first. Other columns are sorted with the smallest
-# value first. For `lead` (committed offset minus log start offset), the smallest values are the most urgent, because
-# retention may soon delete unread records of these partitions.
-_DESCENDING = {"lag": True, "note": True}
-
 
 class OffsetsPane(Pane):
     """Pane with one row per partition and one row per topic. The user can sort and filter the partitions."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("s", "sort", "Sort", id="sort", tooltip="Sort partitions by topic, lag, lead or owner."),
+        Binding("s", "sort", "Sort", id="sort", tooltip=f"Sort partitions by {joined(CYCLED_COLUMNS)}."),
         Binding("l", "only", "Lagging", id="only", tooltip="Show only partitions that lag."),
         Binding("slash", "filter", "Filter", id="filter", tooltip="Filter partitions by topic, owner or note."),
         Binding("escape", "drop_filter", "Remove filter", show=False),
@@ -48,7 +45,7 @@ class OffsetsPane(Pane):
     """
     | key | does |
     |---|---|
-    | s | sort by topic, lag, lead or owner |
+    | s | sort by the next of `CYCLED_COLUMNS` |
     | l | show only partitions that lag, or all again |
     | / | filter by topic, owner or note |
     | escape | remove the filter |
@@ -67,7 +64,7 @@ class OffsetsPane(Pane):
         super().__init__(id=id, classes=classes)
         self._rows: list[OffsetRow] = []
         self._columns = offset_columns(share=False)
-        self._order = OffsetOrder.TOPIC.value
+        self._order = CYCLED_COLUMNS[0]
         self._descending = False
         self._lagging = False
 
@@ -129,7 +126,7 @@ class OffsetsPane(Pane):
         if self._lagging or filter_text:
             count = sum(1 for row in shown if row.lag is not None)
             parts.insert(0, (Cell(f"{count} lagging" if self._lagging else f"{count} matching", WARN),))
-        if self._order != OffsetOrder.TOPIC.value and self._rows:
+        if self._order != CYCLED_COLUMNS[0] and self._rows:
             parts.append((Cell(f"by {self._order}, {'largest' if self._descending else 'smallest'} first", MUTED),))
         hint = "s sort  l lagging  / filter" if self._rows else ""
         self.query_one(SummaryLine).set_cells(join_with_dots(parts), hint=hint)
@@ -142,10 +139,9 @@ class OffsetsPane(Pane):
         return Cell(NONE_VISIBLE, WARN if hidden else MUTED)
 
     def action_sort(self) -> None:
-        """Sort by the next column in the order topic, lag, lead, owner."""
-        names = [order.value for order in OffsetOrder]
-        at = names.index(self._order) if self._order in names else -1
-        self._sort_by(names[(at + 1) % len(names)])
+        """Sort by the next column of `CYCLED_COLUMNS`."""
+        at = CYCLED_COLUMNS.index(self._order) if self._order in CYCLED_COLUMNS else -1
+        self._sort_by(CYCLED_COLUMNS[(at + 1) % len(CYCLED_COLUMNS)])
 
     def action_only(self) -> None:
         """Switch between all partitions and only the partitions that lag (see `is_lagging`)."""
@@ -169,7 +165,7 @@ class OffsetsPane(Pane):
 
     def _sort_by(self, column: str, *, descending: bool | None = None) -> None:
         self._order = column
-        self._descending = _DESCENDING.get(column, False) if descending is None else descending
+        self._descending = column in LARGEST_FIRST if descending is None else descending
         self._arrange()
 
     @on(LineTable.HeadingPressed)
