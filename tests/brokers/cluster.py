@@ -160,7 +160,7 @@ class Cluster:
         """Append one record per timestamp in the given order. Timestamps are in milliseconds since the Unix epoch."""
         producer = Producer(self.client_config(**{"queue.buffering.max.messages": 10_000_000}))
         for timestamp in timestamps:
-            producer.produce(topic, b"x", partition=partition, timestamp=timestamp)
+            producer.produce(topic, b"x", b"key", partition=partition, timestamp=timestamp)
         if left := producer.flush(60):
             raise TimeoutError(f"{left} records of {topic}-{partition} were not acknowledged")
 

@@ -8,9 +8,13 @@ from random import Random
 from statistics import median
 from typing import TYPE_CHECKING
 
+from confluent_kafka import Producer
+
 from kgtui.admin.kafka import KafkaGroupAdmin
 from kgtui.client.pool import Pool
-from kgtui.model.record_times import LogPosition
+from kgtui.commands.show import read_details
+from kgtui.model.offsets import lags
+from kgtui.model.record_times import COMPACTED, LogPosition, TimeRange
 from kgtui.protocol.messages.offsets import LIST_OFFSETS
 from kgtui.simulator import ManualClock, Simulator
 from kgtui.simulator.topics import Topic
@@ -68,6 +72,42 @@ async def test_broker_and_simulator_return_the_first_record_at_or_after_a_timest
         assert abs(fake.state.timestamp(30) - written[-1]) < 5_000
         asked = around(written)
         assert await first_records(fake.bootstrap, "timed", asked) == expected(written, start, asked)
+
+
+async def test_show_has_the_time_of_the_first_unread_record_and_its_expiry(broker: Cluster) -> None:
+    """The last records are a transaction that was aborted, and the marker that ends it."""
+    now = int(time.time() * 1000)
+    times = [now - 7_200_000 + 60_000 * number for number in range(100)]
+    broker.create_topic("expiring", 1, **{"retention.ms": "86400000"})
+    broker.create_topic("compacted", 1, **{"cleanup.policy": "compact"})
+    broker.produce_at("expiring", times)
+    broker.produce_at("compacted", times)
+    producer = Producer(broker.client_config(**{"transactional.id": "aborted"}))
+    producer.init_transactions(30)
+    producer.begin_transaction()
+    producer.produce("expiring", b"x", partition=0)
+    producer.flush(30)
+    producer.abort_transaction(30)
+    broker.commit("late", {("expiring", 0): 70, ("compacted", 0): 5})
+    broker.commit("at-marker", {("expiring", 0): 101})
+    async with KafkaGroupAdmin(Pool([broker.bootstrap])) as admin:
+        snapshot, faults = await read_details(admin, ["late", "at-marker"], timeout=30)
+    assert faults == ()
+    compacted, expiring = (row.times for row in lags(snapshot.offsets["late"].value))
+    assert compacted is not None
+    assert (compacted.unread, compacted.reason) == (None, COMPACTED)
+    assert expiring is not None
+    assert expiring.unread == TimeRange(times[70] / 1000, times[70] / 1000)
+    assert expiring.consumed is not None
+    assert expiring.consumed.earliest <= times[69] / 1000 <= expiring.consumed.latest
+    assert expiring.expires_at == times[70] / 1000 + 86_400
+    (marker,) = lags(snapshot.offsets["at-marker"].value)
+    assert marker.lag == 1
+    assert marker.times is not None
+    assert marker.times.unread is not None
+    assert now / 1000 <= marker.times.unread.earliest <= time.time()
+    for topic in ("expiring", "compacted"):
+        broker.delete_topic(topic)
 
 
 async def test_ages_on_a_broker_are_exact_to_the_second(broker: Cluster) -> None:
