@@ -78,8 +78,8 @@ async def test_show_has_the_time_of_the_first_unread_record_and_its_expiry(broke
     """The last records are a transaction that was aborted, and the marker that ends it."""
     now = int(time.time() * 1000)
     times = [now - 7_200_000 + 60_000 * number for number in range(100)]
-    broker.create_topic("expiring", 1, **{"retention.ms": "86400000"})
-    broker.create_topic("compacted", 1, **{"cleanup.policy": "compact"})
+    broker.create_topic("expiring", 1, replicas=1, **{"retention.ms": "86400000"})
+    broker.create_topic("compacted", 1, replicas=1, **{"cleanup.policy": "compact"})
     broker.produce_at("expiring", times)
     broker.produce_at("compacted", times)
     producer = Producer(broker.client_config(**{"transactional.id": "aborted"}))

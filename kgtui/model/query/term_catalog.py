@@ -279,8 +279,9 @@ TERMS: tuple[TermKey, ...] = (
     ),
     NumberKey(
         "timelag",
-        "Age of the oldest unread record. It is exact for groups that are selected, in view or suspected, and in kgtui "
-        "check; for all others, it is the age at least.",
+        "Age of the oldest unread record. For the selected group, suspected groups and in kgtui check, it is the age "
+        "by the record's timestamp, if timestamps do not decrease. For groups in view it is estimated, and for others "
+        "it is the age at least.",
         "timelag:5m+",
         needs=_WATCHING,
         units=TIME_UNITS,
