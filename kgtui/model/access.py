@@ -24,19 +24,19 @@ Brokers report all of them to a super user, and to all users without an authoriz
 """
 
 HIDDEN = "OFFSETS_MAY_BE_HIDDEN"
-"""Error name (`Fault.name`) for a group that seems to have no offsets, although a broker may have left them out."""
+"""Value of `Fault.name`: the group has no visible offsets, but brokers possibly hide some for lack of permissions."""
 
 HIDDEN_TOPICS = "OFFSETS_HIDDEN"
-"""`Fault.name` for a group whose members read topics that the user may not describe."""
+"""Value of `Fault.name`: members of the group read topics that the user lacks permission to describe."""
 
 NONE_VISIBLE = "no offsets that you may see"
-"""Text for a group that seems to have no offsets, although a broker may have left them out."""
+"""Text for a group without visible offsets, if brokers possibly hide some because the user lacks permissions."""
 
 VISIBLE_ONLY = "only in topics that you may see"
-"""Text beside a number, such as a lag, that does not include the topics which a broker may have left out."""
+"""Text beside a number, such as a lag, that covers only the topics which the user has permission to describe."""
 
 NOT_LISTED = "Offsets in topics that you may not describe are not listed."
-"""Sentence below a list of offsets that may be incomplete, because a broker may have left out some topics."""
+"""Sentence below a list of offsets from which brokers possibly left out topics, because the user lacks permissions."""
 
 NO_VISIBLE_GROUP = (
     "there is no group that you may see. Brokers leave out the groups that you may not describe. To list every group, "
@@ -54,9 +54,9 @@ class Access:
     Attributes:
         cluster_operations: the operations that the user may perform on the cluster (names of Kafka's AclOperation);
             None if the broker does not report them.
-        any_topic: whether the user may describe every topic, except topics for which an ACL denies it.
-        denied_topics: topics for which an ACL denies it, as names, or as prefixes that end with `*`; None if it is not
-            known whether there are any.
+        any_topic: whether the user may describe every topic, except `denied_topics`.
+        denied_topics: topics that an ACL forbids the user to describe, as names, or as prefixes that end with `*`; None
+            if it is not known whether an ACL denies any topic.
     """
 
     cluster_operations: frozenset[str] | None = None
@@ -70,14 +70,15 @@ class Access:
 
     @property
     def hides_topics(self) -> bool:
-        """Whether brokers may leave out topics in which a group has offsets: the user may describe only some topics."""
+        """Whether brokers hide offsets in some topics, because the user lacks permission to describe these topics."""
         return not self.any_topic or bool(self.denied_topics)
 
     @property
     def sees_every_topic(self) -> bool:
-        """Whether no topic is hidden: no ACL denies one, or this is a super user, or the cluster has no authorizer.
+        """Whether brokers hide no topic from the user.
 
-        A user who may perform every operation on the cluster and describe any topic is assumed to be a super user.
+        This is true if no ACL denies a topic, if the user is a super user, or if the cluster has no authorizer. A user
+        who has permission for every operation on the cluster and can describe any topic is assumed to be a super user.
         """
         if not self.any_topic or self.denied_topics:
             return False
@@ -90,12 +91,14 @@ FULL_ACCESS = Access(CLUSTER_OPERATIONS, any_topic=True)
 
 def lower_bound_reason(access: Access) -> str:
     """Return the reason why reported lags are only lower bounds, and what to do about it."""
-    ask = f"to {_remove_denial(access)}" if access.denied_topics else "for the ACL operation DESCRIBE on all topics"
-    return f"Brokers leave out the topics that you may not describe. To see the whole lag, ask {ask}"
+    hidden = "Brokers leave out the topics that you may not describe."
+    if access.denied_topics:
+        return f"{hidden} To see the whole lag, ask to {_remove_denial(access)}"
+    return f"{hidden} To see the whole lag, ask for the ACL operation DESCRIBE on all topics"
 
 
 def hidden_fault(group: str, access: Access | None) -> Fault:
-    """Return a fault that says that the group may have offsets in topics that the user may not describe.
+    """Return the fault of a group that possibly has offsets in topics that the user lacks permission to describe.
 
     Args:
         access: the permissions of the user; None if they were not read.
@@ -109,11 +112,13 @@ def hidden_fault(group: str, access: Access | None) -> Fault:
 
 def _remove_denial(access: Access) -> str:
     first, *others = sorted(access.denied_topics or ())
-    return f"remove the ACL that denies DESCRIBE on topic {first}{f' and {len(others)} more' if others else ''}"
+    if others:
+        return f"remove the ACL that denies DESCRIBE on topic {first} and {len(others)} more"
+    return f"remove the ACL that denies DESCRIBE on topic {first}"
 
 
 def hidden_topics_fault(group: str, topics: Sequence[str]) -> Fault:
-    """Return a fault that says that a group has members on topics whose offsets are hidden from the user.
+    """Return the fault of a group whose members read topics that the user lacks permission to describe.
 
     Args:
         topics: the topics that the user may not describe, at least one.

@@ -188,8 +188,8 @@ class CommitRing:
         """Add a commit, and compute its lag from the newest log end offset that was added.
 
         If the time since the previous commit is less than `min_distance`, the new commit replaces the previous one, but
-        keeps the time of the previous one, as in Burrow. With its own time, a group that commits often would never fill
-        a window.
+        keeps the time of the previous one, as in Burrow. If the new commit kept its own time, each further commit would
+        replace it in turn, and a group that commits often would never fill a window.
 
         Args:
             offset: the committed offset.

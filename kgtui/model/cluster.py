@@ -70,7 +70,7 @@ class TopicRules:
 
     @property
     def seconds_alone(self) -> float | None:
-        """Seconds after which records are deleted if only their age decides; otherwise None."""
+        """The retention time in seconds, if it is known and records are deleted by age only; otherwise None."""
         return self.seconds if self.deletes and not self.by_size else None
 
 
@@ -92,11 +92,11 @@ class Retention:
     rules: Mapping[str, TopicRules] = field(default_factory=dict)
 
     def updated(self, answer: Retention, asked: Container[str]) -> Retention:
-        """Return the values of `answer`, which were just read, and the old values that were not read again.
+        """Return a copy that has the values of `answer`, which were just read, and keeps all other values.
 
         Args:
-            asked: topics whose retention was read without an error. A topic of these that is missing from
-                `answer.topics` is removed, because it no longer deletes records after a known time.
+            asked: topics whose retention was read without an error. If `answer.topics` lacks such a topic, the copy
+                lacks it too, because the topic no longer deletes records after a known time.
         """
         rules = {**self.rules, **answer.rules}
         if not answer.topics and answer.offsets is None:

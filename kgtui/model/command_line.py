@@ -88,7 +88,7 @@ def _where(seeds: Sequence[str], command_config: str | None) -> tuple[str, ...]:
 
 
 def join(words: Iterable[str]) -> str:
-    """Quote words and join them to one line for a shell."""
+    """Quote each word for a POSIX shell, and join the words with blanks into one line."""
     return " ".join(quote(word) for word in words)
 
 

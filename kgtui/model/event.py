@@ -31,7 +31,10 @@ MOST_MEMBERS = 20
 
 
 class EventKind(StrEnum):
-    """What an event is about. The values are used in JSON and as arguments of `kgtui events --kind`."""
+    """The kind of change that an event reports.
+
+    The values are used in JSON and as arguments of `kgtui events --kind`.
+    """
 
     APPEARED = "appeared"
     DISAPPEARED = "disappeared"
@@ -85,7 +88,7 @@ class Event(NamedTuple):
 
 
 def listing_events(group: str, at: float, before: Listing | None, after: Listing | None) -> list[Event]:
-    """Compare two listings of a group. None means that the group did not exist."""
+    """Return the events that two successive listings of a group show. None means that the group did not exist."""
     if before is None or after is None:
         if after is not None:
             return [Event(at, EventKind.APPEARED, group, after, after=after.state)]
@@ -107,8 +110,8 @@ class LastDescription:
     """The parts of a group's newest description with which its next description is compared.
 
     Args:
-        appeared: whether the group has just appeared, so that all its members have joined since. Otherwise, the members
-            are not known before the first description.
+        appeared: whether the group has just been created, so that all members in its first description have joined
+            since. Otherwise, the members are unknown until the first description.
 
     Attributes:
         membership: the members and the owners of partitions.
@@ -126,8 +129,8 @@ class LastDescription:
     def update(self, description: GroupDescription, listing: Listing, at: float) -> list[Event]:
         """Store a newer description, and return the events that it shows.
 
-        The state is compared only if the broker does not list states, because `listing_events` compares it otherwise.
-        A description with the state Dead is ignored, because it says nothing about the members.
+        States are compared only if the broker does not list them; otherwise `listing_events` compares them. A
+        description with the state Dead is ignored, because it says nothing about the members.
         """
         if description.state == DEAD:
             return []
@@ -196,10 +199,13 @@ def offset_events(
     *,
     memberless: bool,
 ) -> list[Event]:
-    """Compare the positions of a group at two reads. Partitions that only one of the reads has are ignored.
+    """Return events for positions of a group that were reset or went back between two reads.
+
+    Partitions that only one of the reads contains are ignored.
 
     If the group had no members at both reads, every change of an offset is a reset. Simple groups are an exception,
-    because their consumers commit offsets without being members. Otherwise, only positions that went back are an event.
+    because their consumers commit offsets without being members. In all other cases, only positions that went back are
+    reported.
 
     Args:
         before, after: partition → committed offset or share-partition start offset.
@@ -224,7 +230,7 @@ def without_members(listing: Listing) -> bool:
 def config_events(
     group: str, at: float, listing: Listing, before: Iterable[GroupConfig], after: Iterable[GroupConfig]
 ) -> list[Event]:
-    """Compare the configs of a group at two reads. Values that the broker hides are not compared."""
+    """Return one event per config of a group that changed between two reads. Hidden values are not compared."""
     old = {config.name: config for config in before}
     return [
         Event(at, EventKind.CONFIG, group, listing, old[config.name].value, config.value, config.name)
@@ -366,13 +372,13 @@ class EventLog:
         self.total += len(groups)
 
     def kept(self) -> tuple[Event, ...]:
-        """Return all events in the log. Equal results are one object."""
+        """Return all events in the log. The same tuple is returned until another event is added."""
         if self._kept[0] != self.total:
             self._kept = (self.total, tuple(self._events))
         return self._kept[1]
 
     def since(self, total: int) -> tuple[list[Event], int]:
-        """Return the events after the first `total` events, and the number of these that are no longer in the log."""
+        """Return the events after the first `total` ones, and how many of these later events the log has dropped."""
         new = self.total - total
         found = list(islice(self._events, max(len(self._events) - new, 0), None))
         return found, new - len(found)

@@ -2,7 +2,7 @@
 
 There are two sources: the background sweep reads a short summary of every group, and a group that is selected or in
 view is also read in full. The functions use the newer of the two. They return None if the fact has not been read yet,
-so an empty result or 0 always means that the broker reported it.
+so an empty result or 0 always comes from the broker.
 """
 
 from __future__ import annotations
@@ -91,7 +91,8 @@ def may_hide_topics(snapshot: Snapshot, group: str) -> bool:
     summary, fault = snapshot.summaries.get(group), snapshot.group_faults.get(group)
     if summary is not None:
         fault = fault or summary.fault
-    # The broker withholds the members of a group if the user may not describe a topic of a member.
+    # The broker withholds the members of a group if one of them reads a topic that the user lacks permission to
+    # describe.
     return fault is not None and fault.code == TOPIC_AUTHORIZATION_FAILED
 
 

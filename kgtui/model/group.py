@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 FAMILY_SEPARATORS = (".", ":/_", "-")
 """Characters that separate the prefix of a group id from the rest. Groups with the same prefix form a family.
 
-Only the characters of one string separate: the first string that has a character in common with the id. The family
-prefix of `team-007.settle` is therefore `team-007.`, because `-` separates only if the id contains none of the other
+Only one of these strings is used for an id: the first one that has a character in common with the id. The family prefix
+of `team-007.settle` is therefore `team-007.`, because `-` separates only if the id contains none of the other
 characters.
 """
 

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 FRESH_SECONDS = 10.0
-"""The terminal UI offers to delete a group only if its description is at most this old, in seconds.
+"""Longest age in seconds of a group's description at which the terminal UI offers to delete the group.
 
-If 2.5 times the poll interval of the group's broker is longer, that is the limit.
+If 2.5 times the poll interval of the group's coordinator is longer, that time is the limit instead.
 """
 
 READ_ONLY = "this session is read-only, so nothing can be changed"
@@ -34,9 +34,9 @@ _DELETING_OPERATIONS = frozenset({"DELETE", "ALL"})
 def why_not_delete(group: str, description: GroupDescription) -> str | None:
     """Return why a group must not be deleted according to its description; None if it may be deleted.
 
-    The describe RPC for the group's type must have reported the state Empty, and must not have reported that the user
-    lacks the ACL operation DELETE. Kafka's GroupMetadataManager also requires Empty, but it deletes `Dead` classic
-    groups too.
+    The describe RPC for the group's type must have reported the state Empty, and the user must not lack the ACL
+    operation DELETE. Kafka's GroupMetadataManager also requires Empty, but additionally deletes classic groups that are
+    `Dead`.
     """
     if description.group != group:
         return "the description belongs to another group; refresh and try again"
@@ -64,7 +64,7 @@ def _why_not_empty(description: GroupDescription, group_type: GroupType) -> str 
     if state not in STATES:
         return f"this version of kgtui does not know the state {state or '?'}"
     if not count:
-        return f"{state}: stop its members first"
+        return f"{state}: stop the group's members first"
     return f"{state} with {_members(count)}: stop {'it' if count == 1 else 'them'} first{_static_note(description)}"
 
 
@@ -73,7 +73,7 @@ def _members(count: int) -> str:
 
 
 def _static_note(description: GroupDescription) -> str:
-    """Return a note if the group has static members, which stay in it until their session times out (KIP-345)."""
+    """Return a note for static members, which stay in the group until their session times out (KIP-345)."""
     static = any(member.instance_id is not None for member in description.members or ())
     return " (static members stay until their session times out)" if static else ""
 
@@ -137,7 +137,7 @@ def _oldest_allowed(snapshot: Snapshot, listing: Listing) -> float:
 def _why_not_listed(listing: Listing, description: GroupDescription) -> str | None:
     """Return how the list of groups and the description contradict each other; None if they agree.
 
-    If they do not agree, one of them is out of date, so the group is not deleted before the next poll.
+    A contradiction means that one of the two is out of date, so the group is not deleted before the next poll.
     """
     if listing.type is not None and listing.type != description.type:
         return f"listed as {listing.type} and described as {description.type}: wait for the next poll"

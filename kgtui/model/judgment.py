@@ -1,9 +1,10 @@
 """The judgment on a group: the one answer to "is something wrong?" that every screen and every command shows.
 
-There are three sources. A group that is observed exactly has a health verdict by Burrow's rules (`kgtui.model.health`).
-Every other group is screened by the background sweep (`kgtui.monitor.screening`), with simple rules that may suspect a
-healthy group, but do not miss a group with a problem. Before a group was read, only its state and failed reads are
-known. `Snapshot.judgment` combines the three. No group is OK before it was read.
+There are three sources. A group that is read at every poll has a health verdict by Burrow's rules
+(`kgtui.model.health`). Every other group is screened by the background sweep (`kgtui.monitor.screening`), with simple
+rules that may suspect a healthy group, but do not miss a group with a problem. Of a group that was not read yet, only
+the state and failed reads are known. `Snapshot.judgment` combines the three. A group is never judged OK before it was
+read.
 """
 
 from __future__ import annotations
@@ -36,16 +37,16 @@ class GroupStatus(Enum):
 
 
 class Problem(Enum):
-    """What is wrong with a group, the most harmful problem first. The value is a text for the screen."""
+    """What is wrong with a group, the most harmful problem first. The values are texts for the screen."""
 
     DATA_LOST = "data lost"
     """Retention has deleted records that the group has not read."""
     LOSS_NEAR = "data loss near"
     """Retention will soon delete records that the group has not read."""
     STOP = "stopped"
-    """Unread records wait, and the group has stopped committing, or all its members have left."""
+    """There are unread records, and the group has stopped committing, or all its members have left."""
     STALL = "stalled"
-    """Unread records wait, and the group has members, but makes no progress."""
+    """There are unread records, and the group has members but makes no progress."""
     REWIND = "rewound"
     """The committed offset went back, and has not reached its previous value again."""
     FLAPPING = "flapping"
@@ -59,7 +60,7 @@ class Problem(Enum):
     UNREADABLE = "unreadable"
     """The newest read of the group failed, or its coordinator does not respond."""
     EMPTY = "empty"
-    """Unread records wait and the group has no members, but kgtui did not observe when they left."""
+    """There are unread records and no members, but kgtui did not observe when the members left."""
     ABANDONED = "abandoned"
     """The status is `GroupStatus.ABANDONED`."""
 
@@ -101,7 +102,7 @@ ABANDONED_AFTER = 86_400.0
 
 
 class Basis(Enum):
-    """What a judgment is based on."""
+    """The reads on which a judgment is based."""
 
     NOT_READ = "not read yet"
     READ_ONCE = "read once"
@@ -109,7 +110,7 @@ class Basis(Enum):
     SCREENED = "screened"
     """At least two reads of the background sweep."""
     OBSERVED = "observed"
-    """Reads at every polling interval, which are judged by Burrow's rules."""
+    """Reads at every poll interval, which are judged by Burrow's rules."""
 
 
 SEVERITY = {GroupStatus.ABANDONED: 1, GroupStatus.UNKNOWN: 2, GroupStatus.WARN: 3, GroupStatus.ERR: 4}
@@ -121,9 +122,9 @@ class Judgment:
     """The judgment on a group.
 
     Attributes:
-        status: how serious the judgment is.
+        status: the status of the group.
         kind: what is wrong; None if nothing is wrong, or if the status is not known.
-        basis: what the judgment is based on.
+        basis: the reads on which the judgment is based.
         observed: how long the group has been observed, in seconds; 0 unless the basis is `OBSERVED`.
         since: time at which the problem began, in seconds since the epoch; None if it is not known.
         since_seen: whether kgtui observed the beginning of the problem. If not, the problem may have begun earlier.
@@ -160,7 +161,7 @@ class Judgment:
 
     @property
     def basis_text(self) -> str:
-        """What the judgment is based on, as text: `not read yet`, `screened`, `observed 3 min`."""
+        """The basis of the judgment as text, such as `not read yet`, `screened` or `observed 3 min`."""
         if self.basis is not Basis.OBSERVED:
             return str(self.basis.value)
         from kgtui.model.health.wording import duration
@@ -208,7 +209,7 @@ def unreadable(fault: Fault, judgment: Judgment) -> Judgment:
 
 
 def judgment_of_summary(summary: Summary | None, state: str | None, since: float | None) -> Judgment:
-    """Return the judgment on a group that screening has found no problem in, or that it has not screened yet.
+    """Return the judgment on a group in which screening found no problem, or which was not screened yet.
 
     Args:
         summary: the group's summary; None if the group was not read yet.

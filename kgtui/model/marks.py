@@ -62,7 +62,7 @@ OK, WARN, ERROR, MUTED, ACCENT, STALE = ROLES = ("kg-ok", "kg-warn", "kg-error",
 
 
 class Look(NamedTuple):
-    """How a value is shown.
+    """The symbol and the color with which a state or a verdict is shown.
 
     Attributes:
         mark: name of the attribute of `Marks` with the symbol.
@@ -80,10 +80,10 @@ STATE_LOOKS: dict[str, Look] = {
     states.DEAD: Look("dead", ERROR),
     states.NOT_READY: Look("not_ready", WARN),
 }
-"""Group state → how it is shown."""
+"""Group state → its symbol and color."""
 
 UNKNOWN_STATE = Look("odd", MUTED)
-"""How a state is shown that the broker has not reported, or that kgtui does not know."""
+"""Symbol and color of a state that the broker has not reported, or that kgtui does not know."""
 
 VERDICT_LOOKS: dict[str, Look] = {
     "OK": Look("stable", OK),
@@ -120,5 +120,5 @@ def legend(marks: Marks) -> list[tuple[str, str]]:
 
 
 def state_look(state: str | None) -> Look:
-    """Return how a group state is shown; None is a state that the broker has not reported."""
+    """Return the symbol and color of a group state; None stands for a state that the broker has not reported."""
     return STATE_LOOKS.get(state or "", UNKNOWN_STATE)

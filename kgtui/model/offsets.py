@@ -93,7 +93,7 @@ class GroupOffsets:
 
     @property
     def hidden(self) -> bool:
-        """Whether brokers have left out offsets, or may have, because the user may not describe their topics."""
+        """Whether brokers left out offsets, or possibly did, because the user lacks permission for their topics."""
         return self.may_lack_topics or bool(self.hidden_topics)
 
     @property
@@ -185,7 +185,8 @@ def lag_of_commit(commit: CommittedOffset, bounds: PartitionBounds | None) -> Pa
     if commit.error:
         reason = reason_of(commit.error)
     elif commit.offset is None and bounds is not None and bounds.error in FORBIDDEN:
-        # The group may have an offset, because brokers leave out the offsets of topics that the user may not describe.
+        # No offset is visible, but the group may still have one: brokers hide offsets in topics that the user lacks
+        # permission to describe.
         error, reason = bounds.error, reason_of(bounds.error)
     elif commit.offset is None:
         reason = "no commit"

@@ -45,7 +45,9 @@ class Slices:
         seconds: float,
         still_needed: Callable[[], bool] = lambda: True,
     ) -> None:
-        """Begin the first slice. Create the object just before the computation, because the slice lasts from now on.
+        """Begin the first slice.
+
+        Create the object just before the computation, because the time of the first slice starts now.
 
         Args:
             sleep: `asyncio.sleep`. It is a parameter because this package must not import asyncio.

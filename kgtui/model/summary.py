@@ -130,7 +130,8 @@ def with_newer_offsets(
     if known is not None and not set(topics) <= set(known):
         row = tuple(sorted({*known, *topics}))
         known = shared.setdefault(row, row)
-    # Partitions that a member owns although they have no committed offset were only counted with the members.
+    # Counts are not lowered: partitions that a member owns without a committed offset are counted only when the members
+    # are read too.
     return replace(
         earlier,
         lag=sums.lag,

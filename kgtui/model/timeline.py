@@ -104,7 +104,7 @@ class GroupTimeline:
         return [change for change in changes_of(self.change_points) if self.since <= change.at <= self.until]
 
     def value_at(self, column: Sequence[float], at: float | None = None) -> float | None:
-        """Return the value of a column in the last sample up to time `at`; None if it is not known.
+        """Return the value of a column in the last sample at or before `at`; None if there is none or it is unknown.
 
         Args:
             column: one of the attributes with a value per sample, such as `lag`.
@@ -114,13 +114,13 @@ class GroupTimeline:
         return column[index - 1] if index and not math.isnan(column[index - 1]) else None
 
     def mean_at(self, column: Sequence[float], seconds: float, at: float | None = None) -> float | None:
-        """Return the mean of a column over the `seconds` that end with the last sample up to time `at`.
+        """Return the mean of a column over the `seconds` before the last sample at or before time `at`.
 
-        Unknown values are ignored. The result is None if the last sample has no known value.
+        Unknown values are ignored. The result is None if the value of that last sample is unknown.
 
         Args:
             column: one of the attributes with a value per sample, such as `lag`.
-            seconds: length of the time, in seconds.
+            seconds: length of the time span over which the mean is computed.
             at: seconds since the epoch; None stands for the end of the interval.
         """
         stop = len(self.times) if at is None else bisect_right(self.times, at)
@@ -131,7 +131,7 @@ class GroupTimeline:
         return sum(known) / len(known)
 
     def change_point_at(self, at: float) -> ChangePoint | None:
-        """Return the newest change point up to time `at`, which has the state of the group at that time.
+        """Return the newest change point at or before `at`, which has the state of the group at that time.
 
         The result is None if `at` is in a gap, before the first change point or long after the last sample.
         """

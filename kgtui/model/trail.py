@@ -108,8 +108,8 @@ class Trail:
         self.samples: list[Sums] = []
         self.positions: array[int] = array("q")
         self.waited: array[int] = array("H")
-        # If a position went back: time of the read, index of the partition, the position that it must reach again, and
-        # the number of reads with progress since then.
+        # State of a rewind, if a position went back: time of the read, index of the partition, the position that the
+        # partition must reach again, and the number of reads with progress since then.
         self._rewind: tuple[int, int, int, int] | None = None
 
     @classmethod
@@ -171,7 +171,8 @@ class Trail:
         if last is None or at < last.at or (layout == self._layout and _recreated(rows, self.positions)):
             self._start_again(sums, rows, layout)
         elif layout != self._layout:
-            # A partition was added or removed, so that the sums of the earlier reads cannot be compared.
+            # A partition was added or removed, so the earlier sums can no longer be compared. A larger sum of positions
+            # still counts as progress.
             moved = sums.positions > last.positions
             self._start_again(sums, rows, layout)
             if moved:
@@ -235,7 +236,7 @@ class Trail:
         owned = any(member.assignment or _has_tasks(member) for member in members)
         self.idle = min(self.idle + 1, _MANY) if members and not owned else 0
         before, self._members = self._members, _signature(description)
-        # The rebalance was already counted if the list of groups showed it after the newest read.
+        # Count the rebalance unless the list of groups has already shown it since the newest read.
         if before not in (0, self._members) and self.rebalanced_at[-1] <= self.at:
             self.rebalanced(at)
 
@@ -245,17 +246,17 @@ class Trail:
         self.rebalanced_at = (*self.rebalanced_at[1:], at)
 
     def time_lag(self) -> float | None:
-        """Return the least age of the oldest unread record, in seconds; None if it is not known from the reads."""
+        """Return the minimum age of the oldest unread record, in seconds; None if the reads do not show it."""
         if not self.samples:
             return None
         position = self.samples[-1].positions
-        # A record that was written before a sample, and that the group still has not read, is older than the sample.
+        # If a record was written before a sample and is still unread, it is older than the sample.
         older = next((sums.at for sums in self.samples if sums.log_ends > position and not sums.unknown), None)
         age = 0 if older is None or self.samples[-1].unknown else self.at - older
         return float(max(age, max(self.waited, default=1) - 1, 0))
 
     def forgive(self) -> None:
-        """Forget how long records have been waiting, and the earlier sums, because the suspicion was wrong."""
+        """Forget the earlier sums and how long records have been waiting, because a suspected problem was refuted."""
         self.samples = self.samples[-1:]
         self.reads = min(self.reads, 2)
         self.waited = array("H", bytes(2 * len(self.waited)))
@@ -272,7 +273,7 @@ def _sums(at: int, rows: Sequence[Position]) -> Sums:
 
 
 def _recreated(rows: Sequence[Position], positions: Sequence[int]) -> bool:
-    """Return whether some log ends before the previous position, so that its topic was deleted and created again."""
+    """Return whether a log ends before the previous position, because its topic was deleted and created again."""
     for (_, position, log_end, _), old in zip(rows, positions, strict=True):
         if log_end is not None and position is not None and log_end < old and position < old:
             return True

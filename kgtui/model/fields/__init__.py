@@ -51,7 +51,7 @@ class Missing(Enum):
     NONE = "none"
     """No value exists: for example, the member has no rack."""
     UNKNOWN = "unknown"
-    """A value exists, but the response of the broker does not contain it."""
+    """A value exists, but the broker's response does not contain it."""
     UNREAD = "unread"
     """kgtui could not read the value. The fault of the group, or `PartitionLag.reason`, says why."""
 
@@ -74,7 +74,7 @@ class Field(Generic[Row]):
         missing: the reason that is shown if the field has no value.
         optional: True if the field is left out where it has no value. This applies to the JSON of members, and to the
             lines that `kgtui show` prints above its tables.
-        hide_empty: True if a table has no column for the field unless at least one row has a value.
+        hide_empty: True if a table omits the column of this field when no row has a value.
         by_listing: True if the value comes from the group's `Listing`, its row in the list of groups. Groups with equal
             listings then have the same value. If the group was described, or if an old broker does not list types and
             states, the value comes from the description instead.

@@ -192,7 +192,7 @@ def _names_text(names: Sequence[str]) -> str:
     return f"{shown},+{len(names) - _MOST_NAMES}" if len(names) > _MOST_NAMES else shown
 
 
-@lru_cache(maxsize=64)  # the text of a read time is cached, because thousands of groups have the same read time
+@lru_cache(maxsize=64)  # The text of a read time is cached, because thousands of groups have the same read time.
 def _time(seconds: float) -> str:
     text: str = _module("rfc3339").rfc3339(seconds)
     return text

@@ -40,7 +40,8 @@ def health_of(history: ReadHistory, retention: Retention = NOT_KNOWN) -> GroupHe
 def with_hidden_offsets(health: GroupHealth, *, none_visible: bool) -> GroupHealth:
     """Return a copy of the health of a group, changed for offsets that brokers may have left out.
 
-    In the copy, worse verdicts are undecided, and the lag and the age of the oldest unread record are lower bounds.
+    In the copy, all verdicts that are worse than the computed one are undecided, and the lag and the age of the oldest
+    unread record are lower bounds.
 
     Args:
         none_visible: whether the group has no visible offsets. The lag in the copy is then unknown.
@@ -112,10 +113,10 @@ def health_steps(history: ReadHistory, retention: Retention = NOT_KNOWN) -> Gene
 
 
 def _kept(retention: Retention, row: PartitionLag, health: PartitionHealth, age: TimeLag | None) -> float | None:
-    """Return the retention time of the topic, in seconds, if it is needed to predict the loss of unread records.
+    """Return the topic's retention time in seconds if it is needed to predict the loss of unread records, else None.
 
-    If the partition is OK, the result is None, because a group that keeps up loses no records, unless the first unread
-    record is known to be older than half of the retention time.
+    It is not needed for a partition that is OK, because a group that keeps up loses no records. The exception is a
+    partition whose first unread record is known to be older than half of the retention time.
     """
     kept = retention.topics.get(row.topic)
     if health.status > Status.OK:
@@ -131,9 +132,10 @@ def _expiry_reason(history: ReadHistory, partitions: Mapping[TopicPartition, Par
 
 
 def _stopped_after(history: ReadHistory, partitions: Mapping[TopicPartition, PartitionHealth]) -> float | None:
-    """Return when the newest record that the group has consumed was written, in the partitions that have stopped.
+    """Return when the newest record that the group has consumed in its stopped partitions was written.
 
-    Partitions are used only if their offset did not change since the first read.
+    The time is in seconds since the epoch. A partition counts as stopped if its offset has not changed since the first
+    read.
     """
     found = []
     for key, health in partitions.items():

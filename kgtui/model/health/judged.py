@@ -1,4 +1,4 @@
-"""The judgment on a group that is observed exactly: its health verdict, combined with the judgment by screening."""
+"""The judgment on a group that is read at every poll: its health verdict combined with the judgment of screening."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PROBLEMS = {
     Status.REWIND: Problem.REWIND,
 }
 _SUSPECTED = frozenset({Problem.STOP, Problem.STALL, Problem.BEHIND})
-"""Problems that screening can only suspect. A final health verdict confirms or refutes them."""
+"""Problems that screening can suspect but not prove. A final health verdict confirms or refutes them."""
 
 
 def judgment_of_verdict(health: GroupHealth) -> Judgment:
@@ -34,7 +34,7 @@ def judgment_of_verdict(health: GroupHealth) -> Judgment:
 
 
 def is_final(health: GroupHealth) -> bool:
-    """Return whether the verdict would not become worse if the same group were observed for longer."""
+    """Return whether the verdict is final, so that further reads of an unchanged group could not make it worse."""
     return _pending(health) is None
 
 
@@ -45,10 +45,10 @@ def _pending(health: GroupHealth) -> Undecided | None:
 def judgment_of_health(
     health: GroupHealth, screened: Judgment, *, state: str | None, group_type: str | None
 ) -> Judgment:
-    """Return the judgment on a group that is observed exactly.
+    """Return the judgment on a group that kgtui observes at every poll.
 
-    The judgment by screening stays until the health verdict is final, because the exact observation may have just begun
-    and has not seen enough yet.
+    The judgment by screening stays until the health verdict is final, because these polls may have just begun, and
+    there may not be enough of them yet.
 
     Args:
         health: the newest health verdict on the group.
@@ -84,7 +84,10 @@ def _exact(health: GroupHealth, group_type: str | None) -> Judgment:
 
 
 def _with_earlier_begin(exact: Judgment, screened: Judgment) -> Judgment:
-    """Return the exact judgment with the time at which the problem began according to the source that knows it."""
+    """Return `exact` with the problems of both judgments, and with the time at which the problem began.
+
+    The time is that of `screened`, unless only `exact` has one or `exact` observed an earlier beginning.
+    """
     others = _by_harm(chain(exact.others, screened.others), exact.kind)
     if screened.since is None or (exact.since is not None and exact.since_seen and exact.since <= screened.since):
         return replace(exact, others=others)
@@ -104,7 +107,8 @@ def _problems_of(health: GroupHealth, group_type: str | None) -> Iterator[Judgme
     if health.lost:
         yield judged(GroupStatus.ERR, Problem.DATA_LOST, f"{health.lost:,} records expired before they were read")
     loss = health.loss
-    # With `retention.bytes`, the time of the loss is not known, so that it would hide problems that are certain.
+    # A loss with the basis `size` (`retention.bytes`) is skipped: its time is not known, and reporting it as the main
+    # problem would hide problems that are certain.
     if loss is not None and loss.basis != "size" and loss.seconds <= loss.NEAR:
         status = GroupStatus.ERR if loss.seconds <= loss.SOON else GroupStatus.WARN
         where = f"unread records of {loss.topic}-{loss.partition} may expire {loss_when(loss)}"

@@ -268,7 +268,7 @@ def _share_moves(known: Sequence[Sample]) -> list[Commit]:
 
 
 def _still(known: Sequence[Sample], allowed_lag: int) -> float:
-    """Return how long nothing was acknowledged and the lag was above `allowed_lag`, up to the newest read (seconds)."""
+    """Return the seconds up to the newest read in which nothing was acknowledged and the lag exceeded `allowed_lag`."""
     since = known[-1].at
     for before, after in reversed(list(pairwise(known))):
         if before.position != after.position or _lag(after) < _lag(before) or _lag(before) <= allowed_lag:
@@ -278,7 +278,7 @@ def _still(known: Sequence[Sample], allowed_lag: int) -> float:
 
 
 def _falls_behind(known: Sequence[Sample], watching: Watching) -> bool:
-    """Return whether the lag was too large all the time, has grown and never fell (status WARN).
+    """Return whether the lag was always above `allowed_lag`, has grown and never fell (status WARN).
 
     This is condition 5 of the module docstring. If the reads cover less than `watching.window` seconds, the condition
     is tested for the time that they cover.

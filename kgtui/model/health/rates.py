@@ -92,7 +92,8 @@ def age_of_unread(row: PartitionLag, samples: Sequence[Sample]) -> TimeLag | Non
         estimated = time_lag(row.position, samples)
         reason = "" if times is None else times.reason
         return replace(estimated, reason=reason) if estimated is not None and reason else estimated
-    # The group has read on since the search. The searched record is another point of the log that is known exactly.
+    # The group's position has moved since the search for timestamps. The record that was found then is still a known
+    # point of the log: its time and its offset.
     return time_lag(row.position, samples, known=(round(times.unread.earliest * 1000), times.offset + 1))
 
 

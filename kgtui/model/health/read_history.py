@@ -274,7 +274,7 @@ class ReadHistory:
         self.steady_since = self.lag_since = self._described_at = None
 
     def mark_gone(self) -> None:
-        """Record that the group no longer exists."""
+        """Store that the group no longer exists."""
         self.gone = True
 
     def _add_description(self, at: float, description: GroupDescription | None) -> None:

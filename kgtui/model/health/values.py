@@ -52,7 +52,7 @@ DEFAULT_WATCHING = Watching()
 
 
 class Lack(Enum):
-    """What kind of data is still needed to decide a verdict."""
+    """The kind of data that is still missing to decide a verdict."""
 
     TIME = "time"
     """The group must be watched for longer. `Undecided.needs` and `has` are durations in seconds."""
@@ -61,7 +61,10 @@ class Lack(Enum):
     LAG = "lag"
     """The lag is needed, but not known. `Undecided.why` is the reason."""
     PERMISSION = "permission"
-    """Offsets in topics that the user may not describe may be hidden. The verdict is about the other topics only."""
+    """Brokers possibly hide offsets in topics that the user lacks permission to describe.
+
+    The verdict covers only other topics.
+    """
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ class Glob:
     wild: frozenset[int] = frozenset()
 
     def matcher(self) -> Callable[[str], object]:
-        """Return a function that returns whether a text matches the pattern; a truthy result means yes."""
+        """Return a function that takes a text, and returns a truthy value if the pattern matches the text."""
         if not self.wild:
             pattern = self.text.lower()
             return lambda text: text.lower() == pattern
@@ -67,14 +67,14 @@ def _glob_matcher(text: str, wild: frozenset[int]) -> Callable[[str], object]:
 
 @lru_cache(maxsize=64)
 def fuzzy_matcher(word: str) -> Callable[[str], object]:
-    """Return a function that returns whether a lower-case text contains the letters of `word` in this order."""
+    """Return a function that tests whether a lower-case text contains the letters of `word` in this order."""
     steps = "".join(f"[^{re.escape(char)}]*+{re.escape(char)}" for char in word.lower())
     return re.compile(steps, re.DOTALL).match
 
 
 @lru_cache(maxsize=64)
 def regex_matcher(source: str) -> Callable[[str], object]:
-    """Return a function that returns whether RE2 finds the expression in a text.
+    """Return a function that takes a text, and returns whether RE2 finds the expression in the text.
 
     Case is ignored unless the expression contains `(?-i)`. Raises `PatternError`; the returned function raises
     `UnicodeEncodeError` for a text with lone surrogates.

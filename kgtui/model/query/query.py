@@ -26,8 +26,8 @@ _Terms = tuple["IdTerm", ...]
 
 
 if TYPE_CHECKING:
-    # These types exist only for type checking, because they need an import of `VerdictTerm`. At run time, only the
-    # parser imports it, for the few filters with the term `verdict:`.
+    # These types exist only for type checking, because they refer to `VerdictTerm`. At run time, only the parser
+    # imports that class, for the few filters with the term `verdict:`.
     GroupTerm = NameTerm | NumberTerm | FlagTerm | VerdictTerm
     Term = IdTerm | ListingTerm | GroupTerm
 

@@ -74,7 +74,7 @@ def _harm(snapshot: Snapshot, group: str) -> int | None:
 
 
 def _coordinator(snapshot: Snapshot, group: str) -> int | None:
-    # The tree may still show a group that the newest snapshot does not contain.
+    # The tree can still contain a group that the newest snapshot lacks.
     listing = snapshot.groups.get(group)
     return None if listing is None else listing.coordinator
 

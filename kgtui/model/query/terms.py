@@ -41,7 +41,7 @@ class IdMatch:
     text: str
 
     def matcher(self) -> Callable[[str], object]:
-        """Return a function that returns whether a group id matches; a truthy result means yes."""
+        """Return a function that takes a group id, and returns a truthy value if the id matches."""
         if self.kind == "regex":
             return regex_matcher(self.text)
         if self.kind == "fuzzy":

@@ -74,7 +74,7 @@ def test_empty_groups_of_every_type_may_be_deleted(type_: str) -> None:
         ({"state": "Stable", "members": (member(),) * 3}, "Stable with 3 members: stop them first"),
         ({"state": "Stable", "members": (member(),)}, "Stable with 1 member: stop it first"),
         ({"state": "Stable", "members": (member(instance_id="i"),)}, "until their session times out"),
-        ({"state": "Reconciling", "members": None}, "Reconciling: stop its members first"),
+        ({"state": "Reconciling", "members": None}, "Reconciling: stop the group's members first"),
         ({"state": "Dead", "source": "DescribeGroups v5"}, "Dead"),
         ({"state": "Dead", "source": "DescribeGroups v5", "authoritative": False}, "v5 cannot distinguish"),
         ({"state": "Hibernating"}, "does not know the state Hibernating"),
