@@ -232,3 +232,15 @@ def has_fault(snapshot: Snapshot, group: str) -> bool:
     listing = snapshot.groups.get(group)
     broker = snapshot.brokers.get(listing.coordinator) if listing is not None else None
     return broker is not None and broker.fault is not None
+
+
+def last_progress(snapshot: Snapshot, group: str) -> float | None:
+    """Return when the background sweep last observed that a position of the group moved forward.
+
+    The time is in seconds since the epoch; None if no progress was observed since kgtui started.
+    """
+    from kgtui.model.trail import Trail
+
+    summary = snapshot.summaries.get(group)
+    at = 0 if summary is None else Trail.decode(summary.trail).progress_at
+    return float(at) if at else None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kgtui.errors import KgtuiError
 from kgtui.model.burrow import Status
 from kgtui.model.cluster import Retention
-from kgtui.model.group_types import DEAD
+from kgtui.model.group_types import DEAD, EMPTY
 from kgtui.model.health import ReadHistory, Watching, health_steps, with_hidden_offsets
 from kgtui.model.health.judged import is_final
 from kgtui.model.health.values import DEFAULT_WATCHING
@@ -255,6 +255,10 @@ class HealthTier:
             history.add(read.at, read.description, read.offsets, fault=read.fault)
         else:
             await asyncio.to_thread(history.add, read.at, read.description, read.offsets, fault=read.fault)
+        since = self._store.state_since.get(group)
+        if history.empty_since is not None and since is not None and self._store.groups[group].state == EMPTY:
+            # The list of groups showed when the group became Empty, possibly long before its first read.
+            history.empty_since = since, False
         if history.reads > max(before, _READS_BEFORE_VERDICT - 1):
             self._unjudged.add(group)
         self._forget_oldest()

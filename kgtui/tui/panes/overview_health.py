@@ -56,6 +56,7 @@ def health_fields(
     """
     health = snapshot.health.get(group)
     yield _verdict(snapshot, group, health)
+    yield from _progress(snapshot, group)
     yield from _trend(health, series)
     if health is not None:
         yield from _time_lag(health)
@@ -94,6 +95,13 @@ def _verdict(snapshot: Snapshot, group: str, health: GroupHealth | None) -> Fiel
     if health is not None and health.stopped_after is not None and judgment.kind is Problem.STOP:
         why += f"; stopped after {_clock(health.stopped_after)}"
     return Field("verdict", (tuple(cells), (Cell(why),)) if why else (tuple(cells),))
+
+
+def _progress(snapshot: Snapshot, group: str) -> Iterator[Field]:
+    """Yield the field with the time of the last observed progress, if the group has a problem."""
+    at = facts.last_progress(snapshot, group) if snapshot.judgment(group).kind is not None else None
+    if at is not None:
+        yield one_line_field("last progress", Cell(_clock(at)), Cell(f"  {text.ago(at)}", MUTED))
 
 
 def _trend(health: GroupHealth | None, series: Series | None) -> Iterator[Field]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -211,6 +212,19 @@ async def test_a_removed_or_dead_group_has_no_verdict() -> None:
     assert setup.store.health.keys() == {"h"}
     setup.store.drop(1, ["h"])
     assert "h" not in setup.store.snapshot().health
+
+
+async def test_time_in_state_empty_begins_when_the_list_showed_it_and_not_with_the_first_read() -> None:
+    setup = HealthSetup()
+    setup.store.groups["g"] = replace(LISTING, state="Empty")
+    setup.store.state_since["g"] = T0 - 240
+    for _ in range(2):
+        setup.take(5, 9, state="Empty")
+        await setup.tier.process_reads()
+        setup.now += 2.0
+    empty = setup.health().empty
+    assert empty is not None
+    assert (empty.seconds, empty.at_least) == (242.0, False)
 
 
 async def test_a_failed_read_keeps_the_verdict_but_restarts_the_lag_trend() -> None:

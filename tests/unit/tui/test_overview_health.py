@@ -9,6 +9,7 @@ import pytest
 
 from kgtui.model.health import EmptyPeriod, Loss, RebalanceRate, TimeLag
 from kgtui.model.series import Series
+from kgtui.model.trail import Position, Trail
 from kgtui.tui import text
 from kgtui.tui.panes.cells import ERROR, WARN
 from kgtui.tui.panes.overview_health import health_fields
@@ -123,6 +124,17 @@ def test_overview_shows_an_old_health_verdict_with_its_age() -> None:
     verdict = text_of(found["verdict"])
     assert verdict.startswith("✘ STOPPED since before ")
     assert "observed 2 min as of 3 min ago" in verdict
+
+
+def test_overview_shows_the_last_observed_progress_of_a_group_with_a_problem() -> None:
+    trail = Trail()
+    for number, position in enumerate((5, 9, 9)):
+        trail.add(1_759_999_000 + 60 * number, [Position(("t", 0), position, 20, 20 - position)])
+    snapshot = with_health(sample_snapshot(), GROUP, "stuck")
+    summary = replace(snapshot.summaries[GROUP], trail=trail.encode())
+    found = fields_by_label(replace(snapshot, summaries={**snapshot.summaries, GROUP: summary}))
+    assert "08:37" in text_of(found["last progress"])
+    assert "last progress" not in fields_by_label(snapshot)
 
 
 def test_lag_trend_is_computed_from_samples_until_the_monitor_reports_one() -> None:
