@@ -24,7 +24,7 @@ from kgtui.commands.selection import (
     undecided_text,
     words_of,
 )
-from kgtui.commands.visibility import notify_lower_bounds
+from kgtui.commands.visibility import notify_lower_bounds, notify_no_visible_group
 from kgtui.config import StateFolder, load, resolve, state_folder
 from kgtui.errors import RefusedError, UsageError
 from kgtui.model.rfc3339 import rfc3339, rfc3339_or_none
@@ -189,6 +189,7 @@ async def _plan(
         return await plan(admin, groups, timeout=timeout), len(groups), False
     selection = await _matching(admin, query, timeout)
     missing = notify_missing(args, query, selection.ids, selection.listed) and args.expect != 0
+    missing |= notify_no_visible_group(args, selection.snapshot, selection.listed) and args.expect != 0
     return await plan(admin, selection.ids, timeout=timeout), len(selection.ids), missing
 
 

@@ -7,11 +7,13 @@ import sys
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from kgtui.admin.reading import access_of
 from kgtui.commands.connecting import connected, recorded, run_async, timeout_of
 from kgtui.commands.printing import notify, notify_faults, print_bytes, print_text, stdout_is_closed
 from kgtui.commands.selection import add_filter_options, query_of, select_groups
 from kgtui.commands.time_options import parse_duration
 from kgtui.errors import UsageError
+from kgtui.model.access import NO_VISIBLE_GROUP
 from kgtui.model.event import EventKind
 from kgtui.monitor import policy
 from kgtui.output.event_list import EventTable, as_json
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
     from kgtui.admin.base import GroupAdmin
     from kgtui.history.replay import ReplayAdmin
+    from kgtui.model.access import Access
     from kgtui.model.event import Event
     from kgtui.model.query import Query
     from kgtui.model.snapshot import Snapshot
@@ -137,12 +140,12 @@ async def watch(args: argparse.Namespace, admin: GroupAdmin, query: Query) -> in
     from kgtui.monitor import Monitor
 
     timeout = timeout_of(args)
-    await admin.cluster(timeout=timeout)
+    _, access = await asyncio.gather(admin.cluster(timeout=timeout), access_of(admin, timeout=timeout))
     monitor = Monitor(admin, policy.event_options(args.interval, timeout))
     polling = asyncio.create_task(monitor.run())
     try:
         async with asyncio.timeout(args.seconds):
-            await _print_new(args, monitor, polling, query)
+            await _print_new(args, monitor, polling, query, access)
     except TimeoutError:
         pass
     finally:
@@ -156,10 +159,16 @@ async def watch(args: argparse.Namespace, admin: GroupAdmin, query: Query) -> in
     return 1 if silent else 0
 
 
-async def _print_new(args: argparse.Namespace, monitor: Monitor, polling: asyncio.Task[None], query: Query) -> None:
-    """Print new events until cancelled. Raises `BrokenPipeError` if the reader of stdout has exited."""
+async def _print_new(
+    args: argparse.Namespace, monitor: Monitor, polling: asyncio.Task[None], query: Query, access: Access
+) -> None:
+    """Print new events until cancelled. Raises `BrokenPipeError` if the reader of stdout has exited.
+
+    Args:
+        access: the permissions of the user. If brokers may leave out groups and list none, a message says so.
+    """
     printer, printed, serial = _Printer(args, query), 0, 0
-    announced = not sys.stderr.isatty()
+    announced, warned = not sys.stderr.isatty(), access.lists_every_group
     while not polling.done():
         events, dropped = monitor.events.since(printed)
         printed = monitor.events.total
@@ -174,6 +183,11 @@ async def _print_new(args: argparse.Namespace, monitor: Monitor, polling: asynci
             if not announced and monitor.snapshot.groups:
                 notify(f"watching {len(groups)} groups; press Ctrl-C to end")
                 announced = True
+            brokers = monitor.snapshot.brokers.values()
+            if not warned and brokers and all(status.answered_at is not None for status in brokers):
+                warned = True
+                if not monitor.snapshot.groups:
+                    notify(NO_VISIBLE_GROUP)
             only = groups[0] if len(groups) == 1 else None
             monitor.set_view(only, groups if len(groups) <= policy.EVENT_GROUPS else ())
             monitor.want_configs(only)

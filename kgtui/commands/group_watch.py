@@ -91,16 +91,15 @@ class _Watch:
     def mark_hidden(self, access: Access) -> None:
         """Fill `hidden` after the last read, and add faults to `group_faults`.
 
-        A group in `hidden` gets a fault if its members subscribe to a topic that the user may not describe, or if
-        brokers listed no offsets of the group.
+        A group in `hidden` that has no other fault gets a fault if its members subscribe to a topic that the user may
+        not describe, or if brokers listed no offsets of the group.
 
         Args:
             access: the permissions of the user after the last read. If they hide topics, every group may have hidden
                 offsets. Otherwise, only offsets that were read with fewer permissions may be incomplete.
         """
-        unread = set(self.group_faults)
-        self.hidden = (self._offsets_read if access.hides_topics else self._incomplete) - unread
-        for group in self.hidden:
+        self.hidden = set(self._offsets_read if access.hides_topics else self._incomplete)
+        for group in self.hidden - self.group_faults.keys():
             topics = self._hidden_topics.get(group)
             if topics:
                 self.group_faults[group] = hidden_topics_fault(group, topics)

@@ -21,6 +21,7 @@ from kgtui.history.recorded_access import AccessRecorder
 from kgtui.history.rows import cluster_text
 from kgtui.lake.folder import LakeFolder, update_retention
 from kgtui.lake.schemas.recorded import day_of
+from kgtui.model.access import partly_recorded
 from kgtui.model.rfc3339 import rfc3339
 from kgtui.model.text import visible
 from kgtui.monitor.gc_tuning import GcTuning
@@ -101,7 +102,7 @@ class Recorder:
         self._previous: int | None = None
         self._last = 0
         self._keyframe: int | None = None
-        self._gap = self._lost = ""
+        self._gap = self._lost = self._lacks = ""
         self._cluster = ""
         self._cluster_id: str | None = None
 
@@ -201,6 +202,10 @@ class Recorder:
         began = time.monotonic()
         timeout = max(self._options.interval, RECORD_MIN_TIMEOUT)
         access = await self._access.record(timeout=timeout)
+        lacks = "" if access is None else partly_recorded(access)
+        if lacks not in ("", self._lacks):
+            self._notify(lacks)
+        self._lacks = lacks
         result = await self._poller.read(
             snapshot, self._changes.owned(), access=access, now=self._elapsed(), timeout=timeout
         )

@@ -89,6 +89,21 @@ FULL_ACCESS = Access(CLUSTER_OPERATIONS, any_topic=True)
 """The permissions of a super user, and of every user of a cluster without an authorizer."""
 
 
+def partly_recorded(access: Access) -> str:
+    """Return a message that says what a recording of this user may lack; empty if it lacks nothing."""
+    lacking = {}
+    if not access.lists_every_group:
+        lacking["groups"] = "the cluster"
+    if access.hides_topics:
+        lacking["topics"] = "all topics"
+    if not lacking:
+        return ""
+    return (
+        f"the recording may be incomplete, because brokers leave out the {' and '.join(lacking)} that you may not "
+        f"describe. To record everything, ask for the ACL operation DESCRIBE on {' and '.join(lacking.values())}"
+    )
+
+
 def lower_bound_reason(access: Access) -> str:
     """Return the reason why reported lags are only lower bounds, and what to do about it."""
     hidden = "Brokers leave out the topics that you may not describe."

@@ -130,7 +130,9 @@ def _problem(snapshot: Snapshot, group: str) -> str | None:
 
 def _verdict_column(snapshot: Snapshot, group: str) -> str | None:
     judgment = snapshot.judgment(group)
-    return judgment.problem_name or ("ok" if judgment.status.value == "OK" else None)
+    if judgment.kind is None and judgment.status.value == "OK":
+        return "ok?" if _module("facts").may_hide_topics(snapshot, group) else "ok"
+    return judgment.problem_name
 
 
 def _problem_since(snapshot: Snapshot, group: str) -> str | None:
@@ -305,8 +307,8 @@ VERDICT: GroupField = Field(
     needs="lag",
 )  # fmt: skip
 VERDICT_COLUMN: GroupField = Field(
-    "verdict", "VERDICT", "string", "ok or the problem, as in the filter term verdict:", _verdict_column, needs="lag",
-    missing=Missing.UNKNOWN,
+    "verdict", "VERDICT", "string", "ok, ok? if offsets may be hidden, or the problem, as in verdict:",
+    _verdict_column, needs="lag", missing=Missing.UNKNOWN,
 )  # fmt: skip
 PROBLEM: GroupField = Field(
     "problem", "PROBLEM", "string", "what is wrong, as in the filter term verdict:; none if nothing is wrong", _problem,

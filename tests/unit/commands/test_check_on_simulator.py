@@ -99,6 +99,16 @@ async def test_check_gives_no_final_verdict_if_all_offsets_are_hidden(
     assert "OFFSETS_MAY_BE_HIDDEN" in found["err"]
 
 
+async def test_check_does_not_call_a_group_ok_if_its_members_and_offsets_are_withheld(
+    company: Simulator, capfd: pytest.CaptureFixture[str]
+) -> None:
+    company.faults.forbid_topics(["*"])
+    found = await checked(company, capfd, "type:consumer state:Stable", seconds=10)
+    assert found["groups"]
+    for row in found["groups"]:
+        assert [one["verdict"] for one in row["undecided"]] == ["ERR"]
+
+
 async def test_check_verdict_is_not_final_if_some_topics_are_hidden(
     company: Simulator, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -14,6 +14,7 @@ from kgtui import cli
 from kgtui.actions.audit import read_entries
 from kgtui.actions.backup import list_backups
 from kgtui.config import StateFolder
+from kgtui.model.access import Access
 from kgtui.model.answer import Fault, Outcome
 from kgtui.model.offsets import PartitionBounds
 from tests.scripted import ScriptedAdmin, member
@@ -205,6 +206,13 @@ def test_delete_exits_with_1_without_asking_if_no_group_matches(
     assert cli.main(["delete", "idle-q", "--allow-empty", *words]) == 0
     assert cli.main(["delete", "idle-q", "--yes", "--expect", "0", *words]) == 0
     assert sent(admin) == []
+
+
+def test_delete_says_that_the_user_may_see_no_group(admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]) -> None:
+    admin.groups.clear()
+    admin.user_access = Access(frozenset(), any_topic=False)
+    assert cli.main(["delete", "--dry-run", "state:Empty"]) == 1
+    assert "there is no group that you may see" in capsys.readouterr().err
 
 
 def test_delete_rejects_several_words_that_look_like_group_ids(

@@ -15,6 +15,7 @@ from kgtui.cli import main
 from kgtui.commands.events import watch
 from kgtui.commands.parser import parse_args
 from kgtui.commands.selection import query_of
+from kgtui.model.access import Access
 from kgtui.simulator import Options, SimulatorProcess, spawn
 from tests.scripted import ScriptedAdmin, member
 from tests.unit.commands.runs import kgtui
@@ -36,7 +37,7 @@ class Watched:
     """
 
     def __init__(self, admin: ScriptedAdmin, capfd: pytest.CaptureFixture[str], *words: str) -> None:
-        self.admin, self._capfd, self.out = admin, capfd, ""
+        self.admin, self._capfd, self.out, self.err = admin, capfd, "", ""
         args = parse_args(["events", "--timeout", "5", *words])
         args.seconds, args.interval = None, 0.5
         self.task = asyncio.create_task(watch(args, admin, query_of(args)))
@@ -46,7 +47,8 @@ class Watched:
         async with asyncio.timeout(60):
             while not holds():
                 await asyncio.sleep(0.05)
-                self.out += self._capfd.readouterr().out
+                out, err = self._capfd.readouterr()
+                self.out, self.err = self.out + out, self.err + err
                 assert not self.task.done()
 
     async def first_read(self) -> None:
@@ -85,6 +87,18 @@ async def test_events_are_printed_as_lines_of_one_table_while_they_happen(
         "state Stable → Empty", "client at /127.0.0.1 left", "group appeared: classic, Stable, broker 1",
         "verdict OK → stopped: all members left, 5 unread",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("operations", [frozenset[str](), frozenset({"DESCRIBE"})])
+async def test_events_say_that_the_user_may_see_no_group(
+    capfd: pytest.CaptureFixture[str], operations: frozenset[str]
+) -> None:
+    """Without groups, the message is only missing if the user may list all groups."""
+    admin = ScriptedAdmin(user_access=Access(operations, any_topic=True))
+    watched = Watched(admin, capfd)
+    await watched.until(lambda: sum(call == "poll" for call, _ in admin.calls) > 2 * len(admin.brokers))
+    await watched.end()
+    assert ("there is no group that you may see" in watched.err) is not bool(operations)
 
 
 async def test_json_has_one_object_per_event_with_all_its_values(

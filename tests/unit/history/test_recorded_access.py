@@ -6,6 +6,8 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import pytest
+
 from kgtui.cli import main
 from kgtui.errors import UnreachableError
 from kgtui.history import RecordingReader, ReplayAdmin
@@ -17,8 +19,6 @@ from tests.unit.history.test_recorder import recording, scripted, until
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
 ONLY_GROUPS = Access(frozenset({"DESCRIBE"}), any_topic=False)
 
@@ -39,6 +39,26 @@ async def test_replay_returns_the_permissions_of_the_user_who_recorded(tmp_path:
     assert await replay.access() == ONLY_GROUPS
     (tmp_path / "lake" / "access.json").unlink()
     assert await replay.access() == replace(FULL_ACCESS, any_topic=False)
+
+
+@pytest.mark.parametrize(
+    ("access", "lacks"),
+    [
+        (FULL_ACCESS, None),
+        (ONLY_GROUPS, "leave out the topics that"),
+        (Access(frozenset(), any_topic=False), "leave out the groups and topics that"),
+    ],
+)
+async def test_recorder_says_once_what_the_recording_may_lack(
+    tmp_path: Path, access: Access, lacks: str | None
+) -> None:
+    admin = scripted()
+    admin.user_access = access
+    async with recording(tmp_path / "lake", admin) as (made, messages):
+        await until(lambda: made.status.polls >= 3)
+    found = [message for message in messages if "the recording may be incomplete" in message]
+    assert len(found) == (lacks is not None)
+    assert all((lacks or "") in message for message in found)
 
 
 async def test_recorder_stores_permissions_that_change_while_it_records(tmp_path: Path) -> None:

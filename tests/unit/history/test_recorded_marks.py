@@ -101,7 +101,7 @@ def test_commands_mark_the_lag_of_a_recorded_group(tmp_path: Path, capfd: pytest
     assert main(["ls", "--lag", "--lake", str(tmp_path)]) == 0
     out, err = capfd.readouterr()
     assert "the lag of 1 group is a lower bound" in err
-    lags = {line.split()[0]: line.split()[5:] for line in out.splitlines()[1:]}
+    lags = {line.split()[0]: line.split()[6:] for line in out.splitlines()[1:]}
     assert lags == {"pay": ["≥", "50"], "ship": ["50"]}
     main(["show", "pay", "--lake", str(tmp_path)])
     assert "Offsets in topics that you may not describe are not listed" in capfd.readouterr().out
