@@ -22,17 +22,15 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
 
-    from kgtui.model.snapshot import Snapshot
+    from kgtui.tui.screens.cluster import ClusterScreen
 
 
 class ExportDialog(ModalScreen["Path | None"]):
     """Asks for the format and writes the file. Dismissed with the path of the file, or None if nothing was written.
 
     Args:
-        snapshot: data to export; snapshots that arrive later are ignored.
+        screen: the screen with the group. Snapshots that arrive after the dialog was opened are ignored.
         group: id of the group.
-        folder: folder of the new file.
-        command_config: path of the client properties file, for the Kafka command in the export.
     """
 
     DEFAULT_CSS = """
@@ -50,13 +48,13 @@ class ExportDialog(ModalScreen["Path | None"]):
         Binding("escape,q", "close", "Close", show=False),
     ]
 
-    def __init__(self, snapshot: Snapshot, group: str, folder: Path, *, command_config: str | None = None) -> None:
+    def __init__(self, screen: ClusterScreen, group: str) -> None:
         super().__init__()
         self.group = group
         self.written: Path | None = None
-        self._snapshot = snapshot
-        self._folder = folder
-        self._command_config = command_config
+        self._snapshot = screen.snapshot
+        self._folder = screen.session.state_folder.exports
+        self._command_config = screen.session.target.command_config
 
     def compose(self) -> ComposeResult:
         with Vertical(id="box"):

@@ -61,8 +61,7 @@ def _export(screen: ClusterScreen) -> None:
     from kgtui.tui.dialogs.export import ExportDialog
 
     if screen.group is not None:
-        folder, config = screen.session.state_folder.exports, screen.session.target.command_config
-        screen.app.push_screen(ExportDialog(screen.snapshot, screen.group, folder, command_config=config))
+        screen.app.push_screen(ExportDialog(screen, screen.group))
 
 
 def _explain(screen: ClusterScreen) -> None:
