@@ -86,7 +86,10 @@ async def test_check_assesses_groups_by_their_commits_during_the_check(
     assert groups["check-stuck"]["lag"] == 100 + 10 * clock.steps - 1
     assert groups["check-stuck"]["trend"] > 0
     assert groups["check-fine"]["lag"] == groups["check-fine"]["lost"] == 0
-    assert groups["check-fine"]["time_lag"] == {"seconds": 0.0, "at_least": False}
+    nothing = {"seconds": 0.0, "at_least": False, "at_most": None, "exact": False, "reason": None}
+    assert groups["check-fine"]["time_lag"] == nothing
+    assert groups["check-stuck"]["time_lag"]["exact"]
+    assert groups["check-stuck"]["stopped_after"] is not None
 
 
 async def test_check_assesses_live_groups_of_every_type_without_errors(
