@@ -44,6 +44,8 @@ class RepeatedScreening:
             summary = replace(summaries[group], trail=trail.encode(), screened=trail.reads > 1)
             summaries[group] = store.store_summary(group, summary)
             self._screening.judge(group, trail)
+        while self._screening.apply_changes():
+            pass
         self._screening.judge_unsettled()
         return replace(
             snapshot, summaries=summaries, screened=dict(store.screened), state_since=dict(store.state_since)

@@ -19,6 +19,7 @@ observed exactly (`kgtui.monitor.suspects`).
 from __future__ import annotations
 
 import time
+from collections import deque
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -67,6 +68,8 @@ _SUSPECTED = frozenset({Problem.STOP, Problem.STALL, Problem.BEHIND})
 _MOST_SHARED = 20_000
 _MOST_CHANGED = 5_000
 _READS_TO_COMPARE = 2
+_CHANGES_PER_SLICE = 50
+"""Number of groups that are judged at once after changes of their states, which takes about 3 ms."""
 _CLOCK_TOLERANCE = 2.0
 """Largest change of the machine's clock that is not treated as a jump, in seconds."""
 
@@ -95,6 +98,7 @@ class Screening:
         self._shared: dict[Judgment, Judgment] = {}
         self._offset, self._jump, self._jumped_at = time.time() - time.monotonic(), 0, 0.0
         self.changed: dict[str, None] = {}
+        self._to_judge: deque[tuple[str, float | None]] = deque()
         for listing, ids in store.by_listing.items():
             if listing.state in _UNSETTLED:
                 self._unsettled.update(dict.fromkeys(ids, store.now()))
@@ -156,27 +160,42 @@ class Screening:
         self.judge(group, trail)
 
     def state_changed(self, group: str, before: Listing | None, after: Listing) -> None:
-        """Judge a group again whose state in the list of groups has changed.
+        """Remember that the list of groups shows another state of a group; `apply_changes` judges the group again.
 
         Args:
             before: None if the group is new.
         """
-        now = self._store.now()
+        rebalance = False
         if after.state in _UNSETTLED:
             if before is None or before.state not in _UNSETTLED:
-                self._unsettled[group] = now
-                self._count_rebalance(group, after, now)
+                self._unsettled[group] = self._store.now()
+                rebalance = after.state != NOT_READY
         else:
             self._unsettled.pop(group, None)
         if len(self.changed) < _MOST_CHANGED:
             self.changed[group] = None
-        if group in self._store.screened or after.state == EMPTY:
-            self.judge(group)
+        if rebalance or group in self._store.screened or after.state == EMPTY:
+            self._to_judge.append((group, self._store.now() if rebalance else None))
+
+    def apply_changes(self, most: int = _CHANGES_PER_SLICE) -> bool:
+        """Judge up to `most` groups whose state has changed. Return whether there are more of them."""
+        for _ in range(min(most, len(self._to_judge))):
+            group, rebalanced_at = self._to_judge.popleft()
+            if rebalanced_at is not None:
+                self._count_rebalance(group, rebalanced_at)
+            if group in self._store.groups:
+                self.judge(group)
+        return bool(self._to_judge)
 
     def judge_unsettled(self) -> None:
-        """Judge the groups whose unsettled state has lasted too long, and forget groups that no longer exist."""
-        now, groups = self._store.now(), self._store.groups
+        """Judge groups whose unsettled state has lasted too long, and forget groups that no longer exist.
+
+        One call judges at most `_CHANGES_PER_SLICE` groups, so that the event loop is not blocked for long.
+        """
+        now, groups, judged = self._store.now(), self._store.groups, 0
         for group, since in list(self._unsettled.items()):
+            if judged == _CHANGES_PER_SLICE:
+                return
             listing = groups.get(group)
             limit = None if listing is None else unsettled_limit(listing)
             if limit is None:
@@ -185,6 +204,7 @@ class Screening:
                 known = self._store.screened.get(group)
                 if known is None or Problem.REBALANCING not in (known.kind, *known.others):
                     self.judge(group)
+                    judged += 1
 
     def check_clock(self) -> None:
         """Notice when the clock of the machine was set, or when the machine was suspended.
@@ -199,15 +219,12 @@ class Screening:
             self._unsettled = {group: since + jump for group, since in self._unsettled.items()}
             self._offset = offset
 
-    def _count_rebalance(self, group: str, listing: Listing, now: float) -> None:
+    def _count_rebalance(self, group: str, at: float) -> None:
         summary = self._store.summaries.get(group)
-        if summary is None or listing.state == NOT_READY:
-            return
-        trail = Trail.decode(summary.trail)
-        trail.rebalanced(round(now))
-        self._store.store_summary(group, replace(summary, trail=trail.encode()))
-        if trail.rebalances >= REBALANCES_KEPT:
-            self.judge(group, trail)
+        if summary is not None and group in self._store.groups:
+            trail = Trail.decode(summary.trail)
+            trail.rebalanced(round(at))
+            self._store.store_summary(group, replace(summary, trail=trail.encode()))
 
     def _share(self, judgment: Judgment) -> Judgment:
         """Return an equal judgment that is already stored, so that many equal judgments take the memory of one."""

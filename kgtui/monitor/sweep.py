@@ -76,6 +76,10 @@ class SweepTier:
                 for node in {listing.coordinator for listing in self._store.by_listing} - self._sweeps.keys():
                     self._sweeps[node] = tasks.create_task(self._sweep_broker(node), name=f"sweep of broker {node}")
                 self._screening.check_clock()
+                unjudged = True
+                while unjudged:
+                    unjudged = self._screening.apply_changes()
+                    await asyncio.sleep(PAUSE)
                 self._screening.judge_unsettled()
                 self._changed()
                 await self._timer.pause_for(min(_SCREENING_INTERVAL, self._options.sweep_pause))

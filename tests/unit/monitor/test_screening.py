@@ -43,6 +43,8 @@ class Sweep:
         """Pass a list of groups in which `g` has this listing."""
         await self.store.take_list(1, ListingDelta({"g": listing}, [], 1, 1.0), first=self._first)
         self._first = False
+        while self.screening.apply_changes(1):
+            pass
 
     def read(self, offsets: Sequence[Position] | None, *, description: GroupDescription | None = None,
              lost: int | None = 0, after: float = 15.0) -> Judgment:  # fmt: skip
@@ -228,3 +230,10 @@ async def test_clock_set_forward_suspects_nobody(sweep: Sweep, monkeypatch: pyte
 async def test_changed_groups_are_queued_for_the_sweep(sweep: Sweep) -> None:
     await sweep.list(replace(STABLE, state="Reconciling"))
     assert list(sweep.screening.changed) == ["g"]
+
+
+async def test_many_changed_states_are_judged_in_small_slices(sweep: Sweep) -> None:
+    """If 1 % of 100,000 groups change at once, judging them must not block the event loop."""
+    rows_of_list = {f"g-{n}": REBALANCING for n in range(1_000)}
+    await sweep.store.take_list(1, ListingDelta(rows_of_list, [], 1_001, 1.0), first=False)
+    assert [sweep.screening.apply_changes() for _ in range(20)] == [True] * 19 + [False]
