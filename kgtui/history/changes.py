@@ -97,12 +97,13 @@ class ChangeTracker:
             at: time of the poll, in milliseconds since the epoch.
             out: table name → list of rows.
         """
+        refused = {tp for tp, log in result.bounds.items() if log.error in FORBIDDEN}
         withheld = {fault.group for _, fault in result.faults if fault.code == TOPIC_AUTHORIZATION_FAILED}
         for group in groups:
             description = result.descriptions.get(group)
             if description is not None:
                 self._describe(group, description, at, out)
-            hidden = True if group in withheld else self._may_lack_topics(group, result)
+            hidden = True if group in withheld else self._may_lack_topics(group, result, refused)
             described = self._described.get(group, rows.undescribed())
             row = (*rows.listing_row(result.listings[group]), *described, hidden)
             if self._groups.get(group) != row:
@@ -150,17 +151,19 @@ class ChangeTracker:
 
     # -- methods that compare one group with its recorded state --------------------------------------------------
 
-    def _may_lack_topics(self, group: str, result: PollResult) -> bool | None:
+    def _may_lack_topics(self, group: str, result: PollResult, refused: Set[TopicPartition]) -> bool | None:
         """Return whether brokers may have left out offsets of a group, or None if it is not known.
 
         If this poll did not read the offsets, the value of the earlier poll is returned.
+
+        Args:
+            refused: partitions whose log bounds the user may not read.
         """
         offsets = result.committed.get(group, result.share.get(group))
         if offsets is None:
             old = self._groups.get(group)
             return None if old is None else rows.hidden_of_row(old)
-        owned = self._owners.get(group, {}).keys() - {(row.topic, row.partition) for row in offsets}
-        if any((log := result.bounds.get(tp)) is not None and log.error in FORBIDDEN for tp in owned):
+        if refused and not refused.isdisjoint(self._owners.get(group, ())):
             return True
         return None if result.hidden is None else group in result.hidden
 
