@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     Watch = ClusterWatch | RecordedWatch
 
 FAIL_ON = {"warn": Status.WARN, "error": Status.ERR}
-"""Value of `--fail-on` → the mildest health verdict that makes the check fail."""
+"""Value of `--fail-on` → the mildest health verdict for which the exit code is 1."""
 
 _DURATION = f"{policy.CHECK_DURATION / 60:g}m"
 
@@ -230,7 +230,7 @@ async def _retention(admin: GroupAdmin, watch: Watch, timeout: float) -> Retenti
 
 
 def _without_health(query: Query) -> Query:
-    """Return the filter without its terms about health, which is known only after the watch."""
+    """Return the filter without its terms about health, because health is known only after the watch."""
     return replace(query.limited((Need.DESCRIPTION, Need.OFFSETS)), order=query.order)
 
 
@@ -314,7 +314,7 @@ def _updated(first: Snapshot, health: Mapping[str, GroupHealth], watch: Watch) -
 
 
 class _VerdictSnapshot(Snapshot):
-    """A snapshot whose judgments are the verdicts that the check prints, so that the filter compares these verdicts."""
+    """A snapshot whose judgments are the verdicts that the check prints, so that the filter tests these verdicts."""
 
     __slots__ = ()
 
@@ -369,9 +369,9 @@ def _notify_limits(results: CheckResults, selected: Sequence[GroupHealth]) -> No
 
 
 def undecided_lines(selected: Iterable[GroupHealth], seconds: float) -> list[str]:
-    """Return one line per reason why verdicts may still change.
+    """Return one line per reason for which some verdicts are not final.
 
-    Each line says how many groups it is about, and what is missing for a final verdict on them.
+    Each line says how many groups have such a verdict, and which data is missing.
 
     Args:
         selected: the health of the groups to report.

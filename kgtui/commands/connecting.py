@@ -40,8 +40,8 @@ async def connected(args: argparse.Namespace) -> AsyncIterator[KafkaGroupAdmin]:
 
     Raises:
         ConfigError: the options or the configuration are wrong.
-        UnreachableError: no broker answered a request that was sent inside the `async with` block. If no cluster is
-            named, kgtui tries `localhost:9092`, and the message says so.
+        UnreachableError: no broker answered a request that was sent inside the `async with` block. If the options name
+            no cluster, kgtui tries `localhost:9092`, and the message says so.
     """
     from kgtui.admin.kafka import connect
     from kgtui.config import ASSUMED, load, resolve
@@ -101,10 +101,7 @@ async def open_recording(lake: str, at: str | None, *, option: str = "--at") -> 
 
 
 def as_of(snapshot: Snapshot, admin: GroupAdmin) -> Snapshot:
-    """Set `taken_at` of a snapshot from a recording to the time of the poll that `admin` shows.
-
-    A snapshot of a cluster is returned unchanged.
-    """
+    """Return the snapshot; if it is from a recording, `taken_at` is the time of the poll that `admin` shows."""
     poll: RecordedPoll | None = getattr(admin, "poll", None)
     return snapshot if poll is None else replace(snapshot, taken_at=poll.at)
 

@@ -104,7 +104,7 @@ def _check_expected(args: argparse.Namespace, matching: int) -> None:
 
 
 def _confirm(args: argparse.Namespace, deletion: Plan) -> None:
-    """Ask the user to type the confirmation, or check the options that replace it.
+    """Ask the user to type the confirmation, or check the options that replace the confirmation.
 
     Raises `RefusedError` if the deletion is not confirmed.
     """
@@ -133,7 +133,10 @@ def _confirm(args: argparse.Namespace, deletion: Plan) -> None:
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Let Ctrl-C interrupt a read from the terminal at once. asyncio's handler would wait for the end of the line."""
+    """Let Ctrl-C interrupt a read from the terminal at once.
+
+    With asyncio's handler, it would wait for the end of the line.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -175,7 +178,7 @@ def _refuse_read_only(args: argparse.Namespace) -> None:
 async def _plan(
     args: argparse.Namespace, admin: GroupAdmin, query: Query | None, folder: StateFolder
 ) -> tuple[Plan, int, bool]:
-    """Return the plan, the number of selected groups, and whether to exit with 1 because no group matches the filter.
+    """Return the plan, the number of selected groups, and whether the exit code must be 1 because no group matches.
 
     The third value is always False with `--expect 0`, with `--allow-empty`, or without a filter.
 

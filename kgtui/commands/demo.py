@@ -50,11 +50,7 @@ def _serve(options: Options) -> int:
 
 
 def _ready(line: str) -> None:
-    """Print the address of the simulated cluster on stdout for scripts, and a sentence on stderr for people.
-
-    Args:
-        line: JSON object with the bootstrap addresses, the brokers and the number of groups of the cluster.
-    """
+    """Print the address of the simulated cluster as JSON on stdout, and in a sentence for people on stderr."""
     cluster = json.loads(line)
     print_text(f"{cluster['bootstrap']}\n")
     notify(f"simulated cluster with {len(cluster['brokers'])} brokers and {cluster['groups']} groups; Ctrl-C stops it")

@@ -43,7 +43,7 @@ LIMITED_BELOW = {
     "FindCoordinator": ((4, "coordinators are looked up one at a time"),),
     "DescribeShareGroupOffsets": ((1, "the lag of share groups is unknown"),),
 }
-"""API → pairs (version, limitation). A broker has the limitation if it only supports lower versions of the API."""
+"""API → pairs `(version, limitation)`. A broker has the limitation if its newest version of the API is lower."""
 
 LIMITED_WITHOUT = {
     **{entry.describe_rpc: entry.absence for entry in GROUP_TYPES.values() if entry.feature},

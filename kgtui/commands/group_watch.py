@@ -1,4 +1,4 @@
-"""Read groups repeatedly for `kgtui check`, from a cluster or a recording, and collect a `ReadHistory` per group."""
+"""Reads groups repeatedly for `kgtui check`, from a cluster or a recording, and collects a `ReadHistory` per group."""
 
 from __future__ import annotations
 
@@ -84,8 +84,8 @@ class _Watch:
         self.group_faults: dict[str, Fault] = {}
         self.without_offsets: set[str] = set()
         self.hidden: set[str] = set()
-        self._offsets_read: set[str] = set()  # groups whose last read of offsets succeeded, with or without offsets
-        self._incomplete: set[str] = set()  # groups whose last read of offsets may lack topics
+        self._offsets_read: set[str] = set()  # Groups whose last read of offsets succeeded, even if it found none.
+        self._incomplete: set[str] = set()  # Groups whose last read of offsets possibly lacks topics.
         self._hidden_topics: dict[str, tuple[str, ...]] = {}
 
     def mark_hidden(self, access: Access) -> None:
@@ -123,7 +123,7 @@ class _Watch:
         Args:
             at: time of the read, in seconds since the epoch.
             fault: why the read failed; None if it did not fail.
-            complete: False if the offsets of the group could not be read. The read then counts as failed.
+            complete: whether all offsets of the group could be read. If not, the read counts as failed.
         """
         history = self.histories[group]
         self.group_faults.pop(group, None)
@@ -187,8 +187,8 @@ class ClusterWatch(_Watch):
     async def run(self) -> None:
         """Read at the start, at every interval, and at the end. A read that fails raises no error."""
         start = self._clock.now()
-        # The quotient is rounded before `ceil`, because a rounding error (3.0000000000000004 instead of 3) would add a
-        # step, and therefore a read just before the end.
+        # The quotient is rounded before `ceil`, because a rounding error (3.0000000000000004 instead of 3) would
+        # otherwise add a step just before the end.
         steps = math.ceil(round(self._schedule.seconds / self._schedule.interval, 6))
         try:
             for step in range(1, steps + 1):
@@ -214,7 +214,7 @@ class ClusterWatch(_Watch):
     async def _read(self, node: int, groups: Mapping[str, Listing]) -> None:
         at = self._clock.now()
         try:
-            # The permissions are read at the same time, because they may change during the watch.
+            # Permissions and groups are read concurrently, because the permissions may change during the watch.
             read, _ = await asyncio.gather(
                 read_in_full(self._admin, Deadline(self._schedule.timeout), groups),
                 access_of(self._admin, max_age=ACCESS_MAX_AGE, timeout=self._schedule.timeout),

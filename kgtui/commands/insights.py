@@ -128,7 +128,7 @@ def _matching(query: Query, groups: Collection[str], lake: str) -> set[str]:
     try:
         return asyncio.run(select())
     except LakeError:
-        # Without a recording, only the ids of the groups in the gold tables are known to the filter.
+        # Without a recording, the filter knows only the ids of the groups, from the gold tables.
         from kgtui.model.cluster import ClusterInfo
         from kgtui.model.group import Listing
         from kgtui.model.snapshot import Snapshot

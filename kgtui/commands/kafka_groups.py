@@ -192,7 +192,7 @@ LOADING = frozenset({COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE})
 PAUSE = 0.1
 """Time after which a request is repeated if the response has an error code in `LOADING`, in seconds."""
 
-LEAST_WIDTH = 20  # the minimum width of a column in GroupsCommand
+LEAST_WIDTH = 20  # The minimum width of a column in GroupsCommand.
 ABOUT = "This tool lists the groups of every type."
 
 OPTIONS = (

@@ -1,4 +1,7 @@
-"""Reads groups repeatedly for `kgtui ls --watch`. If the broker of a group does not respond, its last row is kept."""
+"""Reads groups repeatedly for `kgtui ls --watch`.
+
+If a group's broker does not respond, the group's last row is kept.
+"""
 
 from __future__ import annotations
 

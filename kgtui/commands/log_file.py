@@ -24,13 +24,13 @@ OLD_FILES = 3
 _LIMITED_TO_INFO = ("aiokafka.conn", "asyncio")
 """Loggers whose level is INFO even with `--debug`.
 
-At DEBUG, `aiokafka.conn` logs every request, even one with a password, and `asyncio` logs a line per iteration of the
-event loop.
+At DEBUG, `aiokafka.conn` logs every request, including passwords, and `asyncio` logs a line per iteration of the event
+loop.
 """
 
 
 class _Redacted(logging.Formatter):
-    """Formats log records and removes secrets and control characters, except for the line breaks of a traceback."""
+    """Formats log records, removing secrets and all control characters except the line breaks of a traceback."""
 
     def format(self, record: logging.LogRecord) -> str:
         return "\n".join(visible(line) for line in redact(super().format(record)).split("\n"))

@@ -108,11 +108,7 @@ def _print(
     selection: Selection,
     earlier: Mapping[str, float] | None = None,
 ) -> int:
-    """Print the list and return the exit code.
-
-    Args:
-        earlier: group id → time of an earlier read, in seconds since the epoch, for groups whose row is from that read.
-    """
+    """Print the list, and return the exit code."""
     groups = group_list.GroupList(
         as_of(selection.snapshot, admin),
         selection.ids,
@@ -147,7 +143,7 @@ async def _print_repeatedly(args: argparse.Namespace, query: Query | None, admin
 
 
 def _notify_limits(query: Query | None, selection: Selection) -> None:
-    """Print on stderr what could not be read and why, and for how many groups the filter lacked data."""
+    """Print on stderr which data could not be read and why, and how many groups the filter could not be applied to."""
     answered, brokers = selection.coverage.brokers
     if answered < brokers:
         notify(f"partial result: {answered} of {brokers} brokers answered")

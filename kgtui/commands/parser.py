@@ -98,7 +98,7 @@ class CommandParser(argparse.ArgumentParser):
         return super().format_help()
 
     def print_help(self, file: Any = None) -> None:
-        """Print the help on stdout. Without this override, argparse would ignore an error when it writes to stdout."""
+        """Print the help on stdout, and report write errors, which argparse would ignore."""
         from kgtui.commands.printing import print_text
 
         print_text(self.format_help())
@@ -116,12 +116,12 @@ class CommandParser(argparse.ArgumentParser):
         return found, rest
 
     def error(self, message: str) -> NoReturn:
-        """Raise `UsageError`. Without this override, argparse would print the usage and exit."""
+        """Raise `UsageError` instead of printing the usage and exiting, as argparse does."""
         raise UsageError(f"{message} (see {self.prog} --help)")
 
 
 def group_id(text: str) -> str:
-    """Return a group id from the command line unchanged. Raises `ArgumentTypeError` if the id is empty."""
+    """Return `text`, a group id from the command line. Raises `ArgumentTypeError` if it is empty."""
     if not text:
         raise argparse.ArgumentTypeError("the value is empty")
     return text

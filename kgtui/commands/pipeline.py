@@ -88,8 +88,8 @@ def run(args: argparse.Namespace) -> int:
     with Progress() as progress:
         progress.update("starting Spark")
         spark = start(args.master, args.remote, on_progress=notify)
-        # Replace PySpark's handler for Ctrl-C with Python's default handler, because PySpark's handler calls the JVM,
-        # and would wait until the current call of the JVM ends.
+        # Replace PySpark's handler for Ctrl-C with Python's default handler. PySpark's handler calls the JVM, and would
+        # wait until the JVM's current call ends.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             from kgtui.pipeline.spark_lake import SparkLake

@@ -51,12 +51,12 @@ def print_bytes(data: bytes) -> None:
 
 
 def stdout_is_closed() -> bool:
-    """Return whether stdout is a pipe or terminal whose other end is closed. Nothing is written."""
+    """Return whether stdout is a pipe or terminal whose other end is closed. This check writes nothing."""
     from select import poll
 
     watcher = poll()
     try:
-        watcher.register(sys.stdout.fileno(), 0)  # without a mask, only errors and closed pipes are reported
+        watcher.register(sys.stdout.fileno(), 0)  # With an empty mask, only errors and closed pipes are reported.
     except (OSError, ValueError):
         return False
     return bool(watcher.poll(0))
@@ -107,7 +107,7 @@ def notify(message: str) -> None:
 
 
 stderr_failed = False
-"""Whether a message could not be written to stderr. If so, a command that would exit with 0 exits with 1."""
+"""Whether writing a message to stderr failed. If so, a command that would exit with 0 exits with 1."""
 
 
 def print_error(text: str) -> None:
@@ -181,9 +181,9 @@ class Progress:
         self._shown = False
 
     def update(self, sentence: str) -> None:
-        """Show a sentence, but on a terminal at most every `_REDRAW` seconds, and elsewhere every `_REPEAT` seconds.
+        """Show `sentence`, unless the previous one was shown too recently.
 
-        Sentences in between are dropped.
+        The minimum time between two sentences is `_REDRAW` on a terminal, and `_REPEAT` elsewhere.
         """
         now = time.monotonic()
         if now - self._last < self._every:

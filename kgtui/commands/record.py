@@ -87,7 +87,8 @@ async def _run(args: argparse.Namespace, options: RecorderOptions, seconds: floa
         recorder = Recorder(monitor, admin, args.lake, options, notify=notify)
         with _stop_on_signal(recorder, seconds):
             watching = asyncio.create_task(monitor.run())
-            # If a bug ends the monitor, stop the recorder too, because it would get no more group lists.
+            # If an error in kgtui ends the monitor, stop the recorder too, because it would get no more lists of
+            # groups.
             watching.add_done_callback(lambda _: recorder.stop())
             try:
                 await recorder.run()

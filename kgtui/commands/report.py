@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
         for option, words in (("--since", args.since), ("--until", args.until))
     )
     if since is not None and since >= (end if until is None else until):
-        raise UsageError("--since must be before the end")
+        raise UsageError("--since must be earlier than --until, or than the newest data if --until is not given")
     found = build_report(args.lake, time.time(), since=since, until=until)
     made = render_page(found, kgtui.__version__)
     if args.output == "-":

@@ -187,7 +187,7 @@ async def select_groups(
         UnreachableError: no broker answered.
     """
     if query is None and not members and not lag:
-        # Without a filter, return early. This is the most frequent case, and it does not need the slow imports below.
+        # Without a filter, return early. This is the most common case, and it needs none of the slow imports below.
         snapshot, faults = await _list_with_access(admin, wanted=False, max_age=access_max_age, timeout=timeout)
         ids = sorted(snapshot.groups if not groups else snapshot.groups.keys() & set(groups))
         return Selection(snapshot, ids, _coverage(snapshot, len(ids)), faults, listed=snapshot.groups)
@@ -210,8 +210,8 @@ async def select_groups(
     if show_lag:
         summaries, unread = snapshot.summaries, snapshot.group_faults.keys()
         snapshot = with_hidden_faults(snapshot, [group for group in ids if group in summaries and group not in unread])
-    # If the filter needs data of the groups, faults of groups that do not match are reported too, because such a group
-    # might match if it could be read.
+    # If the filter needs data of the groups, report the faults of unselected groups too, because such a group might
+    # match the filter if its data could be read.
     concerned = set(snapshot.group_faults) if query.needs else set(ids)
     faults += others + tuple(f for group, f in sorted(snapshot.group_faults.items()) if group in concerned)
     return Selection(
@@ -289,7 +289,7 @@ def _enriched(snapshot: Snapshot, read: GroupsRead, ids: Sequence[str], *, lag: 
             faults.setdefault(group, hidden_topics_fault(group, topics_hidden))
         with_offset = read.topics_of(group)
         if with_offset is None and not (lag and snapshot.groups[group].has_offsets):
-            # The group has no offsets, or its offsets were not requested. Its topics are then only those to which its
+            # The group has no offsets, or its offsets were not requested, so its topics are only those to which its
             # members subscribe.
             with_offset = ()
         summaries[group] = summary_of(
@@ -304,7 +304,10 @@ def _enriched(snapshot: Snapshot, read: GroupsRead, ids: Sequence[str], *, lag: 
 
 
 def undecided_text(searched: int, every: int) -> str:
-    """Return a sentence on the groups for which the filter lacked data. Both counts are from `Selection.searched`."""
+    """Return a sentence that says for how many groups the filter lacked data.
+
+    Both counts are from `Selection.searched`.
+    """
     return f"the filter could not be applied to {every - searched} of {every} groups, because their data is unknown"
 
 

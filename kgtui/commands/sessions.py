@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kgtui.tui.session import ClusterChoice, Session
 
 CONNECT_TIMEOUT = 3.0
-"""Maximum time, in seconds, to wait for a response of the cluster before the attempt counts as failed."""
+"""Maximum time, in seconds, to wait for the cluster's response before an attempt to connect counts as failed."""
 _MAX_CALLS_PER_POLL = 8
 """Maximum number of calls of `advance` during which the playback of a recording keeps showing the same poll.
 
@@ -263,7 +263,10 @@ class LakeReplayPosition:
         return lake.first.at, lake.last.at
 
     async def step(self, by: int) -> bool:
-        """Move forward by `by` polls, or back if `by` is negative. Returns False if there is no such poll."""
+        """Move forward by `by` polls, or back if `by` is negative.
+
+        Returns False if the recording does not have that many polls in this direction.
+        """
         return await self._admin.step(by) is not None
 
     async def to_change(self, group: str, *, back: bool) -> bool:

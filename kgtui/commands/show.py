@@ -81,7 +81,7 @@ async def read_details(
     read = await read_groups(admin, deadline, describe=groups, configs=groups)
     found = read.descriptions
     listed = {group: listing_of(row) for group, row in found.items()}
-    # Read the offsets after the descriptions, because the RPC for offsets depends on the type of the group.
+    # Read the offsets after the descriptions, because the RPC that reads offsets depends on the group's type.
     positions = await read_groups(admin, deadline, offsets=listed, logs=Logs.BOUNDS, described=found)
     offsets = positions.offsets_by_group()
     times = await read_record_times(
@@ -93,7 +93,7 @@ async def read_details(
     )
     offsets |= {group: replace(offsets[group], record_times=found) for group, found in times.items()}
     faults = [fault for step, fault in (*read.faults, *positions.faults) if step != CONFIGS]
-    # Old brokers have no group configs, so the error NOT_SUPPORTED of the request for configs is not reported.
+    # Ignore the error NOT_SUPPORTED of the request for configs, because old brokers have no group configs.
     faults += [
         fault
         for step, fault in read.faults

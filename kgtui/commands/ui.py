@@ -1,4 +1,4 @@
-"""`kgtui` without a command: open the terminal UI on a cluster, and close all connections at the end."""
+"""`kgtui` without a command: open the terminal UI on a cluster, and close all connections when the UI ends."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 START_TIME = 2.0
 """Time after the start during which garbage collection is disabled, in seconds."""
 THREAD_SWITCH_INTERVAL = 0.0005
-"""Thread switch interval of Python, in seconds. If it is short, the thread in which Textual reads keys runs sooner."""
+"""Thread switch interval of Python, in seconds.
+
+It is short so that the thread in which Textual reads keys runs soon.
+"""
 
 
 def run(args: argparse.Namespace) -> int:
@@ -66,7 +69,8 @@ def _start(args: argparse.Namespace, demo: Options | None) -> int:
 
 async def _run(args: argparse.Namespace, demo: Options | None) -> int:
     asyncio.get_running_loop().call_later(START_TIME, gc.enable)
-    # Import the terminal UI in a thread while the groups are being read, so that the first frame already shows groups.
+    # Import the terminal UI in a thread while the groups are being read, so that the first frame already contains
+    # groups.
     loading = asyncio.create_task(asyncio.to_thread(import_module, "kgtui.tui.app"))
     async with AsyncExitStack() as stack:
         opener = SessionOpener(args, stack)
@@ -79,6 +83,9 @@ async def _run(args: argparse.Namespace, demo: Options | None) -> int:
 
 
 async def _cancel(task: asyncio.Task[None]) -> None:
-    """Cancel a task and wait for its end. An error of the task is ignored, because it has been reported already."""
+    """Cancel a task, and wait until it has ended.
+
+    Errors of the task are ignored, because they have already been reported.
+    """
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)

@@ -34,15 +34,15 @@ def with_hidden_faults(snapshot: Snapshot, groups: Iterable[str]) -> Snapshot:
 
 
 def _has_marks(snapshot: Snapshot) -> bool:
-    """Return whether the lag of any group may be a lower bound, because the user may describe only some topics.
+    """Return whether some lags are possibly lower bounds, because the user lacks permission to describe all topics.
 
-    In a recording, this may be the case for some groups only.
+    In a recording, this can be true for some groups only.
     """
     return snapshot.hides_topics or any(summary.hidden for summary in snapshot.summaries.values())
 
 
 def notify_lower_bounds(snapshot: Snapshot, groups: Iterable[str], query: Query | None) -> None:
-    """Print a message if lags are lower bounds, because the user may describe only some topics.
+    """Print a message if lags are lower bounds, because the user lacks permission to describe all topics.
 
     Groups without visible offsets are not counted, because each of them has a fault.
 
@@ -67,7 +67,7 @@ def notify_lower_bounds(snapshot: Snapshot, groups: Iterable[str], query: Query 
 
 
 def notify_no_visible_group(args: argparse.Namespace, snapshot: Snapshot, listed: Collection[str]) -> bool:
-    """Print a message if no group is listed although the cluster may have groups that the user may not describe.
+    """Print a message if no group is listed, and the user lacks permission to see every group.
 
     Args:
         listed: ids of all groups that the brokers listed.

@@ -61,7 +61,7 @@ def test_report_options_since_and_until_set_the_time_range_of_plots(lake: Path, 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--since", "2026-11-22T00:00Z"], "before the end"),
+        (["--since", "2026-11-22T00:00Z"], "earlier than --until"),
         (["--since", "yesterday"], "--since takes a time"),
         (["-o", "{0}/nowhere/report.html"], "cannot write"),
         (["-o", "{0}"], "cannot write"),
