@@ -34,18 +34,19 @@ _FIRST_WITH_OPERATIONS = 8
 
 
 _SUFFIX = "-kgtui-permission-check"
-"""End of the names of topics that do not exist, so that an administrator recognizes them in the authorizer's log."""
+"""Suffix of the nonexistent topic names in requests, by which administrators recognize them in the authorizer's log."""
 
 _MAX_TOPICS = 500
 """Maximum number of topics about which a broker is asked, because the response contains every partition of them."""
 
 
 class AccessReader:
-    """Reads the permissions of the user, and returns them again while they are young and seem to be unchanged.
+    """Reads the permissions of the user, and caches them while they are recent and seem to be unchanged.
 
     Args:
         pool: connections to the cluster.
-        refusals: what brokers refuse. After a change, the permissions are read again.
+        refusals: the requests that brokers refuse. When a broker begins or stops to refuse some, the permissions are
+            read again.
     """
 
     def __init__(self, pool: Pool, refusals: Refusals) -> None:
@@ -114,7 +115,7 @@ async def _read_denied(pool: Pool, node: int, deadline: Deadline, lane: Lane) ->
     patterns = await read_denied_patterns(pool, node, deadline, lane)
     if not patterns or len(patterns) > _MAX_TOPICS:
         return None if patterns is None or patterns else frozenset()
-    # The ACLs may be for other users, so the broker is asked about a topic for each of them.
+    # Some of the ACLs may be for other users, so ask the broker about one topic per ACL.
     topics = {f"{name}{uuid4().hex}{_SUFFIX}" if prefixed else name: (name, prefixed) for name, prefixed in patterns}
     _, rows = await read_operations(pool, node, deadline, topics=topics, lane=lane)
     refused = (topics.get(row["Name"]) for row in rows if row["ErrorCode"] == TOPIC_AUTHORIZATION_FAILED)

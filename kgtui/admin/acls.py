@@ -26,24 +26,24 @@ _DENY, _ALLOW = 2, 3
 """Numbers of permission types in Kafka's `AclPermissionType`."""
 
 _DENIES = frozenset({_ALL, _DESCRIBE})
-"""Operations of which a DENY ACL forbids to describe a topic."""
+"""Operations whose denial by an ACL forbids a user to describe the topic."""
 
 _ALLOWS = _DENIES | {_READ, _WRITE, _DELETE, _ALTER}
-"""Operations of which an ALLOW ACL permits to describe a topic."""
+"""Operations whose permission by an ACL also permits a user to describe the topic."""
 
 
 async def read_denied_patterns(
     pool: Pool, node: int, deadline: Deadline, lane: Lane
 ) -> frozenset[tuple[str, bool]] | None:
-    """Ask one broker for the ACLs that deny to describe topics, for any user. Raises `ClientError`.
+    """Ask one broker for the ACLs of all users that deny describing topics. Raises `ClientError`.
 
-    The caller must have found out that the user may describe topics with any name.
+    The caller must already know that the user may describe topics with any name.
 
     Returns:
         Pairs of a topic name and False, or of the prefix of topic names and True. The result is None if other topics
         may be hidden too: the ACLs cannot be read, or no ACL allows all topics. In the latter case, the broker probably
-        has the setting `allow.everyone.if.no.acl.found`, with which each topic that has ACLs is hidden from other
-        users.
+        has the setting `allow.everyone.if.no.acl.found`, which hides each topic that has ACLs from all users without an
+        ACL for it.
     """
     try:
         denied, allowed = await asyncio.gather(

@@ -66,7 +66,7 @@ class GroupAdmin(Protocol):
     """Administration of the groups of one cluster.
 
     The rows of an `Answer` have the type in brackets: `Answer[Mapping[str, Listing]]` maps each group id to a
-    `Listing`, for example. Whatever could not be read is missing in the rows, and the answer has a fault for it.
+    `Listing`, for example. If some data could not be read, the rows lack it, and the answer has a fault that says why.
 
     Three classes implement this interface: `KafkaGroupAdmin` for a running cluster, `ReplayAdmin` for a recording, and
     a test double with scripted answers.
@@ -117,7 +117,7 @@ class GroupAdmin(Protocol):
     ) -> Answer[Mapping[str, tuple[CommittedOffset, ...]]]:
         """Return all committed offsets of each group, sorted by topic and partition (KIP-709, KIP-699).
 
-        The tuple is empty for a group without offsets, and also for a group that does not exist.
+        The tuple of offsets is empty for a group without offsets, and also for a group that does not exist.
         """
         ...
 
@@ -151,7 +151,7 @@ class GroupAdmin(Protocol):
         """Return when the records on both sides of each committed offset were written.
 
         ListOffsets with timestamps is sent to the leaders of the partitions, up to 20 times each. The result assumes
-        that the timestamps in a partition do not decrease. If they are not known, `RecordTime.reason` says why. Only
+        that the timestamps in a partition do not decrease. If a time is not known, `RecordTime.reason` says why. Only
         the permission DESCRIBE on the topics is needed.
 
         Args:
@@ -185,8 +185,8 @@ class GroupAdmin(Protocol):
         """Return the permissions of the user that decide which data brokers leave out of their responses (KIP-430).
 
         Args:
-            max_age: the result of an earlier call is returned if it is not older than this, in seconds. It is not used
-                if a broker has begun or stopped to refuse requests since then.
+            max_age: the result of an earlier call is returned if it is not older than this, in seconds. The earlier
+                result is not used if a broker has begun or stopped refusing requests since then.
 
         Raises:
             UnreachableError: no broker answered.
@@ -196,8 +196,8 @@ class GroupAdmin(Protocol):
     async def delete_groups(self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT) -> tuple[Outcome, ...]:
         """Delete groups with DeleteGroups (KIP-229), and return one outcome per group in the given order.
 
-        This is the plain RPC, without the checks, the backup and the audit log of `kgtui.actions`. A request is never
-        repeated if a broker may already have executed it.
+        This method only sends the RPC. It does not include the checks, the backup and the audit log of `kgtui.actions`.
+        A request is never repeated if a broker may already have executed it.
         """
         ...
 

@@ -102,7 +102,7 @@ async def retention(pool: Pool, nodes: Sequence[int], topics: Sequence[str], dea
 
 
 async def _first(nodes: Sequence[int], ask: Callable[[int], Awaitable[T]], deadline: Deadline) -> T:
-    """Call `ask` for one broker after the other, and return the first successful result.
+    """Call `ask` for one broker after another, and return the first successful result.
 
     After `HEAD_START`, the next broker is asked while the earlier calls continue. If every call fails, raise the error
     of the first broker that was asked.
@@ -195,7 +195,7 @@ def _config_fault(result: dict[str, Any], node: int, asked: str, *, group: str |
 
 
 def _values(configs: Sequence[dict[str, Any]]) -> dict[str, int]:
-    """Return the configs whose values are integers, by name."""
+    """Return name → value for all configs with an integer value."""
     return {row["Name"]: int(row["Value"]) for row in configs if str(row["Value"]).removeprefix("-").isdecimal()}
 
 

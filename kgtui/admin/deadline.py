@@ -8,7 +8,7 @@ import time
 class Deadline:
     """The point in time by which a call must have ended.
 
-    It is passed to every step of the call, so that the step knows how much time is left.
+    It is passed to every step of the call, so that each step knows how much time is left.
 
     Args:
         timeout: seconds from now.
@@ -29,8 +29,8 @@ class Deadline:
     def step(self) -> float:
         """Return the time limit of the next step, in seconds.
 
-        The remaining time is divided equally among the remaining steps. The last step gets all the remaining time, and
-        so does every call after the last step.
+        The remaining time is divided equally among the remaining steps. The last step gets all the remaining time.
+        Calls of this method after the last step return all the remaining time too.
         """
         seconds = (self.at - time.monotonic()) / max(self._steps, 1)
         self._steps -= 1
@@ -38,5 +38,5 @@ class Deadline:
 
     @property
     def over(self) -> bool:
-        """Whether no time is left."""
+        """Whether the deadline has passed."""
         return time.monotonic() >= self.at

@@ -2,7 +2,7 @@
 
 The type of most groups is known from the newest list of groups, and the RPC of that type is tried first. The RPC of the
 next type is tried after error 69 (GROUP_ID_NOT_FOUND), or after error 35 (UNSUPPORTED_VERSION), which means that a
-group type is disabled. Kafka's admin client does the same: it tries ConsumerGroupDescribe and then DescribeGroups.
+group type is disabled. Kafka's admin client works similarly: it tries ConsumerGroupDescribe and then DescribeGroups.
 Before v6, DescribeGroups returns the state `Dead` without an error for every unknown group, so `Dead` does not prove
 that the group is missing. A group that no RPC has found is looked up in the coordinator's list, unless the RPCs of all
 types have answered that the group does not exist.
@@ -40,7 +40,7 @@ NOT_THIS_TYPE = frozenset({GROUP_ID_NOT_FOUND, UNSUPPORTED_VERSION})
 """Error codes after which the RPC of the next group type is tried."""
 
 ROWS_PER_SLICE = 100
-"""Number of groups and members that are decoded, in a few milliseconds, before other tasks get a chance to run."""
+"""Number of groups and members that are decoded without a pause, which takes a few milliseconds."""
 
 _APIS_BY_NAME = {api.name: api for api in APIS.values()}
 RPCS: dict[str, Api] = {entry.name: _APIS_BY_NAME[entry.describe_rpc] for entry in RANKED_TYPES}
@@ -96,7 +96,7 @@ class Describer:
             if searches:
                 await self._look_up_in_list(node, searches, batch, deadline, lane)
         except EXCHANGE_ERRORS as error:
-            batch.error = error  # the batch keeps the descriptions that arrived before the error
+            batch.error = error  # The batch keeps the descriptions that arrived before the error.
         return batch
 
     def _search(self, group: str) -> _Search:
@@ -110,7 +110,7 @@ class Describer:
 
     @staticmethod
     def _next_round(searches: Mapping[str, _Search]) -> dict[str, list[str]]:
-        """Return group type → ids of the groups for which the RPC of this type is tried next."""
+        """Return group type → ids of the groups that will next be requested with the RPC of this type."""
         asked: dict[str, list[str]] = {}
         for group, search in searches.items():
             if search.types_left:
@@ -151,7 +151,7 @@ class Describer:
             done += 1 + len(row["Members"])
             if done > ROWS_PER_SLICE:
                 done = 0
-                await asyncio.sleep(0)  # lets the terminal UI, which may use the same event loop, handle key presses
+                await asyncio.sleep(0)  # Let the terminal UI, which may use the same event loop, handle key presses.
             group = row["GroupId"]
             if group not in searches:
                 continue

@@ -112,7 +112,10 @@ class KafkaGroupAdmin:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """One warning for each property that neither kgtui nor Kafka's clients know, most likely because of a typo."""
+        """One warning for each client property that neither kgtui nor Kafka's clients know.
+
+        Most of these are typing errors.
+        """
         return self._pool.settings.warnings
 
     @property
@@ -152,7 +155,8 @@ class KafkaGroupAdmin:
         merged: dict[str, Listing] = {}
         for answer in answers:
             if not isinstance(answer, Fault):
-                # A group that is moving between two brokers may be listed by both. One of the two listings is used.
+                # A group that is moving between two brokers may be listed by both. One of the two listings is then
+                # used.
                 merged |= answer
         self._listings |= merged
         merged, more = await self._complete(merged, deadline)
@@ -326,7 +330,7 @@ async def _send_delete(pool: Pool, node: int, names: Sequence[str], deadline: De
     reply: Reply[dict[str, Any]] = await pool.call(
         node, DELETE_GROUPS, {"GroupsNames": list(names)}, timeout=deadline.left(), lane=Lane.UI
     )
-    for row in reply.value["Results"]:  # the broker may return the groups in another order than in the request
+    for row in reply.value["Results"]:  # The broker may return the groups in a different order from the request.
         if row["ErrorCode"]:
             batch.codes[row["GroupId"]] = (row["ErrorCode"], row["ErrorMessage"])
         else:

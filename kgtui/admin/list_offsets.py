@@ -36,7 +36,9 @@ class FoundOffset(NamedTuple):
 async def list_offsets(
     pool: Pool, node: int, timestamps: Mapping[TopicPartition, int], *, timeout: float, lane: Lane
 ) -> dict[TopicPartition, FoundOffset]:
-    """Ask the broker `node` for the offset of each partition at its timestamp in `timestamps`, uncommitted records too.
+    """Ask the leader `node` for the offset of each partition at the partition's timestamp.
+
+    Records of open transactions are included (isolation level read_uncommitted).
 
     Raises:
         ClientError, ProtocolError: the broker did not answer, or its response is damaged.
@@ -48,7 +50,7 @@ async def list_offsets(
         "ReplicaId": -1,
         "IsolationLevel": 0,
         "Topics": [{"Name": name, "Partitions": parts} for name, parts in topics.items()],
-        "TimeoutMs": int(timeout * 1000),  # limits the search in remote storage
+        "TimeoutMs": int(timeout * 1000),  # This limit applies to the search in remote storage.
     }
     reply: Reply[ListOffsetsResponse] = await pool.call(
         node, LIST_OFFSETS, request, timeout=timeout, lane=lane, decode=decode_list_offsets

@@ -45,7 +45,7 @@ The rest of the list is then decoded instead of compared.
 """
 
 _Chunk = tuple[bytes, int]
-"""Successive rows of a list as the broker encoded them, and the number of these rows."""
+"""A chunk: successive rows of a list as the broker encoded them, and the number of these rows."""
 
 
 def raise_for(code: int, node: int) -> None:
@@ -223,7 +223,8 @@ class KafkaListingFeed:
         total = rows.left
         if self._version not in (-1, rows.version):
             # The version of ListGroups has changed, so the broker was upgraded or rolled back since the last poll. A
-            # new interner is needed, because the broker may now support ConsumerGroupDescribe, or no longer.
+            # new interner is needed, because the broker may now support ConsumerGroupDescribe, or may no longer support
+            # it.
             self._intern = await self._lister.interner(self._node, deadline, Lane.BULK)
         async with self._lister.comparing:
             updated, removed, known = await self._differences(rows, self._intern)
@@ -250,7 +251,7 @@ class KafkaListingFeed:
         updated: dict[str, Listing] = {}
         while True:
             for raw in new_rows:
-                if comparable and raw in gone:  # the row has only moved to another place in the broker's list
+                if comparable and raw in gone:  # The row has only moved to another place in the broker's list.
                     gone.remove(raw)
                 else:
                     row = decode(raw)
@@ -280,7 +281,7 @@ async def _skip_known(
     now: list[_Chunk] = []
     new: list[bytes] = []
     missing: list[_Chunk] = []
-    start = 0  # each chunk of the last list before this index was found in the new list, or is in `missing`
+    start = 0  # Each chunk of the last list before this index was either found in the new list or added to `missing`.
     for index, (data, number) in enumerate(known):
         if index % _CHUNKS_PER_SLICE == 0 and index:
             await asyncio.sleep(PAUSE)

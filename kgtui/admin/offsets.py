@@ -65,8 +65,8 @@ class OffsetReader:
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        # node id → number of groups in the next OffsetFetch request, computed from the size of the broker's last
-        # response
+        # Node id → number of groups in the next OffsetFetch request, computed from the size of the broker's last
+        # response.
         self._batch_sizes: dict[int, int] = {}
 
     async def committed(
@@ -89,7 +89,7 @@ class OffsetReader:
                 ids, start = groups[start : start + size], start + size
                 await self._read_batch(node, ids, version, batch, deadline, lane, last=start >= len(groups))
         except EXCHANGE_ERRORS as error:
-            batch.error = error  # the batch keeps the offsets that arrived before the error
+            batch.error = error  # The batch keeps the offsets that arrived before the error.
         return batch
 
     async def _read_batch(
@@ -231,7 +231,7 @@ def _share_rows(row: dict[str, Any]) -> tuple[ShareOffset, ...]:
 
 
 _Offsets = dict[TopicPartition, FoundOffset]
-_MISSING = FoundOffset(UNKNOWN_SERVER_ERROR, -1, -1)  # result for a partition that is missing in a response
+_MISSING = FoundOffset(UNKNOWN_SERVER_ERROR, -1, -1)  # The result for a partition that is missing in a response.
 
 
 class BoundsReader:

@@ -42,7 +42,7 @@ _CONCURRENT_SEARCHES = 8
 
 
 class Logs(Enum):
-    """Which log bounds (log start and log end offsets) are read."""
+    """The log bounds (log start and log end offsets) that are read."""
 
     NONE = "none"
     COMMITTED_ENDS = "committed ends"
@@ -293,7 +293,7 @@ async def _read_coordinator(
         read.merge(batch)
         answered = batch.committed or batch.share or batch.descriptions
         if not answered and any(step == OFFSETS and fault.name in _UNANSWERED for step, fault in batch.faults):
-            return  # skip the other batches of this coordinator, because it does not answer
+            return  # Skip the other batches of this coordinator, because it does not answer.
 
 
 async def _read_logs(

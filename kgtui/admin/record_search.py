@@ -30,7 +30,7 @@ Four bisections would make the range 16 times narrower.
 """
 
 _RETAINED = 0.25
-"""Factor for the distance to the limit that the last two answers have not moved (Illinois method of interpolation).
+"""Factor (Illinois method of interpolation) for the distance to the limit that did not change in the last two answers.
 
 It moves the next guess towards that limit, because the records are not evenly distributed.
 """
@@ -93,7 +93,8 @@ class RecordSearch:
         self._answers: list[_Answer] = []
         self._target: int | None = None
         self._widths: list[int] = []
-        self._repeats = 0  # number of consecutive answers that gave the same kind of limit: > 0 lower, < 0 upper
+        # Number of consecutive answers with the same kind of limit: positive for lower, negative for upper limits.
+        self._repeats = 0
         self._failed = ""
 
     @property
@@ -116,7 +117,7 @@ class RecordSearch:
         if self._failed or self.rounds >= ROUNDS:
             return None
         if not self._answers:
-            return 0  # the oldest record; it also shows whether the records have timestamps at all
+            return 0  # Request the oldest record, which also shows whether the records have timestamps at all.
         for target in self._targets:
             bracket = self._bracket(target)
             if bracket is None or self._is_precise(bracket):
@@ -127,7 +128,7 @@ class RecordSearch:
         return None
 
     def answer(self, asked: int, offset: int, timestamp: int) -> None:
-        """Add the answer to a request: the offset and the timestamp of the first record at or after the time `asked`.
+        """Process the answer to a request: offset and timestamp of the first record at or after the time `asked`.
 
         Args:
             offset: -1 if there is no such record.
@@ -161,7 +162,7 @@ class RecordSearch:
         return RecordTime(offset, self._range(self._unread), consumed, rounds=self.rounds)
 
     def _exact(self, target: int) -> int | None:
-        """Return the timestamp of the record at the offset `target`, if an answer contained it.
+        """Return the timestamp of the record at the offset `target`; None if no answer contained it.
 
         If even the oldest record has a higher offset, retention has just deleted the searched record, and the oldest
         record is now the first unread one.
@@ -190,7 +191,7 @@ class RecordSearch:
         return _Bracket(low[1:], point, high.asked, proven=True)
 
     def _is_precise(self, bracket: _Bracket) -> bool:
-        """Return whether the time range is narrow enough, also compared with the age at its end."""
+        """Return whether the time range is narrow enough, even for the youngest possible age of the record."""
         return bracket.width < max(WIDTH_MS, self._precision * (self._now - bracket.below + 1))
 
     def _guess(self, bracket: _Bracket, target: int) -> int:

@@ -201,7 +201,7 @@ class _Call:
         return await list_offsets(self._pool, node, rows, timeout=self._deadline.left(), lane=self._lane)
 
     def _failed(self, tp: TopicPartition, code: int) -> None:
-        """Look up the leader again after an error code of a partition, or end its search."""
+        """After an error code of a partition, either schedule another lookup of its leader, or end its search."""
         reaction = lookup(code).reaction
         if reaction in (Reaction.REFRESH_LEADER, Reaction.RETRY) and self._lookups < _LEADER_LOOKUPS:
             self._leaders.pop(tp, None)
@@ -210,7 +210,7 @@ class _Call:
 
 
 def _reason_of(code: int) -> str:
-    """Return why no record time is known, for an error code of a ListOffsets or Metadata response."""
+    """Return the reason why no record time is known, given the error code of a ListOffsets or Metadata response."""
     if code in FORBIDDEN:
         return FORBIDDEN_TOPIC
     return OLD_FORMAT if code == UNSUPPORTED_FOR_MESSAGE_FORMAT else lookup(code).message

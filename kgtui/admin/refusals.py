@@ -1,4 +1,4 @@
-"""`Refusals` notices when brokers begin or stop to refuse requests because of the permissions of the user."""
+"""`Refusals` detects that brokers begin or stop refusing requests because of the user's permissions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Refusals:
     """The groups and partitions about which brokers refused requests because of missing permissions.
 
     Attributes:
-        changes: number of answers that refused something for the first time, or that contained data which had been
+        changes: number of answers that refused a request for the first time, or that contained data which had been
             refused before. If the number has grown, the permissions of the user have probably changed.
     """
 
@@ -30,7 +30,7 @@ class Refusals:
         self._suspects: set[str] = set()
 
     def note_groups(self, asked: str, answer: Answer[Mapping[str, object]]) -> None:
-        """Note an answer about groups.
+        """Record which groups an answer refused or contained.
 
         Args:
             asked: what was requested about the groups, such as `describe`. The answer is compared only with earlier
@@ -41,13 +41,13 @@ class Refusals:
         self._note(self._groups, refused, answered)
 
     def note_partitions(self, bounds: Mapping[TopicPartition, PartitionBounds]) -> None:
-        """Note the log bounds of partitions, as they were read or refused."""
+        """Record which partitions had readable log bounds, and for which the request was refused."""
         refused = {tp for tp, row in bounds.items() if row.error in FORBIDDEN}
         answered = [tp for tp in self._partitions if (row := bounds.get(tp)) is not None and not row.error]
         self._note(self._partitions, refused, answered)
 
     def suspect(self, topics: Collection[str]) -> None:
-        """Note topics that a broker has left out of an answer, perhaps because the user may no longer describe them."""
+        """Remember topics that a broker has left out of an answer, possibly for lack of permission."""
         self._note(self._suspects, topics, ())
 
     @property
@@ -56,7 +56,7 @@ class Refusals:
         return frozenset(self._suspects.union(topic for topic, _ in self._partitions))
 
     def allowed(self, topics: Collection[str]) -> None:
-        """Note topics that the user may describe, although a broker has refused them or left them out earlier."""
+        """Stop remembering these topics as refused or left out, because the user may describe them."""
         self._suspects.difference_update(topics)
         self._partitions = {tp for tp in self._partitions if tp[0] not in topics}
 

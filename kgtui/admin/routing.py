@@ -257,7 +257,7 @@ class Router:
             todo.faults[group] = fault
 
     def _sort_error(self, todo: _Pending, node: int, names: Sequence[str], error: KgtuiError, repeat: bool) -> None:
-        """Decide for each group of a failed batch whether the request is repeated, and store that in `todo`.
+        """Decide for each group of a failed batch whether the request is repeated, and store the decision in `todo`.
 
         If the connection could not be opened, the broker cannot have executed the request. The request is then repeated
         even if `repeat` is False.

@@ -35,7 +35,7 @@ class UserAccess:
         pool: connections to the cluster.
 
     Attributes:
-        refusals: what brokers have refused.
+        refusals: the groups and partitions about which brokers have refused requests.
     """
 
     def __init__(self, pool: Pool) -> None:
@@ -62,7 +62,7 @@ class UserAccess:
     ) -> Answer[dict[str, tuple[T, ...]]]:
         """Wait for an answer with the offsets of groups, and return it with the marks in `Answer.hidden`.
 
-        The permissions may change during the read, so that those before and after the read are considered.
+        The permissions may change during the read, so the marks consider the permissions before and after it.
 
         Args:
             asked: what is requested, such as `read offsets`.
@@ -79,8 +79,8 @@ class UserAccess:
     async def _left_out(self, rows: Mapping[str, tuple[T, ...]], timeout: float) -> dict[str, tuple[str, ...]]:
         """Return group id → topics in which the group had offsets earlier, and which the broker now leaves out.
 
-        This is only necessary if ACLs may deny single topics to the user. Without ACLs, and for super users, nothing is
-        remembered.
+        Earlier topics are remembered only if ACLs may deny single topics to the user: not without ACLs, and not for
+        super users.
         """
         access = self._last
         if access is None or not access.any_topic or access.sees_every_topic:
@@ -103,7 +103,8 @@ class UserAccess:
             return dict.fromkeys(missing, ())
         denied = access.denied_topics or frozenset()
         for group, topics in missing.items():
-            # Offsets also disappear when they expire, or when their topic is deleted. Then the topic is not denied.
+            # Offsets also disappear when they expire or when their topic is deleted. In these cases, the topic is not
+            # denied.
             now = frozenset(row.topic for row in rows[group]) | (topics & denied)
             self._topics[group] = self._shared.setdefault(now, now)
         return {group: tuple(sorted(topics & denied)) for group, topics in missing.items() if topics & denied}

@@ -116,7 +116,7 @@ class CommandParser(argparse.ArgumentParser):
         return found, rest
 
     def error(self, message: str) -> NoReturn:
-        """Raise `UsageError` instead of printing the usage and exiting, as argparse does."""
+        """Raise `UsageError`. Without this override, argparse would print the usage and exit."""
         raise UsageError(f"{message} (see {self.prog} --help)")
 
 

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from kgtui.output.formats import Format
 
 _STEADY = 0.05
-"""If the lag rises or falls by less than this, in records/s, its trend is shown as 0."""
+"""Trends of the lag below this value, in records/s, are shown as 0, whether the lag rises or falls."""
 _LONG_TIME_LAG = 60.0
-"""The estimated time to catch up is shown only if the oldest unread record has at least this age, in seconds."""
+"""Minimum age of the oldest unread record, in seconds, for which the estimated time to catch up is shown."""
 _WATCHED = "the reads of this check"
 
 
@@ -40,7 +40,7 @@ class CheckResults:
         ids: ids of the groups to print, in this order.
         counts: verdict → number of checked groups with this verdict, including groups that are not printed.
         failed: whether the check fails, because the verdict on some group is `fail_on` or worse.
-        fail_on: the check fails if a verdict is this one or worse.
+        fail_on: mildest verdict with which the check fails.
         seconds: how long the groups were watched, in seconds.
         interval: time between two reads, in seconds.
         coverage: how many brokers answered, and how many groups could be read.
@@ -142,7 +142,7 @@ def notes(health: GroupHealth, group_type: str | None) -> list[str]:
 def verdict_text(health: GroupHealth) -> str:
     """Format a verdict: `OK`, `WARN`, `GONE`, or a kind of error such as `STOP`.
 
-    A `?` is added if a worse verdict is possible.
+    A `?` follows if a worse verdict could not be ruled out.
     """
     name = "GONE" if health.status is Status.NOT_FOUND else health.kind.name
     return name + "?" * bool(health.undecided)
@@ -218,7 +218,7 @@ def _bad_partitions(health: GroupHealth) -> list[dict[str, Any]]:
 
 
 def _health(name: str, title: str, kind: Type, value: Callable[[GroupHealth], Any], **more: Any) -> GroupField:
-    """Return an output field of a group. The function `value` returns its value, given the health of the group."""
+    """Return an output field whose value `value` computes from the health of a group."""
     return Field(name, title, kind, _WATCHED, lambda snapshot, group: value(snapshot.health[group]), **more)
 
 

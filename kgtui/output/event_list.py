@@ -20,11 +20,11 @@ _MIN_WIDTHS = (20, 12, 24, 0)
 """Minimum width of each column, in terminal cells, so that most later lines need no wider columns."""
 
 _MAX_WIDTH = 36
-"""Maximum width to which cells are padded, in terminal cells."""
+"""Maximum number of terminal cells to which shorter cells are padded."""
 
 
 class EventTable:
-    """Writes events as the lines of one table, although the later events are not known when the first are written.
+    """Writes events as the lines of one table. When the first lines are written, the later events are not known yet.
 
     A column becomes wider when a wider value is written, and never narrower again. The first lines are preceded by a
     header.
@@ -35,7 +35,7 @@ class EventTable:
         self._widths = list(_MIN_WIDTHS)
 
     def lines(self, events: Sequence[Event]) -> str:
-        """Return the lines of further events, with control characters escaped."""
+        """Return table lines for `events`, with control characters escaped."""
         rows: list[tuple[str, ...]] = [_TITLES] if self._header else []
         rows += [tuple(map(visible, _cells(event))) for event in events]
         self._header = False

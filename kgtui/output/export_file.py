@@ -1,4 +1,4 @@
-"""Writes the export of a group, as `incident` collects it, to a file that only its owner can read.
+"""Writes the export of a group, as `incident` collects it, to a file that only the file's owner can read.
 
 To add a format, add an entry to `EXPORTS`. The Export dialog of the terminal UI offers all of them.
 """
@@ -73,7 +73,10 @@ def write(folder: Path, found: dict[str, Any], form: ExportFormat) -> Path:
 
 
 def file_stem(group: str) -> str:
-    """Return a safe file name without suffix. If it cannot contain the whole group id, it contains a hash of the id."""
+    """Return a file name without suffix that is safe on every system.
+
+    If the name cannot contain the whole group id, it contains a hash of the id.
+    """
     plain = re.sub(r"[^A-Za-z0-9._-]+", "_", group[:200])[:60].strip("._-")
     if plain == group:
         return f"kgtui-{plain}"

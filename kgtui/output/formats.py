@@ -93,10 +93,10 @@ def _utf16(char: str) -> tuple[int, ...]:
 def json_bytes(value: object, *, one_line: bool = False) -> bytes:
     """Encode a value as JSON in UTF-8, with a line feed at the end.
 
-    Characters that a terminal would interpret or not show are written as escapes such as `\\u202e`. Every JSON reader
+    Characters that a terminal would interpret or not show are written as escapes such as `\u202e`. Every JSON reader
     understands these escapes.
 
-    Python decodes an id that is not UTF-8 to lone surrogates (`surrogateescape`). UTF-8 cannot encode lone surrogates,
+    Python decodes invalid UTF-8 in an id to lone surrogates (`surrogateescape`). UTF-8 cannot encode lone surrogates,
     so they are escaped too.
     """
     import json

@@ -39,7 +39,7 @@ MAX_CHARACTERS = 300
 
 
 def incident(snapshot: Snapshot, group: str, *, version: str, command_config: str | None = None) -> dict[str, Any]:
-    """Return what is known about a group, the brokers, and other groups on its topics, as an object for JSON.
+    """Return all known data about a group, the brokers, and other groups on its topics, as an object for JSON.
 
     Args:
         snapshot: the snapshot that the terminal UI shows.
@@ -70,7 +70,10 @@ def incident(snapshot: Snapshot, group: str, *, version: str, command_config: st
 
 
 def _listed(snapshot: Snapshot, group: str) -> Snapshot:
-    """Return a snapshot that lists the group. A missing entry is made from the last description of the group."""
+    """Return a snapshot that lists the group.
+
+    If `snapshot` does not list it, the entry is created from its last description.
+    """
     reading = snapshot.details.get(group)
     if group in snapshot.groups or reading is None:
         return snapshot

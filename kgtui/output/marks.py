@@ -35,7 +35,7 @@ def unread_partition(reason: str | None) -> str:
 
 
 def count(value: int | None, fault: Fault | None = None) -> str:
-    """Return a number as text, or the mark that says why it is unknown."""
+    """Return a number as text; if it is unknown, return the mark for the reason."""
     return unknown(fault) if value is None else str(value)
 
 
@@ -72,7 +72,7 @@ def cell(field: Field[Row], unread: str, *row: Row.args, **named: Row.kwargs) ->
 
 
 def or_mark(text: str, missing: Missing, unread: str) -> str:
-    """Return the text of a field or, if it is empty or `?`, the mark that says why the value is missing.
+    """Return `text`; but if it is empty or `?`, return the mark that says why the field's value is missing.
 
     Args:
         missing: why the field has no value, if it has none.

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 GAP = "  "
 MAX_PADDED_WIDTH = 120
-"""Maximum width to which cells are padded. Otherwise one id of 32,000 characters would make every line that long."""
+"""Maximum width to which cells are padded.
+
+Without this limit, one id of 32,000 characters would make every line that long.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +54,8 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[str]], *, indent: s
 
 def cell_width(text: str) -> int:
     """Return the width of a text on a terminal, in cells."""
-    # Importing Rich is slow. ASCII texts and the dash, the most frequent text outside ASCII, are therefore measured
-    # without it.
+    # Rich, which measures other texts, is slow to import, so the width of ASCII texts and of the dash `–` (the most
+    # frequent other text) is computed without it.
     if text.isascii() or text == UNICODE.none:
         return len(text)
     from rich.cells import cell_len
@@ -78,7 +81,7 @@ def _padded(column: Column, cells: Sequence[str]) -> list[str]:
 
 
 def _is_plain(text: str) -> bool:
-    """Return whether a text needs no escapes, and each of its characters needs one terminal cell."""
+    """Return whether a text needs no escapes, and each of its characters fills exactly one terminal cell."""
     return text.isascii() and text.isprintable() and "\\" not in text
 
 

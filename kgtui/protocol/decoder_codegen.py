@@ -36,7 +36,7 @@ def compile_struct(struct: Struct, version: int, *, flexible: bool, strict: bool
 def least_size(struct: Struct, version: int, *, flexible: bool) -> int:
     """Return the minimum number of bytes of an encoded struct.
 
-    Decoders use it to reject an array that claims more elements than the rest of the frame can hold.
+    Decoders use this minimum to reject an array that claims more elements than the rest of the frame can hold.
     """
     fields = struct.untagged(version)
     return sum(_least_field_size(field, version, flexible=flexible) for field in fields) + flexible
@@ -86,8 +86,8 @@ class _Decoder:
             out.line("try:")
             with out.block():
                 result = self.struct(struct)
-                # The generated decoder reads strings by slicing, and a slice that ends after the data raises no error.
-                # The decoder therefore checks that its final position is not after the data.
+                # The generated decoder reads strings by slicing, and slicing beyond the end of the data raises no
+                # error. The decoder therefore checks that its final position is not beyond the end.
                 out.line("if p > end: raise truncated(MESSAGE, p)")
                 if self.strict:
                     out.line("if p < end: raise trailing_bytes(MESSAGE, end - p, p)")

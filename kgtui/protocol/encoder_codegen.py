@@ -90,8 +90,8 @@ class _Encoder:
     def reject_absent(self, struct: Struct, value: str) -> None:
         """Generate the code that checks the fields that this version does not have.
 
-        The generated code raises an error if the mapping has such a field with a value other than the default. Fields
-        that the schema marks as ignorable are not checked.
+        The generated code raises an error if the mapping contains one of these fields with a value other than the
+        default. Fields that the schema marks as ignorable are not checked.
         """
         for field in struct.absent(self.version):
             if field.ignorable:
@@ -224,8 +224,8 @@ class _Encoder:
         `expression` is the Python expression of the value; `default` is the name of a constant with the default.
         """
         if field.struct is not None and not field.array:
-            # `default` contains empty arrays as tuples, but a decoded struct contains them as lists. The generated
-            # condition therefore also compares the struct with this second default, which contains lists.
+            # In `default`, empty arrays are tuples, but in a decoded struct they are lists. The generated condition
+            # therefore also compares the struct with this second default, which contains lists.
             listed = self.out.constant("D", default_value(field, []))
             return f"{expression} not in ({default}, {listed})"
         if not field.array:

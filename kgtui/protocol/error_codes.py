@@ -4,7 +4,7 @@ The codes, names and messages are those of Kafka 4.4.0 (`org.apache.kafka.common
 Packages that may not import `kgtui.protocol` use the constants in `kgtui.model.error_numbers`, such as `NOT_COORDINATOR = 16`.
 """
 
-# Ruff's check of the line length (E501) is disabled in this file, so that each error code takes one line.
+# Ruff's check of the line length (E501) is disabled in this file, so that each error code fits on one line.
 # ruff: noqa: E501
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ class ErrorCode:
     """What the user can do about the error; empty if kgtui has no advice for this code."""
 
 
-# The client's reaction → the error codes that cause it. Every other error code causes FINAL. Apart from NONE (0) and
-# REBOOTSTRAP_REQUIRED (129), these are all codes whose exception in Kafka's Java client is a RetriableException. Some
-# of the codes are never returned by an API that kgtui uses.
+# The client's reaction → the error codes that cause this reaction. Every other error code causes FINAL. Apart from NONE
+# (0) and REBOOTSTRAP_REQUIRED (129), these are all codes whose exception in Kafka's Java client is a
+# RetriableException. Some of the codes are never returned by an API that kgtui uses.
 _REACTIONS = {
     Reaction.NONE: (0,),
     Reaction.RETRY: (2, 7, 13, 14, 19, 20, 41, 51, 70, 71, 78, 84, 88, 89, 106, 122, 123, 133),

@@ -119,8 +119,8 @@ class ListGroupsRows:
             start, left = self._pos, self.left
             before = self._take(left - number, at)
             if self._pos != at:
-                # The rows of the earlier response were not found: their bytes (`known`) only occur inside another row,
-                # for example in a group id. Return to the position before the search.
+                # The rows of the earlier response were not found: their bytes (`known`) occur only inside another row,
+                # for example in a group id. The position before the search is restored.
                 self._pos, self.left = start, left
                 return None
         self._pos += len(known)
@@ -170,7 +170,7 @@ def row_decoder(version: int) -> Callable[[bytes], GroupRow]:
         try:
             stop = row[0]
             if stop < 128:
-                # `new` is `tuple.__new__`. Calling it is a third faster than calling the named tuple GroupRow.
+                # `new` is `tuple.__new__`. It creates a GroupRow in a third less time than calling `GroupRow(…)`.
                 return new(GroupRow, (row[1:stop].decode(),) + tails[row[stop:]])
         except (IndexError, KeyError, UnicodeDecodeError):
             # The row is truncated, its group id is not UTF-8, or the part after the group id is not cached. In all

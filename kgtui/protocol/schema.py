@@ -77,7 +77,7 @@ class Field:
     default: Default = None
     """The value that a missing field gets. For a struct or an array, see `null_by_default` and `default_value`."""
     null_by_default: bool = False
-    """Whether null is the value that a missing field gets."""
+    """Whether a missing field gets the value null."""
     ignorable: bool = False
     """Whether an encoder may drop the value in a version that lacks the field."""
     tag: int | None = None

@@ -77,7 +77,7 @@ class Subscription:
     """URL of the worker's REST interface."""
     config_offset: int
     allocation: Assignment | None = None
-    """The connectors and tasks that the worker already runs before it joins; None in version 0, which lacks it."""
+    """The connectors and tasks that the worker already runs when it joins; None in version 0, which lacks the field."""
 
 
 def decode_subscription(data: bytes) -> Subscription | None:

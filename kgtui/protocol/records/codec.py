@@ -34,9 +34,12 @@ class CoordinatorRecord:
 
     type: RecordType
     key: Mapping[str, Any]
-    """Name of a field in Kafka's schema of the key → its value. Structs are dicts and arrays are lists."""
+    """Field name in Kafka's schema of the key → value of the field. Structs are dicts and arrays are lists."""
     value: Mapping[str, Any] | None
-    """The fields of the value; None for a tombstone. Fields that this version does not have get their defaults."""
+    """The fields of the value; None for a tombstone.
+
+    Fields that the record's version does not have get their defaults.
+    """
     version: int | None
     """The version of the value; None for a tombstone."""
 
@@ -53,7 +56,7 @@ class CoordinatorRecord:
 
 
 class DecodeFailure(StrEnum):
-    """Why a record cannot be decoded, as a category that can be counted."""
+    """The category of the reason why a record cannot be decoded, by which such records are counted."""
 
     UNKNOWN_TYPE = "unknown type"
     """The record type is not known, for example because a newer broker wrote it."""
@@ -76,9 +79,9 @@ class Undecodable:
     reason: str
     """The reason as a text for the user. It may name a record type, version or position, but has no record data."""
     type: int | None = None
-    """The record type that the key begins with; None if the key is too short."""
+    """The record type with which the key begins; None if the key is too short to contain it."""
     version: int | None = None
-    """The version that the value begins with; None if the key is malformed or the value is too short."""
+    """The version with which the value begins; None if the key is malformed or the value is too short to contain it."""
 
 
 def decode(key: bytes | None, value: bytes | None) -> CoordinatorRecord | Undecodable:

@@ -113,8 +113,8 @@ class ClusterDialog(ModalScreen["Session | None"]):
     def on_resize(self) -> None:
         """Write the rows again, so that their columns fit the new width."""
         if self._session.clusters:
-            # Writing the rows requests a layout. Textual ignores layout requests during a layout, so the rows are
-            # written after it.
+            # Writing the rows requests a layout. Textual ignores such requests during a resize, so the rows are written
+            # afterwards.
             self.call_after_refresh(self._write_rows)
 
     def _write_rows(self) -> None:

@@ -57,7 +57,7 @@ class DeleteDialog(ModalScreen[Results | None]):
     """Asks for confirmation, and deletes groups. Dismissed with the results, or None if nothing was deleted.
 
     Args:
-        session: provides the admin that deletes the groups, and the state folder for backups and the audit log.
+        session: provides the `GroupAdmin` that deletes the groups, and the state folder for backups and the audit log.
         groups: ids of the groups to delete.
     """
 
@@ -94,7 +94,10 @@ class DeleteDialog(ModalScreen[Results | None]):
     """
 
     class Planned(Message):
-        """Posted when the plan is ready. It says for each group whether it may be deleted and what will be lost."""
+        """Posted when the plan is ready.
+
+        The plan says for each group whether it may be deleted and what will be lost.
+        """
 
         def __init__(self, plan: Plan) -> None:
             super().__init__()
@@ -189,8 +192,8 @@ class DeleteDialog(ModalScreen[Results | None]):
             return
         self._challenge = challenge([line.group for line in allowed], irreversible=message.plan.irreversible)
         question = f"To confirm, type {self._challenge.what}:\n"
-        # `asked` is the text that the user must type. It is printable ASCII, so it is not escaped: escaping would
-        # double its backslashes, and the user would type them twice.
+        # `asked` is the text that the user must type. It is not escaped, because it is printable ASCII, and because
+        # escaping would show each backslash twice.
         self.query_one("#question", Static).update(Content.assemble(question, (self._challenge.asked, "bold")))
         self.query_one("#second-word", Input).placeholder = f"type {self._challenge.second_word} here as well"
         self.set_class(self._challenge.second_word is not None, "-irreversible")

@@ -107,8 +107,8 @@ class ExplainDialog(ModalScreen[None]):
         self.query_one(VerticalScroll).focus()
 
     def on_resize(self) -> None:
-        # Writing the text requests a layout. Textual ignores layout requests during a layout, so the text is written
-        # after it.
+        # Writing the text requests a layout. Textual ignores such requests during a resize, so the text is written
+        # afterwards.
         self.call_after_refresh(self._write)
 
     def _write(self) -> None:

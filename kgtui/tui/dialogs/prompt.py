@@ -21,7 +21,10 @@ ResultT = TypeVar("ResultT")
 
 
 class StatusLine(Static):
-    """A line that shows an error, or what the dialog is doing. The line is hidden while it has no text."""
+    """A line with an error message, or with the current step of the dialog's action.
+
+    It is hidden while it has no text.
+    """
 
     DEFAULT_CSS = """
     StatusLine { display: none; height: auto; max-height: 6; }

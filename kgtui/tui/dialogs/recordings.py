@@ -1,4 +1,4 @@
-"""The dialogs of recordings: record the cluster, open a recording, go to a time in a recording."""
+"""Dialogs to record the cluster, to open a recording, and to go to a time in a recording."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 TIME_EXAMPLES = "10:04, 2026-11-21T10:04:23Z or 15m (before the end)"
 TYPING_PAUSE = 0.2
-"""Delay between the last typed character and reading the folder, in seconds.
+"""Delay between the last keystroke and reading the folder from disk, in seconds.
 
-Without the delay, the folder would be read from disk after each character.
+Without the delay, the folder would be read on every keystroke.
 """
 
 
@@ -92,7 +92,9 @@ def _usable_folder(folder: str) -> Path:
 
 
 class OpenRecordingDialog(TextPrompt["Session"]):
-    """Asks for a recording and a time, and opens it. Dismissed with the recording's session, or None if canceled.
+    """Asks for a recording and a time, and opens the recording at this time.
+
+    Dismissed with the recording's session, or None if canceled.
 
     Args:
         session: session on the live cluster.
@@ -186,7 +188,7 @@ class OpenRecordingDialog(TextPrompt["Session"]):
 
 
 class TimeDialog(TextPrompt[bool]):
-    """Asks for a time in the open recording, and goes there. Dismissed with True, or None if canceled.
+    """Asks for a time in the open recording, and shows this time. Dismissed with True, or None if canceled.
 
     Args:
         position: the position in the recording; the dialog moves it.

@@ -21,7 +21,7 @@ BAR_WIDTH = 16
 
 
 class PlacementRow(NamedTuple):
-    """A partition or task, with its current owners, its target owners, and the members that delay its move.
+    """A partition or task, with its current and target owners, and the members that delay its move.
 
     Attributes:
         placement: the partition or task, and its status.
@@ -37,7 +37,7 @@ class PlacementRow(NamedTuple):
 
     @property
     def key(self) -> tuple[str, int, str]:
-        """The partition or task of the row. After a refresh, the cursor stays on the row with the same key."""
+        """Key of the row: the partition or task. After a refresh, the cursor stays on the row with the same key."""
         return self.placement.item
 
 
@@ -46,8 +46,8 @@ class LoadRow:
     """The number of partitions or tasks of one member, host or rack.
 
     Attributes:
-        even: number of partitions or tasks that the row would have if all members had equally many.
-        heaviest: largest load of all rows. The bars are drawn in proportion to it.
+        even: number of partitions or tasks that the row would have if they were distributed evenly over all members.
+        heaviest: largest load of all rows, to which the lengths of the bars are proportional.
         gives_up: number of partitions or tasks that this member must revoke; 0 for a host or rack.
         behind: whether this member has not reached the epoch of the target assignment; false for a host or rack.
     """
@@ -61,7 +61,10 @@ class LoadRow:
 
     @property
     def key(self) -> str:
-        """Member id, host or rack. After a refresh, the cursor stays on the row with the same key."""
+        """Key of the row: the member id, host or rack.
+
+        After a refresh, the cursor stays on the row with the same key.
+        """
         return self.load.name or ""
 
 
@@ -240,7 +243,7 @@ def _holds(row: LoadRow) -> Cell:
 
 
 def assignment_summary(assignment: Assignment, names: Mapping[str, str]) -> list[PaneLine]:
-    """Return the parts of the summary above the table: unfinished moves, members that delay them, idle members."""
+    """Return the summary above the table: unfinished moves, the members that delay these moves, and idle members."""
     parts: list[PaneLine] = []
     moving = assignment.count(PlacementStatus.LEAVING, PlacementStatus.ARRIVING)
     if moving:

@@ -159,9 +159,9 @@ class AssignmentsPane(Pane):
         self.query_one("#legend", SummaryLine).set_cells(legend_cells)
 
     def _draw_grid(self, assignment: Assignment, *, fresh: bool) -> PaneLine:
-        """Show the grid with the chosen member and as many neighboring members as fit the width.
+        """Draw the grid with the chosen member and as many neighboring members as fit the width.
 
-        Return the legend of the grid.
+        Returns the legend of the grid.
         """
         rows = placement_rows(assignment, self._names, unsettled=self._unsettled)
         room = self.table.scrollable_content_region.width - 1
@@ -178,8 +178,8 @@ class AssignmentsPane(Pane):
     def on_resize(self) -> None:
         """Draw the grid again after a resize, because a different number of members may fit."""
         if self._view == "grid":
-            # A resize is handled during a layout, in which Textual ignores layout requests. The grid is drawn after
-            # this layout, because the drawing may request another one.
+            # Textual handles a resize during a layout, and ignores layout requests until this layout ends. The grid is
+            # therefore drawn afterwards.
             self.call_after_refresh(self._arrange)
 
     def action_member(self, step: int) -> None:
@@ -219,7 +219,7 @@ class GridMember:
 
     Attributes:
         title: title of the column, which is the end of the member's name or a number.
-        idle: whether the member has no partition and will get none.
+        idle: whether the member owns no partition and gets none from the target assignment.
         reported: whether the broker reported the member's assignment.
     """
 
@@ -297,7 +297,7 @@ def item_name(row: PlacementRow) -> str:
 
 
 def grid_mark(member: GridMember, row: PlacementRow) -> Cell:
-    """Return the symbol in one grid cell. It says whether the member owns, must revoke or will get the partition."""
+    """Return the symbol that says whether the member owns, must revoke or will get the partition."""
     placement = row.placement
     has = member.member_id in placement.owners
     goal = placement.targets

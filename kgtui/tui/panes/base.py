@@ -1,4 +1,4 @@
-"""The base class of the panes, and the lines at the top of a pane: the notice about old data, and the summary."""
+"""The base class of the panes, and the two widgets at the top of a pane: the notice about old data, and the summary."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ class AutoHeightText(Static, NoRelayout):
 
     def write(self) -> None:
         """Wrap the text to the current width and show it, or hide the widget if there is no text."""
-        # A hidden widget has width 0, so its text is wrapped to the width of its parent. Wrapping the text after the
-        # widget has been shown would need a second layout.
+        # A hidden widget has width 0, so the text is wrapped to the width of the parent widget. Wrapping the text only
+        # after this widget is shown would need a second layout.
         parent_width = self.parent.content_size.width if isinstance(self.parent, Widget) else 0
         width = max(16, self.size.width or parent_width or 80)
         lines = self.wrapped_lines(width)
@@ -81,8 +81,8 @@ class AutoHeightText(Static, NoRelayout):
         self._shape = (width, len(lines))
 
     def on_resize(self) -> None:
-        # A resize is handled during a layout, in which Textual ignores layout requests. The text is written after this
-        # layout, because the new text may request another one.
+        # Textual handles a resize during a layout, and ignores layout requests until this layout ends. The text is
+        # therefore written afterwards.
         self.call_after_refresh(self.write)
 
 
@@ -137,7 +137,7 @@ class Pane(Vertical):
         self.series: SeriesStore | None = None
         """Lag samples of all groups, collected by the monitor. The trend of a group's lag is computed from them."""
         self.replay_position: ReplayPosition | None = None
-        """The recorded time that the terminal UI shows; None for a live cluster."""
+        """The position in the recording that the terminal UI shows; None for a live cluster."""
 
     def show(self, snapshot: Snapshot, group: str | None) -> None:
         """Show a group of a snapshot. Cursor and scroll position are reset only if another group was shown before."""
@@ -163,8 +163,8 @@ class Pane(Vertical):
     def draw_inputs(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
         """Return the parts of the snapshot that the pane shows.
 
-        Data that has not been read again is the same object in the next snapshot. The pane is drawn again only if one
-        of the returned objects has been replaced.
+        Data that has not been read again is the same object in the next snapshot. The pane is drawn again only if the
+        next call returns other objects.
         """
         return (self.readings.get(group),)
 
@@ -258,7 +258,7 @@ def _same(one: tuple[object, ...], other: tuple[object, ...]) -> bool:
 
 
 def join_with_dots(parts: Iterable[Cell | Sequence[Cell]]) -> PaneLine:
-    """Join parts of a line with ` · ` between them."""
+    """Join parts of a line into one line, with ` · ` between them."""
     cells: list[Cell] = []
     for part in parts:
         if cells:
@@ -304,7 +304,7 @@ def reading_notices(
 
     Args:
         readings: group id → the data that the pane shows about the group.
-        faults_below: whether the pane itself explains failed requests. If so, the notice only says how old the data is.
+        faults_below: whether the pane itself lists failed requests. If so, the notice only says how old the data is.
     """
     lines: list[PaneLine] = []
     reading = readings.get(group)
@@ -334,9 +334,9 @@ def awaited_text(snapshot: Snapshot, group: str, readings: Mapping[str, Reading[
 
 
 def _fault_of(snapshot: Snapshot, group: str) -> Fault | None:
-    """Return why data of the group could not be read: the error of the group, or else of its coordinator.
+    """Return why data of the group could not be read: the error of the group or, if it has none, of its coordinator.
 
-    None is returned if neither has an error.
+    Return None if neither has an error.
     """
     own = snapshot.group_faults.get(group)
     if own is not None:

@@ -104,7 +104,7 @@ def number_cell(value: int | None) -> Cell:
 
 
 def plural(count: int, one: str, many: str = "") -> str:
-    """Return a count with its noun: `1 member`, `3 members`, `2 processes`.
+    """Return a count followed by a noun: `1 member`, `3 members`, `2 processes`.
 
     Args:
         one: the noun in the singular.

@@ -79,8 +79,8 @@ def field_column(
     """Make a column from a field of the catalog `kgtui.model.fields`, with its name, title, alignment and format.
 
     Args:
-        record_of: returns the object from which the field reads its value for a row. If `record_of` returns None, the
-            cell of the row is blank.
+        record_of: returns the object from which the field reads its value for a row. If it returns None, the cell is
+            blank.
         value: returns the value of a row; None to use the value of the field.
         render: returns the cell of a row; None to show the value of the field in the field's format.
 

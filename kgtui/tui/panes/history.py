@@ -125,8 +125,7 @@ class HistoryPane(Pane):
         return self.table
 
     def draw_inputs(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
-        # The pane is redrawn for each new snapshot, because new lag samples or another replay position may come with
-        # it.
+        # Redraw the pane for each new snapshot, because the lag samples or the replay position may have changed too.
         return (snapshot,)
 
     def prepare(self, snapshot: Snapshot, group: str) -> None:
@@ -158,8 +157,8 @@ class HistoryPane(Pane):
         self.toggle_class("-log")
 
     def on_resize(self) -> None:
-        # A resize is handled during a layout, in which Textual ignores layout requests. The plots are updated after
-        # this layout, because the update may request another one.
+        # Textual handles a resize during a layout, and ignores layout requests until this layout ends. The plots are
+        # therefore updated afterwards.
         self.call_after_refresh(self._update_plots)
 
     def _show_empty(self, content: str) -> None:

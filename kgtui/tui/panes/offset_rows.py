@@ -209,8 +209,8 @@ def offset_columns(*, share: bool, timed: bool = True) -> list[Column[OffsetRow]
 
 
 def _record(row: OffsetRow) -> PartitionRow | None:
-    # `row` is returned as it is, because an `OffsetRow` has every attribute of a `PartitionRow`. This saves a second
-    # object per partition.
+    # `row` itself is returned, because an `OffsetRow` has every attribute of a `PartitionRow`. This avoids creating a
+    # second object per partition.
     return None if row.lag is None else cast("PartitionRow", row)
 
 
@@ -275,7 +275,8 @@ def _age(row: OffsetRow) -> Cell:
         return Cell("")
     if seconds is None:
         return unknown_cell() if row.lag.times is not None else Cell("")
-    # If the group has read on since the search, the first unread record is newer than the record that was found.
+    # If the group has made progress since the search for record times, its first unread record is newer than the record
+    # that was found.
     return Cell(("" if row.lag.exact_times else text.marks().at_most) + duration(seconds))
 
 

@@ -89,7 +89,7 @@ class OverviewPane(Pane):
         return self.text
 
     def draw_inputs(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
-        # The pane is redrawn for each new snapshot, because it contains ages, such as `for 12 s`.
+        # The pane is redrawn for each new snapshot, because it contains durations, such as `for 12 s`.
         return (snapshot,)
 
     def item_count(self, snapshot: Snapshot, group: str) -> int:
@@ -107,8 +107,8 @@ class OverviewPane(Pane):
         return self._summed if reading.value is self._summed[0] else (reading.value, summarize_offsets(reading.value))
 
     def _show_notices(self, lines: list[PaneLine]) -> None:
-        # The overview shows notices as lines of its own text. A separate `Notice` widget above the text would cause a
-        # layout whenever the cursor moves to a group whose requests failed.
+        # Notices are lines of the overview's own text. A separate `Notice` widget would cause a layout whenever the
+        # cursor moves to a group with failed requests.
         self._notice_lines = lines
 
     def draw(self, prepared: tuple[GroupOffsets | None, OffsetSummary | None], *, fresh: bool) -> None:
@@ -131,8 +131,8 @@ class OverviewPane(Pane):
         self.text.set_lines([(Cell(self.placeholder, MUTED),)], fresh=True)
 
     def on_resize(self) -> None:
-        # A resize is handled during a layout, in which Textual ignores layout requests. The text is written after this
-        # layout, because the new text may request another one.
+        # Textual handles a resize during a layout, and ignores layout requests until this layout ends. The text is
+        # therefore written afterwards.
         self.call_after_refresh(self._write, fresh=False)
 
 

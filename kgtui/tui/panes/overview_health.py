@@ -39,10 +39,13 @@ if TYPE_CHECKING:
 TREND_WINDOW = 60.0
 """Time span of the latest lag samples from which the trend of the lag is computed, in seconds."""
 STEADY = 0.05
-"""Smallest change of the lag, in records per second, that is shown as a trend. A smaller one is shown as `steady`."""
-_WITH_DATE = 43_200.0  # a time that is at least this far in the future (12 hours, in seconds) is shown with its date
-_STALE = 60.0  # a health verdict whose data is older than this, in seconds, is shown with the age of the data
-_MOST_MEMBERS_NAMED = 3  # maximum number of members that the `held up by` field lists by name
+"""Smallest change of the lag, in records per second, that is shown as a number.
+
+A smaller change is shown as `steady`.
+"""
+_WITH_DATE = 43_200.0  # A time at least this far in the future, in seconds (12 hours), is shown with its date.
+_STALE = 60.0  # If the data of a health verdict is older than this, in seconds, its age is shown.
+_MOST_MEMBERS_NAMED = 3  # Maximum number of members that the field `held up by` lists by name.
 
 
 def health_fields(
@@ -80,7 +83,8 @@ def _verdict(snapshot: Snapshot, group: str, health: GroupHealth | None) -> Fiel
     else:
         mark, role = text.verdict_mark(judgment.status.name), text.verdict_role(judgment.status.name)
     if health is not None and any(one.why == HIDDEN for one in health.undecided):
-        # The user may not describe all topics. The verdict ignores hidden topics, so it is followed by a `?`.
+        # The user lacks permission to describe all topics. The verdict ignores the hidden topics, so it is followed by
+        # a `?`.
         name, role = f"{name}?", MUTED if judgment.status is GroupStatus.OK else role
     cells = [Cell(f"{mark} {name}", role)]
     if since := judgment.since_text(_clock):

@@ -70,8 +70,8 @@ class DetailedTable(Vertical, Generic[RowT]):
 
     def on_resize(self) -> None:
         self.set_class(self.size.height < 12, "-low")
-        # A resize is handled during a layout, in which Textual ignores layout requests. The detail area is updated
-        # after this layout, because the update may request another one.
+        # Textual handles a resize during a layout, and ignores layout requests until this layout ends. The detail area
+        # is therefore updated afterwards.
         self.call_after_refresh(self._update_detail, force=True)
 
     @on(LineTable.CursorMoved)

@@ -32,7 +32,7 @@ SHORT_HINT = "filter: a word, lag:1k+, state:Empty … (? lists all)"
 class Expression(Input, NoRelayout):
     """The input field of the filter.
 
-    Unlike Textual's own `Input`, it does not lay out the screen at each typed letter.
+    Unlike Textual's own `Input`, it does not lay out the screen again on every keystroke.
     """
 
     def on_resize(self) -> None:
@@ -104,7 +104,7 @@ class FilterBar(Vertical):
         return self.query_one(Input)
 
     def begin(self) -> None:
-        """Focus the input field immediately, so that a character that is typed right afterwards goes into it."""
+        """Focus the input field immediately, so that it receives the next typed character."""
         self._before = self.active_filter
         self.screen.set_focus(self.input)
 
@@ -130,7 +130,7 @@ class FilterBar(Vertical):
                 group only after its data has been read. None if there is no filter, or if the filter needs no data
                 except the list of groups.
             only_problems: whether the user has pressed `z`, so that only groups with a problem are shown.
-            unobserved: number of groups with a possible problem that are not observed exactly, because there are too
+            unobserved: number of groups with a possible problem that are not read at every poll, because there are too
                 many. It is shown together with `only_problems`.
         """
         active = self.active_filter.strip()

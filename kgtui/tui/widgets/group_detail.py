@@ -224,7 +224,7 @@ class GroupDetail(Vertical):
             if entry.id not in self._panes:
                 await asyncio.to_thread(getattr, entry, "widget")
                 if not self.query(ContentSwitcher):
-                    return  # The screen was removed while the pane was imported.
+                    return  # The screen was removed while the pane was being imported.
                 self._pane(entry.id)
 
     @property

@@ -62,8 +62,8 @@ class PollStatus(LineWidget):
             return []
         (first, role), *others = self._shown
         blank = width - sum(cell_len(piece) for piece, _ in self._shown) - 1
-        # The blanks that align the text are part of the first piece. As a separate piece, they would have a style of
-        # their own, and more bytes would be sent to the terminal.
+        # The blanks that align the text are part of the first piece. As a separate piece, the blanks would have a style
+        # of their own, so more bytes would be sent to the terminal.
         return [(" " * blank + first, role), *others, (" ", "")]
 
 
@@ -217,7 +217,7 @@ class ClusterHeader(LineWidget):
         right = [(polled, "header--plain")]
         if polled != self._polled or self._poll_ms is None:
             # The duration of the poll is updated only together with the time in `polled`, at most once per second. An
-            # update at each response would send more bytes to the terminal.
+            # update for every response would send more bytes to the terminal.
             durations = (status.took_ms for status in snapshot.brokers.values() if status.took_ms is not None)
             self._polled, self._poll_ms = polled, max(durations, default=None)
         if self._poll_ms is not None:
