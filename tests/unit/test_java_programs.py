@@ -69,6 +69,9 @@ def test_jvm_accepts_the_class_archive_of_each_broker_version(version: str, tmp_
     assert java.archive(version).is_file(), "run tests/run --setup, which writes the archive"
     log, tool = tmp_path / "classes.log", "kafka.tools.StorageTool"
     command = java.command(jars.classpath(version), SOURCES / "Launch.java", [f"-Xlog:class+load:file={log}"])
-    subprocess.run([*command, tool, "random-uuid"], stdin=subprocess.PIPE, capture_output=True, check=True)
+    reader, writer = os.pipe()  # The program would exit at the end of its standard input.
+    subprocess.run([*command, tool, "random-uuid"], stdin=reader, capture_output=True, check=True)
+    os.close(reader)
+    os.close(writer)
     (line,) = [line for line in log.read_text().splitlines() if f" {tool} source:" in line]
     assert "shared objects file (top)" in line
