@@ -70,8 +70,10 @@ def make_certificates(folder: Path) -> Certificates:
     )
 
 
-def make_stores(certificates: Certificates, password: str) -> None:
-    """Create Java key stores and a trust store with the same password in the folder of the certificates.
+def make_stores(certificates: Certificates, password: str, folder: Path | None = None) -> None:
+    """Create Java key stores and a trust store with the same password, by default in the folder of the certificates.
+
+    The folder must not have such stores yet.
 
     ================  ==========================================================================
     `client.p12`      PKCS #12: the client's key and both certificates, created by openssl
@@ -80,7 +82,7 @@ def make_stores(certificates: Certificates, password: str) -> None:
     `client.jks`      JKS with the contents of `client.p12`, created by keytool
     ================  ==========================================================================
     """
-    folder = certificates.authority.parent
+    folder = folder or certificates.authority.parent
     export = ("pkcs12", "-export", "-in", certificates.client, "-passout", f"pass:{password}")
     _openssl(*export, "-certfile", certificates.authority, "-out", folder / "client.p12")
     _openssl(*export, "-out", folder / "only-key.p12")

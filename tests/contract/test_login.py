@@ -394,15 +394,14 @@ async def test_a_client_can_log_in_with_a_certificate_in_a_key_store(secure_brok
 
 
 @pytest.mark.broker
-async def test_a_client_can_log_in_with_pkcs12_stores(secure_broker: Secure) -> None:
-    make_stores(secure_broker.certificates, "st0re-S3cret")
-    folder = secure_broker.certificates.authority.parent
+async def test_a_client_can_log_in_with_pkcs12_stores(secure_broker: Secure, tmp_path: Path) -> None:
+    make_stores(secure_broker.certificates, "st0re-S3cret", tmp_path)
     properties = {
         "security.protocol": "SSL",
-        "ssl.truststore.location": str(folder / "trust.p12"),
+        "ssl.truststore.location": str(tmp_path / "trust.p12"),
         "ssl.truststore.password": "st0re-S3cret",
         "ssl.keystore.type": "PKCS12",
-        "ssl.keystore.location": str(folder / "client.p12"),
+        "ssl.keystore.location": str(tmp_path / "client.p12"),
         "ssl.keystore.password": "st0re-S3cret",
     }
     assert "team-b-app" in await log_in(secure_broker.tls, properties)
