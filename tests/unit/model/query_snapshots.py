@@ -26,7 +26,10 @@ def summary(
     type: str | None = None,  # noqa: A002 - the field's name
     fault: Fault | None = None,
 ) -> Summary:
-    """Return a summary with defaults for values that a test does not need. It was read `age` seconds before `NOW`."""
+    """Return a summary with defaults for values that a test does not need.
+
+    The group was read `age` seconds before `NOW`.
+    """
     return Summary(
         members,
         lag,

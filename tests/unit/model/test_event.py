@@ -1,4 +1,4 @@
-"""Events are found by comparing two reads of a group, and have a text in one line."""
+"""Tests of events. They are found by comparing two reads, and each event has a text of one line."""
 
 from __future__ import annotations
 
@@ -32,7 +32,6 @@ SIMPLE = Listing("classic", "", "Empty", 1)
 
 
 def texts(events: list[Event]) -> list[str]:
-    """Return the texts of events."""
     return [event.text for event in events]
 
 
@@ -59,7 +58,7 @@ def described(*members: Member, listing: Listing = STABLE, **fields: object) -> 
         (None, None, []),
     ],
 )
-def test_two_listings_of_a_group_show_what_happened(
+def test_comparing_two_listings_of_a_group_returns_its_events(
     before: Listing | None, after: Listing | None, expected: list[str]
 ) -> None:
     assert texts(listing_events("g", 1.0, before, after)) == expected
@@ -104,7 +103,7 @@ def test_partitions_without_an_owner_during_a_rebalance_have_not_moved() -> None
 @pytest.mark.parametrize(
     "description", [described(state="Dead"), GroupDescription("g", "", "", "Stable", 1, members=None)]
 )
-def test_descriptions_that_do_not_show_the_members_are_no_reason_for_events(description: GroupDescription) -> None:
+def test_descriptions_that_lack_the_members_cause_no_events(description: GroupDescription) -> None:
     last = LastDescription()
     last.update(described(owner("m-1", 0)), STABLE, 1.0)
     assert last.update(description, STABLE, 2.0) == []
@@ -119,7 +118,7 @@ def test_states_are_compared_in_descriptions_only_if_the_broker_lists_no_states(
         assert texts(last.update(described(state="Empty"), listing, 2.0)) == expected
 
 
-def test_offsets_that_go_back_are_an_event_and_progress_is_not() -> None:
+def test_offsets_that_go_back_cause_an_event_but_progress_does_not() -> None:
     before = {("orders", 0): 500, ("orders", 1): 700, ("orders", 2): 100}
     after = {("orders", 0): 300, ("orders", 1): 900, ("audit", 0): 1}
     assert texts(offset_events("g", 1.0, STABLE, before, after, memberless=False)) == [

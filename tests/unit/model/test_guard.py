@@ -164,7 +164,7 @@ def test_deletion_is_not_offered_without_a_listed_group_or_in_read_only_sessions
 def test_deletion_accepts_an_older_description_if_the_poll_interval_is_long() -> None:
     """With 30 s between polls, a description that is 12 s old is accepted.
 
-    With 2 s between polls, a description that is 100 s old is refused, as after a pause.
+    With 2 s between polls, a description that is 100 s old is refused; for example, polling may have been paused.
     """
     assert delete_availability(snapshot(at=88.0, interval=30.0), "g") is None
     assert (

@@ -66,7 +66,7 @@ def test_empty_group_with_backlog_is_stopped_only_if_members_were_seen_leaving()
     assert found.since_text(lambda at: f"{at:.0f}") == f"since {NOW - 60:.0f}"
 
 
-def test_failed_read_makes_a_group_unreadable_and_names_only_the_first_line() -> None:
+def test_unreadable_group_shows_only_the_first_line_of_the_error() -> None:
     row = replace(summary(lag=5), screened=True)
     found = with_group(summaries={"g": row}, group_faults={"g": FAULT}).judgment("g")
     assert (found.status, found.kind, found.reason) == (GroupStatus.UNKNOWN, Problem.UNREADABLE, "Not authorized.")
@@ -79,14 +79,14 @@ def test_more_harmful_problem_is_kept_while_the_broker_does_not_respond() -> Non
     assert with_group(brokers=broker).judgment("g").kind is Problem.UNREADABLE
 
 
-def test_exact_verdict_replaces_suspicion_when_it_is_final() -> None:
+def test_final_health_verdict_replaces_a_suspicion_of_screening() -> None:
     moving = health_of(watch([offsets((100 + 100 * n, 105 + 100 * n)) for n in range(12)]))
     found = with_group(health={"g": moving}, screened={"g": SUSPECT}).judgment("g")
     assert (found.status, found.basis) == (GroupStatus.OK, Basis.OBSERVED)
     assert found.basis_text == "observed 55 s"
 
 
-def test_suspicion_stays_until_the_exact_verdict_is_final() -> None:
+def test_suspicion_of_screening_stays_until_the_health_verdict_is_final() -> None:
     short = health_of(watch([offsets((100, 200))] * 2))
     assert with_group(health={"g": short}, screened={"g": SUSPECT}).judgment("g") == SUSPECT
     found = with_group(health={"g": short}).judgment("g")
@@ -94,7 +94,7 @@ def test_suspicion_stays_until_the_exact_verdict_is_final() -> None:
     assert "STOP needs more than" in found.reason
 
 
-def test_stop_confirmed_by_exact_verdict_keeps_the_beginning_that_screening_saw() -> None:
+def test_confirmed_stop_keeps_the_start_time_that_screening_observed() -> None:
     stopped = health_of(watch([offsets((100, 200))] * 20))
     found = with_group(health={"g": stopped}, screened={"g": SUSPECT}).judgment("g")
     assert (found.status, found.kind, found.basis) == (GroupStatus.ERR, Problem.STOP, Basis.OBSERVED)

@@ -1,4 +1,4 @@
-"""Tests of the member index: it returns the client ids, hosts and member ids from which it was made."""
+"""Tests of the member index: it returns the client ids, hosts and member ids from which it was built."""
 
 from __future__ import annotations
 

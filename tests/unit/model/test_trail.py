@@ -34,7 +34,7 @@ def trail_of(*reads: list[Position], seconds: int = 15) -> Trail:
 
 
 def test_trail_of_ten_partitions_adds_at_most_300_bytes_per_group() -> None:
-    """A summary refers to the bytes with 8 bytes, and Python allocates memory in steps of 16 bytes."""
+    """The limit includes the summary's 8-byte reference, and rounding up to Python's allocation unit of 16 bytes."""
     trail = trail_of(*[rows(*[(10**12 + n, 10**12 + 5)] * 10) for n in range(7)])
     size = sys.getsizeof(trail.encode())
     assert -(-size // 16) * 16 + 8 <= 300
@@ -60,20 +60,20 @@ def test_jump_of_the_clock_is_not_counted_as_waiting_time() -> None:
     assert list(trail.waited) == [31]
 
 
-def test_clock_that_goes_back_starts_the_trail_again() -> None:
+def test_trail_starts_again_when_the_clock_goes_back() -> None:
     trail = trail_of(rows((5, 9)), rows((5, 9)))
     trail.add(T0 - 3_600, rows((5, 9)))
     assert (trail.reads, list(trail.waited), trail.at) == (1, [1], T0 - 3_600)
 
 
-def test_only_the_newest_reads_are_kept_and_their_sums_are_correct() -> None:
+def test_trail_keeps_only_the_newest_reads_and_their_sums() -> None:
     trail = trail_of(*[rows((n, 100), (None, 7), (3, None)) for n in range(SAMPLES + 3)])
     assert len(trail.samples) == SAMPLES
     assert [sums.lag for sums in trail.samples] == [97, 96, 95, 94, 93]
     assert (trail.samples[-1].positions, trail.samples[-1].unknown) == (7, 1)
 
 
-def test_progress_and_its_pace_are_remembered() -> None:
+def test_trail_stores_the_time_and_the_pace_of_progress() -> None:
     trail = trail_of(rows((5, 9)), rows((6, 9)), rows((6, 9)), rows((6, 9)), rows((8, 9)))
     assert (trail.first_at, trail.progress_at, trail.pace) == (T0, T0 + 60, 45)
     trail.add(T0 + 75, rows((9, 9)))
@@ -81,22 +81,22 @@ def test_progress_and_its_pace_are_remembered() -> None:
 
 
 @pytest.mark.parametrize("later", [[8], [8, 9], [7, 7, 7]])
-def test_position_that_went_back_is_remembered_until_it_is_reached_again(later: list[int]) -> None:
+def test_trail_remembers_a_rewound_position_until_it_is_reached_again(later: list[int]) -> None:
     trail = trail_of(rows((9, 20)), rows((5, 20)), *[rows((position, 20)) for position in later])
     assert trail.rewound_at == (0 if 9 in later else T0 + 15)
 
 
-def test_position_that_went_back_is_forgotten_after_ten_reads_with_progress() -> None:
+def test_trail_forgets_a_rewound_position_after_ten_reads_with_progress() -> None:
     back = [rows((900, 2_000)), *[rows((100 + n, 2_000)) for n in range(12)]]
     assert trail_of(*back).rewound_at == 0
 
 
-def test_recreated_topic_is_not_a_position_that_went_back() -> None:
+def test_recreated_topic_does_not_count_as_a_rewound_position() -> None:
     trail = trail_of(rows((900, 900)), rows((3, 5)))
     assert (trail.rewound_at, trail.reads) == (0, 1)
 
 
-def test_new_partition_starts_the_comparison_again() -> None:
+def test_trail_starts_a_new_comparison_when_a_partition_is_added() -> None:
     trail = trail_of(rows((5, 9)), rows((5, 9)), rows((6, 9), (0, 0)))
     assert (trail.reads, list(trail.waited), trail.progress_at) == (1, [1, 0], T0 + 30)
 
@@ -129,7 +129,7 @@ def test_members_without_partitions_are_counted_until_one_has_a_partition() -> N
     assert trail.idle == 0
 
 
-def test_positions_of_commits_and_share_groups() -> None:
+def test_trail_positions_are_committed_offsets_or_share_start_offsets() -> None:
     bounds = {("t", 0): PartitionBounds(0, 9), ("t", 1): PartitionBounds(None, None, 29)}
     found = positions_of(
         [CommittedOffset("t", 0, 5), CommittedOffset("t", 1, 5)], [ShareOffset("u", 0, 3, lag=2)], bounds
@@ -141,7 +141,9 @@ OFFSETS = st.one_of(st.none(), st.integers(0, 2**62))
 
 
 @given(st.lists(st.lists(st.tuples(OFFSETS, OFFSETS), max_size=4), max_size=8), st.integers(0, 100_000))
-def test_decoded_trail_is_equal_after_any_reads(reads: list[list[tuple[int | None, int | None]]], seconds: int) -> None:
+def test_trail_of_any_reads_is_unchanged_after_encoding_and_decoding(
+    reads: list[list[tuple[int | None, int | None]]], seconds: int
+) -> None:
     trail = Trail()
     for number, read in enumerate(reads):
         trail.add(T0 + number * seconds, [*rows(*read)])

@@ -111,7 +111,7 @@ def test_narrow_table_drops_the_least_important_columns_and_never_cuts_numbers()
     assert [(column.id, width) for column, width in fit_columns(COLUMNS, preferred, 20)] == [("name", 10), ("count", 9)]
 
 
-def test_column_at_a_position_is_the_one_that_covers_this_terminal_cell() -> None:
+def test_column_at_returns_the_column_that_covers_a_terminal_cell() -> None:
     arranged = fit_columns(COLUMNS, {"name": 6, "count": 5, "note": 6}, 80)
     assert [column_at(arranged, x) for x in (0, 6, 7, 13, 19, 20)] == ["name", "name", "count", "note", "note", None]
 
@@ -434,7 +434,7 @@ def test_configs_set_for_the_group_are_listed_before_others_of_its_type() -> Non
     assert len(config_rows(data.configs(), None)) == len(data.configs()), "the type of the group is not known"
 
 
-def test_text_of_an_event_has_no_control_characters_and_an_arrow_that_the_terminal_can_show() -> None:
+def test_event_text_has_no_control_characters_and_a_displayable_arrow() -> None:
     event = Event(1.0, EventKind.CONFIG, "g", None, "evil\x1b[31m", "5", "share.name")
     assert event_text(event) == "share.name: evil\\x1b[31m → 5"
     display.use_display_settings(display.DisplaySettings(ascii=True))

@@ -52,7 +52,7 @@ def test_generated_readme_table_lists_every_action() -> None:
     assert "| `home` `g` |" in markdown
 
 
-def test_keys_of_the_user_keymap_are_shown_and_unknown_actions_are_found() -> None:
+def test_keys_of_the_user_keymap_are_shown_and_unknown_actions_reported() -> None:
     assert table.unknown_ids(["pause", "no-such"]) == ["no-such"]
     assert table.BY_ID["pause"].keys_in({"pause": "x, ctrl+x"}) == "x ctrl+x"
     assert table.BY_ID["pause"].keys_in({}) == "p"

@@ -18,7 +18,7 @@ VISIBLE_ON_BLANKS = {"4", "7", "9"}
 
 
 class Cell(NamedTuple):
-    """What a terminal shows in one cell. For a blank, the text color is empty, because it is not visible."""
+    """What a terminal shows in one cell. For a blank, the text color is empty, because a blank does not show it."""
 
     char: str
     attributes: frozenset[str]

@@ -25,7 +25,7 @@ RULES = TopicRules(7_200.0)
 RETENTION = Retention({"t": 7_200.0}, None, {"t": RULES})
 WRITTEN = T0 - 3_000.0
 LAST = T0 + 24 * 5
-"""Time of the last of 25 reads."""
+"""Time of the last of 25 reads, in seconds since the epoch."""
 
 
 def searched(offset: int, written: float = WRITTEN, *, width: float = 0.0, rules: TopicRules = RULES) -> RecordTime:
@@ -74,7 +74,7 @@ def test_time_lag_of_a_group_is_a_lower_bound_if_one_partition_was_not_searched(
     assert one.time_lag == TimeLag(LAST - WRITTEN, at_least=True, reason=COMPACTED)
 
 
-def test_time_lag_after_the_group_read_on_is_estimated_from_the_searched_record() -> None:
+def test_time_lag_after_progress_is_estimated_from_the_searched_record() -> None:
     """Record 1000 was written at −3,000 s and record 2000 at 0 s, so record 1500 was written at about −1,500 s."""
     reads = [offsets((1000 + 500 * (n > 20), 2000 + n)) for n in range(25)]
     found = judged(reads, {0: searched(1000)}).time_lag
@@ -88,7 +88,7 @@ def test_hidden_offsets_make_an_exact_time_lag_a_lower_bound() -> None:
     assert health.time_lag == TimeLag(LAST - WRITTEN, at_least=True)
 
 
-def test_loss_of_a_stopped_group_is_the_time_from_which_retention_deletes_its_record() -> None:
+def test_loss_time_of_a_stopped_group_is_when_retention_deletes_its_record() -> None:
     health = judged(stopped(), {0: searched(1000, width=20.0)})
     expected = WRITTEN + 7_200
     assert health.loss == Loss("t", 0, expected - LAST, "retention", 1000, at=expected, exact=True)
@@ -131,7 +131,7 @@ def test_old_record_of_a_group_without_final_verdict_has_an_expiry() -> None:
     assert old.loss.at == T0 - 5_000 + 7_200
 
 
-def test_stop_that_was_not_observed_was_after_the_last_consumed_record() -> None:
+def test_unobserved_stop_of_a_group_is_dated_after_its_last_consumed_record() -> None:
     reads = [offsets((1000, 2000 + n), (1000, 2000 + n)) for n in range(25)]
     health = judged(reads, {0: searched(1000), 1: searched(1000, WRITTEN + 60)})
     assert health.kind is Status.STOP

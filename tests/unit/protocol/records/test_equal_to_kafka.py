@@ -30,7 +30,7 @@ def answers() -> list[tuple[Record, KafkaResult]]:
     return list(zip(records, read(records), strict=True))
 
 
-def test_every_record_is_formatted_as_the_same_json_as_by_kafka(answers: list[tuple[Record, KafkaResult]]) -> None:
+def test_records_are_formatted_as_the_same_json_as_in_kafka(answers: list[tuple[Record, KafkaResult]]) -> None:
     compared: set[tuple[RecordType, int | None]] = set()
     for (key, value), kafka in answers:
         record = decode(key, value)
