@@ -7,6 +7,7 @@ import java.util.Properties;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.StaleMemberEpochException;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.connect.cli.ConnectDistributed;
 
@@ -68,12 +69,21 @@ public final class ConsumerGroups {
         }
     }
 
+    /** Polls once. If the group has a newer epoch, the poll fails, and the next one succeeds. */
+    private static void poll(KafkaConsumer<String, String> member) {
+        try {
+            member.poll(Duration.ofMillis(50));
+        } catch (StaleMemberEpochException rebalancing) {
+            System.err.println("the poll is repeated: " + rebalancing);
+        }
+    }
+
     private static void pollUntilAssigned(List<KafkaConsumer<String, String>> members, int partitions) {
         while (true) {
             int assigned = 0;
             int idle = 0;
             for (KafkaConsumer<String, String> member : members) {
-                member.poll(Duration.ofMillis(50));
+                poll(member);
                 assigned += member.assignment().size();
                 idle += member.assignment().isEmpty() ? 1 : 0;
             }
