@@ -136,7 +136,7 @@ class MonitorOptions:
     list_load: float = 0.1
     visible_groups: int = 40
     sweep_rate: float = 600.0
-    first_sweep_factor: float = 2.1
+    first_sweep_factor: float = 2.3
     sweep_batch: int = 100
     sweep_pause: float = 15.0
     empty_pause: float = 120.0

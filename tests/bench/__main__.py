@@ -53,6 +53,12 @@ def _screen(scale: Scale) -> Iterator[Figure]:
     return bench.figures(_size(bench, scale))
 
 
+def _sweep(scale: Scale) -> Iterator[Figure]:
+    from tests.bench import sweep as bench
+
+    return bench.figures(_size(bench, scale))
+
+
 def _record(scale: Scale) -> Iterator[Figure]:
     from tests.bench import history as bench
 
@@ -82,6 +88,7 @@ BENCHES: dict[str, Callable[[Scale], Iterator[Figure]]] = {
     "command_line": _command_line,
     "start": _start,
     "screen": _screen,
+    "sweep": _sweep,
     "record": _record,
     "replay": _replay,
     "pipeline": _pipeline,

@@ -14,6 +14,7 @@ EXPECTED = {
     "command_line": "ls --lag",
     "start": "first frame with groups",
     "screen": "nothing changes",
+    "sweep": "every group is read",
     "record": "CPU per poll",
     "replay": "one poll forward",
     "pipeline": "decode",

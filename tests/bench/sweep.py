@@ -1,0 +1,77 @@
+"""Measure how fast the monitor reads every group with lag, and the CPU time for it, on a simulated cluster."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kgtui.admin.deadline import Deadline
+from kgtui.admin.kafka import connect
+from kgtui.admin.reading import Logs, read_groups
+from kgtui.monitor import Monitor, MonitorOptions
+from tests.bench.figures import Figure
+from tests.bench.simulated_cluster import PARTITIONS, SimulatedCluster
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kgtui.admin.kafka import KafkaGroupAdmin
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Size of the benchmark at one scale.
+
+    Attributes:
+        groups: number of groups of the cluster.
+        seconds: length of the measurement after every group has been read once, in seconds.
+        sweep_pause: `MonitorOptions.sweep_pause`; shorter than the default to save time.
+    """
+
+    groups: int = 10_000
+    seconds: float = 60.0
+    sweep_pause: float = 15.0
+
+
+QUICK = Size(groups=3_000, seconds=20.0)
+TINY = Size(groups=60, seconds=0.5, sweep_pause=0.5)
+
+
+def figures(size: Size) -> Iterator[Figure]:
+    """Yield the time until every group was read, and kgtui's CPU time, as a fraction of one core, before and after."""
+    with SimulatedCluster("active", size.groups) as cluster:
+        once, first, first_cpu, later_cpu = asyncio.run(_measure(cluster.bootstrap.split(","), size))
+    name = f"{size.groups:,} groups × {PARTITIONS} partitions"
+    target = 10.0 if size.groups == Size().groups else None
+    yield Figure(f"every group is read with lag, {name}", first, "s", "offsets read at once", once, target)
+    yield Figure("CPU during the first sweep, of one core", first_cpu, "", target=0.25)
+    yield Figure("CPU after the first sweep, of one core", later_cpu, "", target=0.1)
+
+
+async def _measure(seeds: list[str], size: Size) -> tuple[float, float, float, float]:
+    async with connect(seeds) as admin:
+        once = await _read_at_once(admin)
+        monitor = Monitor(admin, MonitorOptions(sweep_pause=size.sweep_pause))
+        began, cpu = time.perf_counter(), time.process_time()
+        task = asyncio.create_task(monitor.run())
+        monitor.set_view(None)
+        done = asyncio.Event()
+        monitor.subscribe(lambda snapshot: done.set() if 0 < len(snapshot.groups) <= snapshot.swept * 1.01 else None)
+        await done.wait()
+        first, first_cpu = time.perf_counter() - began, time.process_time() - cpu
+        began, cpu = time.perf_counter(), time.process_time()
+        await asyncio.sleep(size.seconds)
+        later = (time.process_time() - cpu) / (time.perf_counter() - began)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+    return once, first, first_cpu / first, later
+
+
+async def _read_at_once(admin: KafkaGroupAdmin) -> float:
+    """Read the offsets and log ends of all groups in one call, as `kgtui ls --lag` does, and return the seconds."""
+    groups = (await admin.list_groups(timeout=60.0)).rows
+    began = time.perf_counter()
+    await read_groups(admin, Deadline(300.0), offsets=groups, logs=Logs.COMMITTED_ENDS)
+    return time.perf_counter() - began
