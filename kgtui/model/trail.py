@@ -32,6 +32,8 @@ REBALANCES_KEPT = 3
 
 _UNKNOWN = -1
 _HEADER = Struct("<IIIIHHIIIBBBI")
+_SAMPLES_FIELD = 11
+"""Index of the number of samples in the header."""
 _SUMS = Struct("<IqqH")
 _REWIND = Struct("<IIqB")
 _FORGET_REWIND_AFTER = 10
@@ -260,6 +262,17 @@ class Trail:
         self.samples = self.samples[-1:]
         self.reads = min(self.reads, 2)
         self.waited = array("H", bytes(2 * len(self.waited)))
+
+
+def last_sums(data: bytes) -> tuple[Sums | None, Sums | None]:
+    """Return the sums of the last two reads of an encoded trail, the older one first; None if there was no such read.
+
+    It is faster than `Trail.decode`, because it creates no lists.
+    """
+    samples = _HEADER.unpack_from(data)[_SAMPLES_FIELD] if data else 0
+    end = _HEADER.size + samples * _SUMS.size
+    last = Sums(*_SUMS.unpack_from(data, end - _SUMS.size)) if samples else None
+    return (Sums(*_SUMS.unpack_from(data, end - 2 * _SUMS.size)) if samples > 1 else None), last
 
 
 def _sums(at: int, rows: Sequence[Position]) -> Sums:

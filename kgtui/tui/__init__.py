@@ -11,6 +11,7 @@ This package imports `monitor`, `actions`, `history`, `insights`, `lake`, `outpu
 | `screen_actions` | the actions of the main screen, with their keys |
 | `tree` | the tree of groups |
 | `panes` | the tabs with details of one group |
+| `node_page` | the page of the cluster or of a node of the tree: problems, changes, brokers, types |
 | `widgets` | header, filter bar, footer and other widgets of the main screen |
 | `dialogs` | modal dialogs: delete, export, explain, recordings |
 | `insights` | the Insights screen: findings that Spark has computed from a recording |
@@ -20,6 +21,7 @@ This package imports `monitor`, `actions`, `history`, `insights`, `lake`, `outpu
 | `palette` | the command palette |
 | `startup_notices` | notices about configuration and unfinished deletions at the start |
 | `themes` | reads theme files |
+| `sparkline` | bars of block characters |
 | `text` | formats numbers and times, and escapes control characters in names |
 | `textual_compat` | workarounds for problems of Textual |
 """

@@ -31,9 +31,12 @@ class GroupSelected(Message):
 
 
 class GroupOpened(Message):
-    """The user opened a group with enter or a double click; the panes should get the focus."""
+    """The user opened a group with enter or a double click; the panes should get the focus.
 
-    def __init__(self, group: str) -> None:
+    With None, the user opened the row of the cluster, and its page should get the focus.
+    """
+
+    def __init__(self, group: str | None) -> None:
         super().__init__()
         self.group = group
 

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from textual.worker import Worker
+
     from kgtui.admin.base import GroupAdmin
     from kgtui.history.options import RecorderStatus
     from kgtui.history.point_in_time import Comparison
@@ -249,3 +251,32 @@ class Session:
     warnings: tuple[str, ...] = ()
     monitor_task: asyncio.Task[None] | None = None
     recording: OngoingRecording | None = None
+
+
+@dataclass(slots=True)
+class Playback:
+    """The state of the replay actions of one screen.
+
+    Attributes:
+        session: the session that the screen shows.
+        speed: playing speed, as a multiple of real time.
+        worker: the worker that plays the recording; None while the recording is stopped.
+        remembered: the time that the user remembered with `m` for a comparison, in seconds since the epoch.
+        last_opened: session of the recording that was last opened from this screen. Its `replay_position` is where the
+            user left the recording. None if no recording was opened from this screen.
+    """
+
+    session: Session
+    speed: int = 60
+    worker: Worker[None] | None = None
+    remembered: float | None = None
+    last_opened: Session | None = None
+
+    def stop(self) -> bool:
+        """Stop playing; return whether the recording was playing."""
+        worker, self.worker = self.worker, None
+        if worker is None or self.session.replay_position is None:
+            return False
+        worker.cancel()
+        self.session.replay_position.playing = None
+        return True

@@ -67,10 +67,10 @@ def test_broker_that_does_not_answer_affects_only_its_own_groups(ui: Ui, cluster
 def test_slow_broker_does_not_delay_the_handling_of_keys(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
     cluster_with_faults.control("latency", node=2, seconds=8.0)
     ui.filter("kind:simple", shown=3)
-    ui.terminal.keys("Home", "Left")
-    ui.terminal.wait_until_gone("spark-checkpoints", timeout=7.0)
+    ui.terminal.keys("Home", "Down", "Left")
+    ui.terminal.wait_for(lambda screen: "spark-checkpoints" not in names_shown(screen), timeout=7.0)
     ui.terminal.keys("Right")
-    ui.terminal.wait_for("spark-checkpoints", timeout=7.0)
+    ui.terminal.wait_for(lambda screen: "spark-checkpoints" in names_shown(screen), timeout=7.0)
     ui.remove_filter()
 
 

@@ -50,6 +50,8 @@ async def test_a_click_on_a_tab_brings_its_pane_to_the_front(tmp_path: Path) -> 
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)
+        await pilot.press("n")
+        await settled(pilot)
         screen = main_screen(app)
         at = 0
         for entry in PANES:

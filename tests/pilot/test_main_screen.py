@@ -255,7 +255,7 @@ async def test_a_narrow_screen_shows_either_the_tree_or_the_panes(tmp_path: Path
 
 async def test_the_monitor_is_told_which_groups_are_selected_and_visible(tmp_path: Path) -> None:
     app, monitor = app_on(sample_snapshot(), tmp_path)
-    async with app.run_test(size=(120, 30)) as pilot:
+    async with app.run_test(size=(120, 32)) as pilot:
         await settled(pilot)
         await pilot.press("n")
         await settled(pilot)

@@ -164,13 +164,20 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
             self.refresh()
 
     def set_rows(
-        self, rows: Sequence[RowT], *, columns: Sequence[Column[RowT]] | None = None, fresh: bool = False
+        self,
+        rows: Sequence[RowT],
+        *,
+        columns: Sequence[Column[RowT]] | None = None,
+        fresh: bool = False,
+        at_top: bool = False,
     ) -> None:
         """Show these rows, and replace the columns too if `columns` is given.
 
         Args:
             fresh: whether the rows belong to another group than the previous rows. If so, the cursor moves to the first
                 row, the table scrolls to the top, and the widths of the columns are recomputed.
+            at_top: whether the cursor stays in the first row, and the table at the top, even if other rows are now
+                there.
         """
         old, at = self._rows, self.cursor
         if columns is not None:
@@ -182,11 +189,11 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
         elif old == rows and columns is None:
             return
         self._rows = rows
-        target = 0 if fresh else self._find(old, at)
+        target = 0 if fresh or at_top else self._find(old, at)
         self.set_line_count(len(rows) + 1)
         top = self.scroll_offset.y
         in_sight = top <= at < top + self._lines
-        if fresh:
+        if fresh or at_top:
             self.scroll_to(y=0, animate=False)
         elif target != at and in_sight:
             self.scroll_to(y=max(0, top + target - at), animate=False, immediate=True)

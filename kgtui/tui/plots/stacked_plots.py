@@ -11,7 +11,7 @@ from kgtui.model.timeline import largest
 from kgtui.tui import text
 from kgtui.tui.panes.cells import ACCENT, MUTED, OK, Cell, PaneLine, SafeText
 from kgtui.tui.plots import curves
-from kgtui.tui.plots.curves import spark_rows
+from kgtui.tui.sparkline import spark_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

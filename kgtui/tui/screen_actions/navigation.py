@@ -6,8 +6,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kgtui.model.query.sort_keys import CYCLED_SORT_KEYS, SORT_KEYS, joined
+from kgtui.tui import text
 from kgtui.tui.messages import LiveRequested
-from kgtui.tui.screen_actions.action import Action
+from kgtui.tui.screen_actions.action import Action, needs_group
 from kgtui.tui.tree.grouping import GROUPING_TITLES, GROUPINGS
 
 if TYPE_CHECKING:
@@ -74,8 +75,6 @@ def _open(screen: ClusterScreen) -> None:
 def _switch(screen: ClusterScreen) -> None:
     if screen.in_panes:
         screen.leave_panes()
-    elif screen.group is None:
-        screen.toast("put the cursor on a group first")
     else:
         screen.enter_panes()
 
@@ -121,6 +120,21 @@ def _toggle_problems(screen: ClusterScreen) -> None:
     screen.toggle_problems()
 
 
+def _next_problem(screen: ClusterScreen) -> None:
+    group = screen.right_side.next_problem(screen.group)
+    if group is None:
+        screen.toast("no group needs attention")
+    else:
+        screen.go_to(group)
+
+
+def _acknowledge(screen: ClusterScreen) -> None:
+    if screen.group is not None and screen.right_side.acknowledge(screen.group):
+        screen.toast(f"{text.plain(screen.group, 60)} needs no attention until its problem changes")
+    else:
+        screen.toast("this group has no problem to acknowledge")
+
+
 _MoveAction = partial(Action, section="Move", in_palette=False)
 _FindAction = partial(Action, section="Find")
 
@@ -155,6 +169,11 @@ ACTIONS: tuple[Action, ...] = (
     _FindAction(id="faults", keys="z", shown_keys="z", name="Problems", run=_toggle_problems, footer=4,
                 help="Show only groups with a problem, the worst first, or all groups again: verdicts, failed reads, "
                      "rebalances."),
+    _FindAction(id="next-problem", keys="exclamation_mark", shown_keys="!", name="Next problem", run=_next_problem,
+                help="Go to the group with the most harmful problem; press again to go to the next one."),
+    _FindAction(id="acknowledge", keys="A", shown_keys="A", name="Acknowledge", run=_acknowledge,
+                unavailable=needs_group,
+                help="Acknowledge the problem of the group: it no longer needs attention until its problem changes."),
     _FindAction(id="mark", keys="space", shown_keys="space", name="Mark", run=lambda screen: screen.group_tree.mark(),
                 help="Mark or unmark the group; on a branch of the tree, all its groups that match the filter."),
     _FindAction(id="mark-all", keys="asterisk", shown_keys="*", name="Mark all",

@@ -26,8 +26,6 @@ def _bring_pane(pane: str, screen: ClusterScreen) -> None:
 def _toggle_full_screen(screen: ClusterScreen) -> None:
     if screen.has_class("-full"):
         screen.leave_panes()
-    elif screen.group is None:
-        screen.toast("put the cursor on a group first")
     else:
         screen.add_class("-full")
         screen.enter_panes()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -13,8 +12,12 @@ from textual.screen import Screen
 from kgtui.model.query import parse
 from kgtui.model.query.sort_keys import NAME
 from kgtui.tui.messages import GroupOpened, GroupSelected, SnapshotArrived
+from kgtui.tui.node_page.heading import PARTS
+from kgtui.tui.node_page.page import NodePage, PageSubject
+from kgtui.tui.node_page.right_side import RightSide
 from kgtui.tui.panes import PANES, PANES_BY_ID
 from kgtui.tui.recording import recording_mark
+from kgtui.tui.session import Playback
 from kgtui.tui.startup_notices import valid_presets
 from kgtui.tui.tree.grouping import GROUPING_TITLES
 from kgtui.tui.tree.renderer import TreeHeading
@@ -29,7 +32,6 @@ from kgtui.tui.widgets.header import ClusterHeader
 if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.timer import Timer
-    from textual.worker import Worker
 
     from kgtui.model.snapshot import Snapshot
     from kgtui.tui.session import GroupMonitor, Session
@@ -59,35 +61,6 @@ class Left(Vertical):
     BLANK = True
 
 
-@dataclass(slots=True)
-class Playback:
-    """The state of the replay actions of one screen.
-
-    Attributes:
-        session: the session that the screen shows.
-        speed: playing speed, as a multiple of real time.
-        worker: the worker that plays the recording; None while the recording is stopped.
-        remembered: the time that the user remembered with `m` for a comparison, in seconds since the epoch.
-        last_opened: session of the recording that was last opened from this screen. Its `replay_position` is where the
-            user left the recording. None if no recording was opened from this screen.
-    """
-
-    session: Session
-    speed: int = 60
-    worker: Worker[None] | None = None
-    remembered: float | None = None
-    last_opened: Session | None = None
-
-    def stop(self) -> bool:
-        """Stop playing; return whether the recording was playing."""
-        worker, self.worker = self.worker, None
-        if worker is None or self.session.replay_position is None:
-            return False
-        worker.cancel()
-        self.session.replay_position.playing = None
-        return True
-
-
 class ClusterScreen(Screen[None]):
     """The screen of one cluster, live or recorded, without key bindings; `MainScreen` adds them."""
 
@@ -103,15 +76,15 @@ class ClusterScreen(Screen[None]):
         & #body { height: 1fr; }
         & #left { width: 40%; min-width: 44; max-width: 84; }
         & GroupTree { height: 1fr; }
-        & GroupDetail { width: 1fr; border-left: vkey $panel; }
+        & RightSide { width: 1fr; border-left: vkey $panel; }
         &.-narrow #left { width: 1fr; max-width: 100%; }
-        &.-narrow GroupDetail { display: none; border-left: none; }
+        &.-narrow RightSide { display: none; border-left: none; }
         &.-narrow.-pane #left { display: none; }
-        &.-narrow.-pane GroupDetail { display: block; }
+        &.-narrow.-pane RightSide { display: block; }
         &.-full #left { display: none; }
-        &.-full GroupDetail { display: block; border-left: none; }
+        &.-full RightSide { display: block; border-left: none; }
         &.-bare #left { width: 1fr; max-width: 100%; }
-        &.-bare GroupDetail, &.-bare GroupTree, &.-bare TreeHeading, &.-bare BrokerFaults { display: none; }
+        &.-bare RightSide, &.-bare GroupTree, &.-bare TreeHeading, &.-bare BrokerFaults { display: none; }
     }
     """
 
@@ -156,10 +129,12 @@ class ClusterScreen(Screen[None]):
             with Left(id="left"):
                 yield TreeHeading()
                 yield EmptyState()
-                yield GroupTree(self.snapshot)
-            yield GroupDetail(
-                self.snapshot, session.target.command_config, self.monitor.series, session.replay_position,
-                front=self._front,
+                yield GroupTree(self.snapshot, session.target.name)
+            yield RightSide(
+                GroupDetail(
+                    self.snapshot, session.target.command_config, self.monitor.series, session.replay_position,
+                    front=self._front,
+                )
             )  # fmt: skip
         yield BrokerFaults()
         yield self.compose_footer()
@@ -198,6 +173,11 @@ class ClusterScreen(Screen[None]):
         return self.query_one(GroupDetail)
 
     @property
+    def right_side(self) -> RightSide:
+        """The panes of the selected group, or the page of the node under the cursor."""
+        return self.query_one(RightSide)
+
+    @property
     def filter_bar(self) -> FilterBar:
         """The filter bar."""
         return self.query_one(FilterBar)
@@ -223,12 +203,15 @@ class ClusterScreen(Screen[None]):
         self.snapshot = snapshot
         self.group_tree.show(snapshot)
         self.query_one(BrokerFaults).show(snapshot)
+        self.right_side.set_snapshot(snapshot)
         self.draw_panes()
         self.draw_bars()
 
     def draw_bars(self) -> None:
         """Update header and footer, and the message that replaces an empty tree."""
-        self.query_one(ClusterHeader).show(self.snapshot, matching=self._matching, marked=len(self.marked))
+        self.query_one(ClusterHeader).show(
+            self.snapshot, problems=self.right_side.counts, matching=self._matching, marked=len(self.marked)
+        )
         self.query_one(ActionFooter).redraw()
         filtered_out = self._matching == 0
         query = parse(self.filter_bar.active_filter) if filtered_out else None
@@ -240,9 +223,21 @@ class ClusterScreen(Screen[None]):
         self.group_tree.display = paragraphs is None
 
     def draw_panes(self) -> None:
-        """Show the selected group in the pane in front, if the panes are visible."""
-        if self.detail.display:
-            self.detail.show(self.snapshot, self.group)
+        """Show the selected group in the pane in front, or the page of the node under the cursor, if it is visible."""
+        right_side = self.right_side
+        if not right_side.display:
+            return
+        if self.group is not None:
+            right_side.show_group(self.group)
+        else:
+            right_side.show_page(self.page_subject())
+
+    def page_subject(self) -> PageSubject:
+        """Return the set of groups of the node under the cursor, which is the whole cluster in the first row."""
+        path, parts = self.group_tree.model.groups_under_cursor()
+        if not path:
+            return PageSubject(None, self.session.target.name, list(self.snapshot.by_listing.values()))
+        return PageSubject(path, " · ".join(path), parts)
 
     def redraw(self) -> None:
         """Draw everything again, for example after a change of the time zone."""
@@ -294,6 +289,21 @@ class ClusterScreen(Screen[None]):
         if group is not None:
             self.go_to(group)
 
+    @on(NodePage.GroupChosen)
+    def _group_chosen_on_page(self, message: NodePage.GroupChosen) -> None:
+        if message.action == "acknowledge":
+            self.right_side.acknowledge(message.group)
+        elif message.action == "explain":
+            from kgtui.tui.dialogs.explain import ExplainDialog
+
+            self.app.push_screen(ExplainDialog.about_group(self.snapshot, message.group))
+        else:
+            self.go_to(message.group)
+
+    @on(RightSide.ProblemsChanged)
+    def _problems_changed(self) -> None:
+        self.draw_bars()
+
     def update_monitor(self) -> None:
         """Tell the monitor which groups are selected or visible, so that it reads their members and offsets first."""
         self.monitor.set_view(self.group, self._visible)
@@ -301,7 +311,7 @@ class ClusterScreen(Screen[None]):
 
     def update_monitored_configs(self) -> None:
         """Tell the monitor to read the selected group's configuration, if the visible pane needs it."""
-        visible = self.detail.display and PANES_BY_ID[self.detail.active].needs_configs
+        visible = self.right_side.display and PANES_BY_ID[self.detail.active].needs_configs
         self.monitor.want_configs(self.group if visible else None)
 
     @on(GroupTree.LaidOut)
@@ -354,8 +364,18 @@ class ClusterScreen(Screen[None]):
     # Methods that move the focus between the tree and the panes
 
     def bring(self, pane: str) -> None:
-        """Bring a pane to the front. On a narrow screen, the pane replaces the tree."""
-        self.detail.bring(pane)
+        """Bring a pane to the front, or the part of the page that has the same number.
+
+        On a narrow screen, the pane or the page replaces the tree.
+        """
+        if self.group is None:
+            number = int(PANES_BY_ID[pane].key)
+            if number > len(PARTS):
+                self.toast("put the cursor on a group first")
+                return
+            self.right_side.page.bring(PARTS[number - 1].id)
+        else:
+            self.detail.bring(pane)
         if self.in_panes or self.has_class("-narrow"):
             self.enter_panes()
         self.update_monitored_configs()
@@ -364,15 +384,16 @@ class ClusterScreen(Screen[None]):
     def in_panes(self) -> bool:
         """Whether the focus is in the panes."""
         focused = self.focused
-        return focused is not None and self.detail in focused.ancestors_with_self
+        return focused is not None and self.right_side in focused.ancestors_with_self
 
     def enter_panes(self) -> None:
         """Move the focus to the pane in front. On a narrow screen, the pane replaces the tree."""
-        if self.group is None:
-            return
         self.add_class("-pane")
-        self.detail.show(self.snapshot, self.group)
-        self.detail.enter()
+        self.draw_panes()
+        if self.group is None:
+            self.right_side.page.enter()
+        else:
+            self.detail.enter()
         self.update_monitored_configs()
 
     def leave_panes(self) -> None:

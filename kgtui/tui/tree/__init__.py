@@ -2,7 +2,8 @@
 
 | module | contents |
 |---|---|
-| `grouping` | puts the groups under nodes, and sums the lag of each node |
+| `grouping` | puts the groups under nodes |
+| `totals` | sums the lag of each node, and finds the worst of its problems |
 | `sorting` | sorts the groups of a node |
 | `layout` | maps rows to nodes and groups, and back |
 | `model` | filters, groups and sorts each snapshot; keeps open nodes, marks and cursor |

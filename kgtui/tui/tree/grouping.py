@@ -1,11 +1,8 @@
-"""Put the groups of a snapshot under the nodes of the tree, by type, state, coordinator, topic or name prefix.
-
-This module also computes the total lag of each node.
-"""
+"""Put the groups of a snapshot under the nodes of the tree, by type, state, coordinator, topic or name prefix."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -15,7 +12,7 @@ from kgtui.model.group_types import GROUP_TYPES, SIMPLE, STATES, kind_of
 from kgtui.model.slices import SLICE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Mapping, Sequence
 
     from kgtui.model.group import Listing
     from kgtui.model.snapshot import Snapshot
@@ -44,17 +41,15 @@ NO_TOPIC = "no topic"
 NOT_READ = "not read yet"
 OTHER_NAMES = "other names"
 
-_JUDGED_PER_SLICE = 200
-"""Number of groups that are judged before other tasks may run. This takes longer than adding a lag."""
-
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """A node of the tree. It contains either child nodes or groups.
+    """A node of the tree. It contains either child nodes or groups. The root stands for the whole cluster.
 
     Attributes:
+        path: empty for the root.
         parts: lists of group ids, each sorted by name, which together contain all groups of the node. The lists are
-            merged only for open nodes. A node with child nodes has no lists.
+            merged only for open nodes. A node with child nodes has no lists, except for the root.
         count: number of groups in the node, including the groups in its child nodes.
     """
 
@@ -65,13 +60,13 @@ class Node:
 
     @property
     def key(self) -> str:
-        """The key of the node itself, such as `Stable`; empty for the only node of an ungrouped tree."""
+        """The key of the node itself, such as `Stable`; empty for the root."""
         return self.path[-1] if self.path else ""
 
     @property
     def depth(self) -> int:
-        """Number of ancestors of the node: 0 for top nodes."""
-        return len(self.path) - 1
+        """Level of indentation of the node: 0 for the root and for top nodes."""
+        return max(len(self.path) - 1, 0)
 
 
 @dataclass(slots=True, eq=False)
@@ -79,12 +74,14 @@ class TreeNodes:
     """The nodes of the tree.
 
     Attributes:
-        top: the nodes without a parent, in the order in which they are drawn.
-        by_path: path → node, for all nodes.
+        top: the nodes below the root, in the order in which they are drawn. In an ungrouped tree, this is the root.
+        root: the node that stands for the whole cluster; None if there are no groups.
+        by_path: path → node, for all nodes below the root. In an ungrouped tree, it contains only the root.
         grouping: the property of the groups by which the nodes are formed.
     """
 
     top: list[Node] = field(default_factory=list)
+    root: Node | None = None
     by_path: dict[Path, Node] = field(default_factory=dict)
     grouping: Grouping = "type"
 
@@ -164,7 +161,12 @@ def build_nodes(
         buckets = yield from _by_group(snapshot, grouping, lists)
     else:
         buckets = yield from _by_listing(snapshot, grouping, lists)
-    return _create_nodes(buckets, grouping)
+    nodes = _create_nodes(buckets, grouping)
+    nodes.root = nodes.by_path.get(())
+    if nodes.top and grouping != "flat":
+        parts = [ids for ids in lists.values() if ids]
+        nodes.root = Node((), list(nodes.top), parts, sum(len(ids) for ids in parts))
+    return nodes
 
 
 def _by_listing(
@@ -303,102 +305,6 @@ def shared_state(node: Node, grouping: Grouping) -> str | None:
     """Return the state that all groups under a node have; None if the node may contain groups in different states."""
     if grouping in ("type", "coordinator") and len(node.path) == 2:
         return node.path[1]
-    if grouping == "state":
+    if grouping == "state" and node.path:
         return node.path[0]
     return None
-
-
-@dataclass(frozen=True, slots=True)
-class NodeTotal:
-    """The total lag of all groups under a node, and the worst of their problems.
-
-    Attributes:
-        lag: sum of the known lags, in records; None if no lag is known.
-        unknown: number of groups whose lag is not completely known, because the lag of at least one partition is
-            unknown, or because topics may be hidden from the user.
-        severity: the worst status among the groups, a `Judgment.severity`.
-        problems: number of groups with this status; 0 if `severity` is 0.
-    """
-
-    lag: int | None = None
-    unknown: int = 0
-    severity: int = 0
-    problems: int = 0
-
-    @property
-    def lower_bound(self) -> bool:
-        """Whether the true lag may be larger than `lag`."""
-        return self.unknown > 0
-
-    def __add__(self, other: NodeTotal) -> NodeTotal:
-        known = [lag for lag in (self.lag, other.lag) if lag is not None]
-        worst = max(self.severity, other.severity)
-        problems = sum(total.problems for total in (self, other) if total.severity == worst)
-        return NodeTotal(sum(known) if known else None, self.unknown + other.unknown, worst, problems)
-
-
-def sum_nodes(nodes: TreeNodes, snapshot: Snapshot) -> Generator[None, None, dict[Path, NodeTotal]]:
-    """Compute the total lag and the worst status of every node, and return path → total.
-
-    This generator yields after each slice of about 1,000 groups, so that the event loop is not blocked for long.
-    """
-    severities: dict[str, int] = {}
-    for number, (group, judgment) in enumerate(snapshot.problems(), 1):
-        severities[group] = judgment.severity
-        if number % _JUDGED_PER_SLICE == 0:
-            yield
-    totals: dict[Path, NodeTotal] = {}
-    budget = SLICE
-    for node in nodes.by_path.values():
-        if node.children:
-            continue
-        lag = unknown = 0
-        is_known = False
-        worst: Counter[int] = Counter()
-        for ids in _slices(node.parts):
-            worst.update(severities[group] for group in ids if group in severities)
-            more, missing, any_known = _sum_lags(ids, snapshot)
-            lag, unknown, is_known = lag + more, unknown + missing, is_known or any_known
-            budget -= len(ids)
-            if budget <= 0:
-                budget = SLICE
-                yield
-        level = max(worst, default=0)
-        totals[node.path] = NodeTotal(lag if is_known else None, unknown, level, worst[level])
-    for node in nodes.top:
-        _sum_children(node, totals)
-    return totals
-
-
-def _slices(parts: Sequence[Sequence[str]]) -> Iterator[Sequence[str]]:
-    for part in parts:
-        for start in range(0, len(part), SLICE):
-            yield part[start : start + SLICE]
-
-
-def _sum_lags(ids: Sequence[str], snapshot: Snapshot) -> tuple[int, int, bool]:
-    """Return the sum of the known lags, the number of groups without a complete lag, and whether any lag is known."""
-    lag = unknown = 0
-    is_known = False
-    summaries, hides_topics = snapshot.summaries, snapshot.hides_topics
-    for group in ids:
-        summary = summaries.get(group)
-        if summary is None:
-            unknown += 1
-            continue
-        hidden = summary.hidden or (hides_topics and facts.may_hide_topics(snapshot, group))
-        if hidden or summary.lag_unknown or summary.fault is not None:
-            unknown += 1
-        if summary.lag is not None:
-            lag += summary.lag
-            is_known = True
-    return lag, unknown, is_known
-
-
-def _sum_children(node: Node, totals: dict[Path, NodeTotal]) -> NodeTotal:
-    if node.children:
-        total = NodeTotal()
-        for child in node.children:
-            total += _sum_children(child, totals)
-        totals[node.path] = total
-    return totals[node.path]

@@ -43,6 +43,10 @@ class RowLayout:
         self._groups_at: dict[Path, int] = {}
         self.rows = 0
         self.opened: set[Path] = set()
+        if nodes.root is not None:
+            self._header_at[()] = 0
+            self._append(nodes.root, None, 1)
+            self.opened.add(())
         for node in nodes.top:
             self._add_node(node, is_open, groups_in_order)
 

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from kgtui.model.query import Query
     from kgtui.model.slices import Slices
     from kgtui.model.snapshot import Reading, Snapshot
-    from kgtui.tui.tree.grouping import Grouping, Node, NodeTotal, Path
+    from kgtui.tui.tree.grouping import Grouping, Node, Path
+    from kgtui.tui.tree.totals import NodeTotal
 
 OPEN_ALL_UP_TO = 200
 """If the tree has at most this many groups, all nodes are open at first.
@@ -51,6 +52,7 @@ class TreeModel:
     """Rows, cursor and settings of the tree. This class uses no widget.
 
     Attributes:
+        title: name of the cluster, which the first row shows.
         totals: path of a node → total lag of its groups, as last computed by the tree widget.
         sort: a key of `SORT_KEYS`, by which the groups of each node are sorted.
         marked: ids of the groups that the user has marked.
@@ -62,8 +64,9 @@ class TreeModel:
             searched.
     """
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: Snapshot, title: str = "") -> None:
         self.snapshot = snapshot
+        self.title = title
         self.grouping: Grouping = "type"
         self.sort = NAME
         self.descending = False
@@ -324,7 +327,20 @@ class TreeModel:
         if row_key.group is not None:
             return (row_key.group,)
         node = self.nodes.by_path.get(row_key.path)
-        return () if node is None else [group for part in _parts(node) for group in part]
+        if not row_key.path:
+            parts = self.nodes.root.parts if self.nodes.root is not None else []
+        else:
+            parts = [] if node is None else _parts(node)
+        return [group for part in parts for group in part]
+
+    def groups_under_cursor(self) -> tuple[Path, Sequence[Sequence[str]]]:
+        """Return the path of the node under the cursor, and lists of group ids, each sorted, with the node's groups.
+
+        The path is empty if the tree has no rows, or if the row under the cursor stands for the whole cluster.
+        """
+        row_key = self.layout.row_key(self.cursor_row)
+        node = None if row_key is None else self.nodes.by_path.get(row_key.path)
+        return ((), ()) if node is None or not node.path else (node.path, _parts(node))
 
     def toggle_marks(self, groups: Collection[str]) -> None:
         """Mark these groups, or unmark them if all of them are marked."""

@@ -85,9 +85,9 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
             super().__init__()
             self.groups = groups
 
-    def __init__(self, snapshot: Snapshot, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
+    def __init__(self, snapshot: Snapshot, title: str = "", *, id: str | None = None) -> None:  # noqa: A002 - Textual's
         super().__init__(id=id)
-        self.model = TreeModel(snapshot)
+        self.model = TreeModel(snapshot, title)
         # Line number of the widget → the content that was last drawn on this line. The keys are not row numbers,
         # because a row moves to another line when rows are inserted above it.
         self._drawn: dict[int, rows.TreeLine | None] = {}
@@ -221,7 +221,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         if group is None:
             opened = node.path in model.layout.opened
             total = model.totals.get(node.path)
-            return rows.node_line(node, model.nodes, total, width, opened=opened, cursor=cursor)
+            return rows.node_line(node, model.nodes, total, width, title=model.title, opened=opened, cursor=cursor)
         return rows.group_line(model.group_row(group), len(node.path), width, cursor=cursor)
 
     def refresh_changed(self) -> None:

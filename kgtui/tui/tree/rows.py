@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from kgtui.model.judgment import NOT_READ, SEVERITY, Problem
 from kgtui.model.query.sort_keys import NAME, SORT_KEYS
 from kgtui.tui import text
-from kgtui.tui.tree.grouping import NodeTotal, shared_state
+from kgtui.tui.tree.grouping import shared_state
+from kgtui.tui.tree.totals import NodeTotal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -101,13 +102,14 @@ def heading_line(width: int, grouping: str, sort: str, descending: bool) -> Tree
 
 
 def node_line(
-    node: Node, nodes: TreeNodes, total: NodeTotal | None, width: int, *, opened: bool, cursor: bool
+    node: Node, nodes: TreeNodes, total: NodeTotal | None, width: int, *, opened: bool, cursor: bool, title: str = ""
 ) -> TreeLine:
     """Return the row of a node: its name, the number of groups with the worst status, all groups, and their total lag.
 
     Args:
         total: total lag of the groups; None if it has not been computed yet.
         width: width of the tree in terminal cells.
+        title: name of the root.
         opened: whether the node is open.
         cursor: whether the cursor is on this row.
     """
@@ -119,7 +121,10 @@ def node_line(
     total = total or NodeTotal(None, node.count)
     problems = _problem_count(total)
     name_width = max(wide.name + wide.verdict - len(indent) - 2 - (2 if shown_state else 0) - len(problems), 1)
-    if nodes.keys_from_cluster:
+    if not node.path:
+        name_width += 2
+        name = text.plain(title, name_width, cut="middle")
+    elif nodes.keys_from_cluster:
         name = text.plain(node.key, name_width)
     else:
         name = text.fit(text.dotted(node.key), name_width, cut="middle")
@@ -127,7 +132,7 @@ def node_line(
     return _joined(
         [
             (" " + indent, "node"),
-            (f"{marks.opened if opened else marks.closed} ", "guide"),
+            (f"{marks.opened if opened else marks.closed} " if node.path else "", "guide"),
             *([(f"{text.state_mark(state)} ", text.state_role(state))] if shown_state else []),
             (text.pad(name, name_width), "node"),
             (problems, _severity_role(total.severity)),

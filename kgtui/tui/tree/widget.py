@@ -13,10 +13,10 @@ from kgtui.model.query import parse
 from kgtui.model.query.sort_keys import NAME
 from kgtui.model.slices import Slices, SupersededError
 from kgtui.tui.messages import GroupOpened, GroupSelected
-from kgtui.tui.tree.grouping import sum_nodes
 from kgtui.tui.tree.layout import RowKey
 from kgtui.tui.tree.model import prepare_layout
 from kgtui.tui.tree.renderer import TreeRenderer
+from kgtui.tui.tree.totals import sum_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from kgtui.model.query import Query
     from kgtui.model.snapshot import Snapshot
-    from kgtui.tui.tree.grouping import Grouping, Node
+    from kgtui.tui.tree.grouping import Grouping, Node, Path
     from kgtui.tui.tree.model import TreeModel
 
 SLICE_SECONDS = 0.004
@@ -68,8 +68,8 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
     class SettingsChanged(Message):
         """The user changed grouping, order or marks, so the heading and the count of marked groups must be updated."""
 
-    def __init__(self, snapshot: Snapshot, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
-        super().__init__(snapshot, id=id)
+    def __init__(self, snapshot: Snapshot, title: str = "", *, id: str | None = None) -> None:  # noqa: A002 - Textual's
+        super().__init__(snapshot, title, id=id)
         self._query: Query = parse("")
         self._layout_due = asyncio.Event()
         self._layout_done = asyncio.Event()
@@ -79,6 +79,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self._choice_pending = True
         self._group_to_reveal: str | None = None
         self._totals_due = 0.0
+        self._node_under_cursor: Path | None = None
 
     def on_mount(self) -> None:
         """Start the worker that lays out the rows. Textual stops the worker when the widget is removed."""
@@ -204,7 +205,11 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self._post_selection(before)
 
     def _post_selection(self, before: str | None) -> None:
-        if before != self.model.group:
+        """Post `GroupSelected` if the selected group is not `before`, or if the cursor is on another node."""
+        row_key = self.model.layout.row_key(self.model.cursor_row)
+        node = None if row_key is None or row_key.group is not None else row_key.path
+        if before != self.model.group or node != self._node_under_cursor:
+            self._node_under_cursor = node
             self.post_message(GroupSelected(self.model.group))
 
     def reveal(self, group: str) -> bool:
@@ -240,7 +245,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         if row_content is None:
             return
         node, group = row_content
-        if group is None and node.path in self.model.layout.opened:
+        if group is None and node.path and node.path in self.model.layout.opened:
             self._open_node(node, opened=False)
             return
         above = node.path if group is not None else node.path[:-1]
@@ -249,12 +254,12 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             self.move_to(row)
 
     def open(self) -> None:
-        """Open or close the node under the cursor. On a group, show its panes instead."""
+        """Open or close the node under the cursor. On a group or the cluster, focus the panes or the page instead."""
         row_content = self.model.layout.at(self.model.cursor_row)
         if row_content is None:
             return
         node, group = row_content
-        if group is None:
+        if group is None and node.path:
             self._open_node(node, opened=node.path not in self.model.layout.opened)
         else:
             self.post_message(GroupOpened(group))
@@ -325,7 +330,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             return
         node, group = row_content
         self.move_to(row)
-        if group is None:
+        if group is None and node.path:
             self._open_node(node, opened=node.path not in self.model.layout.opened)
         elif event.chain == 2:
             self.post_message(GroupOpened(group))

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
 from rich.style import Style
 
+from kgtui.model.judgment import Problem
 from kgtui.tui import text
 from kgtui.tui.themes import parse_color
 from kgtui.tui.widgets.broker_faults import NO_ANSWER_FAULTS
 from kgtui.tui.widgets.line import LineWidget, Piece, spread
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from textual.app import ComposeResult
 
@@ -114,6 +116,7 @@ class ClusterHeader(LineWidget):
         self._snapshot = monitor.snapshot
         self._matching: int | None = None
         self._marked = 0
+        self._problems: list[Piece] = []
         self._polled = ""
         self._poll_ms: float | None = None
 
@@ -131,14 +134,23 @@ class ClusterHeader(LineWidget):
             return Style(color=foreground.rich_color, bgcolor=self._color.rich_color, bold=True)
         return super().style_of(role)
 
-    def show(self, snapshot: Snapshot, *, matching: int | None = None, marked: int = 0) -> None:
+    def show(
+        self,
+        snapshot: Snapshot,
+        *,
+        problems: Mapping[Problem, int] = MappingProxyType({}),
+        matching: int | None = None,
+        marked: int = 0,
+    ) -> None:
         """Show another snapshot.
 
         Args:
+            problems: problem → number of groups with this problem.
             matching: number of groups that match the filter; None without a filter.
             marked: number of groups that the user has marked.
         """
         self._snapshot, self._matching, self._marked = snapshot, matching, marked
+        self._problems = problem_counts(problems)
         self.redraw()
 
     def pieces(self, width: int) -> Sequence[Piece]:
@@ -185,6 +197,7 @@ class ClusterHeader(LineWidget):
             figures.append((f"{text.exact(self._matching)} shown", "header--plain"))
         if self._marked:
             figures.append((f"{text.exact(self._marked)} marked", "header--plain"))
+        figures += self._problems
         for figure in figures:
             left += [(f" {text.marks().dot} ", "header--quiet"), figure]
         return left
@@ -226,6 +239,21 @@ class ClusterHeader(LineWidget):
             percent = text.percent_of(snapshot.swept, len(snapshot.groups))
             right.append((f"{text.marks().dot} lag read: {percent}", "header--quiet"))
         return right
+
+
+def problem_counts(problems: Mapping[Problem, int]) -> list[Piece]:
+    """Return one piece for each kind of problem, such as `1 stopped`, the most harmful first.
+
+    Args:
+        problems: problem → number of groups with this problem.
+    """
+    marks = text.marks()
+    pieces: list[Piece] = []
+    for problem, count in sorted(problems.items(), key=lambda item: -item[0].harm):
+        mark = marks.error if problem.harm >= Problem.REWIND.harm else marks.warn
+        role = "header--error" if problem.harm >= Problem.REWIND.harm else "header--warn"
+        pieces.append((f"{mark} {text.short(count)} {problem.value}", role))
+    return pieces
 
 
 def newest_answer(snapshot: Snapshot) -> float | None:

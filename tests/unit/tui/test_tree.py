@@ -18,7 +18,7 @@ from kgtui.model.offsets import LagTotal
 from kgtui.model.query import SORT_KEYS, SortKey, ordered
 from kgtui.model.slices import run_at_once
 from kgtui.model.summary import Summary
-from kgtui.tui.tree.grouping import GROUPINGS, Grouping, Node, NodeTotal, build_nodes, family_of, path_of, sum_nodes
+from kgtui.tui.tree.grouping import GROUPINGS, Grouping, Node, build_nodes, family_of, path_of
 from kgtui.tui.tree.layout import RowKey, RowLayout
 from kgtui.tui.tree.model import TreeModel
 from kgtui.tui.tree.rows import (
@@ -32,6 +32,7 @@ from kgtui.tui.tree.rows import (
     node_line,
 )
 from kgtui.tui.tree.sorting import merge_sorted, sort_groups
+from kgtui.tui.tree.totals import NodeTotal, sum_nodes
 from tests.pilot.scripted_monitor import NOW, Row, many_groups, snapshot_of, summary
 
 if TYPE_CHECKING:
@@ -216,7 +217,7 @@ def _model(count: int) -> TreeModel:
 def test_tree_layout_maps_each_row_to_its_key_and_back() -> None:
     model = _model(150)
     layout = model.layout
-    assert layout.rows == 150 + len(model.nodes.by_path)
+    assert layout.rows == 1 + len(model.nodes.by_path) + 150
     for row in range(layout.rows):
         row_key = layout.row_key(row)
         assert row_key is not None

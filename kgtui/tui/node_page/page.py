@@ -1,0 +1,317 @@
+"""The widget of the page: what needs attention, recent changes, brokers, and groups by type and state."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import Counter, deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on
+from textual.binding import Binding
+from textual.containers import Vertical
+from textual.message import Message
+from textual.widgets import Static
+
+from kgtui.model.event import Event
+from kgtui.model.slices import Slices, SupersededError
+from kgtui.tui import text
+from kgtui.tui.node_page import tables
+from kgtui.tui.node_page.heading import PARTS, PageTitle, PartTabs
+from kgtui.tui.node_page.summary import GroupSetSummary, Problems, summary_steps
+from kgtui.tui.panes.base import SummaryLine
+from kgtui.tui.panes.cells import MUTED, WARN, Cell, PaneLine, SafeText, plural
+from kgtui.tui.panes.table import LineTable
+from kgtui.tui.sparkline import spark_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual import events
+    from textual.app import ComposeResult
+    from textual.binding import BindingType
+
+    from kgtui.model.snapshot import Snapshot
+    from kgtui.tui.tree.grouping import Path
+
+MOST_EVENTS = 100
+"""Maximum number of events in the table of changes."""
+MOST_PROBLEMS = 1_000
+"""Maximum number of groups in the table of problems. The heading has the number of all problems."""
+SPARKLINE_POINTS = 30
+"""Number of sums that a sparkline shows."""
+TALL = 28
+"""Height of the page, in lines, from which all parts are shown below each other."""
+SLICE_SECONDS = 0.004
+"""Maximum time, in seconds, for which the computation of the page blocks the event loop without a pause."""
+GROUPS_PER_SECOND = 20_000
+"""Maximum number of groups, per second, that are summed for the page: the page of 100,000 groups is computed every 5 s.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class PageSubject:
+    """The set of groups that the page shows.
+
+    Attributes:
+        path: path of the node in the tree; None for the whole cluster.
+        title: name of the set, such as the name of the cluster; may contain control characters.
+        parts: lists of group ids, each sorted, that together contain the groups of the set.
+    """
+
+    path: Path | None
+    title: str
+    parts: Sequence[Sequence[str]]
+
+
+class ProblemTable(LineTable[tables.ProblemRow]):
+    """The groups that need attention."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "choose('open')", "Go to the group", id="open", show=False),
+        Binding("e", "choose('explain')", "Explain the problem", id="explain", show=False),
+        Binding("A", "choose('acknowledge')", "Acknowledge the problem", id="acknowledge", show=False),
+    ]
+    """
+    | key | does |
+    |---|---|
+    | enter | go to the group |
+    | e | explain the problem of the group |
+    | A | acknowledge the problem, so that the group leaves the table |
+    """
+
+    def action_choose(self, action: str) -> None:
+        """Ask the screen to perform an action on the group under the cursor."""
+        if self.row is not None:
+            self.post_message(NodePage.GroupChosen(self.row.group, action))
+
+
+class EventTable(LineTable[Event]):
+    """The newest changes."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "choose", "Go to the group", id="open", show=False),
+    ]
+    """
+    | key | does |
+    |---|---|
+    | enter | go to the group |
+    """
+
+    def action_choose(self) -> None:
+        """Ask the screen to go to the group under the cursor, unless the change is about a broker."""
+        if self.row is not None and self.row.group is not None:
+            self.post_message(NodePage.GroupChosen(self.row.group, "open"))
+
+
+@dataclass(slots=True)
+class _Sums:
+    """The last total lags, and records written and consumed per second, of one set of groups."""
+
+    at: float = 0.0
+    lag: deque[float] = field(default_factory=lambda: deque(maxlen=SPARKLINE_POINTS))
+    written: deque[float] = field(default_factory=lambda: deque(maxlen=SPARKLINE_POINTS))
+    consumed: deque[float] = field(default_factory=lambda: deque(maxlen=SPARKLINE_POINTS))
+
+    def add(self, at: float, summary: GroupSetSummary) -> None:
+        """Add the sums of a snapshot that was taken at `at`, unless they were added before.
+
+        If a replay has gone back to an earlier time, the later sums are dropped.
+        """
+        if at == self.at:
+            return
+        sums = ((self.lag, summary.lag), (self.written, summary.written), (self.consumed, summary.consumed))
+        back, self.at = at < self.at, at
+        for values, value in sums:
+            if back:
+                values.clear()
+            if value is not None:
+                values.append(value)
+
+
+class NodePage(Vertical):
+    """The page of the cluster, or of one node of the tree.
+
+    On a tall screen, all parts are shown below each other. Otherwise, only the part in front is shown.
+    """
+
+    DEFAULT_CSS = """
+    NodePage {
+        background: $surface;
+        & SummaryLine { padding: 0 1; }
+        & LineTable { height: 1fr; display: none; margin-left: 1; }
+        & LineTable.-front { display: block; }
+        & .part-title { display: none; height: 1; color: $kg-accent; padding: 0 1; }
+        &.-tall LineTable, &.-tall .part-title { display: block; }
+        &.-tall #page-attention { height: 2fr; }
+        &.-tall #page-brokers, &.-tall #page-groups { height: 3; max-height: 9; }
+    }
+    """
+
+    class GroupChosen(Message):
+        """The user chose a group in a table of the page.
+
+        Attributes:
+            action: `open` to go to the group, `explain` to explain it, or `acknowledge` to acknowledge its problem.
+        """
+
+        def __init__(self, group: str, action: str) -> None:
+            super().__init__()
+            self.group = group
+            self.action = action
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id)
+        self._snapshot: Snapshot | None = None
+        self._subject: PageSubject | None = None
+        self._problems: Problems = ()
+        self._acknowledged = 0
+        self._sums: dict[Path | None, _Sums] = {}
+        self._since: float | None = None
+        self._due, self._other_subject = asyncio.Event(), asyncio.Event()
+
+    def compose(self) -> ComposeResult:
+        """Create the title, the summary, the tabs and the tables."""
+        yield PageTitle()
+        yield SummaryLine()
+        yield PartTabs()
+        yield Static("Needs attention", classes="part-title")
+        yield ProblemTable(tables.PROBLEM_COLUMNS, lambda row: row.group, id="page-attention", classes="-front")
+        yield Static("Recent changes", classes="part-title")
+        yield EventTable(tables.EVENT_COLUMNS, lambda event: event, id="page-changes")
+        yield Static("Brokers", classes="part-title")
+        yield LineTable(tables.BROKER_COLUMNS, lambda row: row.status.node, id="page-brokers")
+        yield Static("Groups by type and state", classes="part-title")
+        yield LineTable((), lambda row: row.label, id="page-groups")
+
+    def on_mount(self) -> None:
+        """Start the worker that computes the page. Textual stops the worker when the widget is removed."""
+        self.problem_table.set_placeholder("no group needs attention")
+        self.query_one("#page-changes", EventTable).set_placeholder("no changes since kgtui started")
+        self.run_worker(self._keep_current(), name="page", group="page")
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Show all parts if the page is tall enough."""
+        self.set_class(event.size.height >= TALL, "-tall")
+
+    @property
+    def problem_table(self) -> ProblemTable:
+        """The table of the groups that need attention."""
+        return self.query_one("#page-attention", ProblemTable)
+
+    def show(self, snapshot: Snapshot, subject: PageSubject, problems: Problems, acknowledged: int) -> None:
+        """Show a set of groups.
+
+        Args:
+            problems: the problems of all groups that the user has not acknowledged.
+            acknowledged: number of problems that the user has acknowledged.
+        """
+        if self._since is None and snapshot.swept:
+            self._since = snapshot.taken_at
+        if self._subject is None or subject.path != self._subject.path:
+            self._other_subject.set()
+        self._snapshot, self._subject, self._problems = snapshot, subject, problems
+        self._acknowledged = acknowledged
+        self._due.set()
+
+    def bring(self, part: str) -> None:
+        """Bring a part to the front, and focus its table if the page has the focus."""
+        for entry in PARTS:
+            self.query_one(f"#page-{entry.id}").set_class(entry.id == part, "-front")
+        tabs = self.query_one(PartTabs)
+        tabs.front = part
+        tabs.redraw()
+        if self.has_focus_within:
+            self.enter()
+
+    def enter(self) -> None:
+        """Focus the table of the part in front."""
+        self.query_one(f"#page-{self.query_one(PartTabs).front}", LineTable).focus()
+
+    @on(PartTabs.Chosen)
+    def _part_chosen(self, message: PartTabs.Chosen) -> None:
+        self.bring(message.part)
+
+    async def _keep_current(self) -> None:
+        while True:
+            await self._due.wait()
+            self._due.clear()
+            self._other_subject.clear()
+            snapshot, subject, problems = self._snapshot, self._subject, self._problems
+            if snapshot is None or subject is None:
+                continue
+            slices = Slices(asyncio.sleep, SLICE_SECONDS, lambda: not self._other_subject.is_set())
+            steps = summary_steps(snapshot, subject.parts, problems, all_groups=subject.path is None)
+            try:
+                summary = await slices.run(steps)
+            except SupersededError:
+                continue
+            self._sums.setdefault(subject.path, _Sums()).add(snapshot.taken_at, summary)
+            self._draw(snapshot, subject, summary)
+            with contextlib.suppress(TimeoutError):
+                pause = max(1.0, summary.groups / GROUPS_PER_SECOND)
+                await asyncio.wait_for(self._other_subject.wait(), pause)
+
+    def _draw(self, snapshot: Snapshot, subject: PageSubject, summary: GroupSetSummary) -> None:
+        self.query_one(PageTitle).show(subject.title, summary.groups)
+        self.query_one(SummaryLine).set_cells(self._summary_cells(snapshot, subject, summary))
+        shown = tables.problem_rows(snapshot, summary.problems[:MOST_PROBLEMS])
+        self.problem_table.set_rows(shown, at_top=not self.problem_table.has_focus)
+        groups = None if subject.path is None else subject.parts
+        changes = self.query_one("#page-changes", EventTable)
+        newest = tables.events_of(snapshot.events, groups, MOST_EVENTS)
+        changes.set_rows(newest, at_top=not changes.has_focus)
+        self.query_one("#page-brokers", LineTable).set_rows(tables.broker_rows(snapshot))
+        rows, columns = tables.state_table(summary.states)
+        self.query_one("#page-groups", LineTable).set_rows(rows, columns=columns)
+        self._fit_height("#page-brokers", len(snapshot.brokers))
+        self._fit_height("#page-groups", len(rows))
+        self.query_one(PartTabs).show({"attention": len(summary.problems)})
+
+    def _fit_height(self, selector: str, rows: int) -> None:
+        table = self.query_one(selector, LineTable)
+        if self.has_class("-tall") and (table.styles.height is None or table.styles.height.value != rows + 1):
+            table.styles.height = rows + 1
+
+    def _summary_cells(self, snapshot: Snapshot, subject: PageSubject, summary: GroupSetSummary) -> PaneLine:
+        counts = Counter(judgment.kind for _, judgment in summary.problems)
+        cells: list[Cell] = []
+        for kind, count in sorted(counts.items(), key=lambda row: -(row[0].harm if row[0] is not None else 0)):
+            if kind is not None:
+                cells.append(Cell(SafeText(f"{count} {kind.value}  "), WARN))
+        if summary.abandoned:
+            cells.append(Cell(SafeText(f"{summary.abandoned} abandoned  "), MUTED))
+        if self._acknowledged:
+            cells.append(Cell(SafeText(f"{self._acknowledged} acknowledged  "), MUTED))
+        if not cells:
+            cells.append(Cell(SafeText(no_problem_text(snapshot, summary, self._since) + "  "), MUTED))
+        sums = self._sums[subject.path]
+        lag = text.lag(summary.lag, summary.lag_unknown > 0)
+        cells.append(Cell(SafeText(f"lag {lag}{_sparkline(sums.lag)}  ")))
+        for name, value, values in (
+            ("written", summary.written, sums.written), ("consumed", summary.consumed, sums.consumed)
+        ):  # fmt: skip
+            if value is not None:
+                cells.append(Cell(SafeText(f"{name} {text.short(round(value))}/s{_sparkline(values)}  ")))
+        return tuple(cells)
+
+
+def no_problem_text(snapshot: Snapshot, summary: GroupSetSummary, since: float | None) -> str:
+    """Return what the absence of problems is based on: how many groups were read, and for how long.
+
+    Args:
+        since: time of the first snapshot in which a group had been read, in seconds since the epoch; None if there is
+            none yet.
+    """
+    read = f"{text.exact(summary.read)} of {plural(summary.groups, 'group')} read"
+    if summary.oldest_read is None or since is None:
+        return read
+    within = text.age(snapshot.taken_at - summary.oldest_read)
+    return f"no problem found; {read} within {within}, observed for {text.age(snapshot.taken_at - since)}"
+
+
+def _sparkline(values: Sequence[float]) -> str:
+    if len(values) < 2:
+        return ""
+    return " " + spark_rows(values, 1, max(values))[0]

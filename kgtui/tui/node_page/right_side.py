@@ -1,0 +1,142 @@
+"""The right side of the main screen: the panes of the selected group, or the page of a node of the tree."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from textual.containers import Vertical
+from textual.message import Message
+
+from kgtui.model.judgment import Problem
+from kgtui.model.slices import Slices
+from kgtui.tui.node_page.page import GROUPS_PER_SECOND, SLICE_SECONDS, NodePage
+from kgtui.tui.node_page.summary import problem_steps
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from textual.app import ComposeResult
+
+    from kgtui.model.judgment import Judgment
+    from kgtui.model.snapshot import Snapshot
+    from kgtui.tui.node_page.page import PageSubject
+    from kgtui.tui.node_page.summary import Problems
+    from kgtui.tui.widgets.group_detail import GroupDetail
+
+SHORTEST_PAUSE = 1.0
+"""Minimum time between two searches for problems in all groups, in seconds."""
+
+
+class RightSide(Vertical):
+    """Shows the panes of a group or the page of a node, and keeps the list of the problems of all groups current.
+
+    Attributes:
+        problems: the problems of all groups that need attention: without abandoned groups, and without problems that
+            the user has acknowledged.
+        counts: problem → number of groups with this problem, including acknowledged problems. Abandoned groups are not
+            counted.
+    """
+
+    DEFAULT_CSS = """
+    RightSide {
+        & NodePage { height: 1fr; }
+        & GroupDetail { height: 1fr; }
+        & GroupDetail { display: none; }
+        &.-group NodePage { display: none; }
+        &.-group GroupDetail { display: block; }
+    }
+    """
+
+    class ProblemsChanged(Message):
+        """The list of problems was computed again."""
+
+    def __init__(self, detail: GroupDetail) -> None:
+        super().__init__(id="right")
+        self.problems: Problems = ()
+        self.counts: Mapping[Problem, int] = {}
+        self._detail = detail
+        self._all: Problems = ()
+        self._acknowledged: dict[str, Judgment] = {}
+        self._snapshot: Snapshot | None = None
+        self._subject: PageSubject | None = None
+        self._due = asyncio.Event()
+
+    def compose(self) -> ComposeResult:
+        """Create the panes and the page."""
+        yield self._detail
+        yield NodePage()
+
+    def on_mount(self) -> None:
+        """Start the worker that searches for problems. Textual stops the worker when the widget is removed."""
+        self.run_worker(self._keep_problems_current(), name="problems", group="problems")
+
+    @property
+    def page(self) -> NodePage:
+        """The page of a node."""
+        return self.query_one(NodePage)
+
+    def set_snapshot(self, snapshot: Snapshot) -> None:
+        """Search a newer snapshot for problems in the background."""
+        self._snapshot = snapshot
+        self._due.set()
+
+    def show_group(self, group: str) -> None:
+        """Show the panes of a group."""
+        self._subject = None
+        self.add_class("-group")
+        if self._snapshot is not None:
+            self._detail.show(self._snapshot, group)
+
+    def show_page(self, subject: PageSubject) -> None:
+        """Show the page of a set of groups."""
+        self._subject = subject
+        self.remove_class("-group")
+        if self._snapshot is not None:
+            shown = tuple(row for row in self._all if row[0] not in self._acknowledged)
+            self.page.show(self._snapshot, subject, shown, len(self._acknowledged))
+
+    def acknowledge(self, group: str) -> bool:
+        """Hide the problem of a group until the judgment changes. Return False if the group has no problem."""
+        judgment = next((judgment for name, judgment in self.problems if name == group), None)
+        if judgment is None:
+            return False
+        self._acknowledged[group] = judgment
+        self._set_problems(self._all)
+        return True
+
+    def next_problem(self, group: str | None) -> str | None:
+        """Return the group that is listed after `group`, or the group with the worst problem; None without problems."""
+        groups = [name for name, _ in self.problems]
+        if not groups:
+            return None
+        return groups[(groups.index(group) + 1) % len(groups)] if group in groups else groups[0]
+
+    async def _keep_problems_current(self) -> None:
+        while True:
+            await self._due.wait()
+            self._due.clear()
+            snapshot = self._snapshot
+            if snapshot is None:
+                continue
+            problems = await Slices(asyncio.sleep, SLICE_SECONDS).run(problem_steps(snapshot))
+            self._set_problems(problems)
+            await asyncio.sleep(max(SHORTEST_PAUSE, len(problems) / GROUPS_PER_SECOND))
+
+    def _set_problems(self, problems: Problems) -> None:
+        self._all = problems
+        judgments = dict(problems)
+        self._acknowledged = {
+            group: seen for group, seen in self._acknowledged.items() if _same_problem(seen, judgments.get(group))
+        }
+        urgent = [row for row in problems if row[1].kind is not Problem.ABANDONED]
+        self.problems = tuple(row for row in urgent if row[0] not in self._acknowledged)
+        self.counts = Counter(judgment.kind for _, judgment in urgent if judgment.kind is not None)
+        if self._subject is not None:
+            self.show_page(self._subject)
+        self.post_message(self.ProblemsChanged())
+
+
+def _same_problem(seen: Judgment, now: Judgment | None) -> bool:
+    return now is not None and (seen.status, seen.kind) == (now.status, now.kind)

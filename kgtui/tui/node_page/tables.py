@@ -1,0 +1,186 @@
+"""Rows and columns of the tables of the page: problems, changes, brokers, and numbers of groups by type and state."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from kgtui.model.group_types import STATES
+from kgtui.model.judgment import GroupStatus
+from kgtui.model.trail import Trail
+from kgtui.tui import text
+from kgtui.tui.panes.cells import ERROR, MUTED, WARN, Cell, number_cell
+from kgtui.tui.panes.columns import Column
+from kgtui.tui.sparkline import spark_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from kgtui.model.event import Event
+    from kgtui.model.judgment import Judgment
+    from kgtui.model.snapshot import BrokerStatus, Snapshot
+
+ROLES = {GroupStatus.ERR: ERROR, GroupStatus.WARN: WARN}
+"""Status of a judgment → color role; other statuses have the role `MUTED`."""
+
+
+class ProblemRow(NamedTuple):
+    """A group that needs attention.
+
+    Attributes:
+        lag: total lag in records; None if it is not known.
+        lags: total lag in the last reads, oldest first.
+    """
+
+    group: str
+    judgment: Judgment
+    lag: int | None
+    lags: tuple[int, ...]
+
+
+def problem_rows(snapshot: Snapshot, problems: Iterable[tuple[str, Judgment]]) -> list[ProblemRow]:
+    """Return the rows of the table of problems. The order stays the same."""
+    rows = []
+    for group, judgment in problems:
+        summary = snapshot.summaries.get(group)
+        lags = () if summary is None else tuple(sums.lag for sums in Trail.decode(summary.trail).samples)
+        rows.append(ProblemRow(group, judgment, None if summary is None else summary.lag, lags))
+    return rows
+
+
+def _role(row: ProblemRow) -> str:
+    return ROLES.get(row.judgment.status, MUTED)
+
+
+def _problem_name(row: ProblemRow) -> str:
+    kind = row.judgment.kind
+    mark = text.marks().error if row.judgment.status is GroupStatus.ERR else text.marks().warn
+    return f"{mark} {kind.value if kind is not None else ''}"
+
+
+def _since(row: ProblemRow) -> str:
+    since = row.judgment.since_text(text.clock_minutes)
+    return since.removeprefix("since ")
+
+
+def _spark(row: ProblemRow) -> str:
+    return spark_rows(row.lags, 1, max(row.lags))[0] if len(row.lags) > 1 else ""
+
+
+PROBLEM_COLUMNS: tuple[Column[ProblemRow], ...] = (
+    Column("problem", "problem", _problem_name, lambda row: Cell(_problem_name(row), _role(row)), min_width=10),
+    Column("group", "group", lambda row: row.group, min_width=16, max_width=48, cut="middle"),
+    Column("since", "since", _since, lambda row: Cell(_since(row)), rank=1, max_width=14),
+    Column("lag", "lag", lambda row: text.short(row.lag), rank=2, right=True),
+    Column("trend", "trend", _spark, lambda row: Cell(_spark(row), MUTED), rank=4, min_width=5, max_width=5),
+    Column("reason", "reason", lambda row: row.judgment.reason, rank=3, min_width=14, max_width=80),
+)
+
+
+EVENT_COLUMNS: tuple[Column[Event], ...] = (
+    Column("time", "time", lambda event: text.clock(event.at), lambda event: Cell(text.clock(event.at), MUTED)),
+    Column("group", "group", lambda event: event.group or f"broker {event.broker}", min_width=12, max_width=40,
+           cut="middle"),
+    Column("change", "change", lambda event: event.text, min_width=16, max_width=120),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerRow:
+    """A broker with the number of groups of the set that it coordinates.
+
+    Attributes:
+        age: time since the last response, in seconds; None if there was none.
+    """
+
+    status: BrokerStatus
+    groups: int
+    age: float | None
+
+
+def broker_rows(snapshot: Snapshot) -> list[BrokerRow]:
+    """Return one row per broker, by node id."""
+    rows = []
+    for _, status in sorted(snapshot.brokers.items()):
+        age = None if status.answered_at is None else max(snapshot.taken_at - status.answered_at, 0.0)
+        rows.append(BrokerRow(status, status.groups or 0, age))
+    return rows
+
+
+def _answer(row: BrokerRow) -> Cell:
+    fault = row.status.fault
+    if fault is None:
+        return Cell(text.milliseconds(row.status.took_ms) if row.status.took_ms is not None else "no response yet")
+    return Cell(f"{text.marks().fault} {fault.message.splitlines()[0]}", ERROR)
+
+
+BROKER_COLUMNS: tuple[Column[BrokerRow], ...] = (
+    Column("broker", "broker", lambda row: f"{row.status.node}", right=True),
+    Column("address", "address", lambda row: row.status.address, rank=2, min_width=12, max_width=40, cut="middle"),
+    Column("groups", "groups", lambda row: row.groups, lambda row: number_cell(row.groups), right=True),
+    Column("age", "last response", lambda row: text.age(row.age), rank=1, right=True),
+    Column("interval", "interval", lambda row: f"{row.status.interval:.3g} s", rank=3, right=True),
+    Column("response", "response", lambda row: _answer(row).text, _answer, min_width=10, max_width=80),
+)
+
+
+class StateRow(NamedTuple):
+    """The numbers of groups with one type and protocol, by state. The label `all` stands for all types."""
+
+    label: str
+    counts: Mapping[str, int]
+
+    @property
+    def total(self) -> int:
+        """Number of groups in all states."""
+        return sum(self.counts.values())
+
+
+def state_table(states: Mapping[tuple[str, str], int]) -> tuple[list[StateRow], list[Column[StateRow]]]:
+    """Return the rows and the columns of the table of types and states. It has only the states that occur.
+
+    Args:
+        states: `(label of type and protocol, state)` → number of groups.
+    """
+    by_label: dict[str, Counter[str]] = {}
+    for (label, state), count in states.items():
+        by_label.setdefault(label, Counter())[state] += count
+    rows = [StateRow(label, counts) for label, counts in sorted(by_label.items())]
+    if len(rows) > 1:
+        rows.append(StateRow("all", sum(by_label.values(), Counter())))
+    rank = {state: number for number, state in enumerate(STATES)}
+    found = sorted({state for _, state in states}, key=lambda state: (rank.get(state, len(rank)), state))
+    columns: list[Column[StateRow]] = [Column("type", "type", lambda row: row.label, min_width=10, max_width=28)]
+    columns += [_state_column(state, number) for number, state in enumerate(found, 1)]
+    columns.append(Column("total", "total", lambda row: text.exact(row.total), right=True))
+    return rows, columns
+
+
+def _state_column(state: str, rank: int) -> Column[StateRow]:
+    def count(state: str, row: StateRow) -> Cell:
+        number = row.counts.get(state, 0)
+        return Cell(text.exact(number), text.state_role(state)) if number else Cell(text.marks().none, MUTED)
+
+    title = f"{text.state_mark(state)} {text.plain(state, 24)}"
+    return Column(f"state-{state}", title, lambda row: row.counts.get(state, 0), partial(count, state),
+                  rank=rank, right=True)  # fmt: skip
+
+
+def events_of(events: Sequence[Event], groups: Sequence[Sequence[str]] | None, most: int) -> list[Event]:
+    """Return the newest events about a set of groups, newest first, at most `most`.
+
+    Args:
+        events: all events, oldest first.
+        groups: sorted lists of the ids of the groups; None for all groups and brokers.
+    """
+    from kgtui.tui.node_page.summary import contains
+
+    chosen: list[Event] = []
+    for event in reversed(events):
+        if groups is None or (event.group is not None and any(contains(ids, event.group) for ids in groups)):
+            chosen.append(event)
+            if len(chosen) >= most:
+                break
+    return chosen

@@ -1,0 +1,117 @@
+"""The totals of the nodes of the tree: lag, and the worst problems of their groups."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kgtui.model import facts
+from kgtui.model.slices import SLICE
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator, Sequence
+
+    from kgtui.model.snapshot import Snapshot
+    from kgtui.tui.tree.grouping import Node, Path, TreeNodes
+
+_JUDGED_PER_SLICE = 200
+"""Number of groups that are judged before other tasks may run. This takes longer than adding a lag."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeTotal:
+    """The total lag of all groups under a node, and the worst of their problems.
+
+    Attributes:
+        lag: sum of the known lags, in records; None if no lag is known.
+        unknown: number of groups whose lag is not completely known, because the lag of at least one partition is
+            unknown, or because topics may be hidden from the user.
+        severity: the worst status among the groups, a `Judgment.severity`.
+        problems: number of groups with this status; 0 if `severity` is 0.
+    """
+
+    lag: int | None = None
+    unknown: int = 0
+    severity: int = 0
+    problems: int = 0
+
+    @property
+    def lower_bound(self) -> bool:
+        """Whether the true lag may be larger than `lag`."""
+        return self.unknown > 0
+
+    def __add__(self, other: NodeTotal) -> NodeTotal:
+        known = [lag for lag in (self.lag, other.lag) if lag is not None]
+        worst = max(self.severity, other.severity)
+        problems = sum(total.problems for total in (self, other) if total.severity == worst)
+        return NodeTotal(sum(known) if known else None, self.unknown + other.unknown, worst, problems)
+
+
+def sum_nodes(nodes: TreeNodes, snapshot: Snapshot) -> Generator[None, None, dict[Path, NodeTotal]]:
+    """Compute the total lag and the worst status of every node, and return path → total.
+
+    This generator yields after each slice of about 1,000 groups, so that the event loop is not blocked for long.
+    """
+    severities: dict[str, int] = {}
+    for number, (group, judgment) in enumerate(snapshot.problems(), 1):
+        severities[group] = judgment.severity
+        if number % _JUDGED_PER_SLICE == 0:
+            yield
+    totals: dict[Path, NodeTotal] = {}
+    budget = SLICE
+    leaves = [node for node in nodes.by_path.values() if not node.children]
+    if nodes.root is not None and nodes.grouping == "topic":
+        # A group can be under several topics, so that the totals of the topics cannot be added up.
+        leaves.append(nodes.root)
+    for node in leaves:
+        lag = unknown = 0
+        is_known = False
+        worst: Counter[int] = Counter()
+        for ids in _slices(node.parts):
+            worst.update(severities[group] for group in ids if group in severities)
+            more, missing, any_known = _sum_lags(ids, snapshot)
+            lag, unknown, is_known = lag + more, unknown + missing, is_known or any_known
+            budget -= len(ids)
+            if budget <= 0:
+                budget = SLICE
+                yield
+        level = max(worst, default=0)
+        totals[node.path] = NodeTotal(lag if is_known else None, unknown, level, worst[level])
+    if nodes.root is not None and nodes.root.path not in totals:
+        _sum_children(nodes.root, totals)
+    return totals
+
+
+def _slices(parts: Sequence[Sequence[str]]) -> Iterator[Sequence[str]]:
+    for part in parts:
+        for start in range(0, len(part), SLICE):
+            yield part[start : start + SLICE]
+
+
+def _sum_lags(ids: Sequence[str], snapshot: Snapshot) -> tuple[int, int, bool]:
+    """Return the sum of the known lags, the number of groups without a complete lag, and whether any lag is known."""
+    lag = unknown = 0
+    is_known = False
+    summaries, hides_topics = snapshot.summaries, snapshot.hides_topics
+    for group in ids:
+        summary = summaries.get(group)
+        if summary is None:
+            unknown += 1
+            continue
+        hidden = summary.hidden or (hides_topics and facts.may_hide_topics(snapshot, group))
+        if hidden or summary.lag_unknown or summary.fault is not None:
+            unknown += 1
+        if summary.lag is not None:
+            lag += summary.lag
+            is_known = True
+    return lag, unknown, is_known
+
+
+def _sum_children(node: Node, totals: dict[Path, NodeTotal]) -> NodeTotal:
+    if node.children:
+        total = NodeTotal()
+        for child in node.children:
+            total += _sum_children(child, totals)
+        totals[node.path] = total
+    return totals[node.path]

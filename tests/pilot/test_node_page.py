@@ -1,0 +1,140 @@
+"""Tests of the cluster row of the tree, and of the page of the cluster or of a node."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from kgtui.model.event import Event, EventKind
+from kgtui.model.judgment import Basis, GroupStatus, Judgment, Problem
+from kgtui.tui.dialogs.explain import ExplainDialog
+from kgtui.tui.node_page.heading import PARTS
+from tests.pilot.app_driver import app_on, main_screen, rows, sample_snapshot, screen_words, settled, until
+from tests.pilot.scripted_monitor import NOW
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from kgtui.model.snapshot import Snapshot
+    from kgtui.tui.app import KgtuiApp
+
+STOPPED = Judgment(
+    GroupStatus.ERR, Problem.STOP, Basis.SCREENED, since=NOW - 600, since_seen=True, reason="no progress, 312 unread"
+)
+BEHIND = Judgment(GroupStatus.WARN, Problem.BEHIND, Basis.SCREENED, reason="the lag grew by 80 in 60 s")
+ABANDONED = Judgment(GroupStatus.ABANDONED, Problem.ABANDONED, Basis.SCREENED, reason="Empty for at least a day")
+
+
+def snapshot_with_problems(**fields: object) -> Snapshot:
+    """Return the sample snapshot with one stopped group, one that falls behind, and one that is abandoned."""
+    screened = {"share-mailer": BEHIND, "orders.enrich": STOPPED, "old-batch": ABANDONED}
+    return sample_snapshot(screened=screened, **fields)
+
+
+def listed(app: KgtuiApp) -> list[str]:
+    """Return the ids of the groups in the table of problems, from top to bottom."""
+    return [row.group for row in main_screen(app).right_side.page.problem_table.rows]
+
+
+def is_selected(app: KgtuiApp, group: str) -> bool:
+    """Return whether a group is selected in the tree."""
+    return main_screen(app).group == group
+
+
+async def test_the_first_screen_shows_the_worst_groups_without_a_key(tmp_path: Path) -> None:
+    """The cursor starts on the row of the cluster, and its page lists problems by harm, without abandoned groups."""
+    app, _ = app_on(snapshot_with_problems(), tmp_path)
+    async with app.run_test(size=(140, 44)) as pilot:
+        await settled(pilot)
+        await until(pilot, lambda: listed(app) == ["orders.enrich", "share-mailer"])
+        assert main_screen(app).group_tree.model.cursor_row == 0
+        assert rows(app)[0].split() == ["prod-eu", "✘1", "10", "≥", "1.2M"]
+        words = screen_words(app)
+    for text in ("1 stopped", "1 falling behind", "1 abandoned", "no progress, 312 unread", "09:43", "broker-2:9092"):
+        assert text in words
+
+
+async def test_the_header_counts_the_problems_of_the_cluster(tmp_path: Path) -> None:
+    app, _ = app_on(snapshot_with_problems(), tmp_path)
+    async with app.run_test(size=(160, 44)) as pilot:
+        await settled(pilot)
+        await until(pilot, lambda: "✘ 1 stopped · ▴ 1 falling behind" in screen_words(app))
+
+
+async def test_the_page_says_what_the_absence_of_problems_is_based_on(tmp_path: Path) -> None:
+    app, _ = app_on(sample_snapshot(), tmp_path)
+    async with app.run_test(size=(140, 44)) as pilot:
+        await settled(pilot)
+        await until(pilot, lambda: "no problem found; 5 of 10 groups read within 3 s" in screen_words(app))
+
+
+async def test_enter_in_the_table_of_problems_goes_to_the_group(tmp_path: Path) -> None:
+    app, _ = app_on(snapshot_with_problems(), tmp_path)
+    async with app.run_test(size=(140, 44)) as pilot:
+        await settled(pilot)
+        await until(pilot, lambda: len(listed(app)) == 2)
+        await pilot.press("tab", "down", "enter")
+        await until(pilot, lambda: main_screen(app).group == "share-mailer")
+        assert app.focused is main_screen(app).group_tree
+
+
+async def test_key_e_in_the_table_of_problems_explains_the_group(tmp_path: Path) -> None:
+    app, _ = app_on(snapshot_with_problems(), tmp_path)
+    async with app.run_test(size=(140, 44)) as pilot:
+        await settled(pilot)
+        await until(pilot, lambda: len(listed(app)) == 2)
+        await pilot.press("tab", "e")
+        await until(pilot, lambda: isinstance(app.screen, ExplainDialog))
+
+
+async def test_exclamation_mark_goes_to_the_worst_group_and_then_to_the_next(tmp_path: Path) -> None:
+    app, _ = app_on(snapshot_with_problems(), tmp_path)
+    async with app.run_test(size=(140, 44)) as pilot:
+        await settled(pilot)
+        await until(pilot, lambda: len(listed(app)) == 2)
+        for group in ("orders.enrich", "share-mailer", "orders.enrich"):
+            await pilot.press("!")
+            await until(pilot, partial(is_selected, app, group))
+
+
+async def test_an_acknowledged_problem_returns_when_the_judgment_changes(tmp_path: Path) -> None:
+    app, monitor = app_on(snapshot_with_problems(), tmp_path)
+    async with app.run_test(size=(140, 44)) as pilot:
+        await settled(pilot)
+        await until(pilot, lambda: len(listed(app)) == 2)
+        await pilot.press("tab", "A")
+        await until(pilot, lambda: listed(app) == ["share-mailer"])
+        assert "1 acknowledged" in screen_words(app)
+        monitor.publish(sample_snapshot(screened={"orders.enrich": BEHIND}, serial=2))
+        await until(pilot, lambda: listed(app) == ["orders.enrich"])
+
+
+async def test_the_page_of_a_node_shows_only_its_groups_and_their_changes(tmp_path: Path) -> None:
+    events = tuple(
+        Event(NOW - age, EventKind.STATE, group, before="Stable", after="Empty")
+        for age, group in ((9, "share-mailer"), (5, "orders.enrich"))
+    )
+    app, _ = app_on(snapshot_with_problems(events=events), tmp_path)
+    async with app.run_test(size=(140, 44)) as pilot:
+        await settled(pilot)
+        await until(pilot, lambda: len(listed(app)) == 2)
+        await pilot.press("down")
+        await until(pilot, lambda: listed(app) == ["orders.enrich"])
+        words = screen_words(app)
+        assert "state Stable → Empty" in words
+        page = main_screen(app).right_side.page
+        assert [event.group for event in page.query_one("#page-changes").rows] == ["orders.enrich"]  # type: ignore[attr-defined]
+
+
+async def test_keys_1_to_4_switch_between_the_parts_on_a_small_screen(tmp_path: Path) -> None:
+    app, _ = app_on(snapshot_with_problems(), tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        for number, part in enumerate(PARTS, 1):
+            await pilot.press(str(number))
+            await pilot.pause()
+            page = main_screen(app).right_side.page
+            assert [entry.id for entry in PARTS if page.query_one(f"#page-{entry.id}").display] == [part.id]
+            assert app.focused is page.query_one(f"#page-{part.id}")
+        await pilot.press("escape")
+        assert app.focused is main_screen(app).group_tree

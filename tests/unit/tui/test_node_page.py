@@ -1,0 +1,77 @@
+"""Tests of the values on the page of the cluster or of a node."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kgtui.model.judgment import Basis, GroupStatus, Judgment, Problem
+from kgtui.model.slices import run_at_once
+from kgtui.model.trail import Position, Trail, last_sums
+from kgtui.tui.node_page.summary import problem_steps, summary_steps
+from kgtui.tui.node_page.tables import problem_rows, state_table
+from tests.pilot.scripted_monitor import NOW, Row, snapshot_of, summary
+
+ROWS: list[Row] = [
+    ("a", "consumer", "consumer", "Stable", 1),
+    ("b", "consumer", "consumer", "Empty", 2),
+    ("c", "classic", "connect", "Stable", 1),
+]
+
+
+def trail(*reads: tuple[int, int, int]) -> bytes:
+    """Return the encoded trail of a group with one partition.
+
+    Args:
+        reads: `(time, committed offset, log end offset)` of each read.
+    """
+    made = Trail()
+    for at, position, log_end in reads:
+        made.add(at, [Position(("t", 0), position, log_end, log_end - position)])
+    return made.encode()
+
+
+def test_summary_adds_up_lags_and_rates_of_the_groups() -> None:
+    found = {
+        "a": replace(summary(30), trail=trail((100, 10, 20), (110, 20, 50))),
+        "b": replace(summary(40), trail=trail((100, 0, 40)), lag_at=NOW - 60),
+    }
+    snapshot = snapshot_of(ROWS, summaries=found)
+    made = run_at_once(summary_steps(snapshot, list(snapshot.by_listing.values()), (), all_groups=True))
+    assert (made.groups, made.read, made.oldest_read) == (3, 2, NOW - 60)
+    assert (made.lag, made.lag_unknown) == (70, 1)
+    assert (made.written, made.consumed) == (3.0, 1.0)
+    assert made.states == {
+        ("consumer", "Stable"): 1, ("consumer", "Empty"): 1, ("classic · connect", "Stable"): 1,
+    }  # fmt: skip
+
+
+def test_problems_of_a_set_leave_out_other_groups_and_count_abandoned_groups() -> None:
+    stopped = Judgment(GroupStatus.ERR, Problem.STOP, Basis.SCREENED, reason="no progress")
+    abandoned = Judgment(GroupStatus.ABANDONED, Problem.ABANDONED, Basis.SCREENED)
+    found = {group: replace(summary(5), screened=True) for group in "abc"}
+    snapshot = snapshot_of(ROWS, summaries=found, screened={"a": stopped, "b": abandoned, "c": stopped})
+    problems = run_at_once(problem_steps(snapshot))
+    assert [group for group, _ in problems] == ["a", "c", "b"]
+    made = run_at_once(summary_steps(snapshot, [["a"], ["b"]], problems, all_groups=False))
+    assert [group for group, _ in made.problems] == ["a"]
+    assert made.abandoned == 1
+
+
+def test_problem_rows_have_the_lags_of_the_last_reads() -> None:
+    stopped = Judgment(GroupStatus.ERR, Problem.STOP, Basis.SCREENED)
+    snapshot = snapshot_of(ROWS, summaries={"a": replace(summary(30), trail=trail((100, 10, 20), (110, 20, 50)))})
+    rows = problem_rows(snapshot, [("a", stopped), ("c", stopped)])
+    assert [(row.lag, row.lags) for row in rows] == [(30, (10, 30)), (None, ())]
+
+
+def test_last_sums_are_those_of_the_decoded_trail() -> None:
+    for reads in range(8):
+        data = trail(*((100 + 10 * number, number, 3 * number) for number in range(reads)))
+        samples = Trail.decode(data).samples
+        assert last_sums(data) == (samples[-2] if len(samples) > 1 else None, samples[-1] if samples else None)
+
+
+def test_state_table_has_the_states_that_occur_and_a_row_for_all_types() -> None:
+    rows, columns = state_table({("consumer", "Empty"): 2, ("consumer", "Stable"): 3, ("share", "Stable"): 1})
+    assert [column.id for column in columns] == ["type", "state-Stable", "state-Empty", "total"]
+    assert [(row.label, row.total) for row in rows] == [("consumer", 5), ("share", 1), ("all", 6)]
