@@ -16,17 +16,12 @@ _DAY = Column(PARTITION, "date", "UTC day of the start of the period that the ro
 _GROUP = Column("group", "string", "group id", nullable=False)
 _TOPIC = Column("topic", "string", "topic of the partition; null in rows about the whole group")
 _PARTITION = Column("partition", "int", "index of the partition in its topic; null in rows about the whole group")
-_SOURCE = Column(
-    "source",
-    "string",
-    "layers from which the row was computed: `recorded`, `silver` or `recorded, silver`",
-    nullable=False,
-)
 
 
 def _covered(about: str, *, nullable: bool = False) -> tuple[Column, ...]:
+    layers = "layers from which the row was computed: `recorded`, `silver` or `recorded, silver`"
     return (
-        _SOURCE,
+        Column("source", "string", layers, nullable=False),
         Column("covered_from", "timestamp", f"start of the time covered by {about}", nullable=nullable),
         Column("covered_to", "timestamp", f"end of the time covered by {about}", nullable=nullable),
     )
@@ -365,25 +360,13 @@ SERIES = ("lag", "rate_in", "rate_out")
 
 def _deviation(name: str) -> tuple[Column, ...]:
     unit = "records" if name == "lag" else "records/s"
+    earlier = f"the earlier hours that are compared with this hour, in {unit}; null if there are too few of them"
+    score = f"difference between {name} and {name}_normal in standard deviations; null if unknown"
     return (
         Column(name, "double", f"median of {name} over the minutes of this hour, in {unit}"),
-        Column(
-            f"{name}_normal",
-            "double",
-            f"median of {name} in the earlier hours that are compared with this hour, in {unit}; null if there are too "
-            "few of them",
-        ),
-        Column(
-            f"{name}_spread",
-            "double",
-            f"median absolute deviation of {name} in the earlier hours that are compared with this hour, in {unit}; "
-            "null if there are too few of them",
-        ),
-        Column(
-            f"{name}_deviation",
-            "double",
-            f"robust z-score: difference between {name} and {name}_normal in standard deviations; null if unknown",
-        ),
+        Column(f"{name}_normal", "double", f"median of {name} in {earlier}"),
+        Column(f"{name}_spread", "double", f"median absolute deviation of {name} in {earlier}"),
+        Column(f"{name}_deviation", "double", f"robust z-score: {score}"),
     )
 
 

@@ -3,6 +3,7 @@
 | module | contents |
 |---|---|
 | `group_fields` | fields of a group, which take a snapshot and a group id |
+| `verdict_fields` | the fields of a group about its verdict and its problem |
 | `member_fields` | fields of a member, which take a `Member` |
 | `partition_fields` | fields of one partition of a group, which take a `PartitionRow` |
 

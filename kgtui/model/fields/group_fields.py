@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kgtui.model.fields import NONE, Field, Missing, as_object
+from kgtui.model.fields.verdict_fields import PROBLEM, PROBLEM_SINCE, VERDICT, VERDICT_BASIS, VERDICT_COLUMN
 from kgtui.model.group_types import kind_of
 from kgtui.model.marks import UNICODE
 
@@ -118,32 +119,6 @@ def _may_be_hidden(snapshot: Snapshot, group: str) -> bool | None:
     """Return whether offsets of the group may be hidden; None if its offsets or the permissions were not read."""
     total = _lag_total(snapshot, group)
     return None if total is None or snapshot.access is None else total.hidden
-
-
-def _verdict(snapshot: Snapshot, group: str) -> str:
-    return str(snapshot.judgment(group).status.value)
-
-
-def _problem(snapshot: Snapshot, group: str) -> str | None:
-    return snapshot.judgment(group).problem_name
-
-
-def _verdict_column(snapshot: Snapshot, group: str) -> str | None:
-    judgment = snapshot.judgment(group)
-    if judgment.kind is None and judgment.status.value == "OK":
-        return "ok?" if _module("facts").may_hide_topics(snapshot, group) else "ok"
-    return judgment.problem_name
-
-
-def _problem_since(snapshot: Snapshot, group: str) -> str | None:
-    from kgtui.model.rfc3339 import rfc3339_or_none
-
-    judgment = snapshot.judgment(group)
-    return rfc3339_or_none(judgment.since) if judgment.since_seen else None
-
-
-def _verdict_basis(snapshot: Snapshot, group: str) -> str:
-    return snapshot.judgment(group).basis_text
 
 
 def _hidden_topics(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
@@ -301,25 +276,6 @@ OFFSETS_MAY_BE_HIDDEN: GroupField = Field(
     "offsets_may_be_hidden", "MAY BE HIDDEN", "boolean",
     "Metadata: whether brokers may have left out offsets because of missing permissions, so that the lag is a lower "
     "bound", _may_be_hidden, needs="lag",
-)  # fmt: skip
-VERDICT: GroupField = Field(
-    "verdict", "VERDICT", "string", "OK, WARN, ERR, ABANDONED or UNKNOWN, from the reads of the group so far", _verdict,
-    needs="lag",
-)  # fmt: skip
-VERDICT_COLUMN: GroupField = Field(
-    "verdict", "VERDICT", "string", "ok, ok? if offsets may be hidden, or the problem, as in verdict:",
-    _verdict_column, needs="lag", missing=Missing.UNKNOWN,
-)  # fmt: skip
-PROBLEM: GroupField = Field(
-    "problem", "PROBLEM", "string", "what is wrong, as in the filter term verdict:; none if nothing is wrong", _problem,
-    needs="lag",
-)  # fmt: skip
-PROBLEM_SINCE: GroupField = Field(
-    "problem_since", "SINCE", "string", "when the problem began, if that was observed", _problem_since, needs="lag"
-)
-VERDICT_BASIS: GroupField = Field(
-    "verdict_basis", "BASIS", "string", "what the verdict is based on: not read yet, read once or screened",
-    _verdict_basis, needs="lag",
 )  # fmt: skip
 HIDDEN_TOPICS: GroupField = Field(
     "hidden_topics", "HIDDEN TOPICS", "array", "topics of members that the user may not describe", _hidden_topics,

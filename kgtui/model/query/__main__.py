@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from kgtui.model.query.term_catalog import markdown
+from kgtui.model.query.term_help import markdown
 
 if __name__ == "__main__":
     sys.stdout.write(markdown() + "\n")

@@ -207,6 +207,7 @@ class ClusterScreen(Screen[None]):
         self.draw_panes()
         self.draw_bars()
 
+    @on(RightSide.ProblemsChanged)
     def draw_bars(self) -> None:
         """Update header and footer, and the message that replaces an empty tree."""
         self.query_one(ClusterHeader).show(
@@ -299,10 +300,6 @@ class ClusterScreen(Screen[None]):
             self.app.push_screen(ExplainDialog.about_group(self.snapshot, message.group))
         else:
             self.go_to(message.group)
-
-    @on(RightSide.ProblemsChanged)
-    def _problems_changed(self) -> None:
-        self.draw_bars()
 
     def update_monitor(self) -> None:
         """Tell the monitor which groups are selected or visible, so that it reads their members and offsets first."""

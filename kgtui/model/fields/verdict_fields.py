@@ -1,0 +1,64 @@
+"""Fields about the judgment on a group: whether something is wrong, what, and since when.
+
+Every function takes a snapshot and a group id.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kgtui.model.fields import Field, Missing
+
+if TYPE_CHECKING:
+    from kgtui.model.snapshot import Snapshot
+
+    GroupField = Field[[Snapshot, str]]
+
+
+def _verdict(snapshot: Snapshot, group: str) -> str:
+    return str(snapshot.judgment(group).status.value)
+
+
+def _problem(snapshot: Snapshot, group: str) -> str | None:
+    return snapshot.judgment(group).problem_name
+
+
+def _verdict_column(snapshot: Snapshot, group: str) -> str | None:
+    from kgtui.model.facts import may_hide_topics
+
+    judgment = snapshot.judgment(group)
+    if judgment.kind is None and judgment.status.value == "OK":
+        return "ok?" if may_hide_topics(snapshot, group) else "ok"
+    return judgment.problem_name
+
+
+def _problem_since(snapshot: Snapshot, group: str) -> str | None:
+    from kgtui.model.rfc3339 import rfc3339_or_none
+
+    judgment = snapshot.judgment(group)
+    return rfc3339_or_none(judgment.since) if judgment.since_seen else None
+
+
+def _verdict_basis(snapshot: Snapshot, group: str) -> str:
+    return snapshot.judgment(group).basis_text
+
+
+VERDICT: GroupField = Field(
+    "verdict", "VERDICT", "string", "OK, WARN, ERR, ABANDONED or UNKNOWN, from the reads of the group so far", _verdict,
+    needs="lag",
+)  # fmt: skip
+VERDICT_COLUMN: GroupField = Field(
+    "verdict", "VERDICT", "string", "ok, ok? if offsets may be hidden, or the problem, as in verdict:",
+    _verdict_column, needs="lag", missing=Missing.UNKNOWN,
+)  # fmt: skip
+PROBLEM: GroupField = Field(
+    "problem", "PROBLEM", "string", "what is wrong, as in the filter term verdict:; none if nothing is wrong", _problem,
+    needs="lag",
+)  # fmt: skip
+PROBLEM_SINCE: GroupField = Field(
+    "problem_since", "SINCE", "string", "when the problem began, if that was observed", _problem_since, needs="lag"
+)
+VERDICT_BASIS: GroupField = Field(
+    "verdict_basis", "BASIS", "string", "what the verdict is based on: not read yet, read once or screened",
+    _verdict_basis, needs="lag",
+)  # fmt: skip
