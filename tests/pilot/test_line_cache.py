@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
-from tests.pilot.app_driver import app_on, main_screen, settled
+from kgtui.tui.node_page import page
+from tests.pilot.app_driver import app_on, main_screen, settled, until
 from tests.pilot.scripted_monitor import many_groups, snapshot_of
 
 if TYPE_CHECKING:
@@ -22,6 +23,9 @@ MOVES = ("down", "pagedown", "up", "pageup", "end", "up", "home", "space", "left
 
 async def equals_full_redraw(app: KgtuiApp, pilot: Pilot[int]) -> bool:
     await settled(pilot)
+    screen = main_screen(app)
+    # The right side follows the cursor after a delay, and the page of a node is computed in the background.
+    await until(pilot, lambda: screen._pane_timer is None and screen.right_side.page.is_current)
     before = app.export_screenshot()
     for widget in app.screen.query("*"):
         widget.refresh()
@@ -29,7 +33,8 @@ async def equals_full_redraw(app: KgtuiApp, pilot: Pilot[int]) -> bool:
     return app.export_screenshot() == before
 
 
-async def test_the_screen_after_each_key_equals_a_full_redraw(tmp_path: Path) -> None:
+async def test_the_screen_after_each_key_equals_a_full_redraw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page, "SHORTEST_PAUSE", 0.01)
     app, monitor = app_on(snapshot_of(many_groups(200)), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)

@@ -65,6 +65,10 @@ class PageSubject:
     parts: Sequence[Sequence[str]]
 
 
+SHORTEST_PAUSE = 1.0
+"""Minimum time between two computations of the same page, in seconds, unless the problems have changed."""
+
+
 class ProblemTable(LineTable[tables.ProblemRow]):
     """The groups that need attention."""
 
@@ -169,7 +173,8 @@ class NodePage(Vertical):
         self._acknowledged = 0
         self._sums: dict[Path | None, _Sums] = {}
         self._since: float | None = None
-        self._due, self._other_subject = asyncio.Event(), asyncio.Event()
+        self._computing = False
+        self._due, self._urgent = asyncio.Event(), asyncio.Event()
 
     def compose(self) -> ComposeResult:
         """Create the title, the summary, the tabs and the tables."""
@@ -200,6 +205,11 @@ class NodePage(Vertical):
         """The table of the groups that need attention."""
         return self.query_one("#page-attention", ProblemTable)
 
+    @property
+    def is_current(self) -> bool:
+        """Whether the page shows the newest values, or is hidden."""
+        return self._subject is None or (not self._due.is_set() and not self._computing)
+
     def show(self, snapshot: Snapshot, subject: PageSubject, problems: Problems, acknowledged: int) -> None:
         """Show a set of groups.
 
@@ -209,11 +219,17 @@ class NodePage(Vertical):
         """
         if self._since is None and snapshot.swept:
             self._since = snapshot.taken_at
-        if self._subject is None or subject.path != self._subject.path:
-            self._other_subject.set()
+        if self._subject is None or subject.path != self._subject.path or problems is not self._problems:
+            self._urgent.set()
         self._snapshot, self._subject, self._problems = snapshot, subject, problems
         self._acknowledged = acknowledged
         self._due.set()
+
+    def stop(self) -> None:
+        """Compute the page no more until `show` is called again, because it is hidden."""
+        self._subject = None
+        self._due.clear()
+        self._urgent.set()
 
     def bring(self, part: str) -> None:
         """Bring a part to the front, and focus its table if the page has the focus."""
@@ -237,21 +253,26 @@ class NodePage(Vertical):
         while True:
             await self._due.wait()
             self._due.clear()
-            self._other_subject.clear()
+            self._urgent.clear()
             snapshot, subject, problems = self._snapshot, self._subject, self._problems
             if snapshot is None or subject is None:
                 continue
-            slices = Slices(asyncio.sleep, SLICE_SECONDS, lambda: not self._other_subject.is_set())
+            self._computing = True
+            slices = Slices(asyncio.sleep, SLICE_SECONDS, lambda: not self._urgent.is_set())
             steps = summary_steps(snapshot, subject.parts, problems, all_groups=subject.path is None)
             try:
                 summary = await slices.run(steps)
             except SupersededError:
                 continue
+            finally:
+                self._computing = False
+            if self._subject is None:
+                continue
             self._sums.setdefault(subject.path, _Sums()).add(snapshot.taken_at, summary)
             self._draw(snapshot, subject, summary)
             with contextlib.suppress(TimeoutError):
-                pause = max(1.0, summary.groups / GROUPS_PER_SECOND)
-                await asyncio.wait_for(self._other_subject.wait(), pause)
+                pause = max(SHORTEST_PAUSE, summary.groups / GROUPS_PER_SECOND)
+                await asyncio.wait_for(self._urgent.wait(), pause)
 
     def _draw(self, snapshot: Snapshot, subject: PageSubject, summary: GroupSetSummary) -> None:
         self.query_one(PageTitle).show(subject.title, summary.groups)

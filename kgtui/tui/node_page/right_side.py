@@ -58,6 +58,7 @@ class RightSide(Vertical):
         self.counts: Mapping[Problem, int] = {}
         self._detail = detail
         self._all: Problems = ()
+        self._shown: Problems = ()  # `_all` without acknowledged problems
         self._acknowledged: dict[str, Judgment] = {}
         self._snapshot: Snapshot | None = None
         self._subject: PageSubject | None = None
@@ -84,7 +85,9 @@ class RightSide(Vertical):
 
     def show_group(self, group: str) -> None:
         """Show the panes of a group."""
-        self._subject = None
+        if self._subject is not None:
+            self._subject = None
+            self.page.stop()
         self.add_class("-group")
         if self._snapshot is not None:
             self._detail.show(self._snapshot, group)
@@ -94,8 +97,7 @@ class RightSide(Vertical):
         self._subject = subject
         self.remove_class("-group")
         if self._snapshot is not None:
-            shown = tuple(row for row in self._all if row[0] not in self._acknowledged)
-            self.page.show(self._snapshot, subject, shown, len(self._acknowledged))
+            self.page.show(self._snapshot, subject, self._shown, len(self._acknowledged))
 
     def acknowledge(self, group: str) -> bool:
         """Hide the problem of a group until the judgment changes. Return False if the group has no problem."""
@@ -130,8 +132,9 @@ class RightSide(Vertical):
         self._acknowledged = {
             group: seen for group, seen in self._acknowledged.items() if _same_problem(seen, judgments.get(group))
         }
+        self._shown = tuple(row for row in problems if row[0] not in self._acknowledged)
+        self.problems = tuple(row for row in self._shown if row[1].kind is not Problem.ABANDONED)
         urgent = [row for row in problems if row[1].kind is not Problem.ABANDONED]
-        self.problems = tuple(row for row in urgent if row[0] not in self._acknowledged)
         self.counts = Counter(judgment.kind for _, judgment in urgent if judgment.kind is not None)
         if self._subject is not None:
             self.show_page(self._subject)
