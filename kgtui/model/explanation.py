@@ -20,15 +20,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The explanation of one fault, one group state, or one reason for lost records or unknown lag.
+    """The explanation of one verdict, one fault, one group state, or one reason for lost records or unknown lag.
 
     Attributes:
-        title: name of the error with its code, name of the state, or the reason.
+        title: name of the verdict, name of the error with its code, name of the state, or the reason.
         message: message from the broker or the network; `` if there is none.
         meaning: what has happened, in one or two sentences.
         check: the permissions or settings that may be the cause; `` if there are none.
         advice: what the user can do next; `` if nothing needs to be done.
-        is_problem: False if the fault, state or reason is normal and needs no action.
+        is_problem: False if the verdict, fault, state or reason is normal and needs no action.
+        why: reason for a verdict; `` for all others.
+        since: when the problem began; `` if it is not known.
+        who: the members, the broker or the user that a verdict is about; `` if that is not known.
+        basis: what a verdict is based on; `` for all others.
+        status: name of the `GroupStatus` of a verdict; `` for all others.
     """
 
     title: str
@@ -37,6 +42,11 @@ class Explanation:
     check: str = ""
     advice: str = ""
     is_problem: bool = True
+    why: str = ""
+    since: str = ""
+    who: str = ""
+    basis: str = ""
+    status: str = ""
 
 
 class _Text(NamedTuple):
@@ -188,7 +198,6 @@ _STATES: dict[str, _Text] = {
     states.EMPTY: _Text(
         "The group has no members. Its offsets are kept.",
         "offsets.retention.minutes, the time after which brokers delete the offsets (but not those of share groups)",
-        "The group can be deleted now.",
     ),
     states.DEAD: _Text(
         "The group is being removed. Older brokers also report groups as Dead that do not exist or are not classic.",
@@ -302,16 +311,6 @@ def explain_offsets(offsets: GroupOffsets) -> Iterator[Explanation]:
         yield Explanation(
             f"{reason_text(reason)}, {_partitions(count)}", "", *text, is_problem=reason not in ("no commit", "pending")
         )
-
-
-def explain_group(snapshot: Snapshot, group: str) -> list[Explanation]:
-    """Explain a group: first its faults, then lost records and unknown lag, then its state."""
-    found = [explain_fault(fault) for fault in faults_of(snapshot, group)]
-    offsets = snapshot.offsets.get(group)
-    if offsets is not None:
-        found += explain_offsets(offsets.value)
-    state = snapshot.state_of(group)
-    return [*found, explain_state(state)] if state else found
 
 
 def faults_of(snapshot: Snapshot, group: str) -> list[Fault]:

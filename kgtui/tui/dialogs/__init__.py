@@ -7,7 +7,7 @@ package imports `actions`, `model` and widgets, but neither the main screen nor 
 |---|---|
 | `delete` | confirmation and results of a deletion |
 | `delete_table` | contents of the delete dialogs: fields and tables |
-| `explain` | what an error or a group state means, and what to do |
+| `explain` | the verdict on a group, what its errors and its state mean, and what to do |
 | `export` | writes the incident report of a group |
 | `recordings` | record, open a recording, go to a time |
 | `clusters` | chooses another configured cluster |

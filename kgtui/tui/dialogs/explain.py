@@ -1,4 +1,4 @@
-"""The Explain dialog: what an error or a group state means, what causes it, and what to do."""
+"""The Explain dialog: the verdict on a group, what its errors and its state mean, and what to do."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ from textual.containers import Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from kgtui.model.explanation import Explanation, explain_group, explain_refusal
+from kgtui.model.diagnosis import explain_group
+from kgtui.model.explanation import Explanation, explain_refusal
 from kgtui.tui import text
 from kgtui.tui.panes.base import to_content
 from kgtui.tui.panes.cells import ACCENT, ERROR, MUTED, Cell, fit_text, wrap_cells
+from kgtui.tui.panes.overview_health import time_text
+from kgtui.tui.panes.overview_verdict import mark_and_role
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
 
     from kgtui.model.snapshot import Snapshot
 
-LABEL_WIDTH = 9
+LABEL_WIDTH = 10
 
 
 def explanation_lines(explanations: Sequence[Explanation], width: int) -> list[tuple[Cell, ...]]:
@@ -30,14 +33,16 @@ def explanation_lines(explanations: Sequence[Explanation], width: int) -> list[t
     for explanation in explanations:
         if lines:
             lines.append(())
-        wrong = explanation.is_problem
-        title = f"{text.marks().fault} {explanation.title}" if wrong else explanation.title
-        lines += wrap_cells([Cell(title, ERROR if wrong else ACCENT)], width)
+        lines += wrap_cells([_title(explanation)], width)
         labeled = (
+            ("why", explanation.why),
+            ("since", explanation.since),
+            ("who", explanation.who),
             ("message", explanation.message),
             ("meaning", explanation.meaning),
             ("check", explanation.check),
             ("next", explanation.advice),
+            ("based on", explanation.basis),
         )
         for label, paragraph in labeled:
             words = " ".join(paragraph.split())
@@ -46,6 +51,15 @@ def explanation_lines(explanations: Sequence[Explanation], width: int) -> list[t
                 lines.append((start, *piece))
                 start = Cell(" " * LABEL_WIDTH)
     return lines
+
+
+def _title(explanation: Explanation) -> Cell:
+    if explanation.status:
+        mark, role = mark_and_role(explanation.status, problem=explanation.is_problem)
+        return Cell(f"{mark} {explanation.title}", role)
+    if explanation.is_problem:
+        return Cell(f"{text.marks().fault} {explanation.title}", ERROR)
+    return Cell(explanation.title, ACCENT)
 
 
 class ExplainDialog(ModalScreen[None]):
@@ -87,12 +101,12 @@ class ExplainDialog(ModalScreen[None]):
 
     @classmethod
     def about_group(cls, snapshot: Snapshot, group: str, *, refused: tuple[str, str] | None = None) -> ExplainDialog:
-        """Create a dialog that explains a group's state, its errors, and why some of its numbers are missing.
+        """Create a dialog that explains the verdict on a group, its errors, its missing numbers and its state.
 
         Args:
             refused: `(action, reason)` of an unavailable action, which is explained first; None if there is none.
         """
-        explanations = explain_group(snapshot, group)
+        explanations = explain_group(snapshot, group, time_text)
         return cls(group, [explain_refusal(*refused), *explanations] if refused is not None else explanations)
 
     def compose(self) -> ComposeResult:

@@ -7,6 +7,7 @@ sooner.
 | module | contents |
 |---|---|
 | `overview` | Overview pane: state, members, health, lag, permissions |
+| `overview_verdict` | the first fields of the Overview pane: the verdict, who is concerned, and what to do |
 | `overview_health` | the fields of the Overview pane about health and data loss |
 | `members` | Members pane |
 | `member_rows` | rows and columns of the Members pane, by group type |

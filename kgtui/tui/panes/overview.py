@@ -1,4 +1,4 @@
-"""The Overview pane: state, members, health, lag, permissions and failed requests of one group."""
+"""The Overview pane: verdict, state, members, health, lag, permissions and failed requests of one group."""
 
 from __future__ import annotations
 
@@ -159,11 +159,13 @@ def overview_sections(
     """
     # These functions are imported here and not at startup, because the first frame does not need them.
     from kgtui.tui.panes.overview_health import health_fields, lag_fields, loss_fields
+    from kgtui.tui.panes.overview_verdict import verdict_fields
 
     samples = series.get(group) if series is not None else None
+    health = tuple(health_fields(snapshot, group, offset_summary, samples))
     parts = [
-        Section("", tuple(_identity(snapshot, group, placeholder))),
-        Section("Health", tuple(health_fields(snapshot, group, offset_summary, samples))),
+        Section("", (*verdict_fields(snapshot, group), *_identity(snapshot, group, placeholder))),
+        *([Section("Health", health)] if health else ()),
         Section("Lag", tuple(lag_fields(snapshot, group, offset_summary))),
         Section("Permissions", (_operations(snapshot, group),)),
         Section("If deleted", tuple(loss_fields(snapshot, group, offset_summary))),

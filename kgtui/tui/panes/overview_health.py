@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kgtui.model import facts
-from kgtui.model.access import HIDDEN, NONE_VISIBLE, VISIBLE_ONLY
+from kgtui.model.access import NONE_VISIBLE, VISIBLE_ONLY
 from kgtui.model.guard import why_not_delete
 from kgtui.model.health.wording import age, duration, expiry, loss_when, missing
-from kgtui.model.judgment import Basis, GroupStatus, Problem
+from kgtui.model.judgment import Problem
 from kgtui.model.offsets import lag_of_group, lags
 from kgtui.tui import text
 from kgtui.tui.panes.base import missing_cells
@@ -44,7 +44,6 @@ STEADY = 0.05
 A smaller change is shown as `steady`.
 """
 _WITH_DATE = 43_200.0  # A time at least this far in the future, in seconds (12 hours), is shown with its date.
-_STALE = 60.0  # If the data of a health verdict is older than this, in seconds, its age is shown.
 _MOST_MEMBERS_NAMED = 3  # Maximum number of members that the field `held up by` lists by name.
 
 
@@ -58,7 +57,6 @@ def health_fields(
         series: lag samples of the group; None if the group has not been watched.
     """
     health = snapshot.health.get(group)
-    yield _verdict(snapshot, group, health)
     yield from _progress(snapshot, group)
     yield from _trend(health, series)
     if health is not None:
@@ -67,45 +65,19 @@ def health_fields(
     if health is not None:
         yield from _loss(health)
         yield from _rebalances(health)
-        yield from _held_up(health)
+        # If the verdict is `rebalancing`, the diagnosis at the top names these members.
+        if snapshot.judgment(group).kind is not Problem.REBALANCING:
+            yield from _held_up(health)
         yield from _empty(snapshot, group, health)
         if health.undecided:
             yield one_line_field("undecided", Cell("; ".join(missing(one) for one in health.undecided), MUTED))
-
-
-def _verdict(snapshot: Snapshot, group: str, health: GroupHealth | None) -> Field:
-    judgment = snapshot.judgment(group)
-    name = judgment.status.value if judgment.kind is None else judgment.kind.value.upper()
-    if judgment.kind is None and judgment.status is not GroupStatus.OK:
-        mark, role = text.marks().unknown, MUTED
-        if judgment.status is GroupStatus.UNKNOWN:
-            name = "not known yet"
-    else:
-        mark, role = text.verdict_mark(judgment.status.name), text.verdict_role(judgment.status.name)
-    if health is not None and any(one.why == HIDDEN for one in health.undecided):
-        # The user lacks permission to describe all topics. The verdict ignores the hidden topics, so it is followed by
-        # a `?`.
-        name, role = f"{name}?", MUTED if judgment.status is GroupStatus.OK else role
-    cells = [Cell(f"{mark} {name}", role)]
-    if since := judgment.since_text(_clock):
-        cells.append(Cell(f"  {since}"))
-    cells.append(Cell(f"  {judgment.basis_text}", MUTED))
-    if health is not None and judgment.basis is Basis.OBSERVED:
-        seconds = snapshot.taken_at - (health.read_at or 0.0)
-        if seconds > _STALE:
-            cells.append(Cell(f"  as of {duration(seconds)} ago", WARN))
-    # If the verdict is pending, the field `undecided` says what is missing.
-    why = judgment.reason if judgment.kind is not None else ""
-    if health is not None and health.stopped_after is not None and judgment.kind is Problem.STOP:
-        why += f"; stopped after {_clock(health.stopped_after)}"
-    return Field("verdict", (tuple(cells), (Cell(why),)) if why else (tuple(cells),))
 
 
 def _progress(snapshot: Snapshot, group: str) -> Iterator[Field]:
     """Yield the field with the time of the last observed progress, if the group has a problem."""
     at = facts.last_progress(snapshot, group) if snapshot.judgment(group).kind is not None else None
     if at is not None:
-        yield one_line_field("last progress", Cell(_clock(at)), Cell(f"  {text.ago(at)}", MUTED))
+        yield one_line_field("last progress", Cell(time_text(at)), Cell(f"  {text.ago(at)}", MUTED))
 
 
 def _trend(health: GroupHealth | None, series: Series | None) -> Iterator[Field]:
@@ -128,12 +100,12 @@ def _trend(health: GroupHealth | None, series: Series | None) -> Iterator[Field]
     cells = [Cell(_rate_text(rate), WARN if rate > 0 else OK), over]
     if gone:
         cells.append(
-            Cell(f"  caught up in about {duration(gone)}, {_clock(text.display_settings().now() + gone)}", MUTED)
+            Cell(f"  caught up in about {duration(gone)}, {time_text(text.display_settings().now() + gone)}", MUTED)
         )
     yield one_line_field("trend", *cells)
 
 
-def _clock(at: float, *, seconds: bool = False) -> str:
+def time_text(at: float, *, seconds: bool = False) -> str:
     """Format a time as `01:29`, with `seconds` as `01:29:04`; with the date if it is at least half a day away."""
     near = abs(at - text.display_settings().now()) < _WITH_DATE
     if seconds:
@@ -179,7 +151,7 @@ def _loss(health: GroupHealth) -> Iterator[Field]:
     if loss is None or loss.seconds > loss.NEAR:
         return
     role = ERROR if loss.seconds <= loss.SOON and loss.basis != "size" else WARN
-    when = loss_when(loss, _clock)
+    when = loss_when(loss, time_text)
     possible = "" if when.startswith("in ") else "possible "
     cells = [Cell(f"{possible}{when}", role), Cell(f"  unread records in {loss.topic}-{loss.partition}")]
     if loss.basis == "size":
@@ -224,7 +196,7 @@ def _empty(snapshot: Snapshot, group: str, health: GroupHealth) -> Iterator[Fiel
     cells = [Cell(f"{least}{duration(spell.seconds)}")]
     if spell.expires_in is not None:
         soon = spell.expires_in <= spell.SOON
-        cells.append(Cell(f"  {expiry(spell, _clock, health.read_at)}", WARN if soon else MUTED))
+        cells.append(Cell(f"  {expiry(spell, time_text, health.read_at)}", WARN if soon else MUTED))
     yield one_line_field("Empty for", *cells)
 
 

@@ -161,8 +161,9 @@ def test_config_that_the_broker_does_not_support(snap_compare: Compare) -> None:
 
 @pytest.mark.parametrize("size", [(80, 24), (60, 20)], ids=["80x24", "60x20"])
 def test_dialog_explains_denied_access(snap_compare: Compare, size: tuple[int, int]) -> None:
-    """A dialog above the pane shows the error in red, the message of the broker, its meaning, the missing ACL and the
-    next step, followed by the state of the group. The dialog fits the screen.
+    """A dialog above the pane begins with the verdict UNREADABLE, the reason, who lacks the permission, and the next
+    step. The error in red, the message of the broker, its meaning and the missing ACL follow. The dialog fits the
+    screen.
     """
 
     async def explain(pilot: Pilot[None]) -> None:

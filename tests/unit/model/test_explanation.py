@@ -79,11 +79,6 @@ def test_each_reason_for_lost_records_or_unknown_lag_is_explained_once() -> None
     assert titles == ["records lost, 1 partition", "no commit, 2 partitions", "forbidden, 1 partition"]
 
 
-def test_faults_of_a_group_are_explained_before_its_state() -> None:
-    titles = [one.title for one in explanation.explain_group(example_snapshot(), "secret.group")]
-    assert titles == ["GROUP_AUTHORIZATION_FAILED (30)", "Stable"]
-
-
 def test_faults_of_a_group_include_those_of_its_coordinator() -> None:
     assert [fault.broker for fault in explanation.faults_of(example_snapshot(), "stale.group")] == [4]
 

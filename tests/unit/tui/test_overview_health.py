@@ -1,4 +1,4 @@
-"""Tests of the Health section of the Overview pane."""
+"""Tests of the verdict and the Health section of the Overview pane."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from kgtui.model.trail import Position, Trail
 from kgtui.tui import text
 from kgtui.tui.panes.cells import ERROR, WARN
 from kgtui.tui.panes.overview_health import health_fields
+from kgtui.tui.panes.overview_verdict import verdict_fields
 from tests.pilot.app_driver import sample_snapshot
 from tests.pilot.health_snapshots import with_health
 
@@ -38,7 +39,8 @@ def snapshot_with(**fields: Any) -> Snapshot:
 
 
 def fields_by_label(snapshot: Snapshot, series: Series | None = None) -> dict[str, Field]:
-    return {one.label: one for one in health_fields(snapshot, GROUP, None, series)}
+    found = (*verdict_fields(snapshot, GROUP), *health_fields(snapshot, GROUP, None, series))
+    return {one.label: one for one in found}
 
 
 def text_of(field: Field) -> str:

@@ -1,0 +1,195 @@
+"""The diagnosis of a group, which begins its Overview and its explanation: what is wrong, why, who, and what to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from kgtui.model import facts
+from kgtui.model import group_types as states
+from kgtui.model.event import label
+from kgtui.model.explanation import Explanation, explain_fault, explain_offsets, explain_state, faults_of
+from kgtui.model.guard import delete_availability
+from kgtui.model.health.wording import local_clock
+from kgtui.model.judgment import GroupStatus, Judgment, Problem
+from kgtui.model.members import partitions_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kgtui.model.answer import Fault
+    from kgtui.model.health import GroupHealth
+    from kgtui.model.snapshot import Snapshot
+
+_MOST_NAMED = 3  # maximum number of members that a diagnosis names
+
+_NEXT = {
+    Problem.DATA_LOST: "Make the consumers faster or raise the retention of the topic, so that no more records expire.",
+    Problem.LOSS_NEAR: "Let the group read these records before they expire, or raise retention.ms of the topic.",
+    Problem.STOP: "Read the log of the member: it may have hung, or its commits may fail. Restart it if it has hung.",
+    Problem.STALL: "Read the log of the member: it may retry the same record again and again.",
+    Problem.REWIND: "Find out who reset the offset. The group reads the records after it once more.",
+    Problem.FLAPPING: "Look in the History pane for members that come and go, and check max.poll.interval.ms.",
+    Problem.BEHIND: "Make the consumers faster, or add members if there are more partitions than members.",
+    Problem.NO_PARTITIONS: "Check that the subscribed topics exist and have partitions.",
+    Problem.REBALANCING: "Read the logs of the members. A busy member delays a rebalance up to max.poll.interval.ms.",
+    Problem.EMPTY: "Start the application again if its records must be read.",
+    Problem.ABANDONED: "Start the application again if its records must be read.",
+}
+"""Problem → what the user should do next."""
+
+_RESTART = "Start the application again, and find out why its members left."
+_DELETABLE = "The group can be deleted now."
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """What kgtui says first about a group.
+
+    Attributes:
+        judgment: the judgment on the group.
+        name: the verdict in one or two words: the problem in capitals, `OK`, `NOT_FOUND` or `not known yet`.
+        why: the reason for the verdict; `` if nothing is wrong, or if the reason is not known.
+        who: the members, the broker or the user that the problem is about; `` if that is not known.
+        advice: what the user can do next; `` if nothing needs to be done.
+    """
+
+    judgment: Judgment
+    name: str
+    why: str = ""
+    who: str = ""
+    advice: str = ""
+
+
+def diagnose(snapshot: Snapshot, group: str, clock: Callable[[float], str]) -> Diagnosis:
+    """Return what is wrong with a group, why, who is concerned, and what to do next.
+
+    Args:
+        clock: formats a time in seconds since the epoch.
+    """
+    judgment = snapshot.judgment(group)
+    kind = judgment.kind
+    if judgment.status is GroupStatus.NOT_FOUND:
+        return Diagnosis(judgment, judgment.status.value, judgment.reason)
+    if kind is Problem.UNREADABLE or (kind is None and judgment.status is GroupStatus.UNKNOWN):
+        return _of_unread_group(snapshot, group, judgment)
+    if kind is None:
+        return Diagnosis(judgment, judgment.status.value)
+    health, why = snapshot.health.get(group), judgment.reason
+    if kind is Problem.STOP and health is not None and health.stopped_after is not None:
+        why += f"; stopped after {clock(health.stopped_after)}"
+    advice = _NEXT.get(kind, "")
+    if kind in (Problem.STOP, Problem.STALL) and snapshot.state_of(group) == states.EMPTY:
+        advice = _RESTART
+    elif kind is Problem.ABANDONED and delete_availability(snapshot, group) is None:
+        advice += " Otherwise, the group can be deleted."
+    return Diagnosis(judgment, kind.value.upper(), why, _who(snapshot, group, kind, health), advice)
+
+
+def _of_unread_group(snapshot: Snapshot, group: str, judgment: Judgment) -> Diagnosis:
+    """Return the diagnosis of a group that is not judged, because it was not read yet or could not be read."""
+    name = "not known yet" if judgment.kind is None else judgment.kind.value.upper()
+    faults = faults_of(snapshot, group)
+    if not faults:
+        # If the verdict needs more reads, the judgment's reason says how many.
+        return Diagnosis(judgment, name, judgment.reason)
+    fault = faults[0]
+    advice = fault.advice or explain_fault(fault).advice
+    return Diagnosis(
+        judgment, name, judgment.reason or fault.message, _who_cannot_read(fault), f"{advice[:1].upper()}{advice[1:]}"
+    )
+
+
+def _who_cannot_read(fault: Fault) -> str:
+    if fault.name.endswith("AUTHORIZATION_FAILED"):
+        return "your user lacks the permission"
+    return "" if fault.broker is None else f"broker {fault.broker}"
+
+
+def _who(snapshot: Snapshot, group: str, kind: Problem, health: GroupHealth | None) -> str:
+    if snapshot.state_of(group) == states.EMPTY:
+        return "the group has no members"
+    if health is None:
+        return ""
+    if kind is Problem.REBALANCING:
+        return _who_delays(snapshot, group, health)
+    if kind is Problem.LOSS_NEAR and health.loss is not None:
+        return _owner(snapshot, group, health.loss.topic, health.loss.partition)
+    if kind in (Problem.STOP, Problem.STALL, Problem.REWIND, Problem.BEHIND) and health.worst is not None:
+        return _owner(snapshot, group, health.worst.topic, health.worst.partition)
+    return ""
+
+
+def _owner(snapshot: Snapshot, group: str, topic: str, partition: int) -> str:
+    """Return the owner of a partition, such as `client-1 at /10.0.0.7 owns orders-3`; `` if it is not known."""
+    reading = snapshot.details.get(group)
+    members = reading.value.members if reading is not None else None
+    if not members:
+        return ""
+    for member in members:
+        if (topic, partition) in partitions_of(member.assignment):
+            return f"{label(member)} owns {topic}-{partition}"
+    if any(member.assignment is None for member in members):
+        return ""
+    return f"no member owns {topic}-{partition}"
+
+
+def _who_delays(snapshot: Snapshot, group: str, health: GroupHealth) -> str:
+    if not health.holding_up:
+        classic = facts.type_of(snapshot, group) == "classic"
+        return "not known: Kafka does not report which member of a classic group is late" if classic else ""
+    reading = snapshot.details.get(group)
+    members = {member.member_id: member for member in (reading.value.members if reading is not None else None) or ()}
+    named = []
+    for member_id, behind in list(health.holding_up.items())[:_MOST_NAMED]:
+        name = label(members[member_id]) if member_id in members else member_id
+        late = "has left" if behind is None else f"is {behind} epoch{'' if behind == 1 else 's'} behind"
+        named.append(f"{name} {late}")
+    more = len(health.holding_up) - _MOST_NAMED
+    return ", ".join(named) + (f" and {more:,} more" if more > 0 else "")
+
+
+def explain_verdict(diagnosis: Diagnosis, clock: Callable[[float], str]) -> Explanation:
+    """Return a diagnosis as an explanation.
+
+    Args:
+        clock: formats a time in seconds since the epoch.
+    """
+    judgment = diagnosis.judgment
+    return Explanation(
+        diagnosis.name, why=diagnosis.why, since=judgment.since_text(clock).removeprefix("since "), who=diagnosis.who,
+        basis="" if judgment.status is GroupStatus.NOT_FOUND else judgment.basis_text, advice=diagnosis.advice,
+        is_problem=judgment.kind is not None, status=judgment.status.name,
+    )  # fmt: skip
+
+
+def explain_group(snapshot: Snapshot, group: str, clock: Callable[[float], str] | None = None) -> list[Explanation]:
+    """Explain a group: first the verdict, then its faults, lost records and unknown lag, and its state.
+
+    Args:
+        clock: formats a time in seconds since the epoch; None for the local time zone.
+    """
+    clock = clock or local_clock(snapshot.taken_at)
+    diagnosis = diagnose(snapshot, group, clock)
+    found = [explain_verdict(diagnosis, clock), *(explain_fault(fault) for fault in faults_of(snapshot, group))]
+    offsets = snapshot.offsets.get(group)
+    if offsets is not None:
+        found += explain_offsets(offsets.value)
+    state = snapshot.state_of(group)
+    return [*found, _explain_state_of(snapshot, group, state, diagnosis.judgment)] if state else found
+
+
+def _explain_state_of(snapshot: Snapshot, group: str, state: str, judgment: Judgment) -> Explanation:
+    """Explain the state of a group without contradicting the judgment on the group.
+
+    A Stable group with a problem may not read although its members have their partitions, and an Empty group is called
+    deletable only if kgtui offers to delete it.
+    """
+    explanation = explain_state(state)
+    if state == states.STABLE and judgment.status is not GroupStatus.OK:
+        meaning = "No rebalance is in progress. This state does not say whether the members read their partitions."
+        return replace(explanation, meaning=meaning)
+    if state == states.EMPTY and judgment.kind is not Problem.UNREADABLE:
+        refusal = delete_availability(snapshot, group)
+        return replace(explanation, advice=_DELETABLE if refusal is None else f"It cannot be deleted now: {refusal}.")
+    return explanation

@@ -1,0 +1,127 @@
+"""Tests of the diagnosis of a group: verdict, reason, the members concerned, and the next step."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kgtui.model.answer import Fault
+from kgtui.model.diagnosis import Diagnosis, diagnose, explain_group
+from kgtui.model.group import GroupDescription
+from kgtui.model.judgment import Basis, GroupStatus, Judgment, Problem
+from kgtui.model.members import Member
+from kgtui.model.snapshot import Reading
+from tests.pilot.app_driver import sample_snapshot
+from tests.pilot.health_snapshots import with_health
+from tests.pilot.panes.data import example_snapshot
+
+if TYPE_CHECKING:
+    from kgtui.model.snapshot import Snapshot
+
+GROUP = "payments.settle"
+FORBIDDEN = Fault("GROUP_AUTHORIZATION_FAILED", "no access", 30, advice="grant DESCRIBE on the group to this user")
+
+
+def clock(at: float, *, seconds: bool = False) -> str:
+    return "00:53"
+
+
+def stopped() -> Snapshot:
+    return with_health(sample_snapshot(), GROUP, "stuck")
+
+
+def described(snapshot: Snapshot, *members: Member, state: str = "Stable") -> Snapshot:
+    listing = replace(snapshot.groups[GROUP], state=state)
+    description = GroupDescription(
+        GROUP, listing.type or "classic", listing.protocol, state, listing.coordinator, members=members,
+        source="ConsumerGroupDescribe v1",
+    )  # fmt: skip
+    return replace(
+        snapshot, groups={**snapshot.groups, GROUP: listing},
+        details={**snapshot.details, GROUP: Reading(description, snapshot.taken_at)},
+    )  # fmt: skip
+
+
+def screened(snapshot: Snapshot, kind: Problem, status: GroupStatus = GroupStatus.WARN) -> Snapshot:
+    judgment = Judgment(status, kind, Basis.SCREENED, reason="the reason")
+    return replace(snapshot, screened={GROUP: judgment})
+
+
+def test_diagnosis_of_a_stopped_group_names_the_owner_of_the_partition() -> None:
+    members = (
+        Member("m-1", "billing", "/10.0.0.7", assignment=(("other", (0,)),)),
+        Member("m-2", "billing", "/10.0.0.8", assignment=((f"{GROUP}-topic", (0,)),)),
+    )
+    found = diagnose(described(stopped(), *members), GROUP, clock)
+    assert found.name == "STOPPED"
+    assert found.who == f"billing at /10.0.0.8 owns {GROUP}-topic-0"
+    assert "no commit" in found.why
+    assert "log of the member" in found.advice
+
+
+def test_diagnosis_says_when_no_member_owns_the_stopped_partition() -> None:
+    member = Member("m-1", "billing", "/10.0.0.7", assignment=())
+    assert diagnose(described(stopped(), member), GROUP, clock).who == f"no member owns {GROUP}-topic-0"
+    unknown = Member("m-1", "billing", "/10.0.0.7", assignment=None)
+    assert diagnose(described(stopped(), unknown), GROUP, clock).who == ""
+
+
+def test_stopped_group_without_members_is_to_be_started_again() -> None:
+    snapshot = described(screened(sample_snapshot(), Problem.STOP, GroupStatus.ERR), state="Empty")
+    found = diagnose(snapshot, GROUP, clock)
+    assert (found.name, found.why, found.who) == ("STOPPED", "the reason", "the group has no members")
+    assert found.advice.startswith("Start the application again")
+
+
+def test_diagnosis_names_the_members_that_delay_a_rebalance() -> None:
+    snapshot = with_health(sample_snapshot(), GROUP, "new")
+    health = replace(snapshot.health[GROUP], holding_up={"m-1": 2, "m-2": None})
+    snapshot = screened(replace(snapshot, health={GROUP: health}), Problem.REBALANCING)
+    snapshot = described(snapshot, Member("m-1", "billing", "/10.0.0.7"))
+    assert diagnose(snapshot, GROUP, clock).who == "billing at /10.0.0.7 is 2 epochs behind, m-2 has left"
+
+
+def test_diagnosis_of_a_forbidden_group_says_what_to_ask_for() -> None:
+    found = diagnose(replace(sample_snapshot(), group_faults={GROUP: FORBIDDEN}), GROUP, clock)
+    assert (found.name, found.why, found.who) == ("UNREADABLE", "no access", "your user lacks the permission")
+    assert found.advice == "Grant DESCRIBE on the group to this user"
+
+
+def test_diagnosis_of_a_healthy_group_gives_no_advice() -> None:
+    snapshot = with_health(sample_snapshot(), GROUP, "well")
+    assert diagnose(snapshot, GROUP, clock) == Diagnosis(snapshot.judgment(GROUP), "OK")
+
+
+def test_diagnosis_of_a_group_that_does_not_exist_says_so() -> None:
+    found = diagnose(sample_snapshot(), "no-such-group", clock)
+    assert (found.name, found.why) == ("NOT_FOUND", "the group no longer exists")
+
+
+@pytest.mark.parametrize("kind", [kind for kind in Problem if kind is not Problem.UNREADABLE])
+def test_every_problem_has_a_next_step(kind: Problem) -> None:
+    assert diagnose(screened(sample_snapshot(), kind), GROUP, clock).advice
+
+
+def test_explanation_of_a_stopped_group_begins_with_the_verdict() -> None:
+    first, *others = explain_group(described(stopped()), GROUP, clock)
+    assert (first.title, first.since, first.status) == ("STOPPED", "before 00:53", "ERR")
+    assert first.basis.startswith("observed ")
+    (state,) = (one for one in others if one.title == "Stable")
+    assert "assigned partitions" not in state.meaning
+    assert "does not say whether the members read" in state.meaning
+
+
+def test_explanation_of_a_forbidden_empty_group_does_not_call_it_deletable() -> None:
+    snapshot = described(sample_snapshot(), state="Empty")
+    assert explain_group(snapshot, GROUP, clock)[-1].advice == "The group can be deleted now."
+    forbidden = replace(snapshot, group_faults={GROUP: FORBIDDEN})
+    assert explain_group(forbidden, GROUP, clock)[-1].advice == ""
+    details = {**snapshot.details, GROUP: replace(snapshot.details[GROUP], fault=FORBIDDEN)}
+    assert "cannot be deleted now" in explain_group(replace(snapshot, details=details), GROUP, clock)[-1].advice
+
+
+def test_faults_of_a_group_are_explained_between_its_verdict_and_its_state() -> None:
+    titles = [one.title for one in explain_group(example_snapshot(), "secret.group")]
+    assert titles == ["UNREADABLE", "GROUP_AUTHORIZATION_FAILED (30)", "Stable"]
