@@ -48,6 +48,7 @@ class Scene:
 
 
 SCENES = (
+    Scene("cluster", (), size=(130, 40)),
     Scene("main", ("n",), filter="type:consumer,share,streams"),
     Scene("members", ("n", "2"), filter="connect-cluster"),
     Scene("assignments", ("n", "3"), filter="orders.invoice"),
@@ -90,6 +91,7 @@ async def _picture(scene: Scene, admin: KafkaGroupAdmin, bootstrap: str) -> None
             async with asyncio.timeout(PATIENCE):
                 while not monitor.snapshot.groups or monitor.snapshot.swept < len(monitor.snapshot.groups):
                     await pilot.pause(0.05)
+            await pilot.pause(2.5)  # The page of the cluster is computed about once a second.
             for key in scene.keys:
                 await _wait_until_drawn(pilot)
                 await pilot.press(key)

@@ -153,7 +153,9 @@ def state_table(states: Mapping[tuple[str, str], int]) -> tuple[list[StateRow], 
     rank = {state: number for number, state in enumerate(STATES)}
     found = sorted({state for _, state in states}, key=lambda state: (rank.get(state, len(rank)), state))
     columns: list[Column[StateRow]] = [Column("type", "type", lambda row: row.label, min_width=10, max_width=28)]
-    columns += [_state_column(state, number) for number, state in enumerate(found, 1)]
+    # On a narrow screen, the columns of the states with the fewest groups are left out first.
+    frequent = [state for state, _ in sum(by_label.values(), Counter()).most_common()]
+    columns += [_state_column(state, frequent.index(state) + 1) for state in found]
     columns.append(Column("total", "total", lambda row: text.exact(row.total), right=True))
     return rows, columns
 

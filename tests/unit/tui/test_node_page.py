@@ -75,3 +75,9 @@ def test_state_table_has_the_states_that_occur_and_a_row_for_all_types() -> None
     rows, columns = state_table({("consumer", "Empty"): 2, ("consumer", "Stable"): 3, ("share", "Stable"): 1})
     assert [column.id for column in columns] == ["type", "state-Stable", "state-Empty", "total"]
     assert [(row.label, row.total) for row in rows] == [("consumer", 5), ("share", 1), ("all", 6)]
+
+
+def test_state_table_leaves_out_the_states_with_the_fewest_groups_first() -> None:
+    states = {("consumer", "PreparingRebalance"): 1, ("consumer", "Empty"): 9, ("share", "Stable"): 5}
+    ranks = {column.id: column.rank for column in state_table(states)[1]}
+    assert ranks["state-PreparingRebalance"] > ranks["state-Stable"] > ranks["state-Empty"] > ranks["type"]
