@@ -26,6 +26,21 @@ def open_private(path: Path, flags: int) -> int:
         raise
 
 
+def write_synced(path: Path, data: bytes, flags: int) -> None:
+    """Write a file with mode 0600 and sync it to disk.
+
+    Args:
+        flags: flags of `os.open`, in addition to those for writing and for creating the file.
+
+    Raises:
+        OSError: the file cannot be written. It may then be incomplete.
+    """
+    with open(open_private(path, os.O_WRONLY | os.O_CREAT | flags), "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
 def replace_private(path: Path, data: bytes) -> None:
     """Write a file with mode 0600, completely or not at all, in place of an existing file, and sync it to disk.
 
@@ -34,10 +49,7 @@ def replace_private(path: Path, data: bytes) -> None:
     """
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with open(open_private(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+        write_synced(draft, data, os.O_TRUNC)
         draft.replace(path)
     except OSError:
         draft.unlink(missing_ok=True)

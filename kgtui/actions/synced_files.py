@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.config.state_folder import private_folder
 from kgtui.errors import RefusedError
-from kgtui.private_files import open_private
+from kgtui.private_files import open_private, write_synced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,10 +30,7 @@ def write_new(path: Path, data: bytes) -> None:
         raise FileExistsError(errno.EEXIST, "a file with this name exists", str(path))
     draft = path.with_name(f".{path.name}.part")
     try:
-        with open(open_private(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+        write_synced(draft, data, os.O_EXCL)
         draft.rename(path)
     finally:
         draft.unlink(missing_ok=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kgtui.admin.reading import access_of
 from kgtui.commands.connecting import as_of, connected, recorded, run_async, timeout_of
 from kgtui.commands.printing import notify, notify_faults, print_result
-from kgtui.commands.selection import add_selection_options, notify_missing, query_of, select_groups
+from kgtui.commands.selection import add_selection_options, filter_help, notify_missing, query_of, select_groups
 from kgtui.commands.time_options import parse_duration
 from kgtui.commands.visibility import notify_no_visible_group
 from kgtui.errors import KgtuiError, UsageError
@@ -95,9 +95,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def epilog() -> str:
     """Return the text below the options of `kgtui check --help`: the verdicts, and the filter language."""
-    from kgtui.model.query import help_text
-
-    return f"{_about()}\n\nfilter terms, each with an example that needs no quotes in a shell:\n{help_text()}"
+    return f"{_about()}\n\n{filter_help()}"
 
 
 def run(args: argparse.Namespace) -> int:

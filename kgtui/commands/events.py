@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from kgtui.admin.reading import access_of
 from kgtui.commands.connecting import connected, recorded, run_async, timeout_of
 from kgtui.commands.printing import notify, notify_faults, print_bytes, print_text, stdout_is_closed
-from kgtui.commands.selection import add_filter_options, query_of, select_groups
+from kgtui.commands.selection import add_filter_options, filter_help, query_of, select_groups
 from kgtui.commands.time_options import parse_duration
 from kgtui.errors import UsageError
 from kgtui.model.access import NO_VISIBLE_GROUP
@@ -81,9 +81,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def epilog() -> str:
     """Return the text below the options of `kgtui events --help`: the kinds of events, and the filter language."""
-    from kgtui.model.query import help_text
-
-    return f"{_ABOUT}\n\nfilter terms, each with an example that needs no quotes in a shell:\n{help_text()}"
+    return f"{_ABOUT}\n\n{filter_help()}"
 
 
 def run(args: argparse.Namespace) -> int:

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 
 from kgtui.commands.connecting import as_of, connected, recorded, run_async, timeout_of
 from kgtui.commands.printing import notify, notify_faults, print_result
-from kgtui.commands.selection import add_selection_options, notify_missing, query_of, select_groups, undecided_text
+from kgtui.commands.selection import (
+    add_selection_options,
+    filter_help,
+    notify_missing,
+    query_of,
+    select_groups,
+    undecided_text,
+)
 from kgtui.errors import UsageError
 from kgtui.model import defaults
 from kgtui.output import group_list
@@ -49,9 +56,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def epilog() -> str:
     """Return the text below the options of `kgtui ls --help`: the filter language."""
-    from kgtui.model.query import help_text
-
-    return f"filter terms, each with an example that needs no quotes in a shell:\n{help_text()}"
+    return filter_help()
 
 
 def run(args: argparse.Namespace) -> int:

@@ -57,6 +57,13 @@ def add_selection_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--allow-empty", action="store_true", help="exit with code 0 even if no group matches")
 
 
+def filter_help() -> str:
+    """Return the text about the filter language that is below the options in `--help`."""
+    from kgtui.model.query import help_text
+
+    return f"filter terms, each with an example that needs no quotes in a shell:\n{help_text()}"
+
+
 def add_filter_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that select groups by a filter or by exact ids."""
     from kgtui.commands.parser import group_id

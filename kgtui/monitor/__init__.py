@@ -17,7 +17,7 @@ command that needs only the polling policy does not load the monitor.
 | `health` | health verdicts on the groups that tier 1 reads |
 | `store` | the data of all groups, from which snapshots are made |
 | `event_tracker` | finds events, such as members that joined, by comparing each read with the previous one |
-| `sorted_ids` | inserts and removes a few ids in a long sorted list |
+| `sorted_ids` | finds, inserts and removes ids in a long sorted list |
 | `record_times` | searches for the times of unread records, for exact ages |
 | `gc_tuning` | settings of Python's garbage collector for many groups |
 """

@@ -1,4 +1,4 @@
-"""Inserts and removes a few ids in a long sorted list, faster than sorting the list again."""
+"""Finds ids in a sorted list, and inserts and removes a few ids, faster than sorting the list again."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 
 _SORT_BELOW = 8
@@ -14,6 +14,12 @@ _SORT_BELOW = 8
 
 If there are more changes, it is faster to sort the list again.
 """
+
+
+def index_of(ids: Sequence[str], group: str) -> int | None:
+    """Return the index of a group id in a sorted list; None if the list does not contain it."""
+    at = bisect_left(ids, group)
+    return at if at < len(ids) and ids[at] == group else None
 
 
 def merged(ids: list[str], added: list[str], removed: list[str]) -> list[str]:
@@ -37,7 +43,7 @@ def patched(ids: list[str], added: Iterable[str], removed: Iterable[str]) -> lis
     """
     kept: list[str] = []
     start = 0
-    places = {at for group in removed if (at := bisect_left(ids, group)) < len(ids) and ids[at] == group}
+    places = {at for group in removed if (at := index_of(ids, group)) is not None}
     for at in sorted(places):
         kept += ids[start:at]
         start = at + 1

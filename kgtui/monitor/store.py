@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from bisect import bisect_left
 from collections import OrderedDict, defaultdict
 from dataclasses import replace
 from types import MappingProxyType
@@ -18,7 +17,7 @@ from kgtui.model.snapshot import BrokerStatus, Reading, Snapshot
 from kgtui.model.summary import Topics, summary_of
 from kgtui.monitor.event_tracker import EventTracker
 from kgtui.monitor.gc_tuning import untrack
-from kgtui.monitor.sorted_ids import merged
+from kgtui.monitor.sorted_ids import index_of, merged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -158,8 +157,8 @@ class Store:
     def _stored_id(self, group: str, listing: Listing) -> str:
         """Return the string object that is already stored for a group id, so that equal ids are stored only once."""
         ids = self.by_listing.get(listing, ())
-        at = bisect_left(ids, group)
-        return ids[at] if at < len(ids) and ids[at] == group else group
+        at = index_of(ids, group)
+        return group if at is None else ids[at]
 
     def _forget(self, group: str, old: Listing, left: dict[Listing, list[str]]) -> None:
         del self.groups[group]

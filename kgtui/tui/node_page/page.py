@@ -91,7 +91,7 @@ class ProblemTable(LineTable[tables.ProblemRow]):
             self.post_message(NodePage.GroupChosen(self.row.group, action))
 
 
-class EventTable(LineTable[Event]):
+class RecentEventTable(LineTable[Event]):
     """The newest changes."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -184,7 +184,7 @@ class NodePage(Vertical):
         yield Static("Needs attention", classes="part-title")
         yield ProblemTable(tables.PROBLEM_COLUMNS, lambda row: row.group, id="page-attention", classes="-front")
         yield Static("Recent changes", classes="part-title")
-        yield EventTable(tables.EVENT_COLUMNS, lambda event: event, id="page-changes")
+        yield RecentEventTable(tables.EVENT_COLUMNS, lambda event: event, id="page-changes")
         yield Static("Brokers", classes="part-title")
         yield LineTable(tables.BROKER_COLUMNS, lambda row: row.status.node, id="page-brokers")
         yield Static("Groups by type and state", classes="part-title")
@@ -193,7 +193,7 @@ class NodePage(Vertical):
     def on_mount(self) -> None:
         """Start the worker that computes the page. Textual stops the worker when the widget is removed."""
         self.problem_table.set_placeholder("no group needs attention")
-        self.query_one("#page-changes", EventTable).set_placeholder("no changes since kgtui started")
+        self.query_one("#page-changes", RecentEventTable).set_placeholder("no changes since kgtui started")
         self.run_worker(self._keep_current(), name="page", group="page")
 
     def on_resize(self, event: events.Resize) -> None:
@@ -235,9 +235,7 @@ class NodePage(Vertical):
         """Bring a part to the front, and focus its table if the page has the focus."""
         for entry in PARTS:
             self.query_one(f"#page-{entry.id}").set_class(entry.id == part, "-front")
-        tabs = self.query_one(PartTabs)
-        tabs.front = part
-        tabs.redraw()
+        self.query_one(PartTabs).bring(part)
         if self.has_focus_within:
             self.enter()
 
@@ -247,7 +245,7 @@ class NodePage(Vertical):
 
     @on(PartTabs.Chosen)
     def _part_chosen(self, message: PartTabs.Chosen) -> None:
-        self.bring(message.part)
+        self.bring(message.tab)
 
     async def _keep_current(self) -> None:
         while True:
@@ -280,7 +278,7 @@ class NodePage(Vertical):
         shown = tables.problem_rows(snapshot, summary.problems[:MOST_PROBLEMS])
         self.problem_table.set_rows(shown, at_top=not self.problem_table.has_focus)
         groups = None if subject.path is None else subject.parts
-        changes = self.query_one("#page-changes", EventTable)
+        changes = self.query_one("#page-changes", RecentEventTable)
         newest = tables.events_of(snapshot.events, groups, MOST_EVENTS)
         changes.set_rows(newest, at_top=not changes.has_focus)
         self.query_one("#page-brokers", LineTable).set_rows(tables.broker_rows(snapshot))

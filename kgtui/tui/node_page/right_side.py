@@ -42,8 +42,7 @@ class RightSide(Vertical):
     DEFAULT_CSS = """
     RightSide {
         & NodePage { height: 1fr; }
-        & GroupDetail { height: 1fr; }
-        & GroupDetail { display: none; }
+        & GroupDetail { height: 1fr; display: none; }
         &.-group NodePage { display: none; }
         &.-group GroupDetail { display: block; }
     }
@@ -134,8 +133,8 @@ class RightSide(Vertical):
         }
         self._shown = tuple(row for row in problems if row[0] not in self._acknowledged)
         self.problems = tuple(row for row in self._shown if row[1].kind is not Problem.ABANDONED)
-        urgent = [row for row in problems if row[1].kind is not Problem.ABANDONED]
-        self.counts = Counter(judgment.kind for _, judgment in urgent if judgment.kind is not None)
+        kinds = (judgment.kind for _, judgment in problems)
+        self.counts = Counter(kind for kind in kinds if kind not in (None, Problem.ABANDONED))
         if self._subject is not None:
             self.show_page(self._subject)
         self.post_message(self.ProblemsChanged())

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kgtui.model import facts
-from kgtui.model.judgment import Problem
+from kgtui.model.judgment import Problem, worst_first
 from kgtui.model.trail import last_sums
+from kgtui.monitor.sorted_ids import index_of
 from kgtui.tui.tree.grouping import STATE_UNKNOWN, type_label
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence
+    from collections.abc import Generator, Sequence
 
     from kgtui.model.judgment import Judgment
     from kgtui.model.snapshot import Snapshot
@@ -26,9 +26,9 @@ Problems = tuple[tuple[str, "Judgment"], ...]
 """`(group id, judgment)` of groups with a problem, the most harmful first."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class GroupSetSummary:
-    """The values that the screen shows about a set of groups.
+    """The values that the screen shows about a set of groups. They are added up group by group.
 
     Attributes:
         groups: number of groups.
@@ -46,27 +46,16 @@ class GroupSetSummary:
     groups: int = 0
     read: int = 0
     oldest_read: float | None = None
-    problems: Problems = ()
+    problems: list[tuple[str, Judgment]] = field(default_factory=list)
     abandoned: int = 0
-    states: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    states: Counter[tuple[str, str]] = field(default_factory=Counter)
     lag: int | None = None
     lag_unknown: int = 0
     written: float | None = None
     consumed: float | None = None
 
-
-class _Totals:
-    """Adds up the values of one group after the other."""
-
-    def __init__(self) -> None:
-        self.groups = self.read = self.lag_unknown = 0
-        self.oldest_read: float | None = None
-        self.lag: int | None = None
-        self.written: float | None = None
-        self.consumed: float | None = None
-        self.states: Counter[tuple[str, str]] = Counter()
-
     def add(self, snapshot: Snapshot, group: str) -> None:
+        """Add the values of a group, except its problem. A group that no longer exists is ignored."""
         listing, summary = snapshot.groups.get(group), snapshot.summaries.get(group)
         if listing is None:
             return
@@ -88,6 +77,13 @@ class _Totals:
             self.written = (self.written or 0.0) + max(after.log_ends - before.log_ends, 0) / seconds
             self.consumed = (self.consumed or 0.0) + max(after.positions - before.positions, 0) / seconds
 
+    def add_problem(self, group: str, judgment: Judgment) -> None:
+        """Add the problem of a group. The problems must be added in the order in which they are shown."""
+        if judgment.kind is Problem.ABANDONED:
+            self.abandoned += 1
+        else:
+            self.problems.append((group, judgment))
+
 
 def problem_steps(snapshot: Snapshot) -> Generator[None, None, Problems]:
     """Return the problems of all groups, computed in a generator that yields after each slice of groups."""
@@ -97,7 +93,7 @@ def problem_steps(snapshot: Snapshot) -> Generator[None, None, Problems]:
             yield
         found.append(row)
     yield
-    return tuple(sorted(found, key=lambda row: (-row[1].harm, row[0])))
+    return tuple(worst_first(found))
 
 
 def summary_steps(
@@ -110,30 +106,15 @@ def summary_steps(
         problems: the problems of all groups of the snapshot.
         all_groups: whether the set contains all groups of the snapshot.
     """
-    totals = _Totals()
+    summary = GroupSetSummary()
     for part in parts:
         for start in range(0, len(part), GROUPS_PER_SLICE):
             for group in part[start : start + GROUPS_PER_SLICE]:
-                totals.add(snapshot, group)
+                summary.add(snapshot, group)
             yield
-    mine: list[tuple[str, Judgment]] = []
-    abandoned = 0
     for number, (group, judgment) in enumerate(problems):
         if number % GROUPS_PER_SLICE == GROUPS_PER_SLICE - 1:
             yield
-        if not all_groups and not any(contains(part, group) for part in parts):
-            continue
-        if judgment.kind is Problem.ABANDONED:
-            abandoned += 1
-        else:
-            mine.append((group, judgment))
-    return GroupSetSummary(
-        totals.groups, totals.read, totals.oldest_read, tuple(mine), abandoned, dict(totals.states), totals.lag,
-        totals.lag_unknown, totals.written, totals.consumed,
-    )  # fmt: skip
-
-
-def contains(ids: Sequence[str], group: str) -> bool:
-    """Return whether a sorted list of group ids contains a group."""
-    at = bisect_left(ids, group)
-    return at < len(ids) and ids[at] == group
+        if all_groups or any(index_of(part, group) is not None for part in parts):
+            summary.add_problem(group, judgment)
+    return summary

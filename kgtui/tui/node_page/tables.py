@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kgtui.model.group_types import STATES
 from kgtui.model.judgment import GroupStatus
 from kgtui.model.trail import Trail
+from kgtui.monitor.sorted_ids import index_of
 from kgtui.tui import text
 from kgtui.tui.panes.cells import ERROR, MUTED, WARN, Cell, number_cell
 from kgtui.tui.panes.columns import Column
@@ -148,13 +149,14 @@ def state_table(states: Mapping[tuple[str, str], int]) -> tuple[list[StateRow], 
     for (label, state), count in states.items():
         by_label.setdefault(label, Counter())[state] += count
     rows = [StateRow(label, counts) for label, counts in sorted(by_label.items())]
+    all_types = sum(by_label.values(), Counter())
     if len(rows) > 1:
-        rows.append(StateRow("all", sum(by_label.values(), Counter())))
+        rows.append(StateRow("all", all_types))
     rank = {state: number for number, state in enumerate(STATES)}
     found = sorted({state for _, state in states}, key=lambda state: (rank.get(state, len(rank)), state))
     columns: list[Column[StateRow]] = [Column("type", "type", lambda row: row.label, min_width=10, max_width=28)]
     # On a narrow screen, the columns of the states with the fewest groups are left out first.
-    frequent = [state for state, _ in sum(by_label.values(), Counter()).most_common()]
+    frequent = [state for state, _ in all_types.most_common()]
     columns += [_state_column(state, frequent.index(state) + 1) for state in found]
     columns.append(Column("total", "total", lambda row: text.exact(row.total), right=True))
     return rows, columns
@@ -177,11 +179,10 @@ def events_of(events: Sequence[Event], groups: Sequence[Sequence[str]] | None, m
         events: all events, oldest first.
         groups: sorted lists of the ids of the groups; None for all groups and brokers.
     """
-    from kgtui.tui.node_page.summary import contains
-
     chosen: list[Event] = []
     for event in reversed(events):
-        if groups is None or (event.group is not None and any(contains(ids, event.group) for ids in groups)):
+        group = event.group
+        if groups is None or (group is not None and any(index_of(ids, group) is not None for ids in groups)):
             chosen.append(event)
             if len(chosen) >= most:
                 break

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from kgtui.monitor.sorted_ids import index_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -125,8 +127,8 @@ def position(ids: Sequence[str], group: str) -> int | None:
 
     Binary search is tried first, and finds the group if the list is sorted by name.
     """
-    at = bisect_left(ids, group)
-    if at < len(ids) and ids[at] == group:
+    at = index_of(ids, group)
+    if at is not None:
         return at
     try:
         return ids.index(group)

@@ -8,5 +8,6 @@
 | `broker_faults` | lines about brokers that do not respond and errors of the cluster |
 | `empty_state` | the text in place of an empty tree |
 | `footer` | the most important keys |
+| `tabs` | base class: a line with the titles of tabs |
 | `line` | base class: one line of text that redraws only changed cells |
 """

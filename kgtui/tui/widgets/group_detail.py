@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
 from textual.containers import Vertical
-from textual.message import Message
 from textual.widgets import ContentSwitcher
 
 from kgtui.model import facts
@@ -16,11 +15,11 @@ from kgtui.tui import text
 from kgtui.tui.panes import PANES, PANES_BY_ID, pane_titles
 from kgtui.tui.tree.grouping import type_label
 from kgtui.tui.widgets.line import LineWidget, Piece, spread
+from kgtui.tui.widgets.tabs import LineTabs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from textual import events
     from textual.app import ComposeResult
 
     from kgtui.model.series import SeriesStore
@@ -103,71 +102,12 @@ class GroupTitle(LineWidget):
         return [*pieces, dot, (f"broker {listing.coordinator}", "title--quiet")]
 
 
-class PaneTabs(LineWidget):
-    """The line with the titles of the panes. A click on a title brings the pane to the front.
+class PaneTabs(LineTabs):
+    """The line with the titles of the panes."""
 
-    Textual's own tabs are not used, because they consist of a dozen widgets, which would slow down every frame.
-    """
-
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"tabs--front", "tabs--behind"}
-    """
-    | Class | Description |
-    | :- | :- |
-    | `tabs--front` | The title of the pane in front. |
-    | `tabs--behind` | The titles of the other panes. |
-    """
-
-    DEFAULT_CSS = """
-    PaneTabs {
-        background: $surface;
-        & > .tabs--front {
-            color: $block-cursor-foreground; background: $block-cursor-background; text-style: bold;
-        }
-        & > .tabs--behind { color: $kg-muted; }
-    }
-    """
-
-    class Chosen(Message):
-        """Posted when the title of a pane was clicked.
-
-        Attributes:
-            pane: id of the pane.
-        """
-
-        def __init__(self, pane: str) -> None:
-            super().__init__()
-            self.pane = pane
-
-    def __init__(self, front: str) -> None:
-        super().__init__()
-        self._front = front
-        self._ends: list[tuple[int, str]] = []
-
-    def bring(self, pane: str) -> None:
-        """Highlight the title of a pane that has been brought to the front."""
-        self._front = pane
-        self.redraw()
-
-    def pieces(self, width: int) -> Sequence[Piece]:
+    def titles(self, width: int) -> dict[str, str]:
         """Return the titles of the panes. Titles are shortened if not all of them fit."""
-        pieces: list[Piece] = []
-        self._ends = []
-        end = 0
-        # The titles get one cell less than the width, because a blank precedes the first title.
-        for pane, title in pane_titles(width - 1).items():
-            pieces += [(" ", ""), (title, "tabs--front" if pane == self._front else "tabs--behind")]
-            end += 1 + len(title)
-            self._ends.append((end, pane))
-        return pieces
-
-    def on_click(self, event: events.Click) -> None:
-        """Ask the parent widget to bring the clicked pane to the front.
-
-        A click on the blank before a title counts as a click on the title.
-        """
-        pane = next((pane for end, pane in self._ends if event.x < end), None)
-        if pane is not None:
-            self.post_message(self.Chosen(pane))
+        return pane_titles(width)
 
 
 class GroupDetail(Vertical):
@@ -275,4 +215,4 @@ class GroupDetail(Vertical):
 
     @on(PaneTabs.Chosen)
     def _chosen(self, message: PaneTabs.Chosen) -> None:
-        self.bring(message.pane)
+        self.bring(message.tab)
