@@ -9,12 +9,12 @@ from textual import on
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.message import Message
-from textual.suggester import SuggestFromList
 from textual.widgets import Input, Static
 
 from kgtui.errors import QueryError
 from kgtui.model.query import Need, parse
 from kgtui.tui import text
+from kgtui.tui.textual_compat.completion import CompletingInput
 from kgtui.tui.textual_compat.rendering import NoRelayout
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ HINT = "filter: a word, type:consumer, lag:1k+, state:Empty, not:topic:x% … (?
 SHORT_HINT = "filter: a word, lag:1k+, state:Empty … (? lists all)"
 
 
-class Expression(Input, NoRelayout):
-    """The input field of the filter.
+class Expression(CompletingInput, NoRelayout):
+    """The input field of the filter, which completes the typed text to a preset.
 
     Unlike Textual's own `Input`, it does not lay out the screen again on every keystroke.
     """
@@ -93,8 +93,9 @@ class FilterBar(Vertical):
         """Create the input field, the note beside it, and the line for a syntax error below it."""
         with Horizontal():
             yield Static("/", id="sign", markup=False)
-            yield Expression(self._initial, placeholder=HINT, id="expression", select_on_focus=False,
-                             suggester=SuggestFromList(self._presets.values(), case_sensitive=False))  # fmt: skip
+            yield Expression(
+                self._initial, self._presets.values(), placeholder=HINT, id="expression", select_on_focus=False
+            )
             yield Static(id="note", markup=False)
         yield Static(id="error", markup=False)
 

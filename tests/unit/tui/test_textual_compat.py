@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import threading
+import warnings
 from io import StringIO
 from typing import TYPE_CHECKING, ClassVar
 
@@ -27,10 +28,12 @@ from textual.screen import Screen
 from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar
 from textual.strip import Strip
+from textual.suggester import SuggestFromList
 from textual.widgets import Input, OptionList, Static
 from textual_plotext.plot import Plot
 
 from kgtui.tui.textual_compat import ignored_input, rendering
+from kgtui.tui.textual_compat.completion import CompletingInput
 from kgtui.tui.textual_compat.line_view import LineView
 from kgtui.tui.textual_compat.plot_size import unlimited_plot
 
@@ -249,6 +252,39 @@ async def test_canary_key_event_reaches_every_ancestor_widget_before_the_action_
 
 
 # Test of the traceback that Textual prints after a crash
+
+
+async def test_canary_completion_that_never_begins_causes_a_warning() -> None:
+    """Textual creates the coroutine when the text changes, and discards it if its worker is cancelled at once."""
+
+    class Completing(App[None]):
+        def compose(self) -> ComposeResult:
+            yield Input(suggester=SuggestFromList(["fault:yes"]))
+
+    app = Completing()
+    async with app.run_test():
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            app.query_one(Input).value = "fault"
+            app.workers.cancel_all()
+            await asyncio.sleep(0.01)
+            gc.collect()
+    assert ["_get_suggestion' was never awaited" in str(warning.message) for warning in caught] == [True]
+
+
+async def test_completing_input_proposes_the_first_matching_completion_without_a_worker() -> None:
+    class Completing(App[None]):
+        def compose(self) -> ComposeResult:
+            yield CompletingInput("", ["state:Empty", "Fault:yes", "fault:no"])
+
+    app = Completing()
+    async with app.run_test() as pilot:
+        await pilot.press(*"faU")
+        assert not app.workers
+        await pilot.press("right")
+        assert app.query_one(Input).value == "Fault:yes"
+        await pilot.press("x", "right")
+        assert app.query_one(Input).value == "Fault:yesx"
 
 
 def test_canary_traceback_of_textual_contains_local_variables() -> None:

@@ -1,0 +1,34 @@
+"""Complete the text of an input field without a worker.
+
+Textual 8.2.8 starts a worker on every keystroke to find a completion. If the worker is cancelled before it has begun,
+for example because the program ends, Python prints a warning about a coroutine that was never awaited.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from textual.widgets import Input
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class CompletingInput(Input):
+    """An input field that proposes the first completion that begins with the typed text, regardless of case.
+
+    The proposed text is shown behind the cursor, and the key `right` accepts it.
+
+    Args:
+        completions: the complete texts, in order of preference.
+        options: arguments of Textual's `Input`.
+    """
+
+    def __init__(self, value: str, completions: Iterable[str], **options: Any) -> None:
+        super().__init__(value, **options)
+        self._completions = tuple(completions)
+
+    def watch_value(self, value: str) -> None:
+        """Find the completion of a changed text. Textual calls this method after it has removed the old proposal."""
+        typed = value.casefold()
+        self._suggestion = next((text for text in self._completions if value and text.casefold().startswith(typed)), "")
