@@ -47,7 +47,7 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> object:
-    """Import the module of a public name when the name is first used."""
+    """Import the module that defines a public name of this package when the name is first used."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"kgtui.history.{_MODULES[name]}"), name)

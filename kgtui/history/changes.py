@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, TopicPartition
 
 FaultKey = tuple[str, int | None, str | None, str]
-"""Key of a row of table `faults`: scope (what could not be read), broker id, group id and error name."""
+"""Key of a row of table `faults`: scope (which kind of data could not be read), broker id, group id and error name.
+
+The broker id or the group id is None if the fault does not concern a single broker or group.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +40,14 @@ class PollResult:
         listings: group → listing (its entry in the list of groups), for all groups. If a broker did not respond, the
             last known listings of its groups are used.
         descriptions: group → description, for the groups that this poll described.
-        committed, share: group → committed offsets or share offsets, for the groups whose offsets this poll read.
-        bounds: partition → its log start and log end offsets, for all partitions that have an offset in a group or are
-            owned by a member.
-        hidden: groups of which brokers may have left out offsets, because of missing permissions; None if the
-            permissions of the user are not known.
-        faults: pairs (scope, fault) for everything that this poll could not read. The scope says what could not be
-            read; column `scope` of table `faults` lists its values.
+        committed: group → committed offsets, for all groups except share groups whose offsets this poll read.
+        share: group → share offsets, for the share groups whose offsets this poll read.
+        bounds: partition → its log start and log end offsets, for all partitions for which a group has an offset or
+            which a member owns.
+        hidden: ids of the groups for which brokers may have left out offsets, because kgtui's user lacks permissions;
+            None if the user's permissions are unknown.
+        faults: a pair (scope, fault) for each read that failed in this poll. The scope is a value of column `scope` of
+            table `faults`, such as `offsets`, and says which kind of data could not be read.
     """
 
     listings: Mapping[str, Listing]
@@ -55,15 +59,18 @@ class PollResult:
     hidden: Set[str] | None = None
 
     def release(self) -> None:
-        """Free the values in many small steps.
+        """Free the memory of this result in many small steps.
 
-        Freeing a hundred thousand values in one step would hold the GIL, and so block all other threads.
+        Freeing a hundred thousand values in one step would hold Python's GIL and block all other threads.
         """
         _release(self.committed, self.share, self.descriptions, self.bounds)
 
 
 class ChangeTracker:
-    """Tracks the state of all groups after the latest poll, including changes that are not in the lake yet."""
+    """Keeps the state of all groups at the latest poll in memory, and finds what the next poll changes.
+
+    The state includes changes that have not been written to the lake yet.
+    """
 
     def __init__(self) -> None:
         self._groups: dict[str, RowValues] = {}
@@ -74,7 +81,7 @@ class ChangeTracker:
         self._faults: dict[FaultKey, RowValues] = {}
 
     def release(self) -> None:
-        """Free the state one group at a time, so that other threads are not blocked."""
+        """Free the memory of the state, one group at a time, so that other threads are not blocked."""
         _release(self._partitions, self._members, self._owners, self._groups, self._described)
 
     @property
@@ -83,19 +90,19 @@ class ChangeTracker:
         return len(self._groups)
 
     def owned(self) -> Iterator[TopicPartition]:
-        """Yield the partitions that members own. A partition occurs more than once if several groups read it."""
+        """Yield each partition that a member of a group owns, once per group that reads the partition."""
         for owned in self._owners.values():
             yield from owned
 
     def add(self, result: PollResult, groups: Iterable[str], at: int, out: RowsByTable) -> None:
-        """Compare the new values of some groups with the values of earlier polls, and remember the new values.
+        """Compare some groups in the result of a poll with their state at the previous poll, and update the state.
 
-        A row is appended to `out` for each group, member and partition whose values changed.
+        Append a row to `out` for each group, member and partition whose values changed.
 
         Args:
             groups: ids of the groups to compare.
             at: time of the poll, in milliseconds since the epoch.
-            out: table name → list of rows.
+            out: table name → list of rows, to which this method appends.
         """
         refused = {tp for tp, log in result.bounds.items() if log.error in FORBIDDEN}
         withheld = {fault.group for _, fault in result.faults if fault.code == TOPIC_AUTHORIZATION_FAILED}
@@ -117,7 +124,7 @@ class ChangeTracker:
     def finish(self, result: PollResult, out: RowsByTable) -> None:
         """Append to `out` the rows for groups that disappeared, and for faults that began, changed or ended.
 
-        Call this once per poll, after `add` was called with all groups.
+        Call this method once per poll, after `add` has been called for all groups.
         """
         for group in [group for group in self._groups if group not in result.listings]:
             self._forget(group, out)
@@ -136,9 +143,9 @@ class ChangeTracker:
             out["faults"].append((*key, True, *_NO_FAULT))
 
     def all_rows(self) -> RowsByTable:
-        """Return table name → rows that record the state of all groups, as a keyframe needs them.
+        """Return table name → rows with the complete state of all groups, as a keyframe stores it.
 
-        Except for faults, the rows are sorted by the key of their table.
+        The rows are sorted by the key of their table, except for the rows of table `faults`, which are not sorted.
         """
         out = new_rows()
         for group in sorted(self._groups):
@@ -152,12 +159,12 @@ class ChangeTracker:
     # -- methods that compare one group with its recorded state --------------------------------------------------
 
     def _may_lack_topics(self, group: str, result: PollResult, refused: Set[TopicPartition]) -> bool | None:
-        """Return whether brokers may have left out offsets of a group, or None if it is not known.
+        """Return whether brokers may have left out offsets of a group; None if it is unknown.
 
-        If this poll did not read the offsets, the value of the earlier poll is returned.
+        If this poll did not read the group's offsets, the value of the previous poll is returned.
 
         Args:
-            refused: partitions whose log bounds the user may not read.
+            refused: partitions whose log start and end offsets kgtui's user has no permission to read.
         """
         offsets = result.committed.get(group, result.share.get(group))
         if offsets is None:
@@ -223,7 +230,10 @@ class ChangeTracker:
 
 
 def _nulls(table: Table) -> RowValues:
-    """Return the values of all columns after `gone` for a row that records a deletion. All of them are None."""
+    """Return a tuple with one None for each column of the table after column `gone`, for a row that records a deletion.
+
+    Such a row has only a key, because the recorded object no longer exists.
+    """
     return (None,) * (len(table.names) - table.names.index("gone") - 1)
 
 
@@ -231,7 +241,7 @@ _NO_GROUP, _NO_MEMBER, _NO_PARTITION, _NO_FAULT = map(_nulls, (GROUPS, MEMBERS, 
 
 
 def new_rows() -> RowsByTable:
-    """Return an empty list of rows for each table."""
+    """Return a dictionary that maps each table name to an empty list of rows."""
     return defaultdict(list)
 
 
@@ -243,7 +253,7 @@ def _release(*parts: Mapping[Any, Any]) -> None:
 
 
 def _owners(description: GroupDescription, members: Iterable[Member]) -> dict[TopicPartition, str]:
-    """Return partition → id of the member that reads it.
+    """Return partition → id of the member that reads the partition, for all partitions that have such a member.
 
     In streams groups, members own tasks instead of partitions, and a task can read several partitions.
     """

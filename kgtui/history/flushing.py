@@ -1,4 +1,4 @@
-"""Write recorded polls to the lake on a separate thread. After a disk error, the next flush tries again."""
+"""Write recorded polls to the lake on a separate thread. If a write fails, the rows are kept for the next write."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_WAITING_ROWS = 1_000_000
-"""Maximum number of rows that wait in memory while the lake cannot be written. If more rows wait, all are dropped.
+"""Maximum number of rows that are kept in memory while writing to the lake fails. Beyond it, all of them are dropped.
 
-Example: if a poll every ten seconds has 17,000 changed rows, the lake can be unwritable for about ten minutes.
+Example: with a poll every ten seconds and 17,000 changed rows per poll, writing may fail for about ten minutes.
 """
 
 _log = logging.getLogger(__name__)
 
 
 class Flusher:
-    """Writes the polls of one recorder to its lake, at regular intervals. Create it inside a running event loop.
+    """Collects the rows of one recorder's polls in memory, and writes them to the lake at regular intervals.
 
-    Call `begin` before and `end` after all other methods.
+    Create the flusher inside a running event loop. Call `begin` before all other methods, and `end` after them.
 
     Args:
         notify: called with a message for the user when a problem begins or ends.
@@ -46,8 +46,8 @@ class Flusher:
 
     Attributes:
         status: status of the recorder.
-        lost: whether waiting rows were dropped. If so, the recorder sets this to False, and makes the next poll a
-            keyframe: it records the complete state instead of the changes only.
+        lost: whether rows were dropped because they could not be written. The recorder then makes its next poll a
+            keyframe, which records the complete state instead of changes, and sets `lost` to False.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class Flusher:
 
     @property
     def crashed_holder(self) -> Holder | None:
-        """The process of the previous recorder, if that recorder crashed; None if it released the lock."""
+        """The process of the previous recorder if it ended without releasing the lake's lock; None otherwise."""
         return self._lock.crashed_holder
 
     @property
@@ -87,13 +87,13 @@ class Flusher:
         return self._writer.waiting
 
     async def begin(self) -> int | None:
-        """Create the lake if necessary, lock it, and return the time of its newest poll in ms since the epoch.
+        """Create the lake if it does not exist, lock it, and return the time of its newest poll.
 
-        Returns None if the lake has no polls yet.
+        The time is in milliseconds since the epoch, or None if the lake has no polls yet.
 
         Raises:
             LakeError: the folder cannot be written, or is not a lake.
-            RefusedError: another process records into this lake.
+            RefusedError: another process is recording into this lake.
         """
         return await self._off_loop(self._begin)
 
@@ -107,9 +107,9 @@ class Flusher:
             raise self._unwritable(error) from error
 
     async def claim(self, cluster_id: str | None) -> None:
-        """Store in the lake the id of the cluster that it records, unless the id is already stored.
+        """Store the id of the recorded cluster in the lake, unless the lake already contains this id.
 
-        Raises `LakeError` if the lake has the recording of another cluster, or cannot be written.
+        Raises `LakeError` if the lake contains a recording of another cluster, or if the id cannot be written.
         """
         await self._off_loop(self._claim, cluster_id)
 
@@ -127,19 +127,19 @@ class Flusher:
 
         Args:
             at: time of the poll, in milliseconds since the epoch.
-            keyframe: time of the newest poll, at or before this poll, that recorded the complete state, in milliseconds
-                since the epoch.
+            keyframe: time of the keyframe to which this poll belongs, in milliseconds since the epoch. The keyframe is
+                the newest poll, at or before this one, that recorded the complete state.
             rows: table name → rows, for all tables except `polls`.
-            poll_row: row of table `polls`, from column `taken_at` on.
+            poll_row: the values for table `polls`, in the order of its columns, starting with column `taken_at`.
         """
         self._writer.add(at, keyframe, rows, poll_row)
         self._newest, self._keyframe = at, keyframe
         self._oldest = self._oldest or self._elapsed()
 
     def write_if_due(self) -> None:
-        """Start a flush if the oldest waiting poll would otherwise wait longer than `RecorderOptions.flush`.
+        """Start writing the waiting rows if the oldest of them are due before the next poll.
 
-        Call this after each poll. A flush that does not start now can start only after the next poll.
+        Rows are due when they have waited for `RecorderOptions.flush` seconds. Call this method after each poll.
         """
         due = self._oldest is not None and (
             self._elapsed() - self._oldest + self._options.interval >= self._options.flush
@@ -155,8 +155,8 @@ class Flusher:
             if self._writer.waiting:
                 await self._flush(last=True)
         finally:
-            # The second argument says whether `release` removes the lock file. If rows are still waiting, they are
-            # lost, and the file stays, so that the next recorder reports a crash.
+            # The second argument says whether `release` deletes the lock file. Rows that are still waiting are lost.
+            # In this case, the lock file is kept, so that the next recorder reports a crash.
             await self._off_loop(self._lock.release, not self._writer.waiting)
             self._thread.shutdown(wait=False)
 
@@ -194,19 +194,23 @@ class Flusher:
     async def _give_up(self) -> None:
         dropped, self.lost = self._writer.discard(), True
         self._notify(
-            f"more than {MAX_WAITING_ROWS:,} rows could not be written, so the polls that waited in memory were "
-            "dropped; recording continues when the lake can be written again"
+            f"more than {MAX_WAITING_ROWS:,} rows could not be written to the lake, so the polls that waited in memory "
+            "were discarded. Recording continues when the lake can be written again."
         )
         await self._off_loop(release_rows, dropped)
 
     def report_error(self, message: str) -> None:
-        """Store in `status` why nothing is recorded at the moment, and tell the user if this is a new problem."""
+        """Store the reason why nothing can be recorded in `status`. Notify the user unless an error is stored already.
+
+        Args:
+            message: the reason why nothing can be recorded.
+        """
         if not self.status.error:
             self._notify(message)
         self.status = replace(self.status, error=message)
 
     def report_recovery(self) -> None:
-        """If an error was reported before, tell the user that recording continues, and clear the error."""
+        """If `status` contains an error, remove the error and notify the user that recording continues."""
         if self.status.error:
             self._notify("recording continues")
             self.status = replace(self.status, error="")

@@ -1,4 +1,4 @@
-"""Compute the timeline of one group from its recorded rows: its lag, rates, number of members and changes."""
+"""Compute a group's lag, read and write rates, number of members and changes over time from its recorded rows."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def group_timeline(
     since: float,
     until: float,
 ) -> GroupTimeline:
-    """Compute the timeline of one group.
+    """Compute the timeline of one group: its lag, rates and number of members at each poll, and its changes.
 
     Args:
-        groups, members, partitions: rows of this group at the recorded polls.
+        groups, members, partitions: rows of this group in the tables with these names, at the recorded polls.
         faults: rows of table `faults` that name this group or no group, at the recorded polls.
-        recorded_polls: consecutive polls in order. The first poll is a keyframe.
-        since, until: interval of the timeline, in seconds since the epoch. Polls before `since` are only used to find
-            the state of the group at `since`.
+        recorded_polls: consecutive polls in order. The first poll is a keyframe, which recorded the complete state.
+        since, until: start and end of the timeline, in seconds since the epoch. Polls before `since` are only used to
+            find the state of the group at `since`.
     """
     polls = poll_changes(partitions, recorded_polls)
     group_rows = _rows(groups)
@@ -59,7 +59,7 @@ def group_timeline(
 
 
 def _may_lack_topics(groups: Mapping[int, list[dict[str, Any]]], since: float) -> bool:
-    """Return whether a row of the group says that offsets may be hidden, and is valid at some time after `since`."""
+    """Return whether brokers may have left out offsets of the group at any time after `since`."""
     marks = [
         (poll / 1000, row["offsets_may_be_hidden"] is True) for poll, rows in sorted(groups.items()) for row in rows
     ]
@@ -68,12 +68,13 @@ def _may_lack_topics(groups: Mapping[int, list[dict[str, Any]]], since: float) -
 
 
 def faults_of(faults: pa.Table, group: str) -> pa.Table:
-    """Return the faults that can prevent the offsets of a group from being read.
+    """Return the rows with faults that can prevent the offsets of a group from being read.
 
-    These are faults of the group itself, and faults of a broker or of the whole cluster.
+    These are faults of reading this group's offsets, and faults of brokers or of the whole cluster.
 
     Args:
-        group: group id with escaped surrogates.
+        faults: rows of table `faults`.
+        group: group id, in which lone surrogates are escaped as in the table.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -100,9 +101,9 @@ def _columns(
 ) -> list[array[float]]:
     """Return five columns with one value per poll.
 
-    The columns are time in seconds since the epoch, lag, number of members, and records written and read per second.
-    Unknown values are NaN. Both rates are unknown at a poll that could not read the offsets of the group, and at the
-    poll after it.
+    The columns are the time in seconds since the epoch, the lag in records, the number of members, and the numbers of
+    records written and read per second. Unknown values are NaN. Both rates are unknown at each poll that could not read
+    the offsets of the group, and at the poll after it. `unread` has the times of these polls in milliseconds.
     """
     columns = [array("d") for _ in range(5)]
     point_by_poll = {round(point.at * 1000): point for point in change_points}
@@ -135,9 +136,9 @@ def _unread(
     faults: Mapping[int, list[dict[str, Any]]],
     recorded_polls: Iterable[RecordedPoll],
 ) -> set[int]:
-    """Return the times, in milliseconds, of the polls at which the offsets of the group could not be read.
+    """Return the times, in milliseconds, of the polls that could not read the offsets of the group.
 
-    The cause is a fault of the group, of its coordinator or of the whole cluster.
+    At each of these polls, a fault of the group, of its coordinator or of the whole cluster was recorded.
     """
     found: set[int] = set()
     active: set[tuple[object, object, object]] = set()
@@ -165,7 +166,7 @@ def _change_points(
     polls: Mapping[int, PollChange],
     recorded_polls: Iterable[RecordedPoll],
 ) -> list[ChangePoint]:
-    """Return the state of the group at the first poll, and at each poll at which it differs from the previous poll."""
+    """Return the group's state at the first poll, and at each poll at which the state differs from the previous one."""
     change_points: list[ChangePoint] = []
     member_ids: frozenset[str] = frozenset()
     state = ChangePoint(0.0, listed=False)
@@ -226,13 +227,13 @@ PARTITION_COLUMNS = (
 )  # fmt: skip
 
 INT64_RANGE = 2**64
-"""Number of different 64-bit integers. Arrow's sums of lags may overflow, but are correct modulo this number."""
+"""Number of values of a 64-bit integer. Arrow's sums of lags can overflow, but are correct modulo this number."""
 
 SUMS = ("lag", "known_lags", "known_ends", "known_positions")
-"""Attributes of `PollChange` that say how a value of the group changed, such as its lag.
+"""Names of those attributes of `PollChange` that are the change of a total of the group, such as its lag.
 
-At a keyframe, they have the complete value instead of a change. The value at any other poll is therefore the sum of
-the attribute over the latest keyframe and all polls up to that poll."""
+At a keyframe, such an attribute is the complete total instead of a change. The total at another poll is therefore the
+sum of the attribute over all polls from the latest keyframe to this poll."""
 
 
 class PollChange(NamedTuple):
@@ -242,10 +243,12 @@ class PollChange(NamedTuple):
 
     Attributes:
         lag: change of the lag, in records.
-        known_lags, known_ends, known_positions: change of the number of partitions whose lag, log end offset or
-            position is known.
-        written: number of records by which log end offsets grew.
-        read, rewound: number of records by which positions moved forward or backward.
+        known_lags: change of the number of partitions whose lag is known.
+        known_ends: change of the number of partitions whose log end offset is known.
+        known_positions: change of the number of partitions whose position is known.
+        written: number of records by which log end offsets increased.
+        read: number of records by which positions moved forward.
+        rewound: number of records by which positions moved backward.
         reassigned: number of partitions whose owner differs from their last known owner.
     """
 
@@ -260,9 +263,9 @@ class PollChange(NamedTuple):
 
 
 def poll_changes(rows: pa.Table, recorded_polls: Sequence[RecordedPoll]) -> dict[int, PollChange]:
-    """Return the time of a poll in milliseconds → the changes at this poll, for each poll that has rows.
+    """Return time of a poll in milliseconds since the epoch → changes at this poll, for each poll that has rows.
 
-    The rows are summed with Arrow, because it adds up a million rows within milliseconds.
+    The changes of all partitions are summed with Arrow, which adds up a million rows within milliseconds.
 
     Args:
         rows: rows of one group in table `partitions`. Rows of polls that are not in `recorded_polls` are ignored.
@@ -289,10 +292,13 @@ def poll_changes(rows: pa.Table, recorded_polls: Sequence[RecordedPoll]) -> dict
 
 
 def _sum_changes(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
-    """Return name → column, for each name in `SUMS`, with the change of this value from the previous row to each row.
+    """Return name → column for each name in `SUMS`. Each row has the change since the previous row of its partition.
 
-    The previous row is that of the same partition. A keyframe contains the complete state, so the first row of a
-    partition in a keyframe is compared with 0 and yields its full value.
+    A keyframe contains the complete state. In a partition's first row since a keyframe, the column therefore has the
+    complete value instead of the change.
+
+    Args:
+        columns: column name → values of table `partitions`, sorted by topic, partition and poll.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -310,9 +316,9 @@ def _sum_changes(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
 
 
 def _movements(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
-    """Return three columns by name: the records `written`, `read` and `rewound` since the partition's previous row.
+    """Return the columns `written`, `read` and `rewound`: numbers of records since the partition's previous row.
 
-    A value is null if it is unknown or would be negative.
+    A number is null if it is unknown or would be negative.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -322,8 +328,8 @@ def _movements(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
     nothing = pa.scalar(None, pa.int64())
     written, read = (pc.if_else(first, nothing, pc.subtract(values, previous(values))) for values in (end, position))
     return {
-        # The log end offset decreases if the topic was deleted and created again. The number of written records is then
-        # unknown, so `written` is null.
+        # The log end offset decreases if the topic was deleted and created again. The number of records that were
+        # written is then unknown, so `written` is null.
         "written": pc.if_else(pc.less(written, 0), nothing, written),
         "read": pc.if_else(pc.less(read, 0), nothing, read),
         "rewound": pc.if_else(pc.less(read, 0), pc.negate(read), nothing),
@@ -331,7 +337,7 @@ def _movements(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
 
 
 def _values(columns: Mapping[str, pa.Array]) -> tuple[pa.Array, pa.Array, pa.Array]:
-    """Return three columns: position, log end offset and lag of each row. Unknown values are null.
+    """Return three columns with the position, log end offset and lag of each row. Unknown values are null.
 
     The lag is computed as in `kgtui.model.offsets`.
     """
@@ -351,10 +357,11 @@ def _values(columns: Mapping[str, pa.Array]) -> tuple[pa.Array, pa.Array, pa.Arr
 
 
 def _owner_changes(columns: Mapping[str, pa.Array], beginning: int) -> dict[int, int]:
-    """Return the time of a poll in ms → number of partitions whose owner differs from their last known owner.
+    """Return time of a poll in ms since the epoch → number of partitions with another owner than the last known one.
 
     Args:
-        beginning: time of the first poll in milliseconds. No partition counts as reassigned at this poll.
+        columns: column name → values of table `partitions`, sorted by topic, partition and poll.
+        beginning: time of the first poll in milliseconds. No partition counts as reassigned at the first poll.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -371,9 +378,9 @@ def _owner_changes(columns: Mapping[str, pa.Array], beginning: int) -> dict[int,
 
 
 def differs(columns: Mapping[str, pa.Array], *names: str) -> pa.Array:
-    """Return a boolean column that says for each row whether one of the columns `names` differs from the previous row.
+    """Return a boolean column that is true in each row in which one of the columns `names` has a new value.
 
-    The value of the first row is true.
+    A value is new if it differs from the value in the previous row. The first row is true.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -386,7 +393,7 @@ def differs(columns: Mapping[str, pa.Array], *names: str) -> pa.Array:
 
 
 def previous(values: pa.Array) -> pa.Array:
-    """Shift values by one row, so that each row has the value of the previous row. The first row is null."""
+    """Return the values shifted by one row, so that each row has the previous row's value. The first row is null."""
     import pyarrow as pa
 
     return pa.concat_arrays([pa.nulls(1, values.type), values[:-1]])

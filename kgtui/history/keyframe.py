@@ -1,4 +1,7 @@
-"""Read a keyframe and the changes until the next keyframe, and return the state of a table at any poll between them."""
+"""Read a keyframe and the polls that follow it, and return the state of a table at any of these polls.
+
+A keyframe is a poll that recorded the complete state. The polls until the next keyframe recorded only changes.
+"""
 
 from __future__ import annotations
 
@@ -18,22 +21,23 @@ if TYPE_CHECKING:
     from kgtui.lake.schemas.definition import RowValues
 
 _MAX_GROUPS, _MAX_FRACTION = 16, 0.02
-"""Maximum number and fraction of the groups of a block (see `RowBlocks`) that are converted to Python one by one.
+"""Maximum number and maximum fraction of the groups of a block whose rows are converted to Python group by group.
 
-When the number of requested groups exceeds both limits, the whole block is converted, because this is then faster.
+If the number of requested groups exceeds both limits, the whole block (see `RowBlocks`) is converted at once, because
+this is then faster.
 """
 
 
 class Keyframe:
     """The rows of one keyframe and of the polls until the next keyframe.
 
-    Rows are read when they are needed, and then stay in memory.
+    Rows are read from disk when they are first needed, and then stay in memory.
 
     Args:
-        load: function that takes the name of a table and returns its rows. It is called once per table.
-        polls: the keyframe and the polls until the next one. Rows of other polls come from interrupted flushes, and are
-            ignored.
-        reading: returns a context manager that converts errors while reading files into `LakeError`.
+        load: function that takes the name of a table and returns the table's rows. It is called once per table.
+        polls: times of the keyframe and of the polls until the next keyframe, in milliseconds since the epoch. Rows of
+            other polls are ignored, because they come from writes that were interrupted.
+        reading: returns a context manager that raises a `LakeError` instead of an error in reading a file.
     """
 
     def __init__(
@@ -49,7 +53,11 @@ class Keyframe:
         self._lock = threading.Lock()
 
     def at(self, name: str, poll: int) -> TableState:
-        """Return the state of the table with this name, as it was after a poll."""
+        """Return the rows of the table `name` that were valid after a poll.
+
+        Args:
+            poll: time of the poll in milliseconds since the epoch.
+        """
         with self._lock:
             if name not in self._tables:
                 self._tables[name] = KeyframeTable(name, self._load(name), self._polls, self._reading)
@@ -59,7 +67,7 @@ class Keyframe:
 class KeyframeTable:
     """The rows of one table for a keyframe and the polls until the next keyframe, in blocks (see `RowBlocks`).
 
-    A block is read when it is needed, and then stays in memory.
+    A block is read from disk when it is first needed, and then stays in memory.
     """
 
     def __init__(
@@ -77,29 +85,29 @@ class KeyframeTable:
         return len(self._rows)
 
     def block_of(self, group: str) -> int | None:
-        """Return the index of the only block that can have rows of a group; None if no block has any.
+        """Return the index of the block that contains all rows of a group, if it has any; None if no block can.
 
         Args:
-            group: group id with escaped surrogates.
+            group: group id, in which lone surrogates are escaped.
         """
         return self._rows.block_of(group)
 
     def load(self, indices: Iterable[int]) -> None:
-        """Read the blocks with these indices that are not in memory.
+        """Read those blocks with the given indices that are not in memory yet.
 
-        They are read in a single call of `RowBlocks.read`, because each call has a high fixed cost.
+        All of them are read in a single call of `RowBlocks.read`, because each call has a high fixed cost.
         """
         missing = sorted({index for index in indices if index not in self._blocks})
         if missing:
             self._blocks.update(dict.fromkeys(missing, self._read(missing, self._columns)))
 
     def block(self, index: int) -> _KeyframeRows:
-        """Return an object with the rows of a block, and of all other blocks that the same call of `load` has read."""
+        """Return the rows of a block, and of the other blocks that were read in the same call of `load`."""
         self.load([index])
         return self._blocks[index]
 
     def narrow(self, columns: tuple[str, ...], poll: int) -> pa.Table:
-        """Return all rows of the table as they were after a poll, but only column `group` and the given columns."""
+        """Return all rows of the table that were valid after a poll, with column `group` and the given columns."""
         rows = self._narrow.get(columns)
         if rows is None:
             needed = dict.fromkeys(("poll", "gone", *self._table.key, *columns))
@@ -112,14 +120,14 @@ class KeyframeTable:
 
 
 class _KeyframeRows:
-    """The rows of some blocks, for a keyframe and the polls until the next keyframe, sorted by key and poll."""
+    """The rows of some blocks, for a keyframe and the polls until the next, sorted by the table's key and by poll."""
 
     def __init__(self, rows: pa.Table, key: Sequence[str]) -> None:
         self._rows = rows.combine_chunks()
         self._last = _last_of_each(self._rows, key)
 
     def after(self, poll: int) -> pa.Table:
-        """Return for each key its newest row at or before a poll, except for keys that were deleted by then."""
+        """Return for each key of the table its newest row at or before a poll, unless this row records a deletion."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -132,7 +140,7 @@ class _KeyframeRows:
 
 
 class TableState:
-    """The rows of one table as they were after one poll, by group."""
+    """The rows of one table that were valid after one poll, by group."""
 
     def __init__(self, blocks: KeyframeTable, poll: int) -> None:
         self._blocks = blocks
@@ -151,12 +159,12 @@ class TableState:
             yield from block.groups()
 
     def prepare(self, groups: Iterable[str]) -> None:
-        """Read the blocks that have rows of these groups, in a single call, because each call has a high fixed cost."""
+        """Read the rows of these groups from disk at once, because each separate read has a high fixed cost."""
         found = (self._blocks.block_of(escape_surrogates(group)) for group in groups)
         self._blocks.load(index for index in found if index is not None)
 
     def all(self, *columns: str) -> Iterator[tuple[str, RowValues]]:
-        """Yield a pair (group, values of the given columns) for every row. Columns that are not needed are not read."""
+        """Yield a pair (group, values of the given columns) for every row. No other columns are read from disk."""
         rows = self._blocks.narrow(columns, self._poll)
         values = zip(*(to_values(rows[name]) for name in columns), strict=True)
         yield from zip(map(str, to_values(rows["group"])), values, strict=True)
@@ -179,7 +187,7 @@ class TableState:
 
 
 class BlockState:
-    """The rows of the groups of some blocks after one poll. Rows are converted to Python when they are requested."""
+    """The rows of some blocks that were valid after one poll. They are converted to Python when they are requested."""
 
     def __init__(self, rows: pa.Table) -> None:
         rows = rows.combine_chunks()
@@ -196,7 +204,7 @@ class BlockState:
         return map(unescape_surrogates, self._spans)
 
     def of(self, group: str) -> list[RowValues]:
-        """Return the rows of a group as Python values."""
+        """Return the rows of a group as tuples of Python values, without column `group`."""
         start, stop = self._spans.get(escape_surrogates(group), (0, 0))
         if start == stop:
             return []
@@ -213,7 +221,7 @@ _TABLES = {table.name: table for table in TABLES}
 
 
 def _last_of_each(rows: pa.Table, key: Sequence[str]) -> pa.Array:
-    """Return a boolean column that is true for the last row with each key."""
+    """Return a boolean column that is true in the last row of each key. Rows with the same key must be adjacent."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -232,9 +240,9 @@ def _last_of_each(rows: pa.Table, key: Sequence[str]) -> pa.Array:
 
 
 def _spans(column: pa.ChunkedArray) -> dict[str, tuple[int, int]]:
-    """Return value → (index of its first row, index after its last row).
+    """Return value → pair of the index of the first row with this value and the index after its last row.
 
-    Rows with equal values must be adjacent. In the result, an empty string stands for the value null.
+    Rows with equal values must be adjacent. In the result, an empty string represents null.
     """
     import pyarrow.compute as pc
 

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 
 class PointInTime:
-    """The state of a cluster at one recorded poll. Tables are read from disk when they are needed.
+    """The state of a cluster at one recorded poll. Each table is read from disk when it is first needed.
 
     Attributes:
-        cluster: the cluster and its brokers at that poll.
-        answered: number of brokers that returned their list of groups at that poll.
-        interval: configured time between two polls of the recorder, in seconds.
+        cluster: the cluster's id and its brokers at this poll.
+        answered: number of brokers that returned their list of groups at this poll.
+        interval: the recorder's configured time between two polls, in seconds.
     """
 
     def __init__(
@@ -55,7 +55,10 @@ class PointInTime:
 
     @cached_property
     def listings(self) -> Mapping[str, Listing]:
-        """Group → listing (its entry in the list of groups), for all groups. Equal listings are one object."""
+        """Group id → listing (the group's entry in the list of groups), for all groups.
+
+        Equal listings are represented by the same object, which saves memory.
+        """
         seen_rows: dict[RowValues, Listing] = {}
         result: dict[str, Listing] = {}
         for group, row in self._groups.all("type", "protocol", "state", "coordinator"):
@@ -64,16 +67,16 @@ class PointInTime:
 
     @cached_property
     def hidden(self) -> Mapping[str, bool]:
-        """Group → whether brokers may have left out offsets of the group, because of missing permissions.
+        """Group id → whether brokers may have left out offsets because the recorder's user lacked permissions.
 
-        Groups for which this was not recorded are missing.
+        Contains only groups for which this was recorded.
         """
         found = self._groups.all("offsets_may_be_hidden")
         return {group: hidden is True for group, (hidden,) in found if hidden is not None}
 
     @cached_property
     def faults(self) -> tuple[tuple[str, Fault], ...]:
-        """The faults at this poll, as pairs (scope, fault). The scope says what could not be read."""
+        """The faults at this poll, as pairs (scope, fault). The scope says which kind of data could not be read."""
         state = self._keyframe.at("faults", self.poll.ms)
         return tuple(
             (scope, rows.fault_of_row(broker, group or None, name, tuple(rest)))
@@ -83,14 +86,14 @@ class PointInTime:
 
     @cached_property
     def group_faults(self) -> Mapping[tuple[str, str], Fault]:
-        """(scope, group id) → fault, for all faults that name a group. The scope says what could not be read."""
+        """(scope, group id) → fault, for all faults that name a group. For the scope, see `faults`."""
         return {(scope, fault.group): fault for scope, fault in self.faults if fault.group is not None}
 
     def prepare(self, groups: Collection[str], *, offsets: bool) -> None:
-        """Read the data of these groups from disk in a single step.
+        """Read the data of these groups from disk at once.
 
-        Call this before the methods for single groups are called for many groups, because otherwise each of these calls
-        reads from disk.
+        Call this method before you call `description`, `members` or `offsets` for many groups. Otherwise, each of those
+        calls reads from disk.
 
         Args:
             offsets: whether to read the offsets of the groups. If false, their descriptions and members are read.
@@ -99,37 +102,43 @@ class PointInTime:
             state.prepare(groups)
 
     def members(self, group: str) -> dict[str, Member]:
-        """Return member id → member, for the members of a group."""
+        """Return member id → member, for all members of a group."""
         return {row[0]: rows.member_of_row(row[0], row[1:]) for row in self._members.of(group)}
 
     def member_ids(self, group: str) -> set[str]:
         return {row[0] for row in self._members.of(group)}
 
     def owners(self, group: str) -> dict[TopicPartition, str | None]:
-        """Return partition → member id of its owner, for all partitions of a group. The id is None if it is unknown."""
+        """Return partition → id of the member that owns it, for all partitions that a group reads.
+
+        The id is None if the owner is unknown.
+        """
         return {tp: rows.owner_of_row(row) for tp, row in self.positions(group).items()}
 
     def description(self, group: str) -> GroupDescription | None:
-        """Return the description of a group; None if the group does not exist or had not been described yet."""
+        """Return a group's description; None if the group did not exist or had not been described at this poll."""
         for row in self._groups.of(group):
             return rows.description_of_row(group, row, self.members(group).values())
         return None
 
     def described_at(self, group: str) -> float | None:
-        """Return when the recorder first read the description that `description` returns, in seconds since the epoch.
+        """Return when the recorder first read the description that is returned by `description`.
 
-        Returns None if the group does not exist or had not been described yet.
+        The time is in seconds since the epoch. It is None if `description` returns None.
         """
         for row in self._groups.of(group):
             return None if row[4] is None else row[4] / 1000
         return None
 
     def positions(self, group: str) -> dict[TopicPartition, RowValues]:
-        """Return partition → the values of its row in table `partitions`, from column `kind` on, for a group."""
+        """Return partition → values of its row in table `partitions`, for all partitions of a group.
+
+        The values are those of column `kind` and of all columns after it.
+        """
         return {(topic, partition): tuple(row) for topic, partition, *row in self._partitions.of(group)}
 
     def offsets(self, group: str) -> GroupOffsets:
-        """Return the committed offsets or share offsets of a group, and the log bounds of their partitions."""
+        """Return a group's committed offsets or share offsets, with the log start and end offsets of the partitions."""
         result = rows.offsets_of_rows(self.positions(group), hidden=self.hidden.get(group))
         self._logs.update(result.bounds or {})
         return result
@@ -139,10 +148,10 @@ class PointInTime:
         return lag_of_group(self.offsets(group))
 
     def bounds(self, tp: TopicPartition) -> PartitionBounds | None:
-        """Return the log bounds of a partition.
+        """Return the log start and log end offset of a partition; None if they were not recorded.
 
-        They are recorded in the rows of the groups that have an offset or an owner in the partition. Returns None if
-        no group has such a row, or if no broker returned the bounds.
+        They are recorded only for partitions in which a group has an offset or a member, and only if a broker
+        returned them.
         """
         return self._logs.get(tp) or self._every_log.get(tp)
 
@@ -154,19 +163,19 @@ class PointInTime:
                 log = rows.bounds_of_row(tuple(row))
                 if log is not None:
                     other = result.get((topic, partition))
-                    # If a poll cannot read the offsets of a group, the group's rows keep the partition bounds of an
-                    # earlier poll. Groups can therefore have different bounds of one partition, and those with the
-                    # highest log end are the newest.
+                    # If a poll cannot read the offsets of a group, the group's rows keep the log start and end offsets
+                    # of an earlier poll. Rows of two groups can therefore contain different log end offsets of one
+                    # partition. The highest one is the newest.
                     if other is None or (log.log_end or -1) > (other.log_end or -1):
                         result[topic, partition] = log
         return result
 
 
 class OwnerChange(NamedTuple):
-    """A partition whose owner in a group changed.
+    """A partition that is owned by different members of a group at two polls.
 
     Attributes:
-        before, after: member id of the owner at the earlier and at the later poll; None if the owner is unknown.
+        before, after: id of the owning member at the earlier and at the later poll; None if the owner is unknown.
     """
 
     group: str
@@ -177,11 +186,12 @@ class OwnerChange(NamedTuple):
 
 
 class LagChange(NamedTuple):
-    """The lag of one group at the earlier and at the later of two polls, in records; None if it is unknown.
+    """The lag of one group at two polls.
 
     Attributes:
-        hidden_before, hidden_after: whether brokers may have left out topics at the poll, because of missing
-            permissions. The lag is then a lower bound.
+        before, after: the lag at the earlier and at the later poll, in records; None if it is unknown.
+        hidden_before, hidden_after: whether brokers may have left out topics at the earlier or later poll, because the
+            recorder's user lacked permissions. The real lag can then be higher.
     """
 
     group: str
@@ -192,9 +202,9 @@ class LagChange(NamedTuple):
 
     @property
     def by(self) -> int:
-        """Change of the lag in records; negative if the lag fell.
+        """Difference between the later and the earlier lag, in records; negative if the lag decreased.
 
-        It is 0 if the lag is unknown at one of the polls, or if topics may be hidden at only one of them.
+        It is 0 if the lag is unknown at one of the polls, or if brokers may have left out topics at only one of them.
         """
         if self.before is None or self.after is None or self.hidden_before is not self.hidden_after:
             return 0
@@ -203,15 +213,18 @@ class LagChange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The differences between the states of a cluster at two polls, sorted by group except for `lags`.
+    """The differences between the states of a cluster at two polls. All attributes except `lags` are sorted by group.
+
+    The attributes about members, owners and lag cover only groups that exist at both polls.
 
     Attributes:
-        joined, left: groups that exist only at the later poll, and groups that exist only at the earlier poll.
+        joined: ids of the groups that exist only at the later poll.
+        left: ids of the groups that exist only at the earlier poll.
         relisted: tuples (group, earlier listing, later listing), for groups whose entries in the list of groups differ.
-        members_joined, members_left: pairs (group id, member id) of the members that exist only at the later poll, and
-            of those that exist only at the earlier poll; for groups that exist at both polls.
-        moved: partitions whose owner changed, in groups that exist at both polls.
-        lags: changes of the lag, for groups that exist at both polls, with the largest growth first.
+        members_joined: pairs (group id, member id) of the members that exist only at the later poll.
+        members_left: pairs (group id, member id) of the members that exist only at the earlier poll.
+        moved: partitions that have another owner at the later poll than at the earlier poll.
+        lags: earlier and later lag of each group whose lag changed. The group with the largest increase is the first.
     """
 
     earlier: RecordedPoll
@@ -226,7 +239,7 @@ class Comparison:
 
 
 def compare(a: PointInTime, b: PointInTime) -> Comparison:
-    """Return the differences between two points in time. The arguments may be in any order."""
+    """Return the differences between two points in time. The earlier one can be the first or the second argument."""
     if a.poll.ms > b.poll.ms:
         a, b = b, a
     old, new = a.listings, b.listings

@@ -1,4 +1,4 @@
-"""Index of all polls of a recording, with the time, the keyframe and the preceding gap of each poll."""
+"""Index of all polls of a recording: the time of each poll, its keyframe, and the gap before it, if there is one."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class RecordedPoll:
     Attributes:
         ms: time of the poll in milliseconds since the epoch. It identifies the poll.
         keyframe: time of the newest keyframe at or before this poll, in milliseconds since the epoch. A keyframe is a
-            poll whose rows are the complete state.
-        gap: why nothing was recorded for some time before this poll; empty if there is no gap.
+            poll that recorded the complete state instead of changes.
+        gap: the reason why polls are missing directly before this poll; empty if none are missing.
     """
 
     ms: int
@@ -36,7 +36,10 @@ class RecordedPoll:
 
 
 class PollIndex:
-    """All polls of a recording, in order. Arrays save memory, because a month has about 250,000 polls."""
+    """All polls of a recording, from the oldest to the newest.
+
+    They are stored in arrays to save memory, because a recording of one month has about 250,000 polls.
+    """
 
     def __init__(self) -> None:
         self._polls = array("q")
@@ -51,10 +54,10 @@ class PollIndex:
         return RecordedPoll(poll, self._keyframes[position], self._gaps.get(poll, ""))
 
     def add(self, rows: Iterable[tuple[int, int, str | None]]) -> None:
-        """Add polls that are later than all polls in the index.
+        """Add polls to the end of the index. They must be newer than all polls in the index.
 
         Args:
-            rows: rows of table `polls` with columns `poll`, `keyframe` and `gap`, in any order.
+            rows: values of columns `poll`, `keyframe` and `gap` of table `polls`. The rows can be in any order.
         """
         for poll, keyframe, gap in sorted(rows):
             self._polls.append(poll)
@@ -63,29 +66,30 @@ class PollIndex:
                 self._gaps[poll] = gap
 
     def between(self, since: float | None = None, until: float | None = None) -> list[RecordedPoll]:
-        """Return the polls from `since` to `until`, both included, in order. Times are in seconds since the epoch."""
+        """Return the polls from `since` to `until` (inclusive), oldest first. Times are in seconds since the epoch."""
         start = 0 if since is None else bisect_left(self._polls, _ms(since))
         stop = len(self._polls) if until is None else bisect_right(self._polls, _ms(until))
         return [self[position] for position in range(start, stop)]
 
     def newest(self, until: float | None = None) -> RecordedPoll | None:
-        """Return the newest poll at or before `until`, in seconds since the epoch; None if no poll is that old.
+        """Return the newest poll at or before the time `until`; None if there is no such poll.
 
-        Without `until`, return the newest poll; None if the index is empty.
+        Args:
+            until: seconds since the epoch; None for the newest poll of the recording.
         """
         stop = len(self._polls) if until is None else bisect_right(self._polls, _ms(until))
         return self[stop - 1] if stop else None
 
     def step(self, poll: RecordedPoll, by: int) -> RecordedPoll | None:
-        """Return the poll that is `by` polls later than `poll`, or earlier if `by` is negative.
+        """Return the poll that is `by` polls after `poll`, or `-by` polls before it if `by` is negative.
 
-        Returns None if the recording has no such poll.
+        Return None if the recording does not have that many polls after or before `poll`.
         """
         position = bisect_left(self._polls, poll.ms) + by
         return self[position] if 0 <= position < len(self._polls) else None
 
     def of_keyframe(self, keyframe: int) -> list[int]:
-        """Return the times of a keyframe and of all polls until the next keyframe, in milliseconds since the epoch."""
+        """Return the times of a keyframe and of all polls before the next keyframe, in milliseconds since the epoch."""
         start = bisect_left(self._polls, keyframe)
         found = []
         for position in range(start, len(self._polls)):
@@ -95,7 +99,7 @@ class PollIndex:
         return found
 
     def days(self) -> list[date]:
-        """Return all UTC days that have at least one poll, in order."""
+        """Return all UTC days with at least one poll, oldest first."""
         found: list[date] = []
         position = 0
         while position < len(self._polls):

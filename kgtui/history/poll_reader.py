@@ -26,18 +26,18 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import GroupOffsets, TopicPartition
 
 _WHOLE_COORDINATOR = frozenset({"cluster", "broker", "offsets"})
-"""Scopes of faults (see column `scope` of table `faults`) that can affect all groups of a broker or of the cluster.
+"""Values of column `scope` of table `faults` for faults that can affect all groups of a broker or of the cluster.
 
-If a fault of these scopes names a group, it affects only this group."""
+A fault with such a scope affects a single group if its row contains a group id."""
 
 
 class GroupRead(NamedTuple):
-    """The description and the offsets of one group, as one poll read them.
+    """The description and the offsets of one group at one poll.
 
     Attributes:
-        description: None if no poll had described the group yet, or if this poll could not describe it.
-        offsets: None if this poll could not read the offsets, or if the type of the group has no offsets.
-        fault: why the description or the offsets could not be read; None if both were read.
+        description: the newest description; None if there is none yet, or if this poll failed to read it.
+        offsets: None if this poll failed to read the offsets, or if groups of this type have no offsets.
+        fault: the reason why the description or the offsets could not be read; None if no read failed.
     """
 
     description: GroupDescription | None
@@ -47,11 +47,11 @@ class GroupRead(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PollRead:
-    """The result of one poll for some groups.
+    """What one poll read for some requested groups.
 
     Attributes:
-        groups: group → its description and offsets, for the requested groups that existed at the poll.
-        faults: faults of the poll that name no group.
+        groups: group id → description and offsets, for those requested groups that existed at the poll.
+        faults: faults of the poll that concern a broker or the whole cluster, so that they name no group.
     """
 
     poll: RecordedPoll
@@ -62,13 +62,13 @@ class PollRead:
 def read_polls(
     recording: RecordingReader, groups: Collection[str], polls: Sequence[RecordedPoll]
 ) -> Iterator[PollRead]:
-    """Yield the result of each poll for some groups, in order.
+    """Yield the descriptions and offsets of some groups at each poll, oldest poll first.
 
-    Only the rows of one keyframe, and of the polls until the next keyframe, are in memory at a time.
+    To save memory, only the rows of one keyframe and of the polls before the next keyframe are loaded at a time.
 
     Args:
         groups: ids of the groups.
-        polls: consecutive polls in order.
+        polls: consecutive polls, oldest first.
 
     Raises:
         LakeError: rows cannot be read.
@@ -83,10 +83,9 @@ def read_polls(
 
 
 class _GroupStates:
-    """The state of some groups at one poll.
+    """The recorded state of some groups at one poll.
 
-    The first state is the complete state that a keyframe recorded. Each call of `go_to` updates the state to the next
-    poll.
+    Call `go_to` for the keyframe first, which recorded the complete state, and then for each poll after it, in order.
     """
 
     def __init__(self, recording: RecordingReader, groups: Collection[str], keyframe: int, until: int) -> None:
@@ -104,7 +103,7 @@ class _GroupStates:
         self._reads: dict[str, GroupRead] = {}
 
     def go_to(self, poll: RecordedPoll) -> None:
-        """Update the state to `poll`, the next poll, by applying the changes that this poll recorded."""
+        """Apply the changes that `poll` recorded. It must be the poll that follows the poll of the previous call."""
         changed, moved = self._apply_group_changes(poll.ms), set[str]()
         for group, topic, partition, gone, *row in self._tables["partitions"].at(poll.ms):
             moved.add(group)
@@ -129,10 +128,7 @@ class _GroupStates:
                 self._faults[key] = (scope, rows.fault_of_row(broker, group, name, tuple(row)))
 
     def _apply_group_changes(self, poll: int) -> set[str]:
-        """Update the stored listings, descriptions and members with the changes that a poll recorded.
-
-        Returns the ids of the changed groups.
-        """
+        """Apply a poll's changes to the stored rows of groups and members, and return the ids of the changed groups."""
         changed: set[str] = set()
         for group, gone, *row in self._tables["groups"].at(poll):
             changed.add(group)
@@ -155,9 +151,9 @@ class _GroupStates:
         return rows.offsets_of_rows(positions, hidden=rows.hidden_of_row(self._listed[group]))
 
     def read_at(self, poll: RecordedPoll) -> PollRead:
-        """Return the result of the poll.
+        """Return the description and offsets of each group at `poll`, which the last call of `go_to` applied.
 
-        Values that the poll could not read are None in the result. The state still has their earlier values.
+        Values that the poll failed to read are None in the result. The state keeps the values of earlier polls.
         """
         reads = dict(self._reads)
         for scope, fault in self._faults.values():
@@ -177,10 +173,10 @@ class _GroupStates:
 
 
 class RowsByPoll:
-    """The rows of one table, by poll. They are converted to Python one poll at a time, which saves memory.
+    """The rows of one table, by poll. To save memory, they are converted to Python values one poll at a time.
 
     Args:
-        groups: ids of the groups whose rows are used, with escaped surrogates; None for all groups.
+        groups: ids of the groups whose rows are kept, with lone surrogates escaped; None for all groups.
     """
 
     def __init__(self, table: pa.Table, groups: Sequence[str] | None) -> None:

@@ -1,4 +1,4 @@
-"""Stores the permissions of the recorder in the lake, so that a replay can say which offsets may be missing."""
+"""Store the permissions of the recorder's user in the lake, so that a replay can say which offsets may be missing."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _log = logging.getLogger(__name__)
 
 
 def load_access(folder: LakeFolder) -> Access:
-    """Return the permissions in the lake.
+    """Return the permissions of the recorder's user that are stored in the lake.
 
-    If the file is missing or cannot be read, full permissions are returned, because older recorders did not write it.
+    If their file is missing or cannot be read, return full permissions, because older recorders wrote no such file.
     """
     try:
         stored = json.loads((folder.path / _FILE).read_text(encoding="utf-8"))
@@ -40,9 +40,9 @@ def load_access(folder: LakeFolder) -> Access:
 
 
 class AccessRecorder:
-    """Reads the permissions of the recorder from the cluster, and stores them in the lake.
+    """Reads the permissions of the recorder's user from the cluster, and stores them in the lake.
 
-    A lake stores only the permissions of its last recorder.
+    New permissions replace the stored ones, so that the lake contains only the newest.
     """
 
     def __init__(self, admin: GroupAdmin, folder: LakeFolder) -> None:
@@ -52,9 +52,13 @@ class AccessRecorder:
         self._stored: Access | None = None
 
     async def record(self, *, timeout: float) -> Access | None:
-        """Return the permissions, and store them if they have changed.
+        """Read the permissions from the cluster, store them if they have changed, and return them.
 
-        Errors are only logged. If the permissions cannot be read, the last ones are returned, or None.
+        Errors are only logged. If the permissions cannot be read, return those of the last successful read, or None if
+        there was none.
+
+        Args:
+            timeout: maximum time of the read in seconds.
         """
         try:
             self._last = access = await self._admin.access(max_age=ACCESS_MAX_AGE, timeout=timeout)

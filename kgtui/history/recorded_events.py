@@ -1,4 +1,4 @@
-"""Find the events in a recording, with the same comparisons as the monitor of a live cluster."""
+"""Find the events in a recording by the same rules that the monitor applies to a live cluster."""
 
 from __future__ import annotations
 
@@ -37,8 +37,9 @@ if TYPE_CHECKING:
 
 Positions = dict["TopicPartition", int]
 PositionChanges = dict[int, dict[str, tuple[Positions, Positions]]]
-"""Time of a poll in milliseconds → group → the positions before and after the poll, for partitions that may have an
-event."""
+"""Time of a poll in milliseconds → group id → positions before and after the poll.
+
+A position is a committed offset or a share-partition start offset. Only positions that may be an event are included."""
 
 _POSITION_COLUMNS = ("poll", "group", "topic", "partition", "gone", "committed", "spso", "owner")
 
@@ -51,14 +52,14 @@ def recorded_events(
 ) -> Iterator[Event]:
     """Yield the events of a recording, oldest first. Events of the same poll are sorted by group.
 
-    The result for an interval does not depend on where the interval begins and ends: it has exactly the events of the
-    whole recording that are in the interval. For this reason, the owners that partitions had before a rebalance are not
-    remembered across a keyframe.
+    The result contains exactly those events of the whole recording that happened between `since` and `until`. For this
+    reason, the previous owners of partitions are forgotten at each keyframe, from which reading may start.
 
     Args:
-        since, until: the events after `since` and up to `until` are returned, in seconds since the epoch; None for the
-            first and for the last poll. The first poll has no events, because there is nothing to compare it with.
-        groups: ids of the groups whose events are returned; None for all groups and brokers.
+        since: events at or before this time are left out, in seconds since the epoch; None starts at the first poll,
+            which has no events, because there is no earlier poll to compare it with.
+        until: events after this time are left out, in seconds since the epoch; None ends at the last poll.
+        groups: ids of the groups whose events are returned; None returns the events of all groups and brokers.
 
     Raises:
         LakeError: rows cannot be read.
@@ -72,10 +73,10 @@ def recorded_events(
 
 
 class _RecordedState:
-    """The state of all groups and brokers at one poll, which is compared with the next poll.
+    """The state of groups and brokers at one poll. Events are found by comparing it with the next poll.
 
     Args:
-        groups: ids of the groups that are compared; None for all groups and brokers.
+        groups: ids of the groups to compare; None for all groups and brokers.
     """
 
     def __init__(self, recording: RecordingReader, groups: Collection[str] | None) -> None:
@@ -89,11 +90,11 @@ class _RecordedState:
         self._begun = False
 
     def read_keyframe(self, keyframe: int, polls: Sequence[RecordedPoll]) -> Iterator[tuple[RecordedPoll, list[Event]]]:
-        """Yield pairs (poll, events at this poll), for a keyframe and for polls after it.
+        """Yield pairs (poll, events at this poll), for a keyframe and for the polls after it.
 
         Args:
             keyframe: time of the keyframe in milliseconds since the epoch.
-            polls: the polls to read, in order: the keyframe, and polls before the next keyframe.
+            polls: the keyframe itself, and polls between it and the next keyframe, oldest first.
         """
         tables = {table.name: self._read(table, keyframe, polls[-1].ms) for table in (GROUPS, MEMBERS, FAULTS)}
         moved = self._read_positions(keyframe, polls[-1].ms, self._memberless_groups(tables[GROUPS.name]))
@@ -130,11 +131,11 @@ class _RecordedState:
         *,
         whole: bool,
     ) -> list[Event]:
-        """Update the stored rows of all groups to a poll, and return the events of the groups at this poll.
+        """Apply a poll to the stored rows of all groups, and return the events of the groups at this poll.
 
         Args:
-            moved: group → positions before and after the poll.
-            whole: whether the rows of the poll are the complete state, because it is a keyframe.
+            moved: group id → positions before and after the poll, for positions that may be an event.
+            whole: whether the poll is a keyframe, so that its rows are the complete state.
         """
         listed_before, members_before = self._advance(poll, tables, whole=whole)
         events: list[Event] = []
@@ -159,11 +160,11 @@ class _RecordedState:
     def _advance(
         self, poll: RecordedPoll, tables: Mapping[str, RowsByPoll], *, whole: bool
     ) -> tuple[dict[str, RowValues | None], dict[str, dict[str, RowValues]]]:
-        """Update the stored rows of groups and members with the rows of a poll.
+        """Apply a poll to the stored rows of groups and members, and return the earlier rows of changed groups.
 
         Returns:
-            Group → its earlier row in table `groups`, and group → the earlier rows of its members, for groups whose
-            rows have changed. The earlier row is None if the group did not exist.
+            Group id → earlier row in table `groups`, which is None if the group did not exist; and group id → member
+            id → earlier row in table `members`.
         """
         listed, members = ({}, defaultdict(dict)) if whole else (self._listed, self._members)
         listed_before: dict[str, RowValues | None] = {}
@@ -199,7 +200,7 @@ class _RecordedState:
     def _last_description(
         self, group: str, before: RowValues | None, members: Mapping[str, RowValues]
     ) -> LastDescription:
-        """Return the last recorded description of a group, with which the next description is compared.
+        """Return the last recorded description of a group, to which the next description is compared.
 
         Args:
             before: row of the group in table `groups` before the poll; None if the group did not exist.
@@ -217,7 +218,7 @@ class _RecordedState:
         return rows.description_of_row(group, row, [rows.member_of_row(*member) for member in members.items()])
 
     def _broker_events(self, poll: RecordedPoll, table: RowsByPoll, *, whole: bool) -> list[Event]:
-        """Update the stored faults of all brokers to a poll, and return the events of the brokers at this poll."""
+        """Apply a poll to the stored faults of all brokers, and return the events of the brokers at this poll."""
         faults: dict[int, dict[str, Fault]] = {} if whole else {node: dict(own) for node, own in self._faults.items()}
         for scope, broker, _, name, gone, *row in table.at(poll.ms):
             if scope == "broker" and broker is not None:
@@ -240,19 +241,20 @@ class _RecordedState:
     # -- methods that find positions that went back, or that changed without members --------------------------------
 
     def _memberless_groups(self, groups: pa.Table) -> pa.Array:
-        """Return the ids of the groups that are Empty at one of the polls, with escaped surrogates."""
+        """Return the ids of the groups whose state is Empty in any of the rows. Lone surrogates stay escaped."""
         import pyarrow.compute as pc
 
         empty = pc.fill_null(pc.equal(groups["state"].cast("string"), EMPTY), False)
         return pc.unique(groups["group"].cast("string").filter(empty))
 
     def _read_positions(self, keyframe: int, until: int, memberless: pa.Array) -> PositionChanges:
-        """Find the positions that went back, or that changed in groups without members.
+        """Find the positions that moved backward, and all changed positions of groups without members.
 
         They are found with Arrow, because a recording can have millions of rows with positions.
 
         Args:
-            memberless: ids of the groups that are Empty at one of the polls.
+            keyframe, until: times of the first and last poll to read, in milliseconds since the epoch.
+            memberless: ids of the groups that were Empty at one of these polls.
         """
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -274,13 +276,16 @@ class _RecordedState:
 
 
 def _changed_positions(table: pa.Table, keyframe: int, memberless: pa.Array) -> pa.Table:
-    """Return the rows whose position may be an event, with the columns poll, group, topic, partition, before and after.
+    """Return the changes of positions that may be events.
+
+    The result has columns `poll`, `group`, `topic`, `partition`, `before` and `after`; the last two are positions.
 
     Args:
-        table: rows of table `partitions` in one chunk, sorted by key and poll. Rows before the keyframe are the last
-            rows of the previous keyframe. They are compared only with rows of the keyframe, because groups and
-            partitions that the keyframe lacks no longer existed.
-        memberless: ids of the groups for which every change of a position may be an event.
+        table: rows of table `partitions` in one chunk, sorted by key and poll. Rows that are older than the keyframe
+            contain the state before it, and are compared only with rows of the keyframe. If a group or partition is
+            missing in the keyframe, it no longer existed.
+        keyframe: time of the keyframe in milliseconds since the epoch.
+        memberless: ids of the groups for which each change of a position may be an event, even a move forward.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -303,7 +308,7 @@ def _changed_positions(table: pa.Table, keyframe: int, memberless: pa.Array) -> 
 
 
 def _last_rows(table: pa.Table) -> pa.Table:
-    """Return the last row of each partition. The rows are sorted by key and poll."""
+    """Return the last row of each partition in each group. The rows must be sorted by key and poll."""
     import pyarrow as pa
 
     if not table.num_rows:

@@ -1,4 +1,4 @@
-"""The recorder, which polls all groups of a cluster at an interval and writes the changes to a lake."""
+"""The recorder, which polls all groups of a cluster at regular intervals and writes the changes to a lake."""
 
 from __future__ import annotations
 
@@ -52,26 +52,26 @@ _log = logging.getLogger(__name__)
 
 
 class SnapshotSource(Protocol):
-    """The part of `kgtui.monitor.Monitor` that the recorder uses: its snapshots, which contain the list of groups."""
+    """The part of `kgtui.monitor.Monitor` that the recorder uses: snapshots with the list of groups and the brokers."""
 
     @property
     def snapshot(self) -> Snapshot: ...
 
 
 class Recorder:
-    """Records one cluster into one lake. Create it inside a running event loop, and run `run` as a task.
+    """Records one cluster into one lake. Create it inside a running event loop, and start `run` as a task.
 
     Args:
         watch: the monitor, which provides the list of groups and the state of the brokers.
-        admin: reads descriptions, offsets, log bounds and retention. The recorder does not close it.
-        path: folder of the lake, which is created if necessary.
+        admin: reads descriptions, offsets, log start and end offsets, and retention. The recorder does not close it.
+        path: folder of the lake, which is created if it does not exist.
         notify: called with a message for the user when a problem begins or ends.
         now: returns seconds since the epoch.
         elapsed: returns seconds of a monotonic clock.
         wait: replaces the sleep between two polls; its argument is the time in seconds. A caller that also replaces
             `now` and `elapsed` can record a simulation faster than in real time.
-        alone: True if no terminal UI runs on this event loop. The garbage collector is then paused during each poll,
-            which saves time in total, although the collection after the poll blocks the event loop.
+        alone: whether no terminal UI runs on this event loop. If so, Python's garbage collector is paused during each
+            poll. This saves time in total, although the collection after the poll blocks the event loop.
     """
 
     def __init__(
@@ -115,11 +115,11 @@ class Recorder:
         self._stopping.set()
 
     async def run(self) -> None:
-        """Record until `stop` is called or the task is cancelled. In both cases, write all waiting rows at the end.
+        """Record until `stop` is called or the task is cancelled. In both cases, write all waiting rows before the end.
 
         Raises:
-            LakeError: the folder cannot be written, is not a lake, or has the recording of another cluster.
-            RefusedError: another process records into this lake.
+            LakeError: the folder cannot be written, is not a lake, or contains a recording of another cluster.
+            RefusedError: another process is recording into this lake.
         """
         try:
             before = await self._lake.begin()
@@ -136,9 +136,9 @@ class Recorder:
     # -- methods that start a recording -------------------------------------------------------------------------------
 
     async def _wait_for_first_lists(self, before: int | None) -> None:
-        """Wait until each broker has listed its groups or failed to do so, then store the cluster's id in the lake.
+        """Wait until each broker has listed its groups or failed to do so. Then store the cluster's id in the lake.
 
-        The wait ends after `RECORD_FIRST_LISTS` seconds at the latest.
+        Wait at most `RECORD_FIRST_LISTS` seconds.
 
         Args:
             before: time of the newest poll in the lake, in milliseconds since the epoch; None if the lake has no polls.
@@ -150,7 +150,7 @@ class Recorder:
         await self._lake.claim(self._watch.snapshot.cluster.cluster_id)
 
     def _gap_after_restart(self, before: int | None) -> str:
-        """Return why nothing was recorded since the last poll. If the previous recorder crashed, tell the user."""
+        """Return the reason why no polls were recorded before this start. Notify the user of a recorder's crash."""
         if before is None:
             return "the recording begins"
         self._last = before
@@ -159,8 +159,8 @@ class Recorder:
             return "recorder stopped"
         last_poll = rfc3339(before / 1000, "seconds")
         self._notify(
-            f"the previous recorder ({holder}) crashed. The lake has all polls until {last_poll}. Polls after this "
-            "time are lost; they cover at most one flush interval"
+            f"the previous recorder ({holder}) crashed. The lake contains all polls until {last_poll}. Later polls of "
+            "that recorder are lost. They cover at most one flush interval."
         )
         return "recorder killed"
 
@@ -187,10 +187,10 @@ class Recorder:
     async def _start_keyframe(self, gap: str) -> None:
         """Make the next poll a keyframe, which records the complete state.
 
-        This is necessary if some changes since the last keyframe may not have been written to the lake.
+        A keyframe is necessary if changes since the last keyframe may be missing in the lake.
 
         Args:
-            gap: reason for the gap before the next poll.
+            gap: the reason why polls are missing before the next poll.
         """
         old, self._changes = self._changes, ChangeTracker()
         self._keyframe = None
@@ -198,7 +198,7 @@ class Recorder:
         await asyncio.to_thread(old.release)
 
     async def _record(self, snapshot: Snapshot, at: int) -> None:
-        """Read all groups, compare them with the recorded state, and queue the changed rows for the next flush."""
+        """Read all groups, compare them with the recorded state, and queue the changed rows for the next write."""
         began = time.monotonic()
         timeout = max(self._options.interval, RECORD_MIN_TIMEOUT)
         access = await self._access.record(timeout=timeout)
@@ -210,8 +210,8 @@ class Recorder:
             snapshot, self._changes.owned(), access=access, now=self._elapsed(), timeout=timeout
         )
         rows, keyframe = await self._compare(result, at)
-        # If rows that waited for a flush were dropped during this poll, the rows of this poll are dropped as well,
-        # because they contain only the changes since those rows.
+        # If waiting rows of earlier polls were dropped during this poll, the rows of this poll are useless, because
+        # they contain only the changes since those rows. They are therefore dropped as well.
         if not self._lake.lost:
             report = self._poll_row(snapshot, result, rows, at, int((time.monotonic() - began) * 1000))
             self._lake.add(at, keyframe, rows, report)
@@ -222,10 +222,10 @@ class Recorder:
         await asyncio.to_thread(result.release)
 
     async def _compare(self, result: PollResult, at: int) -> tuple[RowsByTable, int]:
-        """Return the rows of a poll, and the time of its keyframe. The rows of a keyframe are the complete state.
+        """Return the rows of a poll and the time of its keyframe. The rows of a keyframe are the complete state.
 
-        The comparison runs in a thread, because a hundred thousand partitions take half a second, and the terminal UI
-        may run on the event loop.
+        The comparison runs in a thread, because a hundred thousand partitions take half a second. Otherwise, it would
+        block a terminal UI on the same event loop.
         """
         rows, changes = new_rows(), self._changes
         await asyncio.to_thread(_compare, changes, result, at, rows)
@@ -236,7 +236,7 @@ class Recorder:
         return rows, old
 
     def _poll_row(self, snapshot: Snapshot, result: PollResult, rows: RowsByTable, at: int, took: int) -> RowValues:
-        """Return the row of table `polls` for this poll, from column `taken_at` on.
+        """Return this poll's values for table `polls`, in the order of its columns, starting with column `taken_at`.
 
         Args:
             took: duration of the poll in milliseconds.
@@ -265,7 +265,7 @@ class Recorder:
         )
 
     async def _pause(self, seconds: float) -> None:
-        """Wait until `seconds` have passed or `stop` is called."""
+        """Wait for this number of seconds, or until `stop` is called."""
         try:
             async with asyncio.timeout(max(seconds, 0.0)):
                 await self._stopping.wait()
@@ -303,10 +303,10 @@ class RetentionRefresher:
         self._asked: float | None = None
 
     def due(self, now: float) -> bool:
-        """Return whether it is time to read retention again.
+        """Return whether `RETENTION_MAX_AGE` seconds have passed since the last read, or nothing has been read yet.
 
         Args:
-            now: current time in seconds, of the same clock as in `refresh`.
+            now: current time in seconds. The caller must use the same clock for `refresh`.
         """
         return self._asked is None or now - self._asked >= RETENTION_MAX_AGE
 
@@ -317,8 +317,8 @@ class RetentionRefresher:
         self._asked = now
         try:
             answer = await self._admin.retention(sorted(topics), timeout=timeout)
-            # The last argument contains the topics whose stored retention is removed if the response lacks them. It is
-            # empty if the response has faults, because a fault may be the reason why a topic is missing.
+            # The last argument contains the topics whose stored retention is deleted if the result lacks them. It is
+            # empty if the result has faults, because a fault may be the reason why a topic is missing.
             await asyncio.to_thread(update_retention, self._folder, answer.rows, () if answer.faults else set(topics))
         except (KgtuiError, OSError):
             _log.exception("cannot read or store the retention of topics")
@@ -327,16 +327,16 @@ class RetentionRefresher:
 class Poller:
     """Reads all groups of a cluster for one poll of the recorder.
 
-    A poll reads the offsets of all groups, the descriptions of groups that may have changed, and the log bounds of all
-    partitions, each only once. It reads each coordinator separately and in batches, so that a coordinator that hangs
-    affects only its own groups. The list of groups comes from the monitor. The monitor also reads offsets, but keeps
-    only a summary of most groups, so the recorder reads all offsets itself.
+    A poll reads the offsets of all groups, the descriptions of groups that may have changed, and the log start and end
+    offsets of all partitions. It sends separate batches of reads to each coordinator, so that a coordinator that hangs
+    affects only its own groups. The list of groups comes from the monitor, which keeps only a summary of most groups'
+    offsets. The recorder therefore reads all offsets itself.
 
-    The terminal UI may run on the same event loop, so loops over all groups run in threads.
+    Loops over all groups run in threads, because the terminal UI may run on the same event loop.
 
     Args:
-        describe_every: maximum time between two descriptions of the same group, in seconds. Groups are described again
-            even if their listing stays the same, because a listing does not show the members.
+        describe_every: maximum time between two reads of the same group's description, in seconds. Descriptions are
+            read even if the listings stay the same, because listings do not contain the members.
     """
 
     def __init__(self, admin: GroupAdmin, *, describe_every: float) -> None:
@@ -353,11 +353,11 @@ class Poller:
         now: float,
         timeout: float,
     ) -> PollResult:
-        """Read every group of a snapshot.
+        """Read all groups in a snapshot's list of groups.
 
         Args:
-            access: the permissions of the user; None if they could not be read.
-            owned: partitions that a member owns. Their log bounds are read even if no group has an offset in them.
+            owned: partitions that members own. Their log start and end offsets are read even if no group has an offset.
+            access: the permissions of kgtui's user; None if they could not be read.
             now: current time in seconds. The caller must use the same clock for all calls.
             timeout: maximum time for all reads together, in seconds.
         """
@@ -383,7 +383,7 @@ class Poller:
         )  # fmt: skip
 
     def _plan(self, listings: Mapping[str, Listing], now: float) -> tuple[set[str], dict[int, list[str]]]:
-        """Return the groups that this poll describes, and broker id → all groups that this broker coordinates."""
+        """Return the ids of the groups to describe in this poll, and broker id → groups that the broker coordinates."""
         brokers: dict[int, list[str]] = defaultdict(list)
         for group, listing in listings.items():
             brokers[listing.coordinator].append(group)
@@ -394,7 +394,7 @@ class Poller:
             self._described[group] = (listings[group], now)
 
     def _due(self, listings: Mapping[str, Listing], now: float) -> set[str]:
-        """Return the groups that this poll describes (see `groups_to_describe`), and forget groups that disappeared."""
+        """Return the ids of the groups to describe in this poll, and forget groups that are no longer listed."""
         for group in [group for group in self._described if group not in listings]:
             del self._described[group]
         return groups_to_describe(listings, self._described, now, self._describe_every)

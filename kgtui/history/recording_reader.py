@@ -45,20 +45,21 @@ if TYPE_CHECKING:
 
 
 _CACHED_KEYFRAMES = 3
-"""Number of keyframes that stay in memory, so that stepping to the next keyframe and back reads no file twice."""
+"""Number of keyframes that stay in memory, so that a user who steps to the next keyframe and back waits only once."""
 
 _CACHED_DAYS = 64
-"""Number of `DayOfChanges` that stay in memory, so that stepping from change to change reads no day twice."""
+"""Number of `DayOfChanges` objects that stay in memory, so that `next_change` need not read the same day again."""
 
 
 class RecordingReader:
-    """Reader of a recording. Any call may block while it reads from disk. Threads can share one reader.
+    """Reads a recording. Each call may block while it reads from disk. Several threads can share one reader.
 
     Args:
         path: folder of the lake.
 
     Raises:
-        LakeError: the folder is not a lake, a newer kgtui wrote it, it has no polls, or deltalake is not installed.
+        LakeError: the folder is not a lake, contains no polls, was written by a newer and incompatible version of
+            kgtui, or Python package deltalake is not installed.
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -78,15 +79,15 @@ class RecordingReader:
             raise LakeError(f"{self.path} has no recorded polls yet")
 
     def refresh(self) -> int:
-        """Read which polls were added since the last call, and return their number."""
+        """Find the polls that were recorded since the last call, and return their number."""
         with self._lock:
             for table in self._tables.values():
                 table.open(renew=True)
             last = self._polls.newest()
             rows = self._tables[POLLS.name].read(["poll", "keyframe", "gap"], after=last.ms if last else None)
             if last is not None and rows.num_rows:
-                # Polls that were recorded since the last call may belong to the last known keyframe. The cached
-                # state of this keyframe may then be incomplete, so it is removed from the cache, and read again.
+                # The new polls may belong to the keyframe that was the newest before this call. The cached
+                # rows of this keyframe are then incomplete, so they are removed from the cache.
                 self._keyframes.pop(last.keyframe, None)
                 self._clusters.pop(last.keyframe, None)
             self._polls.add(zip(*(rows[name].to_pylist() for name in ("poll", "keyframe", "gap")), strict=True))
@@ -105,20 +106,20 @@ class RecordingReader:
         return self._polls[-1]
 
     def polls(self, since: float | None = None, until: float | None = None) -> list[RecordedPoll]:
-        """Return the polls from `since` to `until`, both included, in order. Times are in seconds since the epoch."""
+        """Return the polls from `since` to `until` (inclusive), oldest first. Times are in seconds since the epoch."""
         return self._polls.between(since, until)
 
     def step(self, poll: RecordedPoll, by: int = 1) -> RecordedPoll | None:
-        """Return the poll that is `by` polls later than `poll`, or earlier if `by` is negative.
+        """Return the poll that is `by` polls after `poll`, or `-by` polls before it if `by` is negative.
 
-        Returns None if the recording has no such poll.
+        Return None if the recording does not have that many polls after or before `poll`.
         """
         return self._polls.step(poll, by)
 
     def poll_at(self, time: float | None = None) -> RecordedPoll:
-        """Return the newest poll at or before a time in seconds since the epoch, or the newest poll if `time` is None.
+        """Return the newest poll at or before `time`, in seconds since the epoch; None means the newest poll of all.
 
-        Raises `LakeError` if the recording starts later than `time`.
+        Raises `LakeError` if the recording starts after `time`.
         """
         found = self._polls.newest(time)
         if found is None:
@@ -132,10 +133,11 @@ class RecordingReader:
         """Return the state of the cluster at a poll.
 
         Args:
-            time: a poll, or an argument for `poll_at`, which finds the poll.
+            time: the poll; or a time in seconds since the epoch, for the newest poll at or before it; or None, for the
+                newest poll.
 
         Raises:
-            LakeError: the recording starts later than `time`, or cannot be read.
+            LakeError: the recording starts after `time`, or cannot be read.
         """
         poll = self.poll_at(time) if time is None or isinstance(time, (int, float)) else time
         with self._lock, self._reading():
@@ -146,11 +148,12 @@ class RecordingReader:
         return PointInTime(poll, keyframe, cluster_of_text(cluster_id, text), answered, interval / 1000)
 
     def rows_of(self, table: Table, columns: Sequence[str], keyframe: int, until: int) -> pa.Table:
-        """Return the rows of a keyframe and of the polls after it, up to poll `until`.
+        """Return a table's rows of a keyframe and of the polls after it, up to and including the poll `until`.
 
         Args:
             columns: names of the columns to return.
-            keyframe, until: times of polls in milliseconds since the epoch. There is no other keyframe between them.
+            keyframe: time of the keyframe in milliseconds since the epoch.
+            until: time of a poll before the next keyframe, in milliseconds since the epoch.
 
         Raises:
             LakeError: the table cannot be read.
@@ -184,13 +187,13 @@ class RecordingReader:
             try:
                 return table.read_keyframe(day, keyframe)
             except FileNotFoundError:
-                # Compaction has replaced the file, so the newest version of the table is opened.
+                # The file was deleted because compaction has replaced it. The newest version of the table is opened.
                 table.open(renew=True)
                 return table.read_keyframe(day, keyframe)
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        """Convert disk errors and errors in damaged tables into `LakeError`."""
+        """Raise a `LakeError` instead of a disk error or an error in a damaged table."""
         try:
             yield
         except storage_errors() as error:
@@ -204,22 +207,22 @@ class RecordingReader:
         Changes to offsets are ignored, because offsets change in nearly every poll.
 
         Args:
-            after: poll, or time in seconds since the epoch, at which the search starts. This poll itself is not
-                returned.
-            back: whether to search backward in time, so that the newest earlier poll with a change is returned.
+            after: the poll at which the search starts, or its time in seconds since the epoch. The result is always
+                another poll.
+            back: whether to search backward in time and return the newest earlier poll with a change.
         """
         start = self.poll_at(after) if isinstance(after, (int, float)) else after
         days = self._polls.days()
         days = [day for day in days if (day <= day_of(start.ms) if back else day >= day_of(start.ms))]
-        # The state of the group can also change between the last poll of one day and the first poll of the next day.
-        # To find this, `adjacent` keeps a state of the day that was searched before: its last state if the search goes
-        # forward, and its first state if the search goes backward.
+        # The group can also change between the last poll of one day and the first poll of the next day. To find such a
+        # change, `adjacent` holds a state of the group on the day that was searched before this day: the last state of
+        # that day if the search goes forward, and its first state if the search goes backward.
         adjacent: GroupState | None = None
-        first_poll = 0  # only used in a backward search: time of the first poll of the day that was searched before
+        first_poll = 0  # time of the first poll of the previously searched day; only used if the search goes backward
         for day in reversed(days) if back else days:
             polls = self._polls.of_day(day)
             changes = self._changes_of_day(group, day, polls)
-            # time of the first poll after the midnight between this day and the day that was searched before
+            # Time of the first poll after the midnight that separates this day from the previously searched day.
             midnight_poll = first_poll if back else polls[0][0]
             changed_at_midnight = adjacent is not None and adjacent != (changes.last if back else changes.first)
             if changed_at_midnight and midnight_poll != start.ms:
@@ -233,8 +236,7 @@ class RecordingReader:
     def _changes_of_day(self, group: str, day: date, polls: list[tuple[int, int]]) -> DayOfChanges:
         cached = self._days.pop((group, day), None)
         if cached is None or cached[0] != len(polls):
-            # Rows before the first poll of the day are not needed, because this poll is a keyframe and has the complete
-            # state.
+            # No earlier rows are needed, because the first poll of a day is a keyframe with the complete state.
             span = (polls[0][0], polls[-1][0])
             groups, members = (self._read_group(table, table.names[1:], group, span) for table in (GROUPS, MEMBERS))
             cached = len(polls), changes_of_day(groups, members, polls)
@@ -246,10 +248,10 @@ class RecordingReader:
     def _read_group(self, table: Table, columns: Sequence[str], group: str, span: tuple[int, int]) -> pa.Table:
         """Read the rows of one group from one table.
 
-        The lock is held only while the table is opened, so that other threads need not wait for the read.
+        The reader's lock is held only while the table is opened, so that other threads need not wait for the read.
 
         Args:
-            span: time of the first poll, which must be a keyframe, and time of the last poll, in ms since the epoch.
+            span: times of the first poll, which must be a keyframe, and of the last poll, in ms since the epoch.
         """
         recorded = self._tables[table.name]
         with self._reading():
@@ -261,12 +263,12 @@ class RecordingReader:
         return self.poll_at(ms / 1000)
 
     def group_timeline(self, group: str, since: float, until: float) -> GroupTimeline:
-        """Return lag, rates and number of members of a group at each poll from `since` to `until`, and all its changes.
+        """Return a group's lag, rates and number of members at each poll from `since` to `until`, and its changes.
 
-        The timeline is empty if the interval has no polls.
+        The timeline is empty if no poll was recorded between `since` and `until`.
 
         Args:
-            since, until: seconds since the epoch.
+            since, until: times in seconds since the epoch.
 
         Raises:
             LakeError: rows cannot be read.
@@ -286,14 +288,18 @@ class RecordingReader:
         )
 
     def compare(self, a: float | RecordedPoll, b: float | RecordedPoll) -> Comparison:
-        """Return how groups, members, partition owners and lag differ between two points in time (see `at`)."""
+        """Return how groups, members, partition owners and lag differ between two polls.
+
+        Args:
+            a, b: the two polls, in any order; for a time in seconds since the epoch, the newest poll at or before it.
+        """
         return compare(self.at(a), self.at(b))
 
 
 GroupState = tuple[object, frozenset[object]]
-"""State of a group: a pair of its row in table `groups`, and the set of pairs (member id, row) of its members.
+"""State of a group: its row in table `groups`, or None if it does not exist; and a pair (id, row) for each member.
 
-The rows lack the key columns and `described_at`. The row in table `groups` is None if the group does not exist.
+The rows contain no key columns, no `described_at` and no `offsets_may_be_hidden`.
 """
 
 ABSENT: GroupState = (None, frozenset())
@@ -303,10 +309,11 @@ _NOT_COMPARED = frozenset({"day", "keyframe", "poll", "gone", "described_at", "o
 
 @dataclass(frozen=True, slots=True)
 class DayOfChanges:
-    """The changes to one group on one day.
+    """The changes to one group on one UTC day.
 
     Attributes:
-        changes: times of the polls at which the group differs from the previous poll of the same day, in order.
+        changes: times of the polls at which the group differs from the previous poll of the same day, oldest first, in
+            milliseconds since the epoch.
         first, last: state of the group at the first and at the last poll of the day.
     """
 
@@ -316,11 +323,11 @@ class DayOfChanges:
 
 
 def changes_of_day(groups: pa.Table, members: pa.Table, polls: Iterable[tuple[int, int]]) -> DayOfChanges:
-    """Find the changes to a group on a day.
+    """Find the changes to a group on one UTC day.
 
     Args:
-        groups, members: rows of this group on that day in tables `groups` and `members`.
-        polls: pairs (time of the poll, time of its keyframe) in milliseconds, for all polls of the day, in order.
+        groups, members: rows of this group on this day in tables `groups` and `members`.
+        polls: a pair (time of the poll, time of its keyframe) in milliseconds for each poll of the day, oldest first.
     """
     group_rows, member_rows = _by_poll(groups), _by_poll(members)
     group_row: object = None

@@ -1,4 +1,4 @@
-"""Read-only `GroupAdmin` for a recording, so that the terminal UI, filters and commands work on a recorded cluster."""
+"""A read-only `GroupAdmin` that reads a recording, so that terminal UI and commands work on a recorded cluster."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ _READ_ONLY = "a recording cannot be changed"
 
 
 class ReplayAdmin:
-    """`GroupAdmin` that reads from a recording, at one point in time that can be changed with `seek` and `step`.
+    """A `GroupAdmin` that returns the data of one recorded poll. `seek` and `step` select another poll.
 
     For data that the recorder could not read, the recorded fault is returned. `delete_groups` refuses every group.
 
     Args:
         recording: reader of the recording.
-        point_in_time: state of the cluster at the first poll to show. `ReplayAdmin.open` reads it.
+        point_in_time: state of the cluster at the poll that is selected first. Use `ReplayAdmin.open` to read it.
     """
 
     def __init__(self, recording: RecordingReader, point_in_time: PointInTime) -> None:
@@ -61,7 +61,7 @@ class ReplayAdmin:
                 newest poll.
 
         Raises:
-            LakeError: the recording starts later than `at`, or cannot be read.
+            LakeError: the recording starts after `at`, or cannot be read.
         """
         return cls(recording, await asyncio.to_thread(recording.at, at))
 
@@ -78,7 +78,7 @@ class ReplayAdmin:
         return self._point_in_time
 
     def now(self) -> float:
-        """Return the time of the shown poll plus the seconds for which the poll has been shown, as an epoch time."""
+        """Return the time of the shown poll plus the time for which it has been shown, in seconds since the epoch."""
         return self.poll.at + time.monotonic() - self._since
 
     async def seek(self, at: float | RecordedPoll | None) -> RecordedPoll:
@@ -89,23 +89,23 @@ class ReplayAdmin:
                 newest poll.
 
         Raises:
-            LakeError: the recording starts later than `at`, or cannot be read. The current poll is then still shown.
+            LakeError: the recording starts after `at`, or cannot be read. The current poll then stays selected.
         """
         self._point_in_time = await asyncio.to_thread(self.recording.at, at)
         self._since = time.monotonic()
         return self.poll
 
     async def step(self, by: int = 1) -> RecordedPoll | None:
-        """Show the poll that is `by` polls later, or earlier if `by` is negative, and return it.
+        """Show and return the poll that is `by` polls later, or `-by` polls earlier if `by` is negative.
 
-        If the recording has no such poll, stay at the current poll and return None.
+        If the recording has no such poll, keep the current poll and return None.
         """
         return await self._go(lambda: self.recording.step(self.poll, by))
 
     async def next_change(self, group: str, *, back: bool = False) -> RecordedPoll | None:
-        """Show the next poll at which a group changed, and return it. If `back` is true, search earlier polls instead.
+        """Show and return the next poll at which a group changed, or the previous such poll if `back` is true.
 
-        If there is no such poll, stay at the current poll and return None.
+        If there is no such poll, keep the current poll and return None.
         """
         return await self._go(lambda: self.recording.next_change(group, self.poll, back=back))
 
@@ -176,7 +176,7 @@ class ReplayAdmin:
         precision: float = PRECISION,
         timeout: float = DEFAULT_TIMEOUT,
     ) -> Answer[Mapping[TopicPartition, RecordTime]]:
-        """Return no record times, because they are not recorded."""
+        """Return no record times and a fault, because record times are not recorded."""
         return Answer({}, (Fault("NOT_SUPPORTED", "the times of records are not recorded"),))
 
     async def group_configs(
@@ -186,20 +186,20 @@ class ReplayAdmin:
         return Answer({}, missing, Coverage((0, 0), (0, len(missing))))
 
     async def retention(self, topics: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT) -> Answer[Retention]:
-        """Return the retention that the recorder read last. It may be newer than the poll that is shown."""
+        """Return the retention of topics and of offsets that the recorder read last, maybe after the shown poll."""
         stored = await asyncio.to_thread(load_retention, LakeFolder.of(self.recording.path))
         if stored == Retention():
             return Answer(
-                stored, (Fault("NOT_SUPPORTED", "the recording has no retention times of topics and offsets"),)
+                stored, (Fault("NOT_SUPPORTED", "the recording contains no retention times of topics and offsets"),)
             )
         found = {topic: stored.topics[topic] for topic in topics if topic in stored.topics}
         return Answer(Retention(found, stored.offsets))
 
     async def access(self, *, max_age: float = 0.0, timeout: float = DEFAULT_TIMEOUT) -> Access:
-        """Return the permissions of the recorder, which decided what the brokers left out of the recorded responses.
+        """Return the permissions of the recorder's user. Brokers left out data for which permissions were missing.
 
-        The lake has only the permissions that the recorder had last. If they differ from those at the shown poll, the
-        result is corrected with the marks of the recorded groups.
+        The lake contains only the user's last permissions. At the shown poll, they may have been different. The user
+        could read all topics at that time unless offsets of every group may have been hidden.
         """
         return await asyncio.to_thread(self._access)
 
@@ -215,13 +215,13 @@ class ReplayAdmin:
     async def _each(
         self, groups: Iterable[str], scope: str, read: Callable[[str], T | None]
     ) -> Answer[Mapping[str, T]]:
-        """Return group → result of `read`, a fault for each group without a result, and the marks of hidden offsets.
+        """Call `read` for each group. Return group id → result, and a fault for each group without a result.
 
-        If a recorded fault says that the values of the group could not be read, this fault is returned. Otherwise, the
-        fault says that the group did not exist or had not been described yet.
+        This fault is the recorded one if the recorder could not read the group. Otherwise, the fault says that the
+        group did not exist or had not been described yet at the shown poll.
 
         Args:
-            scope: scope of the recorded faults that concern these values: `describe` or `offsets`.
+            scope: `describe` or `offsets`: column `scope` of the recorded faults that concern the result.
         """
         state, names = self._point_in_time, list(dict.fromkeys(groups))
 
@@ -249,11 +249,11 @@ class ReplayAdmin:
         return tuple(Outcome(group, Fault("READ_ONLY", _READ_ONLY, group=group)) for group in groups)
 
     async def close(self) -> None:
-        """Do nothing: a recording holds no connection."""
+        """Do nothing, because a recording has no connections to close."""
 
 
 class ReplayFeed:
-    """Reports how the group list of one broker changes when the replay goes to another poll."""
+    """Returns how one broker's list of groups changes when the replay shows another poll."""
 
     def __init__(self, admin: ReplayAdmin, broker: int) -> None:
         self._admin = admin
@@ -262,11 +262,11 @@ class ReplayFeed:
         self._poll: RecordedPoll | None = None
 
     async def poll(self, *, timeout: float = DEFAULT_TIMEOUT) -> ListingDelta:
-        """Return how the group list of the broker has changed since the previous call.
+        """Return how the broker's list of groups has changed since the previous call.
 
         Raises:
-            ClientError: the recording has a fault of the broker at the poll that is shown. If the group list has also
-                changed, this call returns the change, and the next call raises the error.
+            ClientError: a fault of the broker was recorded at the shown poll. If the list of groups has also changed,
+                this call returns the change, and only the next call raises the error.
         """
         state, began = self._admin.point_in_time, time.monotonic()
         if state.poll == self._poll:
@@ -291,5 +291,5 @@ class ReplayFeed:
 
 def _missing(group: str, *, exists: bool) -> Fault:
     if exists:
-        return Fault("NOT_RECORDED", f"group {group} had not been described yet at this point in time", group=group)
+        return Fault("NOT_RECORDED", f"group {group} had not been described yet at the selected time", group=group)
     return Fault("GROUP_ID_NOT_FOUND", f"Group {group} not found.", NOT_FOUND, group=group)

@@ -1,7 +1,7 @@
 """Convert objects of the model to rows of the recorded tables, and back.
 
-A row is a tuple with the values of a table's columns, except for `day`, `keyframe`, `poll`, `gone` and the key. The
-recorder compares rows to find changes. Nested values are stored as JSON, in which lone surrogates are escaped.
+A row is a tuple with the values of a table's columns, except for the key columns, `day`, `keyframe`, `poll` and `gone`.
+The recorder finds changes by comparing rows. Nested values are stored as JSON, in which lone surrogates are escaped.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ RowValues = tuple[Any, ...]
 COMMIT, SHARE, OWNED = "commit", "share", "owned"
 """Values of column `kind` of table `partitions`.
 
-They say whether the group has a committed offset in the partition, a share offset, or only a member that owns it."""
+For each partition, a group has a committed offset, a share offset, or only a member that owns the partition."""
 
 _MEMBER_COLUMNS = ("client_id", "host", "instance_id", "rack", "epoch", "protocol")
 _DETAILS = tuple(one.name for one in fields(Member) if one.name not in ("member_id", *_MEMBER_COLUMNS))
@@ -64,17 +64,15 @@ def _typed(value: object, kind: type[T]) -> T:
 
 
 def listing_row(listing: Listing) -> RowValues:
-    """Return the part of a row of table `groups` that comes from the listing: type, protocol, state and coordinator."""
+    """Return the columns of table `groups` that come from a listing: type, protocol, state and coordinator."""
     return (listing.type, listing.protocol, listing.state, listing.coordinator)
 
 
 def description_row(description: GroupDescription, at: int) -> RowValues:
-    """Return the part of a row of table `groups` that comes from the description.
-
-    These are the columns from `described_at` to `description`.
+    """Return the columns of table `groups` that come from a description: those from `described_at` to `description`.
 
     Args:
-        at: value of `described_at`, in milliseconds since the epoch.
+        at: time when the description was read, in milliseconds since the epoch, for column `described_at`.
     """
     rest: dict[str, object] = {name: _plain(getattr(description, name)) for name in _GROUP_DETAILS}
     rest["operations"] = None if description.operations is None else sorted(description.operations)
@@ -94,9 +92,9 @@ def listing_of_row(row: RowValues) -> Listing:
 
 
 def description_of_row(group: str, row: RowValues, members: Iterable[Member]) -> GroupDescription | None:
-    """Convert a row of table `groups` to a description, with members sorted by id.
+    """Convert a row of table `groups` to a description, in which the members are sorted by id.
 
-    Returns None if the group had not been described yet.
+    Return None if the row contains no description, because the group had not been described yet.
     """
     at, assignor, group_epoch, assignment_epoch, count, text = row[4:10]
     if at is None:
@@ -116,13 +114,13 @@ def description_of_row(group: str, row: RowValues, members: Iterable[Member]) ->
 
 
 def hidden_of_row(row: RowValues) -> bool | None:
-    """Return column `offsets_may_be_hidden` of a row of table `groups`."""
+    """Return the value of column `offsets_may_be_hidden` in a row of table `groups`; None if it was not recorded."""
     hidden: bool | None = row[10]
     return hidden
 
 
 def undescribed() -> RowValues:
-    """Return a row like that of `description_row`, but with None for each value: the group is not described yet."""
+    """Return None for each column that `description_row` sets, for a group that has not been described yet."""
     return _UNDESCRIBED
 
 
@@ -143,12 +141,17 @@ def member_of_row(member_id: str, row: RowValues) -> Member:
 
 
 # -- functions that convert rows of table `partitions` ---------------------------------------------------------------
-# Each function takes or returns a row with these columns: kind, committed, spso, lag, leader_epoch, metadata, error,
-# message, log_start, log_end, log_error, owner
+# A row has these columns: kind, committed, spso, lag, leader_epoch, metadata, error, message, log_start, log_end,
+# log_error, owner. Column `spso` is the share-partition start offset.
 
 
 def commit_row(commit: CommittedOffset, bounds: PartitionBounds | None, owner: str | None) -> RowValues:
-    """Convert a committed offset, its log bounds and its owner to a row of table `partitions`."""
+    """Return a row of table `partitions` for a committed offset.
+
+    Args:
+        bounds: log start and log end offset of the partition; None if they are unknown.
+        owner: id of the member that owns the partition; None if it is unknown.
+    """
     start, end, error = (bounds.log_start, bounds.log_end, bounds.error) if bounds else (None, None, None)
     return (
         COMMIT, commit.offset, None, None, commit.leader_epoch, commit.metadata, commit.error, None,
@@ -157,9 +160,11 @@ def commit_row(commit: CommittedOffset, bounds: PartitionBounds | None, owner: s
 
 
 def share_row(share: ShareOffset, bounds: PartitionBounds | None, owner: str | None) -> RowValues:
-    """Convert a share offset, its log bounds and its owner to a row of table `partitions`.
+    """Return a row of table `partitions` for a share offset.
 
-    The owner is one of the members that read the partition.
+    Args:
+        bounds: log start and log end offset of the partition; None if they are unknown.
+        owner: id of one of the members that read the partition; None if it is unknown.
     """
     start, end, error = (bounds.log_start, bounds.log_end, bounds.error) if bounds else (None, None, None)
     return (
@@ -169,7 +174,7 @@ def share_row(share: ShareOffset, bounds: PartitionBounds | None, owner: str | N
 
 
 def owned_row(bounds: PartitionBounds, owner: str | None) -> RowValues:
-    """Return a row of table `partitions` for a partition that a member owns, but for which the group has no offset."""
+    """Return a row of table `partitions` for a partition that a member owns, but in which the group has no offset."""
     return (
         OWNED, None, None, None, None, None, None, None, bounds.log_start, bounds.log_end, bounds.error, owner
     )  # fmt: skip
@@ -186,21 +191,22 @@ def share_of_row(topic: str, partition: int, row: RowValues) -> ShareOffset:
 
 
 def bounds_of_row(row: RowValues) -> PartitionBounds | None:
-    """Return the log bounds in a row of table `partitions`; None if the log was not read."""
+    """Return the log start and log end offset in a row of table `partitions`; None if they were not read."""
     return None if row[10] is None else PartitionBounds(row[8], row[9], row[10])
 
 
 def owner_of_row(row: RowValues) -> str | None:
-    """Return the owner in a row of table `partitions`; None if it is unknown."""
+    """Return the id of the member that owns the partition of a row of table `partitions`; None if it is unknown."""
     owner: str | None = row[11]
     return owner
 
 
 def offsets_of_rows(positions: Mapping[TopicPartition, RowValues], *, hidden: bool | None) -> GroupOffsets:
-    """Convert the rows of one group in table `partitions` to the offsets of the group.
+    """Convert one group's rows of table `partitions` to the group's offsets.
 
     Args:
-        hidden: column `offsets_may_be_hidden` of the group.
+        positions: partition → row.
+        hidden: whether brokers may have left out offsets of the group; None if it is unknown.
     """
     committed: list[CommittedOffset] = []
     share: list[ShareOffset] = []
@@ -220,7 +226,7 @@ def offsets_of_rows(positions: Mapping[TopicPartition, RowValues], *, hidden: bo
 
 
 def fault_row(fault: Fault) -> RowValues:
-    """Convert a fault to a row of table `faults`, with code, message and advice."""
+    """Return a row of table `faults` for a fault. The row has the error code, the message and the advice."""
     return (fault.code, fault.message, fault.advice)
 
 
@@ -231,7 +237,7 @@ def fault_of_row(broker: int | None, group: str | None, name: str, row: RowValue
 
 
 def cluster_text(cluster: ClusterInfo) -> str:
-    """Convert a cluster to JSON for column `cluster` of table `polls`. The cluster id has its own column."""
+    """Convert a cluster to JSON for column `cluster` of table `polls`. The id has a column of its own."""
     return _text(
         {
             "controller": cluster.controller,
@@ -243,7 +249,11 @@ def cluster_text(cluster: ClusterInfo) -> str:
 
 
 def cluster_of_text(cluster_id: str | None, text: str | None) -> ClusterInfo:
-    """Convert columns `cluster_id` and `cluster` of table `polls` to a cluster. `cluster_text` wrote the JSON."""
+    """Convert the values of columns `cluster_id` and `cluster` of table `polls` to a cluster.
+
+    Args:
+        text: JSON from `cluster_text`; None for a cluster of which only the id is known.
+    """
     cluster = json.loads(text or "{}")
     brokers = {row["node"]: Broker(**row) for row in cluster.get("brokers", ())}
     return ClusterInfo(

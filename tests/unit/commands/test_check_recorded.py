@@ -166,7 +166,7 @@ def test_check_predicts_when_records_expire_from_recorded_retention_times(
     stderr = check("--all", lake=tmp_path / "unknown").err
     assert (
         "the time until records or offsets expire may be unknown: "
-        "the recording has no retention times of topics and offsets" in stderr
+        "the recording contains no retention times of topics and offsets" in stderr
     )
 
 
