@@ -32,7 +32,8 @@ class Message:
         name: Kafka's name of the message, such as `ListGroupsRequest`.
         low, high: the oldest and newest version that can be encoded and decoded.
         flexible: the first version with compact lengths and tagged fields (KIP-482); None if no version has them.
-        strict: whether decoding rejects strings that are not UTF-8, and bytes after the end of the message.
+        strict: whether decoding rejects strings that are not UTF-8, rejects bytes after the end of the message, and
+            keeps unknown tagged fields (see `UNKNOWN_TAGS` in `kgtui.protocol.schema`).
     """
 
     def __init__(
@@ -76,7 +77,8 @@ class Message:
         if encode is None:
             if not self.low <= version <= self.high:
                 raise EncodeError(self._no_version(version))
-            encode = encoder_codegen.compile_struct(self.struct, version, flexible=self.is_flexible(version))
+            flexible = self.is_flexible(version)
+            encode = encoder_codegen.compile_struct(self.struct, version, flexible=flexible, strict=self.strict)
             self._encoders[version] = encode
         return encode(value)
 
@@ -86,7 +88,8 @@ class Message:
         Fields that this version does not have get the default of the schema. Unknown tagged fields are skipped.
 
         Bytes after the message are ignored. In strings, bytes that are not UTF-8 become lone surrogates, so that
-        encoding restores them. A strict message instead rejects bytes after the message and strings that are not UTF-8.
+        encoding restores them. A strict message instead rejects bytes after the message and strings that are not UTF-8,
+        and keeps unknown tagged fields.
 
         Raises DecodeError when the frame is truncated or inconsistent.
         """

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 from uuid import UUID
 
 from kgtui.protocol import primitives
-from kgtui.protocol.schema import FIXED, SIZES
+from kgtui.protocol.schema import FIXED, SIZES, UNKNOWN_TAGS
 from kgtui.protocol.source_builder import SourceBuilder
 
 if TYPE_CHECKING:
@@ -28,7 +28,8 @@ def compile_struct(struct: Struct, version: int, *, flexible: bool, strict: bool
 
     Args:
         flexible: whether this version has compact lengths and tagged fields.
-        strict: whether the decoder rejects strings that are not UTF-8, and bytes after the end of the message.
+        strict: whether the decoder rejects strings that are not UTF-8, rejects bytes after the end of the message, and
+            keeps unknown tagged fields (see `UNKNOWN_TAGS`).
     """
     return cast("Decode", _Decoder(struct.name, version, flexible=flexible, strict=strict).compile(struct))
 
@@ -115,9 +116,14 @@ class _Decoder:
         self.fixed(run, values)
         for field in struct.absent(self.version):
             values[field.name] = self.default(field)
-        if self.flexible:
-            self.tags(struct, values)
-        return "{" + ", ".join(f"{f.name!r}: {values[f.name]}" for f in struct.fields) + "}"
+        unknown = self.tags(struct, values) if self.flexible else ""
+        result = "{" + ", ".join(f"{f.name!r}: {values[f.name]}" for f in struct.fields) + "}"
+        if not unknown:
+            return result
+        name = self.out.name("s")
+        self.out.line(f"{name} = {result}")
+        self.out.line(f"if {unknown}: {name}[{UNKNOWN_TAGS!r}] = {unknown}")
+        return name
 
     def fixed(self, run: list[Field], values: dict[str, str]) -> None:
         """Generate one call of Python's `struct` module that reads consecutive fields of fixed size.
@@ -246,12 +252,19 @@ class _Decoder:
             else:
                 out.line(f"{add}({self.text(field.name, field.type, nullable=False)})")
 
-    def tags(self, struct: Struct, values: dict[str, str]) -> None:
-        """Generate the loop that reads the tagged fields (KIP-482) and skips unknown ones.
+    def tags(self, struct: Struct, values: dict[str, str]) -> str:
+        """Generate the loop that reads the tagged fields (KIP-482). A strict decoder keeps unknown ones as bytes.
 
-        The method adds these fields to `values`: field name → variable in the generated code that holds the value.
+        The method adds the known fields to `values`: field name → variable in the generated code that holds the value.
+
+        Returns:
+            the variable that holds the unknown tagged fields, which is None if there are none; "" for a decoder that is
+            not strict, because it skips them.
         """
         out = self.out
+        unknown = out.name("u") if self.strict else ""
+        if unknown:
+            out.line(f"{unknown} = None")
         tagged = struct.tagged(self.version)
         for _, field in tagged:
             values[field.name] = out.name("t")
@@ -275,7 +288,11 @@ class _Decoder:
                         out.line(f"if p > {stop}: raise truncated(MESSAGE, p)")
                         if self.strict:
                             out.line(f"if p < {stop}: raise trailing_bytes(MESSAGE, {stop} - p, p)")
+                if unknown:
+                    known = tuple(number for number, _ in tagged)
+                    out.line(f"if {tag} not in {known}: {unknown} = {{**({unknown} or {{}}), {tag}: data[p:{stop}]}}")
                 out.line(f"p = {stop}")
+        return unknown
 
     def default(self, field: Field) -> str:
         """Return a Python expression for the default value of a field."""

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from kgtui.errors import EncodeError
 from kgtui.protocol import primitives
-from kgtui.protocol.schema import FIXED, default_value
+from kgtui.protocol.schema import FIXED, UNKNOWN_TAGS, default_value
 from kgtui.protocol.source_builder import SourceBuilder
 
 if TYPE_CHECKING:
@@ -19,12 +19,14 @@ if TYPE_CHECKING:
 Encode: TypeAlias = Callable[[Mapping[str, Any]], bytes]
 
 
-def compile_struct(struct: Struct, version: int, *, flexible: bool) -> Encode:
+def compile_struct(struct: Struct, version: int, *, flexible: bool, strict: bool = False) -> Encode:
     """Compile the function that encodes a mapping as a message of this version, and returns the bytes.
 
-    `flexible` says whether this version has compact lengths and tagged fields.
+    Args:
+        flexible: whether this version has compact lengths and tagged fields.
+        strict: whether the encoder also writes the unknown tagged fields that a strict decoder keeps.
     """
-    return cast("Encode", _Encoder(struct.name, version, flexible=flexible).compile(struct))
+    return cast("Encode", _Encoder(struct.name, version, flexible=flexible, strict=strict).compile(struct))
 
 
 class _Encoder:
@@ -34,9 +36,10 @@ class _Encoder:
     variable holds the value of one field. In all other methods, it holds a mapping from field names to values.
     """
 
-    def __init__(self, message: str, version: int, *, flexible: bool) -> None:
+    def __init__(self, message: str, version: int, *, flexible: bool, strict: bool) -> None:
         self.version = version
         self.flexible = flexible
+        self.keeps_unknown = strict and flexible
         self.out = SourceBuilder(
             {
                 "uvarint_bytes": primitives.uvarint_bytes,
@@ -70,7 +73,8 @@ class _Encoder:
     def struct(self, struct: Struct, value: str) -> None:
         """Generate the code that encodes the mapping in the variable `value` as a struct."""
         out = self.out
-        names = out.constant("NAMES", frozenset(f.name for f in struct.fields))
+        others = {UNKNOWN_TAGS} if self.keeps_unknown else set()
+        names = out.constant("NAMES", frozenset(f.name for f in struct.fields) | others)
         out.line(f"if not {value}.keys() <= {names}:")
         with out.block():
             out.line(f"raise unknown_fields({struct.name!r}, sorted({value}.keys() - {names}))")
@@ -200,7 +204,7 @@ class _Encoder:
         """Generate the code that encodes the tagged fields (KIP-482) whose values are not the defaults."""
         out = self.out
         tagged = struct.tagged(self.version)
-        if not tagged:
+        if not tagged and not self.keeps_unknown:
             out.line("out.append(0)")
             return
         section, whole = out.name("tags"), out.name("whole")
@@ -216,6 +220,8 @@ class _Encoder:
                 else:
                     self.value(field, expression)
                 out.line(f"{section}.append(({tag}, out))")
+        if self.keeps_unknown:
+            out.line(f"{section} += {value}.get({UNKNOWN_TAGS!r}, {{}}).items(); {section}.sort()")
         out.line(f"out = {whole}; out += tag_section({section})")
 
     def differs(self, field: Field, expression: str, default: str) -> str:

@@ -36,6 +36,12 @@ FIXED = {"bool": "?", "int8": "b", "int16": "h", "uint16": "H", "int32": "i", "i
 SIZES = {"bool": 1, "int8": 1, "int16": 2, "uint16": 2, "int32": 4, "int64": 8, "uuid": 16}
 """Size in bytes of each type of fixed size."""
 
+UNKNOWN_TAGS = "unknownTaggedFields"
+"""Key under which a strict decoder stores the tagged fields that are not in the table of a struct.
+
+The value is a dict: number of the tagged field → its content as bytes. The key is missing if there are none.
+"""
+
 NEWEST = 32767
 """Upper end of an open version range such as `3+`."""
 

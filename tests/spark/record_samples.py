@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from base64 import urlsafe_b64encode
+from base64 import b64encode, urlsafe_b64encode
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from kgtui.lake.schemas import COMMITS, GROUP_EVENTS, QUARANTINE
 from kgtui.protocol.records import CoordinatorRecord, RecordType, as_json, decode, encode
+from kgtui.protocol.schema import UNKNOWN_TAGS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,10 +40,10 @@ def commit(version: int, group: str = "payments", *, key_version: int = 1, **fie
     value = {"leaderEpoch": 7, "expireTimestamp": -1} | defaults | fields
     if version < 4 or value["topicId"] is None:
         value["topicId"] = UUID(int=0)
-    if key_version == RecordType.LEGACY_OFFSET_COMMIT:
-        value = {name: value[name] for name in ("offset", "metadata", "commitTimestamp")}
-    key = {"group": group, "topic": "orders", "partition": 5}
-    return encode(RecordType(key_version), key, value, version=version)
+    key, written = encode(
+        RecordType.OFFSET_COMMIT, {"group": group, "topic": "orders", "partition": 5}, value, version=version
+    )
+    return key_version.to_bytes(2, "big") + key[2:], written
 
 
 def write_file(folder: Path, name: str, records: list[Record], first_offset: int = 0) -> None:
@@ -99,6 +100,8 @@ def check_decoded(
     assert _millis(row.commit_time) == fields.get("commitTimestamp")
     assert _millis(row.expire_time) == _none_if_minus_one(fields.get("expireTimestamp"))
     topic_id = fields.get("topicId")
+    unknown = {str(number): b64encode(content).decode() for number, content in fields.get(UNKNOWN_TAGS, {}).items()}
+    assert json.loads(row.unknown_fields or "{}") == unknown
     assert row.topic_id == (_topic_id_text(topic_id) if topic_id is not None and topic_id.int else None)
 
 

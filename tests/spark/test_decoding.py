@@ -27,7 +27,12 @@ if TYPE_CHECKING:
 
 def commits() -> list[Record]:
     """Return commits of all versions with ordinary and extreme values, and tombstones with the keys of some commits."""
-    records = [commit(version) for version in range(5)] + [commit(0, key_version=0)]
+    records = [commit(version) for version in range(5)] + [commit(version, key_version=0) for version in range(5)]
+    tagged_key, without_tags = commit(4)
+    assert without_tags is not None
+    records.append((tagged_key, without_tags[:-1] + bytes.fromhex("02 07 03 aabbcc 09 00")))
+    # A regular commit and an irregular one, because its metadata is long, with the key of a legacy commit.
+    records += [commit(4, key_version=0, metadata="m" * 500)]
     for version in range(5):
         records += [
             commit(version, "Zoë 漢字 [/red]\n", metadata="é漢字🎉"),

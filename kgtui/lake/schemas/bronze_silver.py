@@ -41,6 +41,12 @@ COMMITS = table(
         "expiry time that an old client requested; null in a tombstone, or if the client requested no expiry time",
     ),
     Column("topic_id", "string", "topic id as Kafka prints it; null in a tombstone and in records before version 4"),
+    Column(
+        "unknown_fields",
+        "string",
+        "JSON object with the tagged fields that this kgtui does not know: number -> content in base64; null if there "
+        "are none, and in rows of an older kgtui",
+    ),
 )
 
 GROUP_EVENTS = table(

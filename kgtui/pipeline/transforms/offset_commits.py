@@ -224,6 +224,7 @@ def _to_table(commits: DataFrame) -> DataFrame:
         F.when(has_value, F.timestamp_millis("_time")).alias("commit_time"),
         F.when(expires, F.timestamp_millis(_number(_bytes(tail, 3, 6)))).alias("expire_time"),
         F.when(has_value & (F.col("_left") == 19), _uuid_text(_topic_id())).alias("topic_id"),
+        F.lit(None).alias("unknown_fields"),
     ).transform(conform, COMMITS)
 
 

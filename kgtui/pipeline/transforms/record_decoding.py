@@ -6,6 +6,7 @@ and `quarantine`. Exactly one of the structs is not null, so that each record be
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,15 @@ from kgtui.lake.schemas import COMMITS, GROUP_EVENTS, QUARANTINE
 from kgtui.pipeline.spark_schema import TYPES, conform
 from kgtui.pipeline.transforms.group_events import event_row
 from kgtui.pipeline.transforms.offset_commits import LATEST_MS
-from kgtui.protocol.records import CoordinatorRecord, DecodeFailure, RecordType, Undecodable, decode, format_uuid
+from kgtui.protocol.records import (
+    CoordinatorRecord,
+    DecodeFailure,
+    RecordType,
+    Undecodable,
+    decode,
+    format_uuid,
+    unknown_tags,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -106,6 +115,7 @@ def _commit_row(record: CoordinatorRecord) -> dict[str, Any]:
         "commit_time": value["commitTimestamp"],
         "expire_time": None if expires == -1 else expires,
         "topic_id": format_uuid(topic_id) if topic_id is not None and topic_id.int else None,
+        "unknown_fields": json.dumps(unknown, separators=(",", ":")) if (unknown := unknown_tags(value)) else None,
     }
 
 

@@ -30,6 +30,7 @@ from kgtui.protocol.records.codec import (
     decode,
     encode,
     format_uuid,
+    unknown_tags,
 )
 from kgtui.protocol.records.schemas import RECORD_SCHEMAS, RecordSchema, RecordType
 
@@ -46,4 +47,5 @@ __all__ = [
     "decode",
     "encode",
     "format_uuid",
+    "unknown_tags",
 ]

@@ -15,11 +15,12 @@ from uuid import UUID
 from kgtui.errors import DecodeError
 from kgtui.protocol.member_data import connect, consumer, schema_registry
 from kgtui.protocol.records.schemas import KEY_VERSION, RECORD_SCHEMAS, RecordType
-from kgtui.protocol.schema import default_value
+from kgtui.protocol.schema import UNKNOWN_TAGS, default_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from kgtui.protocol.api import Message
     from kgtui.protocol.schema import Field, Struct
 
 # An int16 at the start of a record's key is the record type. At the start of the value, it is the version of the value.
@@ -38,7 +39,8 @@ class CoordinatorRecord:
     value: Mapping[str, Any] | None
     """The fields of the value; None for a tombstone.
 
-    Fields that the record's version does not have get their defaults.
+    Fields that the record's version does not have get their defaults. Tagged fields that kgtui does not know, because a
+    newer broker wrote them, are in a dict with the key `UNKNOWN_TAGS`: number of the field → its content as bytes.
     """
     version: int | None
     """The version of the value; None for a tombstone."""
@@ -107,13 +109,25 @@ def decode(key: bytes | None, value: bytes | None) -> CoordinatorRecord | Undeco
     if len(value) < _HEADER_SIZE:
         return Undecodable(DecodeFailure.DAMAGED_VALUE, _too_short("value", value), number)
     (version,) = _read_header(value)
-    if not 0 <= version <= schema.value.high:
-        reason = f"{schema.value.name} is supported in versions 0 to {schema.value.high}, not {version}"
+    message = _value_message(schema.type, version)
+    if not 0 <= version <= message.high:
+        reason = f"{message.name} is supported in versions 0 to {message.high}, not {version}"
         return Undecodable(DecodeFailure.UNKNOWN_VERSION, reason, number, version)
     try:
-        return CoordinatorRecord(schema.type, fields, schema.value.decode(version, value, _HEADER_SIZE), version)
+        return CoordinatorRecord(schema.type, fields, message.decode(version, value, _HEADER_SIZE), version)
     except DecodeError as error:
         return Undecodable(DecodeFailure.DAMAGED_VALUE, str(error), number, version)
+
+
+def _value_message(record_type: RecordType, version: int) -> Message:
+    """Return the message of a record's value.
+
+    Kafka 4 knows values of legacy offset commits only in version 0. Before Kafka 4, the version of the value did not
+    depend on the version of the key, so that a newer version after such a key is the value of a regular offset commit.
+    """
+    if record_type is RecordType.LEGACY_OFFSET_COMMIT and version != 0:
+        record_type = RecordType.OFFSET_COMMIT
+    return RECORD_SCHEMAS[record_type].value
 
 
 def encode(
@@ -147,13 +161,14 @@ def as_json(record: CoordinatorRecord) -> dict[str, Any]:
 
     The object is `{"key": {"type", "data"}, "value": {"version", "data"} or None}`. Field names begin with a lowercase
     letter. UUIDs are strings in Kafka's base64, and bytes are strings in standard base64. A field is omitted if the
-    version of the value does not have it, or if it is a tagged field with its default value.
+    version of the value does not have it, or if it is a tagged field with its default value. Only kgtui prints tagged
+    fields that it does not know: `unknownTaggedFields` is an object with their numbers and their content in base64.
     """
     schema = RECORD_SCHEMAS[record.type]
     key = {"type": record.type.value, "data": _struct(schema.key.struct, KEY_VERSION, record.key)}
     if record.value is None or record.version is None:
         return {"key": key, "value": None}
-    data = _struct(schema.value.struct, record.version, record.value)
+    data = _struct(_value_message(record.type, record.version).struct, record.version, record.value)
     return {"key": key, "value": {"version": record.version, "data": data}}
 
 
@@ -165,7 +180,14 @@ def _struct(struct: Struct, version: int, value: Mapping[str, Any]) -> dict[str,
         field_value = value[field.name]
         if field.tag is None or field_value != default_value(field, []):
             fields[field.name[0].lower() + field.name[1:]] = _value(field, version, field_value)
+    if UNKNOWN_TAGS in value:
+        fields[UNKNOWN_TAGS] = unknown_tags(value)
     return fields
+
+
+def unknown_tags(value: Mapping[str, Any]) -> dict[str, str]:
+    """Return the unknown tagged fields of a decoded struct: number of the field → its content in standard base64."""
+    return {str(number): b64encode(content).decode() for number, content in sorted(value.get(UNKNOWN_TAGS, {}).items())}
 
 
 def _value(field: Field, version: int, value: Any) -> Any:

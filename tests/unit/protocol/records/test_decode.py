@@ -81,11 +81,40 @@ def test_offset_commits_are_decoded_to_the_expected_fields(version: int, rest: s
     }
 
 
-def test_decoding_a_record_skips_unknown_tagged_fields() -> None:
+def test_decoding_a_record_keeps_unknown_tagged_fields_by_number() -> None:
     """Newer brokers may add tagged fields to flexible values without a new version (KIP-915)."""
-    record = decoded(COMMIT_KEY, COMMIT_V4 + bytes.fromhex("02 07 03 aabbcc 09 00"))
+    record = decoded(
+        COMMIT_KEY, COMMIT_V4 + bytes.fromhex("03 00 10 000102030405060708090a0b0c0d0e0f 07 03 aabbcc 09 00")
+    )
     assert record.value is not None
-    assert record.value["topicId"] == UUID(int=0)
+    assert record.value["topicId"] == UUID("00010203-0405-0607-0809-0a0b0c0d0e0f")
+    assert record.value["unknownTaggedFields"] == {7: b"\xaa\xbb\xcc", 9: b""}
+    assert as_json(record)["value"]["data"]["unknownTaggedFields"] == {"7": "qrvM", "9": ""}
+    assert "unknownTaggedFields" not in (decoded(COMMIT_KEY, COMMIT_V4 + b"\0").value or {})
+
+
+def test_the_tagged_field_that_kafka_4_4_added_to_streams_metadata_is_kept() -> None:
+    """`StoredDescriptionTopologyEpoch` of Kafka 4.4 is tagged field 2, which the table of Kafka 4.3.1 does not have."""
+    key, value = encode(RecordType.STREAMS_GROUP_METADATA, {"GroupId": "g"}, {"Epoch": 3, "ValidatedTopologyEpoch": 1})
+    assert value is not None
+    assert value.endswith(b"\1\0\4\0\0\0\1"), "one tagged field with number 0 and four bytes"
+    record = decoded(key, value[:-7] + bytes.fromhex("02 00 04 00000001 02 04 00000005"))
+    assert as_json(record)["value"]["data"] == {
+        "epoch": 3, "metadataHash": 0, "validatedTopologyEpoch": 1, "unknownTaggedFields": {"2": "AAAABQ=="}
+    }  # fmt: skip
+
+
+def test_a_value_of_a_newer_version_after_a_legacy_commit_key_is_a_commit() -> None:
+    """Before Kafka 4, brokers wrote values of any version after keys of version 0."""
+    for version in (1, 2, 3, 4):
+        value = {"offset": 41, "metadata": "m", "commitTimestamp": 1_700_000_000_000}
+        key, written = encode(
+            RecordType.OFFSET_COMMIT, {"group": "g", "topic": "t", "partition": 2}, value, version=version
+        )
+        record = decoded(b"\0\0" + key[2:], written)
+        assert (record.type, record.version) == (RecordType.LEGACY_OFFSET_COMMIT, version)
+        assert record.value == decoded(key, written).value
+        assert as_json(record)["value"] == as_json(decoded(key, written))["value"]
 
 
 def test_a_decoded_tombstone_has_no_value_and_no_version() -> None:
@@ -141,7 +170,7 @@ def test_consumer_group_members_are_decoded_with_and_without_classic_metadata() 
         (COMMIT_KEY, b"\0\3" + bytes(23), DecodeFailure.DAMAGED_VALUE, "followed by 1 bytes"),
         (COMMIT_KEY, COMMIT_V4 + b"\x01\x00\x11" + bytes(17), DecodeFailure.DAMAGED_VALUE, "followed by 1 bytes"),
         (COMMIT_KEY, COMMIT_V4 + b"\x01\x00\x0f" + bytes(16), DecodeFailure.DAMAGED_VALUE, "ends too early"),
-        (b"\0\0" + COMMIT_KEY[2:], b"\0\1" + bytes(26), DecodeFailure.UNKNOWN_VERSION, "versions 0 to 0, not 1"),
+        (b"\0\0" + COMMIT_KEY[2:], b"\0\5" + bytes(40), DecodeFailure.UNKNOWN_VERSION, "versions 0 to 4, not 5"),
     ],
 )
 def test_decoding_a_malformed_record_returns_the_reason(
