@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from kgtui.model import group_types as states
+from kgtui.model.judgment import Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,15 @@ VERDICT_LOOKS: dict[str, Look] = {
     "UNKNOWN": Look("fault", ERROR),
 }
 """Name of a `GroupStatus` → how it is shown. `UNKNOWN` is shown so only if the group cannot be read."""
+
+PROBLEM_LOOKS: dict[Problem, Look] = {
+    problem: VERDICT_LOOKS["ERR" if problem.harm >= Problem.REWIND.harm else "WARN"] for problem in Problem
+} | {
+    Problem.FLAPPING: Look("rebalancing", WARN),
+    Problem.REBALANCING: Look("rebalancing", WARN),
+    Problem.UNREADABLE: VERDICT_LOOKS["UNKNOWN"],
+}
+"""Problem → how the number of groups with this problem is shown."""
 
 _MEANINGS = {
     "odd": "a state that the broker did not report, or a number that is not known yet",

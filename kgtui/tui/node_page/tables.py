@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kgtui.model.judgment import Judgment
     from kgtui.model.snapshot import BrokerStatus, Snapshot
 
-ROLES = {GroupStatus.ERR: ERROR, GroupStatus.WARN: WARN}
+ROLES = {GroupStatus.ERR: ERROR, GroupStatus.UNKNOWN: ERROR, GroupStatus.WARN: WARN}
 """Status of a judgment → color role; other statuses have the role `MUTED`."""
 
 
@@ -57,8 +57,7 @@ def _role(row: ProblemRow) -> str:
 
 def _problem_name(row: ProblemRow) -> str:
     kind = row.judgment.kind
-    mark = text.marks().error if row.judgment.status is GroupStatus.ERR else text.marks().warn
-    return f"{mark} {kind.value if kind is not None else ''}"
+    return f"{text.verdict_mark(row.judgment.status.value)} {kind.value if kind is not None else ''}"
 
 
 def _since(row: ProblemRow) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from rich.cells import cell_len
 from rich.style import Style
 
-from kgtui.model.judgment import Problem
+from kgtui.model.marks import ERROR, PROBLEM_LOOKS
 from kgtui.tui import text
 from kgtui.tui.themes import parse_color
 from kgtui.tui.widgets.broker_faults import NO_ANSWER_FAULTS
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
 
+    from kgtui.model.judgment import Problem
     from kgtui.model.snapshot import Snapshot
     from kgtui.tui.session import GroupMonitor, ReplayPosition, Target
 
@@ -250,9 +251,9 @@ def problem_counts(problems: Mapping[Problem, int]) -> list[Piece]:
     marks = text.marks()
     pieces: list[Piece] = []
     for problem, count in sorted(problems.items(), key=lambda item: -item[0].harm):
-        mark = marks.error if problem.harm >= Problem.REWIND.harm else marks.warn
-        role = "header--error" if problem.harm >= Problem.REWIND.harm else "header--warn"
-        pieces.append((f"{mark} {text.short(count)} {problem.value}", role))
+        look = PROBLEM_LOOKS[problem]
+        role = "header--error" if look.role == ERROR else "header--warn"
+        pieces.append((f"{getattr(marks, look.mark)} {text.short(count)} {problem.value}", role))
     return pieces
 
 

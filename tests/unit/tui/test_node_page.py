@@ -9,6 +9,7 @@ from kgtui.model.slices import run_at_once
 from kgtui.model.trail import Position, Trail, last_sums
 from kgtui.tui.node_page.summary import problem_steps, summary_steps
 from kgtui.tui.node_page.tables import problem_rows, state_table
+from kgtui.tui.widgets.header import problem_counts
 from tests.pilot.scripted_monitor import NOW, Row, snapshot_of, summary
 
 ROWS: list[Row] = [
@@ -81,3 +82,13 @@ def test_state_table_leaves_out_the_states_with_the_fewest_groups_first() -> Non
     states = {("consumer", "PreparingRebalance"): 1, ("consumer", "Empty"): 9, ("share", "Stable"): 5}
     ranks = {column.id: column.rank for column in state_table(states)[1]}
     assert ranks["state-PreparingRebalance"] > ranks["state-Stable"] > ranks["state-Empty"] > ranks["type"]
+
+
+def test_header_counts_of_problems_have_different_symbols() -> None:
+    counts = {Problem.UNREADABLE: 1, Problem.REBALANCING: 2, Problem.STOP: 1, Problem.BEHIND: 3}
+    assert [piece for piece, _ in problem_counts(counts)] == [
+        "✘ 1 stopped",
+        "▴ 3 falling behind",
+        "↻ 2 rebalancing",
+        "! 1 unreadable",
+    ]
