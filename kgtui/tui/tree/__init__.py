@@ -11,6 +11,6 @@
 | `renderer` | draws the rows |
 | `widget` | the widget, which handles keys and the mouse |
 
-Only `renderer` and `widget` import Textual. Every loop over many groups is a generator that yields after each slice, so
-that the event loop can handle keys between slices (`kgtui.model.slices`).
+Only `renderer` and `widget` import Textual. Every loop over many groups is a generator that yields after each slice of
+groups, so that the event loop can handle keys between two slices (see `kgtui.model.slices`).
 """

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Grouping = Literal["type", "state", "coordinator", "topic", "family", "flat"]
 GROUPINGS: tuple[Grouping, ...] = get_args(Grouping)
-"""The groupings in the order in which key `b` goes through them."""
+"""All groupings, in the order in which key `b` selects them."""
 GROUPING_TITLES: dict[Grouping, str] = {
     "type": "by type, state",
     "state": "by state",
@@ -28,12 +28,12 @@ GROUPING_TITLES: dict[Grouping, str] = {
     "family": "by name",
     "flat": "ungrouped",
 }
-"""Each grouping → its name in the heading of the tree, in the palette and in the help."""
+"""Grouping → its name in the heading of the tree, in the command palette and in the help."""
 
 Path = tuple[str, ...]
-"""Identifies a node by the keys of its ancestors and its own key, such as `("consumer", "Stable")`.
+"""The keys of a node's ancestors and of the node itself, which identify the node; such as `("consumer", "Stable")`.
 
-A key is text from the cluster, such as a state, or one of the constants below if the cluster has no text for the node.
+A key is a name from the cluster, such as that of a state or topic, or one of the constants below.
 """
 
 STATE_UNKNOWN = "unknown state"
@@ -44,13 +44,13 @@ OTHER_NAMES = "other names"
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """A node of the tree. It contains either child nodes or groups. The root stands for the whole cluster.
+    """A node of the tree, which contains either child nodes or groups. The root represents the whole cluster.
 
     Attributes:
-        path: empty for the root.
-        parts: lists of group ids, each sorted by name, which together contain all groups of the node. The lists are
-            merged only for open nodes. A node with child nodes has no lists, except for the root.
-        count: number of groups in the node, including the groups in its child nodes.
+        path: keys that identify the node; empty for the root.
+        parts: lists of group ids that together contain all groups of the node. Each list is sorted. The lists of a node
+            are merged only while the node is open. Of the nodes with child nodes, only the root has lists.
+        count: number of groups under the node, including the groups under its child nodes.
     """
 
     path: Path
@@ -65,7 +65,7 @@ class Node:
 
     @property
     def depth(self) -> int:
-        """Level of indentation of the node: 0 for the root and for top nodes."""
+        """Level of indentation of the node's row: 0 for the root and for the nodes directly below it."""
         return max(len(self.path) - 1, 0)
 
 
@@ -74,10 +74,11 @@ class TreeNodes:
     """The nodes of the tree.
 
     Attributes:
-        top: the nodes below the root, in the order in which they are drawn. In an ungrouped tree, this is the root.
-        root: the node that stands for the whole cluster; None if there are no groups.
+        top: the nodes directly below the root, in the order in which they are drawn. In an ungrouped tree, the list
+            contains only the root.
+        root: the node that represents the whole cluster; None if there are no groups.
         by_path: path → node, for all nodes below the root. In an ungrouped tree, it contains only the root.
-        grouping: the property of the groups by which the nodes are formed.
+        grouping: the property by which groups are put under nodes, such as their state.
     """
 
     top: list[Node] = field(default_factory=list)
@@ -87,22 +88,22 @@ class TreeNodes:
 
     @property
     def count(self) -> int:
-        """Number of group rows when all nodes are open.
+        """Number of rows that show groups when all nodes are open.
 
-        In a tree by topic, a group that reads several topics has a row under each topic and counts several times.
+        In a tree that is grouped by topic, a group has a row under each topic that it reads.
         """
         return sum(node.count for node in self.top)
 
     @property
     def keys_from_cluster(self) -> bool:
-        """Whether the keys of the nodes are names from the cluster, and not kgtui's own labels."""
+        """Whether the nodes are named after topics or prefixes of group ids, instead of types, states or brokers."""
         return self.grouping in _KEYS_OF_GROUP
 
 
 def type_label(group_type: str | None, protocol: str) -> str:
-    """Return the group type and the protocol as a label, such as `classic · connect` or `classic · simple`.
+    """Return a label with the group type and the protocol, such as `classic · connect` or `classic · simple`.
 
-    The protocol is left out if it has the same name as the type, as in `consumer`.
+    The label contains only the type if the protocol has the same name or is empty, except in simple groups.
     """
     name = group_type or "unknown type"
     shown = protocol or (SIMPLE if kind_of(group_type, protocol) == SIMPLE else "")
@@ -110,9 +111,9 @@ def type_label(group_type: str | None, protocol: str) -> str:
 
 
 def path_of(snapshot: Snapshot, group: str, grouping: Grouping) -> Path | None:
-    """Return the path of the node that contains a group; None if the cluster does not list the group.
+    """Return the path of the node that contains a group; None if the group is not in the snapshot.
 
-    In a tree by topic, a group that reads several topics is in several nodes. The node of its first topic is returned.
+    In a tree that is grouped by topic, the path of the node for the group's first topic is returned.
     """
     listing = snapshot.groups.get(group)
     if listing is None:
@@ -134,9 +135,9 @@ def _path(listing: Listing, grouping: Grouping, group_type: str | None, state: s
 
 
 def family_of(group: str) -> str | None:
-    """Return the prefix of a group id up to the first separator, such as `team-007.*` for `team-007.settle`.
+    """Return the prefix that a group id shares with its family, such as `team-007.*` for `team-007.settle`.
 
-    None is returned for a group id without a separator.
+    The prefix ends with the first separator. None is returned for a group id without a separator.
     """
     for separators in FAMILY_SEPARATORS:
         ends = [at for at in (group.find(sign) for sign in separators) if at > 0]
@@ -154,7 +155,7 @@ def build_nodes(
 
     Args:
         chosen: listing → sorted ids of the groups that have this listing and match the filter; None if there is no
-            filter. A listing is the type, state and coordinator of a group in the response of ListGroups.
+            filter. A listing is a group's entry in the list of groups: its type, protocol, state and coordinator.
     """
     lists = snapshot.by_listing if chosen is None else chosen
     if grouping in _KEYS_OF_GROUP:
@@ -190,14 +191,14 @@ def _split_by_known_state(
     ids: Sequence[str],
     buckets: dict[Path, list[Sequence[str]]],
 ) -> Generator[None, None, None]:
-    """Add groups that were listed without type or state, as old brokers list them, to `buckets`.
+    """Add groups to `buckets` that an old broker has listed without type or state.
 
-    Their types and states are looked up in the snapshot, where descriptions of the groups may contain them.
+    Type and state of each group are taken from its description in the snapshot, if there is one.
 
     Args:
         listing: the listing that all these groups have.
         ids: sorted ids of the groups.
-        buckets: path of a node → lists of ids of the groups under the node. The ids are added to it.
+        buckets: path of a node → lists of ids of the groups under this node. This function adds lists to it.
     """
     ids_by_path: dict[Path, list[str]] = defaultdict(list)
     for start in range(0, len(ids), SLICE):
@@ -225,9 +226,9 @@ _KEYS_OF_GROUP: Mapping[Grouping, Callable[[Snapshot, str], Sequence[str]]] = {
     "topic": _topics_of,
     "family": _families_of,
 }
-"""Each grouping that needs more than the list of groups → function that takes a snapshot and a group id.
+"""Grouping → function that takes a snapshot and a group id, and returns the keys of the nodes that contain the group.
 
-The function returns the keys of the nodes that contain the group.
+Contains only the groupings that are not based on the type, state or coordinator in the list of groups.
 """
 
 
@@ -254,7 +255,7 @@ def _by_group(
 
 
 def _join_singles(ids_by_key: dict[str, list[str]]) -> None:
-    """Put groups that share their prefix with no other group under the key `OTHER_NAMES`."""
+    """Move each group that is the only one with its prefix to the key `OTHER_NAMES`."""
     single = [key for key, part in ids_by_key.items() if len(part) == 1 and key != OTHER_NAMES]
     for key in single:
         ids_by_key.setdefault(OTHER_NAMES, []).extend(ids_by_key.pop(key))
@@ -302,7 +303,7 @@ def _key_rank(key: str, grouping: Grouping) -> tuple[int, int, str]:
 
 
 def shared_state(node: Node, grouping: Grouping) -> str | None:
-    """Return the state that all groups under a node have; None if the node may contain groups in different states."""
+    """Return the state that all groups under a node have; None if the groups can be in different states."""
     if grouping in ("type", "coordinator") and len(node.path) == 2:
         return node.path[1]
     if grouping == "state" and node.path:

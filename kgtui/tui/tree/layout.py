@@ -16,22 +16,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RowKey:
-    """Identifies what a row shows: a node by its path, or a group by its id and the path of its node."""
+    """Identifies a row of the tree.
+
+    Attributes:
+        path: path of the node that the row shows, or of the node that contains the group.
+        group: id of the group that the row shows; None if the row shows the node.
+    """
 
     path: Path
     group: str | None = None
 
 
 class RowLayout:
-    """The rows of the tree, from top to bottom.
+    """The rows of the tree, which are numbered from 0, from top to bottom.
 
-    The groups of a node are stored as one segment, with the number of its first row and the list of group ids. No
-    object per row is created, so that a tree with 100,000 groups is laid out fast.
+    To lay out a tree with 100,000 groups fast, no object per row is created. The groups of a node are stored as one
+    segment: the number of the first row, and the list of group ids.
 
     Args:
         nodes: all nodes of the tree.
         is_open: returns whether a node is open.
-        groups_in_order: returns the ids of the groups of a node in the order in which they are drawn.
+        groups_in_order: returns the ids of a node's groups in the order in which they are drawn.
     """
 
     def __init__(
@@ -75,14 +80,14 @@ class RowLayout:
         self.rows += length
 
     def row_key(self, row: int) -> RowKey | None:
-        """Return the key of the node or group that a row shows; None if there is no such row."""
+        """Return the key of the row with this number; None if there is no such row."""
         row_content = self.at(row)
         return None if row_content is None else RowKey(row_content[0].path, row_content[1])
 
     def at(self, row: int) -> tuple[Node, str | None] | None:
-        """Return what a row shows, as a pair of a node and a group id. Return None if there is no such row.
+        """Return a pair (node, group id) for the row with this number; None if there is no such row.
 
-        The group id is None if the row shows the node itself. Otherwise the row shows a group of this node.
+        The group id is None if the row shows the node itself. Otherwise, the row shows this group of the node.
         """
         if not 0 <= row < self.rows:
             return None
@@ -91,12 +96,12 @@ class RowLayout:
         return self._nodes[index], None if ids is None else ids[row - self._starts[index]]
 
     def node_row(self, path: Path) -> int | None:
-        """Return the row that shows a node; None if it has no row, because a node above it is closed."""
+        """Return the number of the row that shows a node; None if an ancestor of the node is closed."""
         index = self._header_at.get(path)
         return None if index is None else self._starts[index]
 
     def find(self, row_key: RowKey) -> int | None:
-        """Return the row that shows a node or group; None if a closed node hides it."""
+        """Return the number of the row with this key; None if a closed node or the filter hides the row."""
         if row_key.group is None:
             return self.node_row(row_key.path)
         span = self.span(row_key.path)
@@ -107,7 +112,10 @@ class RowLayout:
         return None if at is None else start + at
 
     def span(self, path: Path) -> tuple[int, Sequence[str]] | None:
-        """Return the row of a node's first group, and the ids of its groups; None if no group of the node has a row."""
+        """Return the number of the row that shows a node's first group, and the ids of all groups in the node.
+
+        The ids are in the order in which they are drawn. Return None if the rows contain no groups of the node.
+        """
         index = self._groups_at.get(path)
         if index is None:
             return None
@@ -125,7 +133,7 @@ class RowLayout:
 def position(ids: Sequence[str], group: str) -> int | None:
     """Return the index of a group in a list of group ids; None if the list does not contain the group.
 
-    Binary search is tried first, and finds the group if the list is sorted by name.
+    A fast binary search is tried first, which finds the group only if the list is sorted by name.
     """
     at = index_of(ids, group)
     if at is not None:

@@ -1,6 +1,7 @@
-"""The model of the tree: its open nodes, marked groups, sort order and cursor, which are preserved across refreshes.
+"""The model of the tree: open nodes, marked groups, sort order and cursor, which stay the same in each new snapshot.
 
-This module also computes the layout of the tree from a snapshot, in slices that do not block the event loop.
+This module also computes the layout of the tree from a snapshot. It works in slices, so that the event loop is not
+blocked.
 """
 
 from __future__ import annotations
@@ -33,19 +34,19 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.totals import NodeTotal
 
 OPEN_ALL_UP_TO = 200
-"""If the tree has at most this many groups, all nodes are open at first.
+"""Maximum number of groups in a tree in which all nodes are initially open.
 
-In a larger tree, only the nodes with child nodes are open at first.
+In a larger tree, only the nodes that contain other nodes are initially open.
 """
 SORTED_AT_ONCE = 3_000
-"""Maximum number of groups in a node that are sorted immediately when the user opens the node.
+"""Maximum number of groups in a node that is sorted immediately when the user opens it.
 
-The groups of a larger node appear in order of name first. Then they are sorted in the background.
+The groups of a larger node are shown by name at first, and are then sorted in the background.
 """
 FRESH_SECONDS = 15.0
-"""Age, in seconds, up to which data of a group is shown as current. A row with older data shows the age."""
+"""Maximum age, in seconds, of data that is shown as current. A row with older data also shows the age of the data."""
 FRESH_VERDICT_SECONDS = 60.0
-"""Age, in seconds, up to which a health verdict is drawn as current. Older verdicts are drawn as stale."""
+"""Maximum age, in seconds, of a health verdict that is drawn as current. Older verdicts are drawn in another color."""
 
 
 class TreeModel:
@@ -53,15 +54,14 @@ class TreeModel:
 
     Attributes:
         title: name of the cluster, which the first row shows.
-        totals: path of a node → total lag of its groups, as last computed by the tree widget.
-        sort: a key of `SORT_KEYS`, by which the groups of each node are sorted.
+        totals: path of a node → its total lag and worst problems, as last computed by the tree widget.
+        sort: the sort key (in `SORT_KEYS`) by which the groups of each node are sorted.
         marked: ids of the groups that the user has marked.
-        cursor_key: the node or group on which the user put the cursor. The cursor returns to it when the filter shows
-            it again.
-        cursor_row: row in which the cursor is drawn. It is the row of another node or group while the filter hides
-            `cursor_key`, and after the group was deleted.
-        filter_cache: groups that matched recent filters. When the user types another letter, only these groups are
-            searched.
+        cursor_key: the node or group on which the user put the cursor. If the filter hides it, the cursor returns to it
+            as soon as it is shown again.
+        cursor_row: number of the row in which the cursor is drawn. This row shows another node or group than
+            `cursor_key` while the filter hides `cursor_key`, and after the group has been deleted.
+        filter_cache: groups that matched recent filters. If the user extends a filter, only these groups are tested.
     """
 
     def __init__(self, snapshot: Snapshot, title: str = "") -> None:
@@ -88,8 +88,8 @@ class TreeModel:
     def is_open(self, node: Node) -> bool:
         """Return whether a node is open.
 
-        A node that the user has neither opened nor closed is open if it has child nodes, or if the tree shows at most
-        `OPEN_ALL_UP_TO` groups.
+        A node that the user has neither opened nor closed is open if it contains other nodes. In a small tree, all such
+        nodes are open (see `OPEN_ALL_UP_TO`).
         """
         by_hand = self._opened_by_user.get(node.path)
         if by_hand is not None:
@@ -117,10 +117,10 @@ class TreeModel:
         return True
 
     def set_initial_openness(self, nodes: TreeNodes) -> None:
-        """Decide from the number of groups whether all nodes are open at first.
+        """Decide from the number of groups whether all nodes are initially open.
 
-        The tree calls this method only after a new filter, grouping or order. If it were also called at each refresh,
-        nodes would open or close whenever the number of groups crosses `OPEN_ALL_UP_TO`.
+        The tree calls this method only after the user has changed filter, grouping or order. If the tree also called it
+        for each snapshot, nodes would open or close when the number of groups reaches or exceeds `OPEN_ALL_UP_TO`.
         """
         self._open_all = nodes.count <= OPEN_ALL_UP_TO
 
@@ -133,13 +133,13 @@ class TreeModel:
         self._opened_by_user = dict(model._opened_by_user)
         self.cursor_key = model.cursor_key
 
-    # Methods that compute the rows of the tree and their order
+    # Methods that compute the rows of the tree and the order of these rows
 
     def set_nodes(self, nodes: TreeNodes, order: Mapping[Path, Sequence[str]]) -> None:
         """Replace the nodes of the tree, and lay out the rows.
 
         Args:
-            order: path of an open node → its sorted group ids; empty if groups are sorted by name.
+            order: path of an open node → ids of its groups in the selected order; empty if groups are sorted by name.
         """
         self.nodes = nodes
         self._ordered = dict(order)
@@ -155,10 +155,10 @@ class TreeModel:
         return RowLayout(self.nodes, self.is_open, self.groups_in_order)
 
     def groups_by_name(self, node: Node) -> Generator[None, None, Sequence[str]]:
-        """Merge the group ids of a node into one list, sorted by name, and return it.
+        """Merge the sorted lists of a node's group ids into one sorted list, and return this list.
 
-        If the node has the same groups as before, the previous list is returned. This generator yields after each
-        slice.
+        If the node contains the same groups as at the previous call, the previous list is returned. This generator
+        yields after each slice of groups.
         """
         kept = self._merged.get(node.path)
         # The node's lists of group ids are compared by value and not by identity, because every change of the filter
@@ -172,7 +172,7 @@ class TreeModel:
     def groups_in_order(self, node: Node) -> Sequence[str]:
         """Return the ids of a node's groups in the order in which they are drawn.
 
-        The groups of a large node are in order of name until they have been sorted in the background.
+        The groups of a large node are sorted by name until they have been sorted by another key in the background.
         """
         ids = self._ordered.get(node.path)
         if ids is not None and self.sort != NAME:
@@ -184,14 +184,14 @@ class TreeModel:
             return ids
         return run_at_once(sort_groups(ids, self.snapshot, self.sort, self.descending))
 
-    # Methods that move the cursor, or find its new row after its group has moved to another node or was deleted
+    # Methods that move the cursor, or find its new row after its group has moved to another node or has been deleted
 
     @property
     def group(self) -> str | None:
-        """The group in the row of the cursor; None if the row shows a node, or if the tree has no rows.
+        """The selected group: the group under the cursor; None if the cursor is on a node or the tree has no rows.
 
-        After the group was deleted, it stays selected until the user moves the cursor, so that a key pressed at this
-        moment does not act on another group.
+        A group that is deleted stays selected until the user moves the cursor. Otherwise, a key that the user presses
+        at this moment could act on another group.
         """
         row_key = self.cursor_key if self.group_deleted else self.layout.row_key(self.cursor_row)
         return None if row_key is None else row_key.group
@@ -209,9 +209,9 @@ class TreeModel:
         self.cursor_key = self.layout.row_key(self.cursor_row)
 
     def next_group(self) -> int | None:
-        """Return the row of the next group after the cursor, and open its node if necessary.
+        """Return the row of the next group below the cursor, and open its node if it is closed.
 
-        After the last row, the search continues at the top of the tree. None is returned if the tree has no group.
+        After the last row, the search continues at the top of the tree. Return None if the tree contains no groups.
         """
         start = self.cursor_row + 1
         for row in chain(range(start, self.layout.rows), range(min(start, self.layout.rows))):
@@ -251,7 +251,7 @@ class TreeModel:
         return min(self.cursor_row, layout.rows - 1) if row is None else row
 
     def _row_after_move(self, group: str) -> int | None:
-        """Return the row of a group that is now in another node, or the row of this node if the node is closed."""
+        """Return the row of a group that has moved to another node, or this node's row if the node is closed."""
         path = path_of(self.snapshot, group, self.grouping)
         if path is None:
             return None
@@ -262,9 +262,9 @@ class TreeModel:
         return self._nearest_node_row(path) if path in self.nodes.by_path else None
 
     def _row_of_deleted_group(self, anchor: RowKey) -> int | None:
-        """Return the row that a deleted group would have if it still existed.
+        """Return the row in which a deleted group would be drawn if it still existed.
 
-        Return None if its node is closed, or if groups are not sorted by name.
+        Return None if the group's node is closed, or if groups are not sorted by name.
 
         Args:
             anchor: the deleted group and the path of the node that contained it.
@@ -286,7 +286,7 @@ class TreeModel:
     # Methods that collect the values in the row of a group
 
     def group_row(self, group: str) -> TreeRow:
-        """Return the values in the row of a group. A value whose newest read failed is from an earlier read."""
+        """Return the values in the row of a group. If the newest read of a value failed, its last value is returned."""
         snapshot = self.snapshot
         at = facts.read_at(snapshot, group)
         age, fault = None if at is None else snapshot.taken_at - at, facts.has_fault(snapshot, group)
@@ -294,7 +294,7 @@ class TreeModel:
         observed_at = snapshot.taken_at if health is None or health.read_at is None else health.read_at
         lag_at = facts.lag_read_at(snapshot, group)
         if fault and at is not None and lag_at is not None and lag_at < at:
-            # The newest read of the offsets failed. The row shows the lag from an earlier read and the age of this lag.
+            # The newest read of the offsets failed. The row shows the last known lag and the age of this lag.
             age = snapshot.taken_at - lag_at
         elif age is not None and age <= FRESH_SECONDS:
             age = None
@@ -323,7 +323,7 @@ class TreeModel:
     # Methods that mark groups for an action
 
     def groups_of_row(self, row_key: RowKey) -> Sequence[str]:
-        """Return the groups that are marked together with a row: the group in the row, or all groups under the node."""
+        """Return the groups to which an action on a row applies: the group in the row, or all groups under the node."""
         if row_key.group is not None:
             return (row_key.group,)
         node = self.nodes.by_path.get(row_key.path)
@@ -334,9 +334,10 @@ class TreeModel:
         return [group for part in parts for group in part]
 
     def groups_under_cursor(self) -> tuple[Path, Sequence[Sequence[str]]]:
-        """Return the path of the node under the cursor, and lists of group ids, each sorted, with the node's groups.
+        """Return the path of the node under the cursor, and sorted lists with the ids of the node's groups.
 
-        The path is empty if the tree has no rows, or if the row under the cursor stands for the whole cluster.
+        If the cursor is on a group, its node is meant. Path and lists are empty if the tree has no rows, or if the
+        cursor is on the row of the cluster.
         """
         row_key = self.layout.row_key(self.cursor_row)
         node = None if row_key is None else self.nodes.by_path.get(row_key.path)
@@ -359,10 +360,10 @@ class PreparedLayout:
     """The result of `prepare_layout`: the nodes of the next layout, and the order of their groups.
 
     Attributes:
-        order: path of an open node → its sorted group ids; empty if the groups are sorted by name.
+        order: path of an open node → ids of its groups in the selected order; empty if groups are sorted by name.
         shown: number of groups that match the filter.
-        searched: `(number of groups that the filter has tested, number of groups to test)`. The filter can test a group
-            only after its data has been read. None if the filter needs no data except the list of groups.
+        searched: pair (number of groups that the filter has tested, number of all groups to test). The filter can test
+            a group only after the group's data has been read. None if the filter needs only the list of groups.
     """
 
     nodes: TreeNodes
@@ -376,10 +377,10 @@ async def prepare_layout(model: TreeModel, query: Query, slices: Slices) -> Prep
 
     Args:
         query: the active filter.
-        slices: runs the computation in slices, with pauses for other tasks of the event loop.
+        slices: runs the computation in slices, and lets other tasks of the event loop run between them.
 
     Raises:
-        SupersededError: the user has changed filter, grouping or order in the meantime.
+        SupersededError: the user changed filter, grouping or order during the computation.
     """
     snapshot = model.snapshot
     chosen = None

@@ -228,7 +228,7 @@ async def test_recorder_drops_too_many_unwritten_rows_and_records_a_gap(
     async with recording(tmp_path / "lake", admin, replace(FAST, keyframe=0.1)) as (recorder, messages):
         await until(lambda: recorder.status.polls >= 1)
         disk.full = "polls"
-        await until(lambda: any("were dropped" in line for line in messages))
+        await until(lambda: any("were discarded" in line for line in messages))
         disk.full = ""
         await until(lambda: not recorder.status.error)
         admin.commits["pay"] = (replace(admin.commits["pay"][0], offset=1004),)
