@@ -1,6 +1,6 @@
-"""The page of a set of groups, which the screen shows while the cursor of the tree is not on a group.
+"""The page that the screen shows while the cursor of the tree is on a node instead of a group.
 
-The set is the whole cluster, or the groups under one node of the tree.
+The page summarizes a set of groups: all groups of the cluster, or the groups under the node.
 
 | module | contents |
 |---|---|

@@ -14,7 +14,11 @@ if TYPE_CHECKING:
 
 
 class PagePart(NamedTuple):
-    """A part of the page, which the key with its number brings to the front."""
+    """A part of the page. The keys `1`, `2`, … bring the parts to the front.
+
+    Attributes:
+        short: the title that is shown if there is not enough space for `title`.
+    """
 
     id: str
     title: str
@@ -30,7 +34,7 @@ PARTS = (
 
 
 class PageTitle(LineWidget):
-    """The title line, with the name of the set of groups on the left, and the number of groups on the right."""
+    """The title line, with the name of the set of groups on the left, and the number of these groups on the right."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"title--name", "title--quiet"}
     """
@@ -53,12 +57,12 @@ class PageTitle(LineWidget):
         self._title, self._groups = "", 0
 
     def show(self, title: str, groups: int) -> None:
-        """Show the name of a set of groups, and how many groups it has."""
+        """Show the name of a set of groups, and the number of groups in it."""
         self._title, self._groups = title, groups
         self.redraw()
 
     def pieces(self, width: int) -> Sequence[Piece]:
-        """Return the texts of the title."""
+        """Return the name of the set and the number of groups, for a line of this width."""
         if not self._title:
             return []
         groups = f"{plural(self._groups, 'group')} "
@@ -67,19 +71,23 @@ class PageTitle(LineWidget):
 
 
 class PartTabs(LineTabs):
-    """The line with the titles of the parts, each with the number of its rows if that is known."""
+    """The line with the titles of the parts. A title also contains the number of rows if `show` received it."""
 
     def __init__(self) -> None:
         super().__init__(PARTS[0].id)
         self._counts: dict[str, int] = {}
 
     def show(self, counts: dict[str, int]) -> None:
-        """Show the number of rows behind the title of each part: id of the part → number."""
+        """Show the number of rows after the titles of some parts.
+
+        Args:
+            counts: id of a part → number of its rows.
+        """
         self._counts = counts
         self.redraw()
 
     def titles(self, width: int) -> dict[str, str]:
-        """Return the titles of the parts. They are shortened if not all of them fit."""
+        """Return id of a part → its title. Short titles are returned if the long ones do not fit into `width` cells."""
         shown = self._numbered([part.title for part in PARTS])
         if sum(len(title) + 1 for title in shown.values()) > width:
             return self._numbered([part.short for part in PARTS])

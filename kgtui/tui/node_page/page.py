@@ -38,15 +38,17 @@ if TYPE_CHECKING:
 MOST_EVENTS = 100
 """Maximum number of events in the table of changes."""
 MOST_PROBLEMS = 1_000
-"""Maximum number of groups in the table of problems. The heading has the number of all problems."""
+"""Maximum number of groups in the table of problems. The tab of the table shows the number of all problems."""
 SPARKLINE_POINTS = 30
-"""Number of sums that a sparkline shows."""
+"""Number of values that a sparkline shows, of which each is the sum over all groups at one snapshot."""
 TALL = 28
-"""Height of the page, in lines, from which all parts are shown below each other."""
+"""Minimum height of a page, in lines, that shows all parts below each other instead of only one part."""
 SLICE_SECONDS = 0.004
-"""Maximum time, in seconds, for which the computation of the page blocks the event loop without a pause."""
+"""Maximum time, in seconds, for which the computation of the page blocks the event loop at once."""
 GROUPS_PER_SECOND = 20_000
-"""Maximum number of groups, per second, that are summed for the page: the page of 100,000 groups is computed every 5 s.
+"""Maximum number of groups that are added up for the page per second, on average.
+
+A page with 100,000 groups is therefore computed every 5 s.
 """
 
 
@@ -56,8 +58,8 @@ class PageSubject:
 
     Attributes:
         path: path of the node in the tree; None for the whole cluster.
-        title: name of the set, such as the name of the cluster; may contain control characters.
-        parts: lists of group ids, each sorted, that together contain the groups of the set.
+        title: name of the cluster or node. It can contain control characters.
+        parts: lists of group ids that together contain all groups of the set. Each list is sorted.
     """
 
     path: Path | None
@@ -66,11 +68,11 @@ class PageSubject:
 
 
 SHORTEST_PAUSE = 1.0
-"""Minimum time between two computations of the same page, in seconds, unless the problems have changed."""
+"""Minimum time in seconds between two computations of the same page, unless the problems have changed."""
 
 
 class ProblemTable(LineTable[tables.ProblemRow]):
-    """The groups that need attention."""
+    """The table of the groups that need attention."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "choose('open')", "Go to the group", id="open", show=False),
@@ -86,13 +88,17 @@ class ProblemTable(LineTable[tables.ProblemRow]):
     """
 
     def action_choose(self, action: str) -> None:
-        """Ask the screen to perform an action on the group under the cursor."""
+        """Post `GroupChosen`, so that the screen performs an action on the group under the cursor.
+
+        Args:
+            action: `open`, `explain` or `acknowledge`.
+        """
         if self.row is not None:
             self.post_message(NodePage.GroupChosen(self.row.group, action))
 
 
 class RecentEventTable(LineTable[Event]):
-    """The newest changes."""
+    """The table of the newest changes in the set of groups."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "choose", "Go to the group", id="open", show=False),
@@ -104,14 +110,20 @@ class RecentEventTable(LineTable[Event]):
     """
 
     def action_choose(self) -> None:
-        """Ask the screen to go to the group under the cursor, unless the change is about a broker."""
+        """Post `GroupChosen`, so that the screen goes to the group under the cursor, unless it is a broker's change."""
         if self.row is not None and self.row.group is not None:
             self.post_message(NodePage.GroupChosen(self.row.group, "open"))
 
 
 @dataclass(slots=True)
 class _Sums:
-    """The last total lags, and records written and consumed per second, of one set of groups."""
+    """The last values of one set of groups for the sparklines.
+
+    Attributes:
+        at: time of the newest snapshot whose values were added, in seconds since the epoch.
+        lag: total lags in records, oldest first.
+        written, consumed: records written and consumed per second, oldest first.
+    """
 
     at: float = 0.0
     lag: deque[float] = field(default_factory=lambda: deque(maxlen=SPARKLINE_POINTS))
@@ -119,9 +131,9 @@ class _Sums:
     consumed: deque[float] = field(default_factory=lambda: deque(maxlen=SPARKLINE_POINTS))
 
     def add(self, at: float, summary: GroupSetSummary) -> None:
-        """Add the sums of a snapshot that was taken at `at`, unless they were added before.
+        """Add the values of a snapshot that was taken at `at`, unless they were the last ones added.
 
-        If a replay has gone back to an earlier time, the later sums are dropped.
+        If a replay has gone back to an earlier time, all stored values are removed first.
         """
         if at == self.at:
             return
@@ -137,7 +149,7 @@ class _Sums:
 class NodePage(Vertical):
     """The page of the cluster, or of one node of the tree.
 
-    On a tall screen, all parts are shown below each other. Otherwise, only the part in front is shown.
+    On a tall screen, all parts are shown below each other. On other screens, only the part in front is shown.
     """
 
     DEFAULT_CSS = """
@@ -197,7 +209,7 @@ class NodePage(Vertical):
         self.run_worker(self._keep_current(), name="page", group="page")
 
     def on_resize(self, event: events.Resize) -> None:
-        """Show all parts if the page is tall enough."""
+        """Show all parts below each other if the page is tall enough."""
         self.set_class(event.size.height >= TALL, "-tall")
 
     @property
@@ -207,14 +219,15 @@ class NodePage(Vertical):
 
     @property
     def is_current(self) -> bool:
-        """Whether the page shows the newest values, or is hidden."""
+        """Whether the page is hidden, or shows the values of the newest snapshot."""
         return self._subject is None or (not self._due.is_set() and not self._computing)
 
     def show(self, snapshot: Snapshot, subject: PageSubject, problems: Problems, acknowledged: int) -> None:
-        """Show a set of groups.
+        """Show the values of a set of groups in a snapshot.
 
         Args:
-            problems: the problems of all groups that the user has not acknowledged.
+            subject: the set of groups.
+            problems: problems of all groups in the snapshot, without those that the user has acknowledged.
             acknowledged: number of problems that the user has acknowledged.
         """
         if self._since is None and snapshot.swept:
@@ -226,13 +239,13 @@ class NodePage(Vertical):
         self._due.set()
 
     def stop(self) -> None:
-        """Compute the page no more until `show` is called again, because it is hidden."""
+        """Stop computing the page because it is hidden. The next call of `show` starts the computation again."""
         self._subject = None
         self._due.clear()
         self._urgent.set()
 
     def bring(self, part: str) -> None:
-        """Bring a part to the front, and focus its table if the page has the focus."""
+        """Bring the part with this id to the front, and focus its table if the page has the focus."""
         for entry in PARTS:
             self.query_one(f"#page-{entry.id}").set_class(entry.id == part, "-front")
         self.query_one(PartTabs).bring(part)

@@ -33,9 +33,9 @@ class RightSide(Vertical):
     """Shows the panes of a group or the page of a node, and keeps the list of the problems of all groups current.
 
     Attributes:
-        problems: the problems of all groups that need attention: without abandoned groups, and without problems that
-            the user has acknowledged.
-        counts: problem → number of groups with this problem, including acknowledged problems. Abandoned groups are not
+        problems: pairs (group id, judgment) of all groups that need attention, the most harmful problem first. Groups
+            that are abandoned, or whose problem the user has acknowledged, are left out.
+        counts: problem → number of groups with this problem, including acknowledged ones. Abandoned groups are not
             counted.
     """
 
@@ -49,7 +49,7 @@ class RightSide(Vertical):
     """
 
     class ProblemsChanged(Message):
-        """The list of problems was computed again."""
+        """The list of problems has been computed again, or the user has acknowledged a problem."""
 
     def __init__(self, detail: GroupDetail) -> None:
         super().__init__(id="right")
@@ -74,16 +74,16 @@ class RightSide(Vertical):
 
     @property
     def page(self) -> NodePage:
-        """The page of a node."""
+        """The page of the cluster or of a node, which may be hidden."""
         return self.query_one(NodePage)
 
     def set_snapshot(self, snapshot: Snapshot) -> None:
-        """Search a newer snapshot for problems in the background."""
+        """Start to search a new snapshot for problems in the background."""
         self._snapshot = snapshot
         self._due.set()
 
     def show_group(self, group: str) -> None:
-        """Show the panes of a group."""
+        """Show the panes of a group instead of the page."""
         if self._subject is not None:
             self._subject = None
             self.page.stop()
@@ -92,14 +92,14 @@ class RightSide(Vertical):
             self._detail.show(self._snapshot, group)
 
     def show_page(self, subject: PageSubject) -> None:
-        """Show the page of a set of groups."""
+        """Show the page of a set of groups instead of the panes."""
         self._subject = subject
         self.remove_class("-group")
         if self._snapshot is not None:
             self.page.show(self._snapshot, subject, self._shown, len(self._acknowledged))
 
     def acknowledge(self, group: str) -> bool:
-        """Hide the problem of a group until the judgment changes. Return False if the group has no problem."""
+        """Hide a group's problem until the group has another problem or status. Return False if it has no problem."""
         judgment = next((judgment for name, judgment in self.problems if name == group), None)
         if judgment is None:
             return False
@@ -108,7 +108,10 @@ class RightSide(Vertical):
         return True
 
     def next_problem(self, group: str | None) -> str | None:
-        """Return the group that is listed after `group`, or the group with the worst problem; None without problems."""
+        """Return the group that follows `group` in the list of problems; None if the list is empty.
+
+        If `group` is the last one or not in the list, return the first group, which has the most harmful problem.
+        """
         groups = [name for name, _ in self.problems]
         if not groups:
             return None

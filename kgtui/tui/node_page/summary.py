@@ -19,28 +19,30 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 GROUPS_PER_SLICE = 250
-"""Number of groups that are added up before other tasks may run. This takes about 1 ms."""
+"""Number of groups that are added up in one slice, which takes about 1 ms. Other tasks run between two slices."""
 
 
 Problems = tuple[tuple[str, "Judgment"], ...]
-"""`(group id, judgment)` of groups with a problem, the most harmful first."""
+"""Pairs (group id, judgment) of groups with a problem. The most harmful problem comes first."""
 
 
 @dataclass(slots=True)
 class GroupSetSummary:
-    """The values that the screen shows about a set of groups. They are added up group by group.
+    """The values that the page shows for a set of groups. They are added up group by group.
 
     Attributes:
         groups: number of groups.
-        read: number of groups whose offsets were read at least once.
-        oldest_read: time of the oldest of these reads, in seconds since the epoch; None if no group was read.
-        problems: the groups with a problem. Abandoned groups are only counted in `abandoned`.
+        read: number of groups whose offsets have been read at least once.
+        oldest_read: the earliest time of a group's last read of offsets, in seconds since the epoch; None if no group
+            has been read.
+        problems: pairs (group id, judgment) of the groups with a problem. Abandoned groups are only counted in
+            `abandoned`.
         abandoned: number of abandoned groups.
         states: `(label, state)` → number of groups. The label names type and protocol, as `type_label` returns it.
-        lag: sum of the known lags; None if no lag is known.
+        lag: sum of the known lags in records; None if no lag is known.
         lag_unknown: number of groups whose lag is not completely known.
-        written, consumed: records per second that are written to the partitions of the groups, and that the groups
-            consume; None if it is not known for any group.
+        written: records per second that are written to the partitions of the groups; None if unknown for all groups.
+        consumed: records per second that the groups consume; None if unknown for all groups.
     """
 
     groups: int = 0
@@ -55,7 +57,7 @@ class GroupSetSummary:
     consumed: float | None = None
 
     def add(self, snapshot: Snapshot, group: str) -> None:
-        """Add the values of a group, except its problem. A group that no longer exists is ignored."""
+        """Add the values of a group, except its problem. A group that is not in the snapshot is ignored."""
         listing, summary = snapshot.groups.get(group), snapshot.summaries.get(group)
         if listing is None:
             return
@@ -78,7 +80,7 @@ class GroupSetSummary:
             self.consumed = (self.consumed or 0.0) + max(after.positions - before.positions, 0) / seconds
 
     def add_problem(self, group: str, judgment: Judgment) -> None:
-        """Add the problem of a group. The problems must be added in the order in which they are shown."""
+        """Add the problem of a group. The problems are shown in the order in which they were added."""
         if judgment.kind is Problem.ABANDONED:
             self.abandoned += 1
         else:
@@ -86,7 +88,7 @@ class GroupSetSummary:
 
 
 def problem_steps(snapshot: Snapshot) -> Generator[None, None, Problems]:
-    """Return the problems of all groups, computed in a generator that yields after each slice of groups."""
+    """Find the problems of all groups in a snapshot. This generator yields after each slice of groups."""
     found: list[tuple[str, Judgment]] = []
     for number, row in enumerate(snapshot.problems()):
         if number % GROUPS_PER_SLICE == GROUPS_PER_SLICE - 1:
@@ -99,10 +101,10 @@ def problem_steps(snapshot: Snapshot) -> Generator[None, None, Problems]:
 def summary_steps(
     snapshot: Snapshot, parts: Sequence[Sequence[str]], problems: Problems, *, all_groups: bool
 ) -> Generator[None, None, GroupSetSummary]:
-    """Return the summary of a set of groups, computed in a generator that yields after each slice of groups.
+    """Compute the summary of a set of groups. This generator yields after each slice of groups.
 
     Args:
-        parts: lists of group ids, each sorted, that together contain the groups of the set.
+        parts: lists of group ids that together contain all groups of the set. Each list is sorted.
         problems: the problems of all groups of the snapshot.
         all_groups: whether the set contains all groups of the snapshot.
     """

@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import BrokerStatus, Snapshot
 
 ROLES = {GroupStatus.ERR: ERROR, GroupStatus.UNKNOWN: ERROR, GroupStatus.WARN: WARN}
-"""Status of a judgment → color role; other statuses have the role `MUTED`."""
+"""Status of a group → color role. All other statuses have the role `MUTED`."""
 
 
 class ProblemRow(NamedTuple):
     """A group that needs attention.
 
     Attributes:
-        lag: total lag in records; None if it is not known.
-        lags: total lag in the last reads, oldest first.
+        lag: total lag in records; None if it is unknown.
+        lags: total lag in records at each of the last reads, oldest first.
     """
 
     group: str
@@ -42,7 +42,11 @@ class ProblemRow(NamedTuple):
 
 
 def problem_rows(snapshot: Snapshot, problems: Iterable[tuple[str, Judgment]]) -> list[ProblemRow]:
-    """Return the rows of the table of problems. The order stays the same."""
+    """Return one row for each problem, in the same order.
+
+    Args:
+        problems: pairs (group id, judgment).
+    """
     rows = []
     for group, judgment in problems:
         summary = snapshot.summaries.get(group)
@@ -101,7 +105,7 @@ class BrokerRow:
 
 
 def broker_rows(snapshot: Snapshot) -> list[BrokerRow]:
-    """Return one row per broker, by node id."""
+    """Return one row per broker, sorted by node id."""
     rows = []
     for _, status in sorted(snapshot.brokers.items()):
         age = None if status.answered_at is None else max(snapshot.taken_at - status.answered_at, 0.0)
@@ -127,7 +131,12 @@ BROKER_COLUMNS: tuple[Column[BrokerRow], ...] = (
 
 
 class StateRow(NamedTuple):
-    """The numbers of groups with one type and protocol, by state. The label `all` stands for all types."""
+    """The number of groups with one type and protocol in each state.
+
+    Attributes:
+        label: type and protocol of the groups; `all` for the last row, which adds up all other rows.
+        counts: state → number of groups.
+    """
 
     label: str
     counts: Mapping[str, int]
@@ -139,7 +148,9 @@ class StateRow(NamedTuple):
 
 
 def state_table(states: Mapping[tuple[str, str], int]) -> tuple[list[StateRow], list[Column[StateRow]]]:
-    """Return the rows and the columns of the table of types and states. It has only the states that occur.
+    """Return the rows and the columns of the table of types and states.
+
+    The table contains only columns of states that at least one group has.
 
     Args:
         states: `(label of type and protocol, state)` → number of groups.
@@ -172,11 +183,12 @@ def _state_column(state: str, rank: int) -> Column[StateRow]:
 
 
 def events_of(events: Sequence[Event], groups: Sequence[Sequence[str]] | None, most: int) -> list[Event]:
-    """Return the newest events about a set of groups, newest first, at most `most`.
+    """Return the newest events of a set of groups, newest first.
 
     Args:
         events: all events, oldest first.
-        groups: sorted lists of the ids of the groups; None for all groups and brokers.
+        groups: sorted lists with the ids of the groups; None returns the events of all groups and brokers.
+        most: maximum number of events to return.
     """
     chosen: list[Event] = []
     for event in reversed(events):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.layout import RowKey
 
 _MOST_CACHED_STRIPS = 400
-"""Maximum number of rendered lines in the cache. Because of the cache, scrolling by one row renders only one line."""
+"""Maximum number of rendered lines in the cache. With the cache, only one line is rendered to scroll by one row."""
 
 ROLES = (
     "node", "guide", "leaf", "count", "lag", "muted", "stale", "mark", "kg-ok", "kg-warn", "kg-error", "kg-muted",
@@ -44,10 +44,10 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
     | `group-tree--cursor` | The row under the cursor while the tree has the focus. |
     | `group-tree--cursor-blurred` | The row under the cursor while another widget has the focus. |
     | `group-tree--node` | The name of a node. |
-    | `group-tree--guide` | The arrow that shows whether a node is open. |
+    | `group-tree--guide` | The arrow in front of a node, which shows whether the node is open. |
     | `group-tree--count` | The number of groups under a node. |
     | `group-tree--leaf` | The name of a group. |
-    | `group-tree--lag`, `--muted`, `--stale` | A number above zero, a zero or unknown number, and old data. |
+    | `group-tree--lag`, `--muted`, `--stale` | A number above zero; a zero or unknown number; old data. |
     | `group-tree--mark` | The sign in front of a group that the user has marked. |
     | `group-tree--kg-…` | The signs for states, health verdicts and errors. |
     """
@@ -75,10 +75,10 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
     """
 
     class ViewChanged(Message):
-        """The groups that are visible have changed.
+        """Other groups than before are visible, for example after scrolling.
 
         Attributes:
-            groups: ids of the groups that are visible, from top to bottom.
+            groups: ids of the groups in the visible rows, from top to bottom.
         """
 
         def __init__(self, groups: tuple[str, ...]) -> None:
@@ -88,8 +88,8 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
     def __init__(self, snapshot: Snapshot, title: str = "", *, id: str | None = None) -> None:  # noqa: A002 - Textual's
         super().__init__(id=id)
         self.model = TreeModel(snapshot, title)
-        # Line number of the widget → the content that was last drawn on this line. The keys are not row numbers,
-        # because a row moves to another line when rows are inserted above it.
+        # Line number of the widget → the content that was last drawn on this line. The keys are not row numbers of the
+        # tree, because a row is drawn on another line after rows have been inserted above it.
         self._drawn: dict[int, rows.TreeLine | None] = {}
         self._strip_cache: dict[rows.TreeLine | None, Strip] = {}
         self._columns = 0
@@ -103,13 +103,13 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
     # Methods that scroll, and redraw only the lines that change
 
     def scroll_anchor(self) -> tuple[RowKey | None, int]:
-        """Return which row must not move on the screen while rows above or below it are added or removed.
+        """Return the row that must not move on the screen when rows above or below it are added or removed.
 
-        This is the row of the cursor if it is visible, and otherwise the first visible row.
+        This row is the row of the cursor if it is visible, and otherwise the first visible row.
 
         Returns:
-            The key of the row, or None for the row of the cursor, whose group may have been deleted; and the line of
-            the widget that shows the row, counted from 0.
+            A pair of the key of the row and the line of the widget that shows the row, counted from 0. The key is None
+            for the row of the cursor, because the group in this row may have been deleted.
         """
         top, cursor = self.scroll_offset.y, self.model.cursor_row
         if top <= cursor < top + self.size.height:
@@ -117,9 +117,12 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         return self.model.layout.row_key(top), 0
 
     def apply_layout(self, scroll_anchor: tuple[RowKey | None, int]) -> None:
-        """Adjust scroll bar and scroll position to a new layout.
+        """Adjust scroll bar and scroll position to a new layout, and redraw the lines whose content has changed.
 
-        Only the lines that differ are redrawn, because drawing is slow in some terminals.
+        Other lines are not redrawn, because drawing is slow in some terminals.
+
+        Args:
+            scroll_anchor: result of `scroll_anchor` before the layout changed.
         """
         nothing_yet = not self.virtual_size.height
         self.set_line_count(self.model.layout.rows)
@@ -140,13 +143,13 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
             self.scroll_to(y=row - height + 1, animate=False)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Post `ViewChanged` if other groups than before are visible after scrolling."""
+        """Post `ViewChanged` if scrolling has changed which groups are visible."""
         super().watch_scroll_y(old_value, new_value)
         if round(old_value) != round(new_value):
             self._post_view_change()
 
     def on_resize(self) -> None:
-        """Choose the columns for the new width, and draw all rows again."""
+        """Adapt the columns to the new width, and draw all rows again."""
         self._columns = self.scrollable_content_region.width
         self._drawn.clear()
         self._strip_cache.clear()
@@ -165,8 +168,8 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
     async def on_key(self, event: events.Key) -> None:
         """Run the action of a key immediately.
 
-        Otherwise Textual would pass the key event to the message queue of one parent widget after the other, and the
-        action would run later.
+        Without this method, Textual would pass the key event from one parent widget's message queue to the next, so
+        that the action would run later.
         """
         if await run_binding(self.app, event.key):
             event.stop()
@@ -176,7 +179,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
     def render_line(self, y: int) -> Strip:
         """Render line `y` of the widget, without the column of the scroll bar.
 
-        If the line covered that column too, Textual would have to crop the line at every frame.
+        If the rendered line also covered the column of the scroll bar, Textual would crop it again in each frame.
         """
         line = self._tree_line(self.scroll_offset.y + y)
         self._drawn[y] = line
@@ -193,7 +196,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         self._strip_cache.clear()
 
     def shift_cached_lines(self, lines: int) -> None:
-        """Adapt the line numbers in the caches after the tree has been scrolled by `lines` lines."""
+        """Change the line numbers in the caches after the tree has been scrolled by `lines` lines."""
         super().shift_cached_lines(lines)
         self._drawn = shift_lines(self._drawn, lines, self.FIXED_LINES, self.size.height)
 
@@ -234,7 +237,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
 
 
 class TreeHeading(LineWidget):
-    """The line above the tree, with the grouping of the tree and the titles of its columns."""
+    """The line above the tree, which shows how groups are grouped, and the titles of the tree's columns."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "tree-heading--heading",
@@ -263,14 +266,19 @@ class TreeHeading(LineWidget):
         self._shown = ("by type, state", "name", False)
 
     def show(self, grouping: str, sort: str, *, descending: bool) -> None:
-        """Show the name of a grouping, and the column by which groups are sorted."""
+        """Show how the groups are grouped and sorted.
+
+        Args:
+            grouping: name of the grouping, such as `by type, state`.
+            sort: a key of `SORT_KEYS`.
+        """
         self._shown = (grouping, sort, descending)
         self.redraw()
 
     def pieces(self, width: int) -> Sequence[Piece]:
-        """Return the titles, as wide as the columns of the tree.
+        """Return the texts of the line. Each title is as wide as its column in the tree.
 
-        The last terminal cell of the line, which is above the scroll bar of the tree, is empty.
+        The last terminal cell of the line is above the tree's scroll bar, and stays empty.
         """
         grouping, sort, descending = self._shown
         line = rows.heading_line(max(width - 1, 1), grouping, sort, descending)

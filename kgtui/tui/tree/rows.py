@@ -1,4 +1,4 @@
-"""Lay out the rows of the tree as pieces of text with color roles, in columns that fit the width of the tree."""
+"""Compose the rows of the tree from pieces of text with color roles, in columns that fit the width of the tree."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NARROWEST_NAME = 22
 
 @dataclass(frozen=True, slots=True)
 class TreeColumns:
-    """Widths of the columns of the tree, in terminal cells. The width of a column that does not fit is 0."""
+    """Widths of the columns of the tree, in terminal cells. A column that does not fit is left out and has width 0."""
 
     name: int
     count: int
@@ -38,7 +38,12 @@ class TreeColumns:
 
 @dataclass(frozen=True, slots=True)
 class TreeLine:
-    """One row as `(text, role)` pieces that fill the width of the tree. A row is redrawn only if its line differs."""
+    """The content of one row. A row is drawn again only if its content differs from what was drawn last.
+
+    Attributes:
+        pieces: pairs (text, color role), which together fill the width of the tree.
+        cursor: whether the cursor is on the row.
+    """
 
     pieces: tuple[tuple[str, str], ...]
     cursor: bool = False
@@ -49,10 +54,11 @@ class TreeRow:
     """The values in the row of one group.
 
     Attributes:
+        members: number of members; None if it is unknown.
         total: total lag of the group; None if it has not been read yet.
-        age: age of the data, in seconds, if the data is old; None if it is current.
-        judgment: the judgment on the group.
-        judgment_stale: whether the data that the judgment is based on is old.
+        age: age of the group's data in seconds if the data is old; None if it is current.
+        judgment: status and problem of the group.
+        judgment_stale: whether the judgment is based on old data.
     """
 
     group: str
@@ -66,11 +72,11 @@ class TreeRow:
 
 
 def column_widths(width: int) -> TreeColumns:
-    """Return the widths of the columns. The name column takes the width that the other columns leave free.
+    """Return the widths of the columns for a tree of this width in terminal cells.
 
-    In a narrow tree, the age column is left out first, then the problem, the count and the lag. Without the problem
-    column, the mark in front of the group's name still shows the severity. One blank stays free at each end of the
-    line.
+    The name column gets all cells that the other columns do not need. In a narrow tree, columns are left out in this
+    order: age, problem, count, lag. Without the problem column, the mark in front of a group's name still shows how
+    severe the problem is. One cell stays empty at each end of the line.
     """
     room = width - 2
     lag = LAG_WIDTH if room - LAG_WIDTH >= _NARROWEST_NAME - 6 else 0
@@ -84,11 +90,12 @@ def column_widths(width: int) -> TreeColumns:
 def heading_line(width: int, grouping: str, sort: str, descending: bool) -> TreeLine:
     """Return the line above the tree: the grouping and the titles of the columns.
 
-    The title of the column that groups are sorted by ends with `+` (ascending) or `-` (descending). A sort key without
-    a title follows the grouping, for example `by state, age-`.
+    The title of the column by which groups are sorted ends with `+` (ascending) or `-` (descending). A sort key that
+    has no column is shown behind the grouping, for example `by state, age-`.
 
     Args:
-        grouping: text about the grouping, such as `by type, state`.
+        width: width of the tree in terminal cells.
+        grouping: name of the grouping, such as `by type, state`.
         sort: a key of `SORT_KEYS`.
     """
     wide = column_widths(width)
@@ -104,12 +111,12 @@ def heading_line(width: int, grouping: str, sort: str, descending: bool) -> Tree
 def node_line(
     node: Node, nodes: TreeNodes, total: NodeTotal | None, width: int, *, opened: bool, cursor: bool, title: str = ""
 ) -> TreeLine:
-    """Return the row of a node: its name, the number of groups with the worst status, all groups, and their total lag.
+    """Return the row of a node: name, number of groups with the worst status, number of all groups, and total lag.
 
     Args:
         total: total lag of the groups; None if it has not been computed yet.
         width: width of the tree in terminal cells.
-        title: name of the root.
+        title: name of the cluster, which the row of the root shows.
         opened: whether the node is open.
         cursor: whether the cursor is on this row.
     """
@@ -143,10 +150,10 @@ def node_line(
 
 
 def group_line(row: TreeRow, depth: int, width: int, *, cursor: bool) -> TreeLine:
-    """Return the row of a group: sign, state, name, health verdict, number of members, lag and age of the data.
+    """Return the row of a group: marks, name, problem, number of members, lag, and age of the data if it is old.
 
     Args:
-        depth: depth of the group's node, which sets the indentation.
+        depth: level of indentation of the row.
         width: width of the tree in terminal cells.
         cursor: whether the cursor is on this row.
     """
@@ -180,9 +187,8 @@ def group_line(row: TreeRow, depth: int, width: int, *, cursor: bool) -> TreeLin
 def coarse_age(seconds: float | None) -> str:
     """Format the age of data that was not read recently.
 
-    An age below ten seconds is written as `<10 s`, and an age below a minute is rounded down to a multiple of ten
-    seconds. Without the rounding, the rows of all groups of a broker that does not respond would be redrawn at every
-    poll.
+    An age below ten seconds is written as `<10 s`. An age below a minute is rounded down to a multiple of ten seconds.
+    Without this rounding, all rows with groups of a broker that does not respond would be drawn again after each poll.
     """
     if seconds is not None and seconds < 10:
         return "<10 s"
@@ -199,11 +205,11 @@ _LABELS = {
     Problem.REBALANCING: "rebalance",
     Problem.UNREADABLE: "unread",
 }
-"""Problem → its name in the column of the tree, which has `VERDICT_WIDTH` cells."""
+"""Problem → its name in the problem column of the tree, which is `VERDICT_WIDTH` cells wide."""
 
 
 _VERDICTS = {severity: status.name for status, severity in SEVERITY.items()}
-"""`Judgment.severity` above 0 → name of the status."""
+"""`Judgment.severity` → name of the status (WARN or ERR), for severities above 0."""
 
 
 def _severity_role(level: int) -> str:
@@ -212,12 +218,18 @@ def _severity_role(level: int) -> str:
 
 
 def _problem_count(total: NodeTotal) -> str:
-    """Return the worst status among the groups of a node, and how many groups have it, as `✘2`; `` for no problem."""
+    """Return the mark of the worst status in a node and the number of groups with it, such as `✘2`.
+
+    Return an empty string if no group in the node has a problem.
+    """
     return f" {text.verdict_mark(_VERDICTS[total.severity])}{text.short(total.problems)}" if total.severity else ""
 
 
 def _status_mark(row: TreeRow) -> tuple[str, str]:
-    """Return the one status mark of a group with its color role: its problem, or else its state."""
+    """Return the mark in front of a group's name, and its color role.
+
+    The mark shows how severe the problem of the group is, or the state of a group without a problem.
+    """
     level = row.judgment.severity
     if not level:
         return text.state_mark(row.state), text.state_role(row.state)
@@ -242,7 +254,7 @@ def _right(wide: TreeColumns, count: str, count_role: str, lag: str, lag_role: s
 
 
 def _joined(pieces: Iterable[tuple[str, str]], *, cursor: bool) -> TreeLine:
-    """Make a line of `(text, role)` pieces, and join pieces so that less output is written to the terminal.
+    """Return a line of pairs (text, role). Pieces are joined, so that less output is written to the terminal.
 
     Neighboring pieces with the same role are joined, and blanks are joined with the piece before them.
     """

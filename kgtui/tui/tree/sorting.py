@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 CHUNK = 8_000
-"""Maximum number of group ids that are sorted in one slice. Sorting this many takes about 2 ms."""
+"""Maximum number of group ids that are sorted in one slice, which takes about 2 ms."""
 
 _Item = TypeVar("_Item", bound="str | tuple[float | str, int]")
 
@@ -22,8 +22,8 @@ _Item = TypeVar("_Item", bound="str | tuple[float | str, int]")
 def merge_sorted(parts: Sequence[Sequence[_Item]]) -> Generator[None, None, Sequence[_Item]]:
     """Merge sorted lists, such as lists of group ids, into one sorted list, and return it.
 
-    This generator yields after each step. Each step merges the items of one range: the first step all items up to a
-    certain item, the second step the items up to a larger item, and so on.
+    This generator yields after each step, so that the event loop is not blocked. The first step merges the smallest
+    items of all lists, and each further step merges the next larger ones.
     """
     if len(parts) == 1:
         return parts[0]
@@ -44,9 +44,9 @@ def merge_sorted(parts: Sequence[Sequence[_Item]]) -> Generator[None, None, Sequ
 def sort_groups(
     ids: Sequence[str], snapshot: Snapshot, sort: str, descending: bool
 ) -> Generator[None, None, Sequence[str]]:
-    """Sort group ids by a sort key, and return them. This generator yields after each slice.
+    """Sort group ids by a sort key, and return them. This generator yields after each slice of groups.
 
-    Groups with equal values are in order of name, and groups with an unknown value come last.
+    Groups with equal values are sorted by name. Groups with an unknown value come last.
 
     Args:
         ids: group ids that are already sorted by name.
@@ -55,8 +55,8 @@ def sort_groups(
     if sort == NAME:
         return ids[::-1] if descending else ids
     value = SORT_KEYS[sort].reader(snapshot)
-    # The index of a group in `ids` follows its value. A descending order is an ascending one that is reversed at the
-    # end, so that the index is negative: groups with equal values then stay in order of name.
+    # Groups are sorted by pairs of a value and the index of the group in `ids`. For a descending order, the sorted list
+    # is reversed at the end. The index is then negative, so that groups with equal values stay sorted by name.
     sign = -1 if descending else 1
     runs: list[list[tuple[float | str, int]]] = []
     unknown: list[str] = []

@@ -1,4 +1,4 @@
-"""The totals of the nodes of the tree: lag, and the worst problems of their groups."""
+"""Compute the totals of each node of the tree: the lag of its groups, and how many of them have the worst status."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.grouping import Node, Path, TreeNodes
 
 _JUDGED_PER_SLICE = 200
-"""Number of groups that are judged before other tasks may run. This takes longer than adding a lag."""
+"""Number of groups that are judged in one slice. A slice has fewer groups than when lags are added, which is faster."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeTotal:
-    """The total lag of all groups under a node, and the worst of their problems.
+    """The total lag of all groups under a node, the worst status of a group, and the number of groups with it.
 
     Attributes:
         lag: sum of the known lags, in records; None if no lag is known.
         unknown: number of groups whose lag is not completely known, because the lag of at least one partition is
-            unknown, or because topics may be hidden from the user.
-        severity: the worst status among the groups, a `Judgment.severity`.
-        problems: number of groups with this status; 0 if `severity` is 0.
+            unknown, or because brokers may have left out topics that the user may not see.
+        severity: the highest `Judgment.severity` of a group; 0 if no group has a problem.
+        problems: number of groups with this severity; 0 if no group has a problem.
     """
 
     lag: int | None = None
@@ -38,7 +38,7 @@ class NodeTotal:
 
     @property
     def lower_bound(self) -> bool:
-        """Whether the true lag may be larger than `lag`."""
+        """Whether the real total lag may be higher than `lag`, because some lags are unknown."""
         return self.unknown > 0
 
     def __add__(self, other: NodeTotal) -> NodeTotal:
@@ -49,7 +49,7 @@ class NodeTotal:
 
 
 def sum_nodes(nodes: TreeNodes, snapshot: Snapshot) -> Generator[None, None, dict[Path, NodeTotal]]:
-    """Compute the total lag and the worst status of every node, and return path → total.
+    """Compute the totals of all nodes, and return path of a node → totals.
 
     This generator yields after each slice of about 1,000 groups, so that the event loop is not blocked for long.
     """
@@ -62,7 +62,7 @@ def sum_nodes(nodes: TreeNodes, snapshot: Snapshot) -> Generator[None, None, dic
     budget = SLICE
     leaves = [node for node in nodes.by_path.values() if not node.children]
     if nodes.root is not None and nodes.grouping == "topic":
-        # A group can be under several topics, so that the totals of the topics cannot be added up.
+        # A group can be under several topics. The lag of the root is therefore not the sum of the topics' lags.
         leaves.append(nodes.root)
     for node in leaves:
         lag = unknown = 0
@@ -90,7 +90,7 @@ def _slices(parts: Sequence[Sequence[str]]) -> Iterator[Sequence[str]]:
 
 
 def _sum_lags(ids: Sequence[str], snapshot: Snapshot) -> tuple[int, int, bool]:
-    """Return the sum of the known lags, the number of groups without a complete lag, and whether any lag is known."""
+    """Return the sum of the known lags, the number of groups whose lag is not completely known, and whether any is."""
     lag = unknown = 0
     is_known = False
     summaries, hides_topics = snapshot.summaries, snapshot.hides_topics

@@ -29,35 +29,34 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.model import TreeModel
 
 SLICE_SECONDS = 0.004
-"""Maximum time, in seconds, for which the layout of a new snapshot blocks the event loop without a pause."""
+"""Maximum time, in seconds, for which the layout of a new snapshot blocks the event loop at once."""
 AWAITED_SLICE_SECONDS = 0.012
-"""Maximum time, in seconds, for which a layout that the user waits for blocks the event loop without a pause.
+"""Maximum time, in seconds, for which a layout that the user waits for blocks the event loop at once.
 
-The user waits after a new filter, grouping or order. Longer slices finish this layout sooner.
+The user waits for a layout after a change of filter, grouping or order. With longer slices, it is finished sooner.
 """
 GROUPS_LAID_OUT_PER_SECOND = 80_000
-"""Maximum number of groups, per second, for which rows are laid out.
+"""Maximum number of groups that are laid out per second, on average.
 
-A layout is followed by a pause, in seconds, of the number of groups divided by this value: 1.25 s for 100,000 groups.
+After a layout, the tree waits for (number of groups / this value) seconds, which is 1.25 s for 100,000 groups.
 """
 GROUPS_SUMMED_PER_SECOND = 20_000
-"""Maximum number of groups, per second, whose lags are added to the total lags of the nodes.
+"""Maximum number of groups whose lags are added up per second, on average.
 
-Totals are computed again after a pause, in seconds, of the number of groups divided by this value: 5 s for 100,000
-groups.
+The totals of the nodes are computed again after (number of groups / this value) seconds: 5 s for 100,000 groups.
 """
 
 
 class GroupTree(TreeRenderer, inherit_bindings=False):
-    """The tree of all groups. Cursor, scroll position and open nodes are preserved across refreshes."""
+    """The tree of all groups. Cursor, scroll position and open nodes stay the same when a new snapshot is shown."""
 
     class LaidOut(Message):
-        """The rows have been laid out again, after a snapshot or a change by the user.
+        """The rows have been laid out for a new snapshot, or for a filter, grouping or order that the user selected.
 
         Attributes:
             shown: number of groups that match the filter.
-            searched: `(number of groups that the filter has tested, number of groups to test)`. The filter can test a
-                group only after its data has been read. None if the filter needs no data except the list of groups.
+            searched: pair (number of groups that the filter has tested, number of all groups to test); None if the
+                filter needs only the list of groups. Other filters can test a group only after its data has been read.
         """
 
         def __init__(self, shown: int, searched: tuple[int, int] | None) -> None:
@@ -66,7 +65,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             self.searched = searched
 
     class SettingsChanged(Message):
-        """The user changed grouping, order or marks, so the heading and the count of marked groups must be updated."""
+        """The user changed filter, grouping, order or marks, so that the heading and the number of marks change."""
 
     def __init__(self, snapshot: Snapshot, title: str = "", *, id: str | None = None) -> None:  # noqa: A002 - Textual's
         super().__init__(snapshot, title, id=id)
@@ -106,7 +105,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self._choice_made()
 
     def group_by(self, grouping: Grouping) -> None:
-        """Group the tree in another way, for example by topic. The cursor stays on its group."""
+        """Put the groups under nodes by another property, such as their topic. The cursor stays on its group."""
         self.model.grouping = grouping
         self.model.reset_openness()
         self._choice_made()
@@ -117,7 +116,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self._choice_made()
 
     def copy_arrangement(self, model: TreeModel, *, cursor: bool = False) -> None:
-        """Copy grouping and sort order from the model of another tree and, if `cursor`, also open nodes and cursor."""
+        """Copy grouping and sort order of another tree; with `cursor`, also its open nodes and its cursor."""
         self.model.grouping, self.model.sort, self.model.descending = model.grouping, model.sort, model.descending
         if cursor:
             self.model.copy_open_nodes_and_cursor(model)
@@ -136,8 +135,8 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         while True:
             await self._layout_due.wait()
             self._layout_due.clear()
-            # The event is cleared before the layout and not after it, so that a change of filter, grouping or sort
-            # order during the layout ends the pause that follows.
+            # The event is cleared before the layout and not after it, so that a change of filter, grouping or order
+            # during the layout ends the pause that follows the layout.
             self._user_chose.clear()
             self._layout_done.clear()
             try:
@@ -149,7 +148,10 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             await self._wait_for_more()
 
     async def _wait_for_more(self) -> None:
-        """Pause before the next layout, in proportion to the number of groups. A change by the user ends the pause."""
+        """Wait until the next layout may begin, or until the user changes filter, grouping or order.
+
+        The time is in proportion to the number of groups (see `GROUPS_LAID_OUT_PER_SECOND`).
+        """
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(
                 self._user_chose.wait(), len(self.model.snapshot.groups) / GROUPS_LAID_OUT_PER_SECOND
@@ -172,7 +174,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             self.scroll_to_cursor()
         sought, self._group_to_reveal = self._group_to_reveal, None
         if sought is None and model.group is None:
-            # The selected group may now be in a closed node, because of its new state or a new grouping.
+            # The selected group may now be in a closed node, because its state or the grouping has changed.
             sought = before
         if sought is not None:
             self.reveal(sought)
@@ -186,11 +188,11 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
     # Methods that move the cursor
 
     def move(self, rows: int) -> None:
-        """Move the cursor by a number of rows."""
+        """Move the cursor down by a number of rows, or up if the number is negative."""
         self.move_to(self.model.cursor_row + rows)
 
     def page(self, pages: int) -> None:
-        """Move the cursor by a number of pages."""
+        """Move the cursor down by a number of pages, or up if the number is negative."""
         self.move(pages * max(1, self.size.height - 1))
 
     def move_to(self, row: int) -> None:
@@ -205,7 +207,11 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self._post_selection(before)
 
     def _post_selection(self, before: str | None) -> None:
-        """Post `GroupSelected` if the selected group is not `before`, or if the cursor is on another node."""
+        """Post `GroupSelected` if the cursor has moved to another group or node.
+
+        Args:
+            before: id of the group that was selected before; None if none was selected.
+        """
         row_key = self.model.layout.row_key(self.model.cursor_row)
         node = None if row_key is None or row_key.group is not None else row_key.path
         if before != self.model.group or node != self._node_under_cursor:
@@ -225,7 +231,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         return True
 
     def reveal_later(self, group: str) -> None:
-        """Put the cursor on a group that the tree does not contain yet, as soon as a layout contains it."""
+        """Put the cursor on a group after the next layout, which is the first one that contains this group."""
         self._group_to_reveal = group
         self._choice_made()
 
@@ -254,7 +260,11 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             self.move_to(row)
 
     def open(self) -> None:
-        """Open or close the node under the cursor. On a group or the cluster, focus the panes or the page instead."""
+        """Open or close the node under the cursor.
+
+        If the cursor is on a group or on the cluster, post `GroupOpened`, so that the screen focuses the group's panes
+        or the page of the cluster.
+        """
         row_content = self.model.layout.at(self.model.cursor_row)
         if row_content is None:
             return
@@ -274,9 +284,9 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             self._layout_due.set()
 
     def next_match(self) -> bool:
-        """Move the cursor to the next group, or from the last group to the first one, and open its node.
+        """Move the cursor to the next group, and open its node. After the last group, move to the first group.
 
-        Return False if the tree shows no group.
+        Return False if the tree contains no groups.
         """
         row = self.model.next_group()
         if row is None:
@@ -288,7 +298,10 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
     # Methods that mark groups for an action
 
     def mark(self) -> None:
-        """Mark or unmark the group under the cursor and move down. On a node, mark or unmark all its groups instead."""
+        """Mark or unmark the group under the cursor, or all groups of the node under the cursor.
+
+        After a group, the cursor moves down to the next row.
+        """
         row_key = self.model.layout.row_key(self.model.cursor_row)
         if row_key is None:
             return
@@ -323,7 +336,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
     # Methods that handle clicks
 
     def on_click(self, event: events.Click) -> None:
-        """Move the cursor to the clicked row. A click opens or closes a node; a double click shows a group's panes."""
+        """Move the cursor to the clicked row. Open or close a clicked node. After a double click, focus the panes."""
         row = self.scroll_offset.y + event.y
         row_content = self.model.layout.at(row)
         if row_content is None:
