@@ -7,6 +7,7 @@ and the errors.
 | module | contents |
 |---|---|
 | `plan` | what a deletion of groups would lose, or why it is refused |
+| `safety` | whether deleting a group is safe, with the reason |
 | `confirm` | the text that the user types to confirm a deletion |
 | `execute` | executes a plan: backup, intent, another describe, DeleteGroups, verification, outcome |
 | `group_data` | reads the offsets and configs of a group that a deletion removes |

@@ -312,3 +312,12 @@ def lag_of_group(offsets: GroupOffsets) -> LagTotal:
     owned = bounds.keys() - set(offsets.partitions)
     forbidden = sum(1 for tp in owned if bounds[tp].error in FORBIDDEN)
     return LagTotal(sums.lag, sums.unknown + forbidden, sums.partitions + len(owned), offsets.hidden)
+
+
+def consumed_until(offsets: GroupOffsets) -> float | None:
+    """Return when the newest record that a group has read was written, in seconds since the epoch.
+
+    The result is None if the times of the last consumed records are not known.
+    """
+    times = [row.exact_times for row in lags(offsets)]
+    return max((one.consumed.earliest for one in times if one is not None and one.consumed is not None), default=None)

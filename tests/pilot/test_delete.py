@@ -21,9 +21,10 @@ from kgtui.config import StateFolder
 from kgtui.errors import UnreachableError
 from kgtui.model.answer import Fault, Outcome
 from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds
-from kgtui.monitor import Monitor
+from kgtui.monitor import Monitor, MonitorOptions
 from kgtui.tui import text
-from kgtui.tui.dialogs.delete import DeleteDialog, DeleteResultDialog
+from kgtui.tui.dialogs.delete import DeleteDialog
+from kgtui.tui.dialogs.delete_result import DeleteResultDialog
 from kgtui.tui.dialogs.delete_table import DeleteTable
 from kgtui.tui.session import Session, Target
 from kgtui.tui.startup_notices import show_unfinished_deletes
@@ -136,9 +137,11 @@ async def test_the_delete_dialog_shows_what_will_be_lost(admin: ScriptedAdmin, f
         shown = screen_text(app)
         for words in (
             "Delete group payments",
+            "no: the group has not read 5 records, and its position would be lost",
+            "5 records",
             "consumer",
             "offsets of 1 partition in 1 topic, 5 unread records",
-            "Last commit unknown",
+            "Last commit not observed since kgtui started",
             "Offsets can be restored. Not restored: commit time and expiry",
             "kafka-consumer-groups.sh --bootstrap-server b1:9092,b2:9092",
             "To confirm, type the group id:",
@@ -160,6 +163,40 @@ async def test_the_delete_dialog_shows_when_the_group_was_last_seen_to_commit(
         monitor.series.add("payments", at + seconds, 9 - position, 0, offsets=offsets)
     async with dialog_on(admin, folder, "payments", size=(140, 40), monitor=monitor) as (app, _):
         assert f"Last commit {text.date(at + 5)}" in screen_text(app)
+
+
+async def test_the_delete_dialog_follows_changes_of_its_group(admin: ScriptedAdmin, folder: StateFolder) -> None:
+    """A member joins and leaves again while the dialog is open. The user then has to confirm once more."""
+    admin.add("g", state="Empty", lag=0)
+    monitor = Monitor(admin, MonitorOptions(interval=0.05))
+    monitor.set_view("g", ("g",))
+    async with dialog_on(admin, folder, "g", monitor=monitor) as (app, pilot):
+        app.run_worker(monitor.run())
+        await until(pilot, lambda: "yes: the group has read all records" in screen_text(app))
+        await paste(app, pilot, "g")
+        assert not app.screen.query_one("#delete", Button).disabled
+        admin.add("g", members=(member(),), lag=0)
+        await until(pilot, lambda: "no: Stable with 1 member: stop it first" in screen_text(app))
+        assert not app.screen.query_one("#typed").display
+        assert app.screen.query_one("#delete", Button).disabled
+        admin.add("g", state="Empty", lag=7)
+        await until(pilot, lambda: "7 records" in screen_text(app))
+        assert "uncertain: all members left" in screen_text(app)
+        assert app.screen.query_one("#typed", Input).value == ""
+        assert app.screen.query_one("#delete", Button).disabled
+
+
+async def test_typed_confirmation_is_kept_while_only_lag_changes(admin: ScriptedAdmin, folder: StateFolder) -> None:
+    admin.add("g", state="Empty", lag=1)
+    monitor = Monitor(admin, MonitorOptions(interval=0.05))
+    monitor.set_view("g", ("g",))
+    async with dialog_on(admin, folder, "g", monitor=monitor) as (app, pilot):
+        app.run_worker(monitor.run())
+        await paste(app, pilot, "g")
+        admin.bounds["t-g", 0] = PartitionBounds(0, 1009)
+        await until(pilot, lambda: "the group has not read 9 records" in screen_text(app))
+        assert app.screen.query_one("#typed", Input).value == "g"
+        assert not app.screen.query_one("#delete", Button).disabled
 
 
 async def test_typing_the_group_id_deletes_the_group(admin: ScriptedAdmin, folder: StateFolder) -> None:

@@ -5,7 +5,8 @@ package imports `actions`, `model` and widgets, but neither the main screen nor 
 
 | module | contents |
 |---|---|
-| `delete` | confirmation and results of a deletion |
+| `delete` | whether a deletion is safe, its confirmation and its execution |
+| `delete_result` | the results of a deletion |
 | `delete_table` | contents of the delete dialogs: fields and tables |
 | `explain` | the verdict on a group, what its errors and its state mean, and what to do |
 | `export` | writes the incident report of a group |

@@ -1,6 +1,7 @@
-"""The delete dialogs: the first shows what will be lost and asks for confirmation, the second shows the results.
+"""The delete dialog shows whether deleting is safe and what will be lost, asks for confirmation, and deletes.
 
-A dialog acts on the groups that were selected or marked when it was opened, even if the selection changes later.
+The dialog acts on the groups that were selected or marked when it was opened, even if the selection changes later. It
+makes its plan again when the monitor observes a change of these groups.
 `kgtui.actions` plans and executes the delete, and describes each group again immediately before the delete request is
 sent.
 """
@@ -20,22 +21,27 @@ from textual.widgets import Button, Input, Static
 from kgtui.actions.confirm import challenge
 from kgtui.actions.execute import execute
 from kgtui.actions.plan import plan
-from kgtui.actions.results import DeletionStatus, Results
+from kgtui.actions.results import Results
 from kgtui.errors import KgtuiError
+from kgtui.model.facts import last_progress
+from kgtui.model.offsets import consumed_until
+from kgtui.tui import text
+from kgtui.tui.dialogs.delete_result import DeleteResultDialog
 from kgtui.tui.dialogs.delete_table import (
     DeleteTable,
+    Observed,
     group_details,
     kafka_commands,
     plan_rows,
     plan_summary,
-    result_rows,
 )
 from kgtui.tui.dialogs.prompt import StatusLine
+from kgtui.tui.messages import SnapshotArrived
 from kgtui.tui.panes.base import to_content
-from kgtui.tui.panes.cells import ERROR, MUTED, OK, Cell, fit_text
+from kgtui.tui.panes.cells import ERROR, MUTED, Cell, fit_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from textual import events
     from textual.app import ComposeResult
@@ -43,7 +49,7 @@ if TYPE_CHECKING:
     from kgtui.actions.confirm import Challenge
     from kgtui.actions.plan import Plan
     from kgtui.actions.results import GroupResult
-    from kgtui.config import StateFolder
+    from kgtui.model.snapshot import Snapshot
     from kgtui.tui.session import Session
 
 _OTHER_LINES = 13
@@ -53,8 +59,14 @@ The details of the plan may take the remaining lines of the screen.
 """
 
 
+MOST_LIVE = 100
+"""Maximum number of groups whose plan is made again when they change, because a plan takes several requests."""
+
+
 class DeleteDialog(ModalScreen[Results | None]):
     """Asks for confirmation, and deletes groups. Dismissed with the results, or None if nothing was deleted.
+
+    The plan is made again, and the user has to confirm it again, if one of the groups changes while the dialog is open.
 
     Args:
         session: provides the `GroupAdmin` that deletes the groups, and the state folder for backups and the audit log.
@@ -127,6 +139,10 @@ class DeleteDialog(ModalScreen[Results | None]):
         self._folder = session.state_folder
         self._challenge: Challenge | None = None
         self._finished_groups = 0
+        self._unsubscribe: Callable[[], None] | None = None
+        self._planning = False
+        self._planned_from: tuple[object, ...] = ()
+        """The monitor's data about the groups when the plan was begun. The plan is made again if the data changes."""
 
     def compose(self) -> ComposeResult:
         with Vertical(id="box"):
@@ -145,7 +161,20 @@ class DeleteDialog(ModalScreen[Results | None]):
     def on_mount(self) -> None:
         self.set_class(len(self.groups) != 1, "-many")
         self._show_status("Describing the groups and reading their offsets", MUTED)
+        monitor = self._session.monitor
+        if monitor is not None and len(self.groups) <= MOST_LIVE:
+            # Listeners run in the context of the monitor, which lacks the display settings of the app. Messages are
+            # handled in the context of the screen.
+            self._unsubscribe = monitor.subscribe(self._post)
         self._make_plan()
+
+    def _post(self, snapshot: Snapshot) -> None:
+        self.post_message(SnapshotArrived(snapshot))
+
+    def on_unmount(self) -> None:
+        """Stop listening to the monitor."""
+        if self._unsubscribe is not None:
+            self._unsubscribe()
 
     def on_resize(self) -> None:
         if len(self.groups) == 1:
@@ -159,8 +188,12 @@ class DeleteDialog(ModalScreen[Results | None]):
 
     # Methods that make the plan of the delete and show it
 
+    def _make_plan(self) -> None:
+        self._planning, self._planned_from = True, self._observed_groups()
+        self._plan()
+
     @work(exclusive=True, group="delete", exit_on_error=False)
-    async def _make_plan(self) -> None:
+    async def _plan(self) -> None:
         admin = self._session.admin
         if admin is None:
             self.post_message(self.Failed("no cluster is open"))
@@ -172,49 +205,98 @@ class DeleteDialog(ModalScreen[Results | None]):
         else:
             self.post_message(self.Planned(made))
 
+    def _observed_groups(self) -> tuple[object, ...]:
+        """Return what the monitor knows about the groups, so that a change of the groups can be found by comparison."""
+        monitor = self._session.monitor
+        if monitor is None:
+            return ()
+        snapshot = monitor.snapshot
+        readings = (readings.get(group) for group in self.groups for readings in (snapshot.details, snapshot.offsets))
+        return (*map(snapshot.groups.get, self.groups), *(one.value if one is not None else None for one in readings))
+
+    @on(SnapshotArrived)
+    def _snapshot_arrived(self) -> None:
+        if self.deleting or self.has_class("-done"):
+            return
+        if not self._planning and self._observed_groups() != self._planned_from:
+            self._make_plan()
+        # Draw the ages in the details again.
+        self._show_details()
+
     def _last_commits(self) -> dict[str, float]:
         """Return group id → time of the group's last commit. Groups without an observed commit are left out."""
-        if self._session.monitor is None:
+        monitor = self._session.monitor
+        if monitor is None:
             return {}
-        every = self._session.monitor.series
-        times = {group: one.last_progress() for group in self.groups if (one := every.get(group)) is not None}
-        return {group: at for group, at in times.items() if at is not None}
+        times: dict[str, float] = {}
+        for group in self.groups:
+            series = monitor.series.get(group)
+            found = (series.last_progress() if series is not None else None, last_progress(monitor.snapshot, group))
+            if known := [at for at in found if at is not None]:
+                times[group] = max(known)
+        return times
+
+    def _observed(self) -> Observed:
+        """Return what the monitor has observed about the groups."""
+        now, monitor = text.display_settings().now(), self._session.monitor
+        if monitor is None:
+            return Observed(now)
+        snapshot = monitor.snapshot
+        empty = {group: snapshot.state_since[group] for group in self.groups if group in snapshot.state_since}
+        times = {group: consumed_until(one.value) for group in self.groups if (one := snapshot.offsets.get(group))}
+        return Observed(now, empty, {group: at for group, at in times.items() if at is not None})
 
     @on(Planned)
     def _show_plan(self, message: Planned) -> None:
-        self.plan = message.plan
+        self._planning = False
+        if self.deleting or self.has_class("-done"):
+            return
+        first, self.plan = self.plan is None, message.plan
         allowed = message.plan.allowed
         self._show_details()
         if len(self.groups) != 1:
-            self.query_one(DeleteTable).table.set_rows(plan_rows(message.plan), fresh=True)
-        if not allowed:
-            self._show_status("Nothing can be deleted", ERROR)
+            self.query_one(DeleteTable).table.set_rows(plan_rows(message.plan, self._observed()), fresh=first)
+        asked = challenge([line.group for line in allowed], irreversible=message.plan.irreversible) if allowed else None
+        if asked != self._challenge:
+            self._ask(asked)
+        self._show_status("" if allowed else "Nothing can be deleted", MUTED if allowed else ERROR)
+
+    def _ask(self, asked: Challenge | None) -> None:
+        """Ask the user to confirm the plan. What the user has typed for an earlier plan is removed.
+
+        Args:
+            asked: the text that the user must type; None if nothing can be deleted.
+        """
+        self._challenge = asked
+        for field in self.query(Input):
+            field.value = ""
+        self._typed()
+        self.set_class(asked is not None, "-asking")
+        if asked is None:
+            self.query_one("#cancel").focus()
             return
-        self._challenge = challenge([line.group for line in allowed], irreversible=message.plan.irreversible)
-        question = f"To confirm, type {self._challenge.what}:\n"
         # `asked` is the text that the user must type. It is not escaped, because it is printable ASCII, and because
         # escaping would show each backslash twice.
-        self.query_one("#question", Static).update(Content.assemble(question, (self._challenge.asked, "bold")))
-        self.query_one("#second-word", Input).placeholder = f"type {self._challenge.second_word} here as well"
-        self.set_class(self._challenge.second_word is not None, "-irreversible")
-        self.add_class("-asking")
-        self._show_status("", MUTED)
+        question = Content.assemble(f"To confirm, type {asked.what}:\n", (asked.asked, "bold"))
+        self.query_one("#question", Static).update(question)
+        self.query_one("#second-word", Input).placeholder = f"type {asked.second_word} here as well"
+        self.set_class(asked.second_word is not None, "-irreversible")
 
     def _show_details(self) -> None:
         if self.plan is None:
             return
-        details = self.query_one("#details", Static)
+        details, observed = self.query_one("#details", Static), self._observed()
         if len(self.groups) == 1:
             target = self._session.target
             commands = kafka_commands(self.plan, target.bootstrap, target.command_config)
             width = self.query_one("#about").size.width - 1
-            details.update(group_details(self.plan.lines[0], self._folder, commands, width))
+            details.update(group_details(self.plan.lines[0], self._folder, commands, width, observed))
         else:
-            details.update(plan_summary(self.plan, self._folder))
+            details.update(plan_summary(self.plan, self._folder, observed))
 
     @on(Failed)
     def _show_failure(self, message: Failed) -> None:
-        self.deleting = False
+        self.deleting = self._planning = False
         self._show_status(f"No delete request was sent: {message.reason}", ERROR)
 
     # Methods that check the text that the user types to confirm the delete
@@ -301,62 +383,3 @@ class DeleteDialog(ModalScreen[Results | None]):
 
     def _show_status(self, message: str, role: str) -> None:
         self.query_one(StatusLine).show(message, role)
-
-
-class DeleteResultDialog(ModalScreen[None]):
-    """Shows the result of a delete for each group, failures first, and the paths of the backups and the audit log.
-
-    Args:
-        results: the results of the delete.
-        folder: folder with the backups and the audit log.
-    """
-
-    DEFAULT_CSS = """
-    DeleteResultDialog { align: center middle; }
-    DeleteResultDialog #box {
-        width: 96; max-width: 98%; height: 60%; min-height: 14; max-height: 100%;
-        background: $surface; border: round $kg-ok; padding: 0 1;
-    }
-    DeleteResultDialog.-bad #box { border: round $kg-error; }
-    DeleteResultDialog #title { text-style: bold; height: auto; }
-    DeleteResultDialog #paths { height: auto; max-height: 4; }
-    DeleteResultDialog #buttons { height: 1; align-horizontal: right; }
-    """
-
-    AUTO_FOCUS = "#close"
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "close", "Close", show=False)]
-    """
-    | key | does |
-    |---|---|
-    | escape | close |
-    """
-
-    def __init__(self, results: Results, folder: StateFolder) -> None:
-        super().__init__()
-        self.results = results
-        self._folder = folder
-        self.set_class(not self._all_deleted, "-bad")
-
-    def compose(self) -> ComposeResult:
-        backups = (Cell("Backups   ", MUTED), Cell(str(self._folder.backups)))
-        log = (Cell("Audit log ", MUTED), Cell(str(self._folder.audit)))
-        with Vertical(id="box"):
-            yield Static(to_content([(self._counts(),)]), id="title")
-            yield DeleteTable(result_rows(self.results), "DETAILS")
-            yield Static(to_content([backups, log]), id="paths")
-            with Horizontal(id="buttons"):
-                yield Button("Close", id="close", compact=True)
-
-    def _counts(self) -> Cell:
-        counts = {status: self.results.count(status) for status in DeletionStatus}
-        summary = ", ".join(f"{count:,} {status.value}" for status, count in counts.items() if count)
-        return Cell(summary, OK if self._all_deleted else ERROR)
-
-    @property
-    def _all_deleted(self) -> bool:
-        return self.results.count(DeletionStatus.DELETED) == len(self.results.by_group)
-
-    @on(Button.Pressed, "#close")
-    def action_close(self) -> None:
-        """Close the dialog."""
-        self.dismiss(None)

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from textual.content import Content
 
 from kgtui.actions.plan import Allowed, Undo, loss_text, type_text, undo_text
 from kgtui.actions.results import DeletionStatus
+from kgtui.actions.safety import Answer, safety_of, unread_text
 from kgtui.model import command_line
+from kgtui.model.health.wording import duration
 from kgtui.tui import text
-from kgtui.tui.panes.base import to_content
+from kgtui.tui.panes.base import join_with_dots, to_content
 from kgtui.tui.panes.cells import ERROR, MUTED, OK, WARN, Cell, wrap_cells
 from kgtui.tui.panes.columns import Column
 from kgtui.tui.panes.row_detail import DetailedTable
 from kgtui.tui.panes.table import LineTable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from kgtui.actions.plan import Plan, Refused
     from kgtui.actions.results import Results
+    from kgtui.actions.safety import Safety
     from kgtui.config import StateFolder
     from kgtui.model.command_line import CommandLine
 
@@ -35,6 +38,8 @@ _STATUS_ROLES = {
     DeletionStatus.FAILED: ERROR,
     DeletionStatus.UNCERTAIN: ERROR,
 }
+
+_ANSWER_ROLES = {Answer.YES: OK, Answer.UNCERTAIN: WARN, Answer.NO: ERROR}
 
 _WORST_FIRST = (
     DeletionStatus.UNCERTAIN,
@@ -83,7 +88,28 @@ class DeleteTable(DetailedTable[DeleteRow]):
         self.table.set_rows(self._initial_rows, fresh=True)
 
 
-def plan_rows(made: Plan) -> list[DeleteRow]:
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What kgtui has observed about the groups of a plan.
+
+    Attributes:
+        now: seconds since the epoch.
+        empty_since: group id → when the group became Empty, in seconds since the epoch, for groups that became Empty
+            since kgtui started.
+        consumed_until: group id → when the newest record that the group has read was written, in seconds since the
+            epoch, for groups for which this is known.
+    """
+
+    now: float
+    empty_since: Mapping[str, float] = field(default_factory=dict)
+    consumed_until: Mapping[str, float] = field(default_factory=dict)
+
+    def safety_of(self, line: Allowed | Refused) -> Safety:
+        """Return whether it is safe to delete a group of the plan, with the reason."""
+        return safety_of(line, now=self.now, empty_since=self.empty_since.get(line.group))
+
+
+def plan_rows(made: Plan, observed: Observed) -> list[DeleteRow]:
     """Return the rows of a plan: first the groups that will be deleted, then the groups whose delete is refused."""
     allowed = [
         DeleteRow(
@@ -91,7 +117,7 @@ def plan_rows(made: Plan) -> list[DeleteRow]:
             type_text(line.description),
             "delete",
             ERROR,
-            f"{loss_text(line.loss)}; {undo_text(line.loss)}",
+            f"{observed.safety_of(line).short_text}; {loss_text(line.loss)}; {undo_text(line.loss)}",
         )
         for line in made.allowed
     ]
@@ -114,48 +140,79 @@ def result_rows(results: Results) -> list[DeleteRow]:
     ]
 
 
-def plan_summary(made: Plan, folder: StateFolder) -> Content:
-    """Return the lines above a table of several groups: how many will be deleted, and the backup folder."""
+def plan_summary(made: Plan, folder: StateFolder, observed: Observed) -> Content:
+    """Return the lines above a table of several groups: how many can be deleted safely, and what will be lost."""
     allowed, refused = made.allowed, made.refused
+    answers = [observed.safety_of(line).answer for line in allowed]
+    counts = [(answers.count(Answer.YES), "safe to delete", OK), (answers.count(Answer.UNCERTAIN), "uncertain", WARN)]
+    counts += [(answers.count(Answer.NO), "not safe", ERROR), (len(refused), "refused", WARN)]
+    cells = [Cell(f"{count:,} {what}", role) for count, what, role in counts if count]
     total = sum(line.loss.partitions for line in allowed)
+    unread = sum(line.loss.unread.lag or 0 for line in allowed)
     at_least = "at least " if any(line.loss.hidden for line in allowed) else ""
+    more = at_least or ("at least " if any(line.loss.unread.lower_bound for line in allowed) else "")
+    lost = f"Lost: the offsets of {at_least}{_plural(total, 'partition')}, {more}{_plural(unread, 'unread record')}"
+    commits = [line.loss.last_commit for line in allowed if line.loss.last_commit is not None]
+    newest = f"; newest commit {_time_text(max(commits), observed.now)}" if commits else ""
     return to_content(
         [
-            (
-                Cell(f"{len(allowed):,} will be deleted, with the offsets of {at_least}{total:,} partitions; "),
-                Cell(f"{len(refused):,} refused", WARN if refused else MUTED),
-            ),
+            join_with_dots(cells),
+            (Cell(f"{lost}{newest}"),),
             (Cell("Backups ", MUTED), Cell(str(folder.backups))),
         ]
     )
 
 
-def group_details(line: Allowed | Refused, folder: StateFolder, commands: list[CommandLine], width: int) -> Content:
-    """Return the details in a dialog about one group: what will be lost, or why the delete is refused.
+def _plural(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def _time_text(at: float, now: float) -> str:
+    """Return a time with its age, such as `2026-11-21 10:04:23 +01:00, 3 min ago`."""
+    return f"{text.date(at)}, {duration(now - at)} ago"
+
+
+def group_details(
+    line: Allowed | Refused, folder: StateFolder, commands: list[CommandLine], width: int, observed: Observed
+) -> Content:
+    """Return the details in a dialog about one group: whether the delete is safe, and what will be lost.
 
     Args:
         line: what the plan says about the group.
         folder: state folder with the backups.
         commands: Kafka commands that delete the same group.
         width: cells per line.
+        observed: what kgtui has observed about the group.
     """
+    safety = observed.safety_of(line)
+    safe = ("Safe", (Cell(safety.text, _ANSWER_ROLES[safety.answer]),))
     if not isinstance(line, Allowed):
-        fields = [("Refused", (Cell(line.reason, WARN),))]
-        return _fields([("Type", (Cell(line.type),)), *fields] if line.type else fields, width)
+        return _fields([safe, ("Type", (Cell(line.type),))] if line.type else [safe], width)
     description, loss = line.description, line.loss
     source = f" ({description.source} of broker {description.coordinator})"
     fields_of_group = _fields(
         [
+            safe,
+            ("Unread", (Cell(unread_text(loss), WARN if loss.unread.lag else ""),)),
+            ("Last commit", (Cell(_last_commit(line, observed)),)),
             ("Type", (Cell(type_text(description)),)),
             ("State", (Cell(description.state), Cell(source, MUTED))),
             ("Lost", (Cell(loss_text(loss), WARN if loss.partitions else ""),)),
-            ("Last commit", (Cell("unknown" if loss.last_commit is None else text.date(loss.last_commit)),)),
             ("Undo", (Cell(undo_text(loss), ERROR if loss.undo is Undo.IRREVERSIBLE else ""),)),
             ("Backup", (Cell(str(folder.backups)),)),
         ],
         width,
     )
     return Content.assemble(fields_of_group, *(part for command in commands for part in _command(command, width)))
+
+
+def _last_commit(line: Allowed, observed: Observed) -> str:
+    if line.loss.last_commit is not None:
+        return _time_text(line.loss.last_commit, observed.now)
+    consumed = observed.consumed_until.get(line.group)
+    if consumed is None:
+        return "not observed since kgtui started"
+    return f"not observed; the newest record that was read is from {_time_text(consumed, observed.now)}"
 
 
 def _fields(fields: Iterable[tuple[str, tuple[Cell, ...]]], width: int) -> Content:

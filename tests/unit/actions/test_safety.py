@@ -1,0 +1,48 @@
+"""Tests of the answer to the question whether deleting a group is safe."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from kgtui.actions.plan import Allowed, DeletionLoss, Refused, Undo
+from kgtui.actions.safety import RECENT, Answer, safety_of
+from kgtui.model.group import GroupDescription
+from kgtui.model.offsets import LagTotal
+
+NOW = 10_000.0
+LOSS = DeletionLoss(1, 2, 100, LagTotal(0, 0, 2), None, Undo.RESTORABLE)
+
+
+def allowed(**changes: object) -> Allowed:
+    """Return a group that may be deleted, and that has read all records, except for the fields in `changes`."""
+    return Allowed(GroupDescription("g", "consumer", "consumer", "Empty", 1), replace(LOSS, **changes))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("line", "answer", "reason"),
+    [
+        (allowed(), Answer.YES, "the group has read all records, and the backup can restore its offsets"),
+        (allowed(partitions=0), Answer.YES, "the group has no offsets"),
+        (allowed(unread=LagTotal(5, 0, 2)), Answer.NO, "the group has not read 5 records"),
+        (allowed(unread=LagTotal(1, 1, 2)), Answer.NO, "the group has not read at least 1 record,"),
+        (allowed(unread=LagTotal(0, 1, 2)), Answer.UNCERTAIN, "it is not known whether"),
+        (allowed(unread=LagTotal(None, 2, 2)), Answer.UNCERTAIN, "it is not known whether"),
+        (allowed(hidden=True, partitions=0), Answer.UNCERTAIN, "offsets in topics that you may not describe"),
+        (allowed(undo=Undo.IRREVERSIBLE), Answer.NO, "no backup can restore the offsets of deleted topics"),
+        (allowed(last_commit=NOW - 12), Answer.NO, "offsets were committed 12 s ago"),
+        (allowed(last_commit=NOW - RECENT), Answer.YES, "the group has read all records"),
+        (Refused("g", "Stable with 2 members: stop them first"), Answer.NO, "Stable with 2 members"),
+    ],
+)
+def test_safety_is_decided_from_loss_and_last_commit(line: Allowed | Refused, answer: Answer, reason: str) -> None:
+    safety = safety_of(line, now=NOW)
+    assert safety.answer is answer
+    assert reason in safety.reason
+
+
+def test_a_group_that_has_just_become_empty_may_be_restarting() -> None:
+    safety = safety_of(allowed(), now=NOW, empty_since=NOW - 40)
+    assert safety.text == "uncertain: all members left 40 s ago, and the application may only be restarting"
+    assert safety_of(allowed(), now=NOW, empty_since=NOW - RECENT).answer is Answer.YES
