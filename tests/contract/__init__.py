@@ -1,1 +1,1 @@
-"""Tests that compare kgtui with real brokers and Kafka's own tools, and the simulator with real brokers."""
+"""Tests that compare kgtui and the simulator with real brokers and with Kafka's own tools."""

@@ -1,4 +1,4 @@
-"""Clusters with live groups, which have members, and with Empty groups of every type, which tests may delete."""
+"""Simulated and real clusters on which tests delete Empty groups and try to delete groups that have members."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ if TYPE_CHECKING:
 
 TIMEOUT = 90.0
 COMMITTED = 7
-"""The committed offset of the deletable groups, the same for each partition that has a commit."""
+"""Committed offset of every deletable group, in each partition for which the group has a commit."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeletionCluster:
-    """A cluster with live groups, and with groups that the test may delete.
+    """A cluster with live groups, which have members, and with Empty groups, which a test may delete.
 
     Attributes:
-        live: groups with members, which cannot be deleted.
-        deletable: group id → type, for each Empty group that the test may delete.
-        make_simple: adds a simple group with the given id and one commit.
-        joined: takes a group id and returns a context manager; inside it, the group has a member.
+        live: groups with members; kgtui must refuse to delete them.
+        deletable: group id → type of each Empty group that a test may delete.
+        make_simple: takes a group id and creates a simple group with one commit.
+        joined: takes a group id and returns a context manager, inside which the group has one member.
     """
 
     bootstrap: str
@@ -62,9 +62,9 @@ class DeletionCluster:
 async def deletion_clusters(
     param: str, request: pytest.FixtureRequest, *, with_deletable: bool
 ) -> AsyncIterator[DeletionCluster]:
-    """Yield the cluster that a fixture parameter names.
+    """Yield the simulated or real cluster that `param` names, such as `simulated 4.4` or `real 4.3.1`.
 
-    The cluster has live groups. With `with_deletable`, it also has an Empty group of every type that it supports.
+    The cluster has live groups. If `with_deletable` is true, it also has an Empty group of every type that it supports.
     """
     if param in REAL:
         live: Live = checked(request, REAL[param])
@@ -145,10 +145,11 @@ def _run(live: Live, program: str, *arguments: str) -> None:
 
 
 def _create_empty_connect_group(live: Live, group: str) -> None:
-    """Create a Connect group without members. Requests are sent directly, because a real worker would be slow."""
+    """Create a Connect group without members, with protocol requests, because starting a Connect worker takes long."""
     connection = kio_client.Connection(kio_client.find_coordinator(live.bootstrap, group, TIMEOUT))
     member = ""
-    # JoinGroup is sent twice: the first response only assigns the member id that the second request needs (KIP-394).
+    # JoinGroup is sent twice, because the first response only assigns the member id that the second request must
+    # contain (KIP-394).
     for _ in range(2):
         request = JoinGroupRequest(
             group_id=GroupId(group),

@@ -1,4 +1,4 @@
-"""Run Kafka's own GroupsCommand. Its output is kept as bytes, which tests compare with the output of kgtui."""
+"""Run Kafka's own GroupsCommand, and keep its output as bytes, so that tests can compare it with the output of kgtui."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Result(NamedTuple):
 
     @property
     def first_error_line(self) -> str:
-        """The first line of standard error."""
+        """The first line that GroupsCommand wrote to standard error."""
         return self.err.decode().partition("\n")[0]
 
 
 def run_java(words: Sequence[str]) -> Result:
-    """Run GroupsCommand of Kafka 4.3.1 with these arguments, without log messages."""
+    """Run GroupsCommand of Kafka 4.3.1 with the arguments `words` and with logging turned off."""
     status, out, err = run_tool("4.3.1", "GroupsCommand", words, log_level="off")
     return Result(status, out.encode(), err.encode())

@@ -1,6 +1,6 @@
-"""Format groups from kgtui's Python API, or from the JSON of `kgtui show`, as Kafka's tools would print them.
+"""Format groups from kgtui's Python API, or from the JSON of `kgtui show`, as rows of the tables of Kafka's tools.
 
-Each row has the columns of all tools. A value that a tool prints as `-` is also `-` in the row.
+Each row has the columns of all tools. An unknown value is `-`, as in the tools' output.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class ToolRows:
 
 
 def from_python(read: GroupsRead, cluster: ClusterInfo) -> ToolRows:
-    """Return the rows for groups that kgtui's function `read_in_full` has read."""
+    """Format the groups that kgtui's function `read_in_full` returned."""
     tool_rows = ToolRows()
     for group, found in read.descriptions.items():
         address = cluster.brokers[found.coordinator].address
@@ -63,7 +63,7 @@ def from_python(read: GroupsRead, cluster: ClusterInfo) -> ToolRows:
 
 
 def from_json(groups: Iterable[Mapping[str, Any]], cluster: Mapping[str, Any]) -> ToolRows:
-    """Return the rows for the values of the keys `groups` and `cluster` in the output of `kgtui show --format json`."""
+    """Format the values of the keys `groups` and `cluster` from the output of `kgtui show --format json`."""
     tool_rows = ToolRows()
     addresses = {broker["id"]: f"{broker['host']}:{broker['port']}" for broker in cluster["brokers"]}
     for found in groups:
@@ -188,13 +188,14 @@ def _offset(
     lag = row["lag"]
     if position is not None and end is not None and position > end:
         assert lag == 0
-        # The committed offset is beyond the log end. Kafka's tools then print a negative lag, but kgtui prints 0.
+        # The committed offset is greater than the log end offset. Kafka's tools then print a negative lag, but kgtui
+        # prints 0.
         lag = end - position
     streams_lag = lag
     if position is None and start is not None and end is not None:
         assert lag is None
         # For a partition without a commit, Kafka's tool for streams groups prints the number of records in the log as
-        # the lag. All other tools and kgtui print no lag.
+        # the lag. Kafka's other tools and kgtui print no lag.
         streams_lag = end - start
     member, host, client = owner or ("-", "-", "-")
     return {

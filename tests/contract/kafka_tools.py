@@ -12,12 +12,12 @@ Row = dict[str, str]
 
 
 def rows(printed: str, groups: Sequence[str] = ()) -> list[Row]:
-    """Return the rows of all tables in the output of a tool; a row maps column names to cells.
+    """Return the rows of all tables in `printed`, the output of a tool. Each row maps column names to cells.
 
-    A cell begins at the position of its column's header. Positions are counted in UTF-16 units, as in Java.
+    A cell begins in the same text column as its header. Columns are counted in UTF-16 code units, as in Java.
 
-    Group ids may contain any character, even line breaks, and some tools do not widen the column for long ids. The ids
-    in `groups` are therefore recognized in the output by their text and not by their position.
+    Group ids may contain any character, even line breaks, and some tools do not widen the GROUP column for long ids.
+    The ids in `groups` are therefore found by their text, not by their text column.
     """
     text = _units(printed)
     ids = sorted(map(_units, groups), key=len, reverse=True)
@@ -29,9 +29,10 @@ def rows(printed: str, groups: Sequence[str] = ()) -> list[Row]:
 
 
 def _table(header: str, body: str, ids: Sequence[str]) -> Iterator[Row]:
-    """Yield the rows of the table with the header line `header`. The rows are in `body`, up to the first empty line.
+    """Yield the rows of one table, which has the header line `header`. Read `body` up to its first empty line.
 
-    `ids` are the group ids in the table; see `rows`."""
+    `ids` are the group ids that the table can contain, as in `rows`.
+    """
     columns = [(title[0], title.start()) for title in re.finditer(r"\S+(?: \(ID\))?", header)]
     width = columns[1][1]
     at = 0
@@ -48,10 +49,10 @@ def _table(header: str, body: str, ids: Sequence[str]) -> Iterator[Row]:
 
 
 def _units(text: str) -> str:
-    """Return a text in which each UTF-16 unit is one character, so that positions are the same as in Java."""
+    """Replace each UTF-16 code unit with one character, so that Python counts text columns as Java does."""
     return "".join(map(chr, memoryview(text.encode("utf-16-le")).cast("H")))
 
 
 def _text(units: str) -> str:
-    """Convert a text from `_units` back to the original text."""
+    """Convert the result of `_units` back to the original text."""
     return units.encode("utf-16-le", "surrogatepass").decode("utf-16-le")

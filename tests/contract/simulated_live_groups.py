@@ -1,4 +1,4 @@
-"""Create the groups of `tests.brokers.live` on the simulator, so that a test can run on real and simulated clusters."""
+"""Create the groups of `tests.brokers.live` in the simulator, so that a test can run on simulated and on real brokers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 TopicPartition = tuple[str, int]
 TRIMMED = {("trimmed", 0): 50}
-"""(Topic, partition) → log start, for the partition whose oldest records were deleted. Other logs start at 0."""
+"""(Topic, partition) → log start offset of the partition whose oldest records were deleted. Other logs start at 0."""
 DELETED = Topic("retired", partitions=1)
 DELETED_COMMIT = {0: 5}
 
@@ -52,23 +52,26 @@ class ConstantOffsets:
 
 
 def groups_of(version: str) -> dict[str, LiveGroup]:
-    """Return the expected groups of a simulated cluster by their role, the name by which tests refer to a group.
+    """Return role → expected group of a simulated cluster. Tests refer to each group by its role.
 
     Args:
-        version: `2.4` to `4.4`, or a comma-separated list for a cluster of several releases. Such a cluster has the
-            groups that its newest release supports.
+        version: `2.4` to `4.4`, or a comma-separated list for a cluster with brokers of several releases. Such a
+            cluster has the groups that its newest release supports.
     """
     roles = expected(max(version.split(","), key=numbers))
     return roles | {"static": replace(roles["static"], instance_ids=("static-billing-0", "static-billing-1"))}
 
 
 def preview_features(release: str) -> dict[str, int] | None:
-    """Return the features to enable in addition to those of a new cluster: share groups are a preview in Kafka 4.1."""
+    """Return feature → version for the features to enable in addition to the defaults of `release`.
+
+    Share groups must be enabled in Kafka 4.1, where they are a preview.
+    """
     return {"share.version": 1} if release == "4.1" else None
 
 
 def simulator(version: str) -> Simulator:
-    """Return a cluster of three brokers with the groups of `groups_of`; neither groups nor logs change."""
+    """Return a simulated cluster of three brokers with the groups of `groups_of`. Neither groups nor logs change."""
     clock = ManualClock()
     cluster = Simulator(kafka_version=version, scenario="empty", clock=clock, features=preview_features(version))
     roles = groups_of(version)
@@ -79,7 +82,7 @@ def simulator(version: str) -> Simulator:
 
 
 def add_empty_group(cluster: Simulator, group: str) -> None:
-    """Add an Empty simple group with one commit."""
+    """Add an Empty simple group with one commit to `cluster`."""
     topic = cluster.state.topics["orders"]
     cluster.state.add_groups(
         [ClassicGroup(group, ConstantMembership(0), [ConsumedTopic(topic, ConstantOffsets({0: 1}))], protocol="")]

@@ -21,26 +21,26 @@ if TYPE_CHECKING:
 
 SIMULATED = ("2.4", "2.8", "3.3", "3.9", "4.1", "4.4", "4.4,3.9")
 REAL = {f"real {version}": named("live", version) for version in ALL_BROKER_VERSIONS}
-"""Fixture parameter, such as `real 4.3.1` → name of the live groups on a broker of this version."""
+"""Fixture parameter, such as `real 4.3.1` → name of the fixture with live groups on a broker of this version."""
 ON_BROKERS = tuple(
     pytest.param(param, marks=[pytest.mark.broker(name), *only_full(param.removeprefix("real "))])
     for param, name in REAL.items()
 )
 PARAMS = (*(f"simulated {version}" for version in SIMULATED), *ON_BROKERS)
 NEWEST = ("simulated 4.4", ON_BROKERS[0])
-"""The newest simulated cluster and the newest real one."""
+"""The newest simulated cluster and the newest real cluster."""
 
 
 @dataclass(frozen=True, slots=True)
 class TargetCluster:
-    """A cluster under test.
+    """A cluster on which a test runs.
 
     Attributes:
-        version: oldest Kafka version among the brokers, as numbers.
-        newest: newest Kafka version among the brokers, as numbers.
-        groups: role (the name by which tests refer to a group) → expected properties of the group. A simulated cluster
-            has only these groups.
-        make_empty: adds an Empty simple group with the given id.
+        version: lowest Kafka version among the brokers, as a tuple of numbers.
+        newest: highest Kafka version among the brokers, as a tuple of numbers.
+        groups: role → expected properties of the group. Tests refer to each group by its role. A simulated cluster has
+            no other groups.
+        make_empty: takes a group id and creates an Empty simple group.
     """
 
     bootstrap: tuple[str, ...]
@@ -53,16 +53,16 @@ class TargetCluster:
 
     @property
     def ids(self) -> list[str]:
-        """The ids of all groups."""
+        """The ids of all groups in `groups`."""
         return [group.id for group in self.groups.values()]
 
     def of(self, *types: Literal["classic", "consumer", "share", "streams"]) -> list[LiveGroup]:
-        """Return the groups of the given types."""
+        """Return the groups whose type is one of `types`."""
         return [group for group in self.groups.values() if group.type in types]
 
 
 async def targets(param: str, request: pytest.FixtureRequest) -> AsyncIterator[TargetCluster]:
-    """Yield the cluster that a fixture parameter names, and close its admin afterwards."""
+    """Yield the simulated or real cluster that `param` names; close the cluster's admin client after the test."""
     if param in REAL:
         live: Live = checked(request, REAL[param])
         number = numbers(live.version)

@@ -1,4 +1,4 @@
-"""Tests of the admin API with dead or silent brokers, moved coordinators, missing ACLs and damaged responses."""
+"""Test the admin API with stopped or silent brokers, moved coordinators, missing ACLs and damaged responses."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 @asynccontextmanager
 async def cluster(**options: Any) -> AsyncIterator[tuple[Simulator, KafkaGroupAdmin]]:
-    """Run a simulated cluster with a stopped clock and the `company` scenario; yield the cluster and an admin.
+    """Run a simulated cluster with the `company` scenario and a stopped clock; yield the cluster and an admin client.
 
-    `options` are arguments of `Simulator`.
+    `options` are passed to `Simulator`.
     """
     async with (
         Simulator(clock=ManualClock(), **options) as simulator,
@@ -33,7 +33,7 @@ async def cluster(**options: Any) -> AsyncIterator[tuple[Simulator, KafkaGroupAd
 
 
 def coordinated_by(simulator: Simulator, node: int, state: str = "Stable") -> list[str]:
-    """Return the ids of the groups whose coordinator is this broker and whose state is `state`."""
+    """Return the ids of the groups in state `state` whose coordinator is broker `node`."""
     cluster_state = simulator.state
     return sorted(
         name
@@ -42,7 +42,7 @@ def coordinated_by(simulator: Simulator, node: int, state: str = "Stable") -> li
     )
 
 
-async def test_groups_of_a_dead_broker_are_read_from_other_brokers() -> None:
+async def test_groups_of_a_stopped_broker_are_read_from_other_brokers() -> None:
     async with cluster(brokers=5) as (simulator, admin):
         before = await admin.list_groups()
         await simulator.faults.kill(3)
@@ -53,7 +53,7 @@ async def test_groups_of_a_dead_broker_are_read_from_other_brokers() -> None:
         assert described.faults == ()
 
 
-async def test_a_broker_that_does_not_respond_affects_only_its_own_groups() -> None:
+async def test_a_silent_broker_affects_only_the_groups_that_it_coordinates() -> None:
     async with cluster() as (simulator, admin):
         everything = {group: row.coordinator for group, row in (await admin.list_groups()).rows.items()}
         simulator.faults.black_hole(2)
@@ -67,7 +67,7 @@ async def test_a_broker_that_does_not_respond_affects_only_its_own_groups() -> N
         assert {fault.name for fault in described.faults} == {"NO_ANSWER"}
 
 
-async def test_the_error_for_an_unreachable_cluster_names_each_broker_that_was_tried() -> None:
+async def test_the_error_for_an_unreachable_cluster_names_every_tried_broker() -> None:
     async with cluster(brokers=2) as (simulator, admin):
         await admin.cluster()
         simulator.faults.black_hole(1)
@@ -77,7 +77,7 @@ async def test_the_error_for_an_unreachable_cluster_names_each_broker_that_was_t
         assert len(caught.value.attempts) == 2
 
 
-async def test_a_moved_group_is_found_at_its_new_coordinator() -> None:
+async def test_a_group_that_moved_is_read_from_its_new_coordinator() -> None:
     async with cluster() as (simulator, admin):
         await admin.list_groups()
         group = coordinated_by(simulator, 1)[0]
@@ -88,7 +88,7 @@ async def test_a_moved_group_is_found_at_its_new_coordinator() -> None:
         assert (await admin.committed_offsets([group])).faults == ()
 
 
-async def test_requests_are_sent_again_while_the_coordinator_is_loading() -> None:
+async def test_a_request_is_repeated_while_the_coordinator_is_loading() -> None:
     async with cluster() as (simulator, admin):
         await admin.list_groups()
         group = coordinated_by(simulator, 1)[0]
@@ -114,7 +114,7 @@ async def test_a_coordinator_that_never_finishes_loading_is_reported_as_an_error
         assert listed.coverage.brokers == (2, 3)
 
 
-async def test_a_connection_that_the_broker_closed_is_opened_again() -> None:
+async def test_a_connection_closed_by_the_broker_is_opened_again() -> None:
     async with cluster() as (simulator, admin):
         ids = list((await admin.list_groups()).rows)
         for node in (1, 2, 3):
@@ -138,7 +138,7 @@ async def test_only_the_forbidden_group_has_an_authorization_error() -> None:
         assert outcome.fault.code == 30
 
 
-async def test_a_group_that_reads_a_forbidden_topic_is_not_described() -> None:
+async def test_a_group_that_reads_a_forbidden_topic_cannot_be_described() -> None:
     async with cluster() as (simulator, admin):
         simulator.faults.forbid_topics(["payments.settled"])
         answer = await admin.describe_groups(["payments.ledger"])
@@ -147,7 +147,7 @@ async def test_a_group_that_reads_a_forbidden_topic_is_not_described() -> None:
 
 
 async def test_a_disabled_group_type_is_reported_as_not_supported() -> None:
-    """Kafka 4.1 supports ShareGroupDescribe, but returns error 35 for each group while share.version is 0."""
+    """Kafka 4.1 supports ShareGroupDescribe, but returns UNSUPPORTED_VERSION for each group while `share.version` is 0."""
     async with cluster(kafka_version="4.1") as (_, admin):
         shared = list((await admin.list_groups(types=["share"])).rows)
         assert shared
@@ -158,12 +158,12 @@ async def test_a_disabled_group_type_is_reported_as_not_supported() -> None:
 
 
 @pytest.mark.parametrize("kind", DAMAGES)
-async def test_a_damaged_response_fails_one_poll_but_not_the_next(kind: str) -> None:
+async def test_a_damaged_response_fails_only_the_poll_that_reads_it(kind: str) -> None:
     async with cluster(brokers=1) as (simulator, admin):
         groups = (await admin.list_groups()).rows
         feed = admin.listing_feed(1)
         await feed.poll()
-        # `cut` and `correlation` break the connection, and the client then sends the request once more. The poll
+        # After the faults `cut` and `correlation`, the client sends its request once more on a new connection. The poll
         # therefore fails only if two responses are damaged.
         simulator.faults.damage(1, kind, times=2 if kind in {"cut", "correlation"} else 1)
         with pytest.raises((ClientError, ProtocolError)) as caught:
@@ -183,7 +183,7 @@ async def test_a_listing_feed_reports_only_changed_groups_after_a_failed_poll() 
         assert not (await feed.poll()).updated
 
 
-async def test_a_delete_request_without_a_response_is_not_sent_again() -> None:
+async def test_a_delete_request_is_not_repeated_if_the_response_is_missing() -> None:
     async with cluster() as (simulator, admin):
         await admin.list_groups()
         empty = coordinated_by(simulator, 2, "Empty")[:2]
@@ -194,7 +194,7 @@ async def test_a_delete_request_without_a_response_is_not_sent_again() -> None:
         assert {outcome.fault.name for outcome in outcomes if outcome.fault} == {"NO_ANSWER"}
 
 
-async def test_a_delete_request_is_sent_to_the_new_coordinator_after_a_move() -> None:
+async def test_a_delete_request_rejected_by_the_old_coordinator_is_sent_to_the_new_one() -> None:
     async with cluster() as (simulator, admin):
         await admin.list_groups()
         group = coordinated_by(simulator, 1, "Empty")[0]
@@ -204,7 +204,7 @@ async def test_a_delete_request_is_sent_to_the_new_coordinator_after_a_move() ->
         assert simulator.state.find(group) is None
 
 
-async def test_a_delete_that_the_broker_rejects_is_reported_as_failed() -> None:
+async def test_a_deletion_that_the_broker_rejects_is_reported_as_failed() -> None:
     async with cluster(brokers=1) as (simulator, admin):
         group = coordinated_by(simulator, 1, "Empty")[0]
         simulator.faults.fail(DELETE_GROUPS.key, 87)
@@ -214,7 +214,7 @@ async def test_a_delete_that_the_broker_rejects_is_reported_as_failed() -> None:
         assert simulator.state.find(group) is not None
 
 
-async def test_a_throttled_client_waits_and_then_gets_its_response() -> None:
+async def test_a_throttled_client_still_gets_its_responses() -> None:
     async with cluster(brokers=1) as (simulator, admin):
         await admin.list_groups()
         simulator.faults.throttle(1, 50)

@@ -1,4 +1,4 @@
-"""Compare what kgtui and Kafka's own tools print about live groups on the same broker."""
+"""Compare what kgtui and Kafka's own tools report about the same live groups of one broker."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ OFFSETS = (("ConsumerGroupCommand", *ALL, "--offsets"), ("ConsumerGroupCommand",
 MEMBERS = (("ConsumerGroupCommand", *ALL, "--members"), ("ConsumerGroupCommand", *ALL, "--members", "--verbose"))
 STATES = (("ConsumerGroupCommand", *ALL, "--state"), ("ConsumerGroupCommand", *ALL, "--state", "--verbose"))
 NEWER = {"ShareGroupCommand": "share", "StreamsGroupCommand": "streams"}
-"""Kafka's tool → type of the groups that it describes."""
+"""Kafka's tool for a newer group type → the group type that the tool describes."""
 AHEAD = "ahead-of-the-log"
 
 
 @dataclass(slots=True)
 class Reports:
-    """The groups of one broker, as Kafka's tools and kgtui report them.
+    """The reports of Kafka's tools and of kgtui about the groups of one broker.
 
     Attributes:
-        tables: command line, without the broker address → rows that Kafka's tool printed.
-        listed: group id → the entry of the group in kgtui's list.
+        tables: words of a command line, without the broker address → rows that Kafka's tool printed.
+        listed: group id → entry of the group in kgtui's list.
         ours: the groups that kgtui read, formatted as Kafka's tools would print them.
     """
 
@@ -58,7 +58,10 @@ class Reports:
     tables: dict[tuple[str, ...], list[Row]] = field(default_factory=dict)
 
     def rows_of_kafka(self, commands: tuple[tuple[str, ...], ...]) -> list[tuple[str, list[Row]]]:
-        """Return each command line that the broker's version supports, with the rows that Kafka's tool printed."""
+        """Return pairs of a command line and the rows that Kafka's tool printed for it.
+
+        The command lines are `commands`, repeated for each tool in `newer`.
+        """
         return [(" ".join(words), self.tables[words]) for words in self._with_newer(commands)]
 
     def _with_newer(self, commands: tuple[tuple[str, ...], ...]) -> list[tuple[str, ...]]:
@@ -67,11 +70,11 @@ class Reports:
 
     @property
     def newer(self) -> list[str]:
-        """The tools for share and streams groups, as far as the broker supports these types."""
+        """The tools for share and streams groups. A tool is left out if the broker does not support its group type."""
         return [tool for tool, group_type in NEWER.items() if group_type in self.live.types]
 
     def run(self) -> None:
-        """Run every tool once."""
+        """Run all command lines of Kafka's tools, and store the printed rows in `tables`."""
         commands = [words for some in (LISTS, OFFSETS, MEMBERS, STATES) for words in self._with_newer(some)]
         if not self.live.version.startswith("3."):
             commands.append(("GroupsCommand", "--list"))
@@ -84,9 +87,9 @@ class Reports:
             self.tables[words] = [row for row in found if not self.has_wrong_lag(row.get("TOPIC", ""))]
 
     def has_wrong_lag(self, topic: str) -> bool:
-        """Return whether Kafka's tool prints a wrong lag for a topic. Rows of such a topic are not compared.
+        """Return whether Kafka's tool prints a wrong lag for `topic`. The topic's rows are then not compared.
 
-        The tool of Kafka 4.2 does not read the committed offsets of repartition topics; the tool of 4.3 does.
+        The tool of Kafka 4.2 does not read the committed offsets of repartition topics; the tool of Kafka 4.3 does.
         """
         return self.live.version.startswith("4.2.") and topic.endswith("-repartition")
 
@@ -102,10 +105,7 @@ async def _read(live: Live) -> tuple[dict[str, Listing], GroupsRead, ClusterInfo
 
 @pytest.fixture(scope="module")
 def reports(live: Live) -> Iterator[Reports]:
-    """Run the test with the reports of each broker.
-
-    The broker has live groups, and one group whose committed offset is beyond the log end.
-    """
+    """Yield the reports of one broker, on which one group's committed offset is greater than the log end offset."""
     live.cluster.commit(AHEAD, {("orders", 2): 150})
     listed, read, cluster = asyncio.run(_read(live))
     reports = Reports(live, listed, read, kafka_tool_rows.from_python(read, cluster))
@@ -115,7 +115,7 @@ def reports(live: Live) -> Iterator[Reports]:
 
 
 def groups_of_tool(reports: Reports, tool: str) -> set[str]:
-    """Return the ids of the groups that one of Kafka's tools can describe."""
+    """Return the ids of the groups that Kafka's tool `tool` can describe."""
     if tool == "ConsumerGroupCommand":
         return {
             g
@@ -125,7 +125,7 @@ def groups_of_tool(reports: Reports, tool: str) -> set[str]:
     return {g for g, row in reports.listed.items() if row.type == tool.removesuffix("GroupCommand").lower()}
 
 
-def test_kgtui_lists_the_same_groups_as_kafkas_tools(reports: Reports) -> None:
+def test_kgtui_lists_the_same_groups_as_kafka_tools(reports: Reports) -> None:
     live = {group.id for group in reports.live.groups.values()}
     assert live < reports.listed.keys()
     for words, table in reports.tables.items():
@@ -144,19 +144,19 @@ def test_kgtui_lists_the_same_groups_as_kafkas_tools(reports: Reports) -> None:
             assert row == {title: cells[title] for title in row}, words
 
 
-def test_kgtui_and_kafkas_tools_report_equal_states(reports: Reports) -> None:
+def test_kgtui_reports_the_same_group_states_as_kafka_tools(reports: Reports) -> None:
     """Compare the coordinator, assignor, state, epochs and number of members of every group."""
     for words, table in reports.rows_of_kafka(STATES):
         assert {row["GROUP"] for row in table} == groups_of_tool(reports, words.split()[0]), words
         for row in table:
             ours = reports.ours.states[row["GROUP"]]
             row["COORDINATOR (ID)"] = " ".join(row["COORDINATOR (ID)"].split())
-            # For a group without an assignor, Kafka's 3.9 tool prints an empty cell, but `ours` has `-`, as newer tools
-            # print.
+            # For a group without an assignor, the tool of Kafka 3.9 prints an empty cell, but newer tools and `ours`
+            # have `-`.
             assert {title: cell or "-" for title, cell in row.items()} == {title: ours[title] for title in row}, words
 
 
-def test_kgtui_and_kafkas_tools_report_equal_members(reports: Reports) -> None:
+def test_kgtui_reports_the_same_members_as_kafka_tools(reports: Reports) -> None:
     """Compare ids, instance ids, client ids, hosts, epochs, assignments and target assignments."""
     for words, table in reports.rows_of_kafka(MEMBERS):
         found = {(row["GROUP"], row.get("CONSUMER-ID") or row["MEMBER"]): row for row in table}
@@ -167,13 +167,13 @@ def test_kgtui_and_kafkas_tools_report_equal_members(reports: Reports) -> None:
             if "TARGET-ACTIVE" not in row.get("ASSIGNMENTS", "TARGET-ACTIVE"):
                 ours["ASSIGNMENTS"], _, _ = ours["ASSIGNMENTS"].partition(" TARGET-")
             if reports.live.version.startswith("3.") and "ASSIGNMENT" in row:
-                # Kafka's 3.9 tool prints only the partition numbers of an assignment, without the topic name.
+                # The tool of Kafka 3.9 prints only the partition numbers of an assignment, without the topic name.
                 ours["ASSIGNMENT"] = f"({ours['ASSIGNMENT'].removeprefix('orders:')})"
             assert row == {title: ours[title] for title in row}, words
 
 
-def test_kgtui_and_kafkas_tools_report_equal_offsets(reports: Reports) -> None:
-    """Compare committed or start offset, leader epoch, log end, lag and owner of every partition."""
+def test_kgtui_reports_the_same_offsets_as_kafka_tools(reports: Reports) -> None:
+    """For every partition, compare committed or start offset, leader epoch, log end offset, lag and owner."""
     for words, table in reports.rows_of_kafka(OFFSETS):
         found = {(row["GROUP"], row["TOPIC"], row["PARTITION"]): row for row in table}
         assert len(found) == len(table), words
@@ -200,7 +200,7 @@ def test_show_prints_the_same_values_as_the_python_api(
     assert kinds == {group: (row.type, row.protocol) for group, row in reports.listed.items()}
 
 
-def test_ls_prints_the_sum_of_the_lags_that_kafkas_tools_print(
+def test_ls_prints_the_sum_of_the_lags_that_kafka_tools_print(
     reports: Reports, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     listed = {
@@ -216,13 +216,13 @@ def test_ls_prints_the_sum_of_the_lags_that_kafkas_tools_print(
         for group in {row["GROUP"] for row in table}:
             cells = [row.get("LAG") or row.get("OFFSET-LAG") for row in table if row["GROUP"] == group]
             known = [max(int(cell), 0) for cell in cells if cell not in {"-", None}]
-            # Kafka 4.1's tool prints no lag of share groups, because the brokers do not report it.
+            # The tool of Kafka 4.1 prints no lag for share groups, because brokers of this version do not report it.
             expected = (None, len(cells)) if None in cells else (sum(known), 0)
             assert (listed[group]["lag"], listed[group]["lag_unknown"]) == expected, (words, group)
 
 
 async def test_streams_partitions_without_a_commit_have_no_lag(broker_431: Cluster, tmp_path: Path) -> None:
-    """If there is no commit, Kafka's tool calculates the lag from the log start, while kgtui reports no lag."""
+    """For such a partition, Kafka's tool calculates the lag from the log start offset, but kgtui reports no lag."""
     group = topic = "streams-that-never-read"
     broker_431.create_topic(topic, 2)
     broker_431.produce(topic, 10, 0)
@@ -250,8 +250,8 @@ async def test_streams_partitions_without_a_commit_have_no_lag(broker_431: Clust
     assert lag_reasons == {0: (None, "no commit"), 1: (None, "no commit")}
 
 
-def test_kgtui_reports_the_same_connect_tasks_as_the_rest_interface(reports: Reports) -> None:
-    """Kafka's tools reject Connect groups, so kgtui is compared with the REST interface of the worker."""
+def test_kgtui_reports_the_same_connect_tasks_as_the_rest_api(reports: Reports) -> None:
+    """Kafka's group tools reject Connect groups, so kgtui is compared with the REST API of the Connect worker."""
     (member,) = reports.read.descriptions["connect-cluster"].members or ()
     worker = member.connect
     assert worker is not None
@@ -265,7 +265,7 @@ def test_kgtui_reports_the_same_connect_tasks_as_the_rest_interface(reports: Rep
 
 
 def run_json(words: list[str], reports: Reports, capfdbinary: pytest.CaptureFixture[bytes]) -> dict[str, Any]:
-    """Run a kgtui command on the broker of `reports`, and return the JSON that it prints."""
+    """Run a kgtui command on the broker of `reports`; return the JSON that the command prints."""
     capfdbinary.readouterr()
     assert main(["--bootstrap-server", reports.live.bootstrap, *words]) == 0
     printed: dict[str, Any] = json.loads(capfdbinary.readouterr().out)

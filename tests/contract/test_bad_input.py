@@ -1,6 +1,6 @@
 """`kgtui ls` and `kgtui doctor` explain wrong logins, certificates and properties, and exit with the right code.
 
-The broker is real. The tests of the single messages are in `tests/unit/client`.
+The broker is real. Unit tests in `tests/unit/client` cover the wording of each message.
 """
 
 from __future__ import annotations
@@ -37,7 +37,13 @@ MODULES = "org.apache.kafka.common.security"
 
 @dataclass
 class Site:
-    """What the functions of `WRONG` need: a broker, an empty folder, and a stack that stops servers after the test."""
+    """The resources that the functions in `WRONG` use.
+
+    Attributes:
+        broker: the real broker.
+        folder: an empty folder.
+        stack: stops the servers that a test starts, after the test.
+    """
 
     broker: Secure
     folder: Path
@@ -55,13 +61,13 @@ class Site:
         return self.broker.sasl, endpoint.properties()
 
     def tls(self, first: int, last: int, **more: str) -> tuple[str, dict[str, str]]:
-        """Start a TLS server whose certificate is trusted, but has no host name.
+        """Start a TLS server; return the server's address and client properties.
 
-        Return its address, and client properties.
+        The server's certificate is trusted, but contains no host name.
 
         Args:
             first, last: begin and end of the certificate's lifetime, in days from now.
-            more: more client properties.
+            more: additional client properties.
         """
         file = self.folder / "server.pem"
         write_self_signed(file, first, last)
@@ -71,7 +77,7 @@ class Site:
         return address, {"security.protocol": "SSL", **pem_trust(file), **more}
 
     def store(self, name: str, password: str = PASSWORD) -> tuple[str, dict[str, str]]:
-        """Return an address, and client properties with one of the stores of `make_stores` as key store."""
+        """Return the broker's address, and client properties whose key store is file `name` from `make_stores`."""
         authority = self.broker.certificates.authority
         if not authority.with_name("trust.p12").exists():
             make_stores(self.broker.certificates, PASSWORD)
@@ -81,7 +87,7 @@ class Site:
 
 @contextmanager
 def tls_server(context: ssl.SSLContext) -> Iterator[str]:
-    """Run a server that closes each connection after the TLS handshake. Yields its address."""
+    """Run a server that closes each connection after the TLS handshake; yield the server's address."""
 
     def serve() -> None:
         while True:
@@ -105,7 +111,7 @@ def pem_trust(file: Path) -> dict[str, str]:
 
 
 def sasl(mechanism: str = "PLAIN", password: str = PASSWORDS["admin"], **more: str) -> dict[str, str]:
-    """Return client properties for a login as `admin`."""
+    """Return client properties for a login as user `admin`; `more` are additional properties."""
     module = "plain.PlainLoginModule" if mechanism == "PLAIN" else "scram.ScramLoginModule"
     options = f'username="admin" password="{password}"'
     return {
@@ -117,13 +123,13 @@ def sasl(mechanism: str = "PLAIN", password: str = PASSWORDS["admin"], **more: s
 
 
 class Wrong(NamedTuple):
-    """Wrong input, and what is expected.
+    """Wrong input, and what kgtui must report about it.
 
     Attributes:
-        make: returns the address of a server, and client properties.
-        code: the expected exit code.
-        says: a part of the expected message.
-        step: the step of connecting that `kgtui doctor` reports as failed; empty if it does not connect.
+        make: takes a `Site`; returns a server address, and client properties.
+        code: expected exit code.
+        says: text that the error message must contain.
+        step: the step that `kgtui doctor` reports as failed; empty if `doctor` exits before it tries to connect.
     """
 
     make: Callable[[Site], tuple[str, dict[str, str]]]
@@ -133,7 +139,7 @@ class Wrong(NamedTuple):
 
 
 def unused(site: Site) -> str:
-    """Return an address at which nothing listens."""
+    """Return an address of this machine on which no server listens."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         return f"127.0.0.1:{server.getsockname()[1]}"
 
@@ -145,7 +151,7 @@ def token_endpoint_down(site: Site) -> tuple[str, dict[str, str]]:
 
 
 def ahead(seconds: int) -> dict[str, Any]:
-    """Return attributes of a token endpoint whose clock is ahead of the clock of this machine."""
+    """Return attributes for a token endpoint whose clock is `seconds` ahead of this machine's clock."""
     now = time.time() + seconds
     return {
         "claims": {"nbf": int(now), "exp": int(now) + 900},
@@ -260,7 +266,7 @@ def test_wrong_input_is_reported_by_ls_and_doctor(
     ],
     ids=["wrong escape", "no assignment", "unknown key", "two sources", "two values"],
 )
-def test_a_wrong_line_of_a_properties_file_is_reported_with_its_number(
+def test_a_wrong_line_in_a_properties_file_is_reported_with_its_number(
     secure_broker: Secure,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -278,7 +284,7 @@ def test_a_wrong_line_of_a_properties_file_is_reported_with_its_number(
         assert says.format(file=file) in capfd.readouterr().err
 
 
-def test_an_unknown_cluster_is_reported_with_the_configured_ones(
+def test_the_error_for_an_unknown_cluster_lists_the_configured_clusters(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path))

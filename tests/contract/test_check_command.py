@@ -1,4 +1,4 @@
-"""Run `kgtui check` on real brokers, with healthy and unhealthy groups, and with live groups of every type."""
+"""Run `kgtui check` on real brokers that have healthy groups, unhealthy groups, and live groups of every type."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EVERY = 0.5
 
 
 class WritingClock(Clock):
-    """A clock that produces records and commits offsets whenever `kgtui check` waits for its next read."""
+    """A clock that produces records and commits offsets each time `kgtui check` waits for its next read."""
 
     def __init__(self, cluster: Cluster, topic: str) -> None:
         super().__init__()
@@ -50,7 +50,7 @@ async def checked(
 
     Args:
         watching: settings of the assessment, such as the expected commit interval.
-        clock: clock that waits between two reads; by default the real clock.
+        clock: clock with which `kgtui check` waits between two reads; by default the real clock.
     """
     args = parse_args(["check", "--all", "--format", "json"])
     args.seconds, args.interval = READS * EVERY, EVERY
@@ -70,8 +70,8 @@ async def test_check_assesses_groups_by_their_commits_during_the_check(
     broker.produce(topic, 100)
     for name in ("fine", "slow", "back", "stuck"):
         broker.commit(f"check-{name}", {(topic, 0): 1})
-    # The check reads offsets every 0.5 s. With these settings, each read also refreshes the log ends, and commits are
-    # expected every 0.2 s.
+    # `kgtui check` reads offsets every 0.5 s. With these settings, each read also refreshes the log end offsets, and
+    # the groups are expected to commit every 0.2 s.
     watching = Watching(Options(offset_refresh=0.1), commit_interval=0.2)
     clock = WritingClock(broker, topic)
     code, groups = await checked(broker.bootstrap, capfd, "/^check-/", watching, clock)
@@ -82,7 +82,8 @@ async def test_check_assesses_groups_by_their_commits_during_the_check(
         "check-stuck": "STOP",
     }
     assert code == 1
-    # The topic has 100 records, and `clock` adds 10 in each step. The committed offset of `check-stuck` stays at 1.
+    # The topic has 100 records at first, and `clock` adds 10 records in each step. The committed offset of
+    # `check-stuck` remains 1.
     assert groups["check-stuck"]["lag"] == 100 + 10 * clock.steps - 1
     assert groups["check-stuck"]["trend"] > 0
     assert groups["check-fine"]["lag"] == groups["check-fine"]["lost"] == 0

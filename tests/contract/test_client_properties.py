@@ -1,4 +1,4 @@
-"""Compare how kgtui and Kafka 4.3.1 handle the properties of Java clients."""
+"""Compare how kgtui and Kafka 4.3.1 handle the client properties of Kafka's Java clients."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ REFERENCES = [
 
 
 def with_providers(text: str, folder: Path) -> dict[str, str]:
-    """Return properties that declare Kafka's config providers and set the client id to `text`.
+    """Return client properties that declare Kafka's config providers and whose client id is `text`.
 
     The word FOLDER in `text` is replaced with the path of `folder`.
     """
@@ -119,7 +119,7 @@ def java_argument(properties: dict[str, str]) -> str:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with the files to which `REFERENCES` refer."""
+    """Return a folder with the files to which the references in `REFERENCES` point."""
     folder: Path = tmp_path_factory.mktemp("providers")
     (folder / "s.properties").write_text("pass.word = a\\tb\nlatin=\N{SNOWMAN}\n", encoding="utf-8")
     (folder / "word").write_text("with newline\n")
@@ -146,8 +146,8 @@ def kafka_says(tmp_path_factory: pytest.TempPathFactory, folder: Path) -> list[l
     return [line.split(" ") for line in done.stdout.splitlines()]
 
 
-def test_every_property_of_kafkas_clients_is_recognized(kafka_says: list[list[str]]) -> None:
-    """kgtui uses, ignores or rejects each property of Kafka's clients. It reports no property as unknown."""
+def test_every_property_of_kafka_clients_is_recognized(kafka_says: list[list[str]]) -> None:
+    """kgtui uses, ignores or rejects each property of Kafka's clients, but reports none of them as unknown."""
     names = {words[1] for words in kafka_says if words[0] == "name"}
     assert len(names) > 120
     refused = set()
@@ -187,7 +187,7 @@ def test_kgtui_parses_jaas_configurations_as_kafka_does(kafka_says: list[list[st
 
 
 @pytest.mark.parametrize("text", REFERENCES)
-def test_kgtui_resolves_references_to_config_providers_as_kafka_does(
+def test_kgtui_resolves_config_provider_references_as_kafka_does(
     kafka_says: list[list[str]], folder: Path, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KGTUI_TEST_PASS", "hunter2")

@@ -1,4 +1,4 @@
-"""Records of `__consumer_offsets` on real brokers are decoded as Kafka's own coordinator decodes them."""
+"""kgtui decodes the records of `__consumer_offsets` from real brokers exactly as Kafka's coordinator does."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TIMEOUT = 90.0
 
 @dataclass(frozen=True)
 class Written:
-    """The records of `__consumer_offsets` on one broker, as decoded by kgtui and by Kafka."""
+    """The records in `__consumer_offsets` on one broker, as decoded by kgtui and by Kafka."""
 
     live: Live
     raw: list[TopicRecord]
@@ -41,9 +41,9 @@ class Written:
 
 @pytest.fixture(scope="module")
 def written(live: Live) -> Written:
-    """Run the test with the records of each broker.
+    """Return the records of one broker.
 
-    The records were written by live groups of every type, and by other actions such as transactions and deletions.
+    Live groups of every type wrote the records, as well as transactions, deletions and other actions.
     """
     coordinator_records.write_records(live)
     raw = read_offsets_topic(live.cluster)
@@ -53,13 +53,13 @@ def written(live: Live) -> Written:
     return Written(live, raw, records, kafka_coordinator.read((one.key or b"", one.value) for one in raw))
 
 
-def test_every_record_is_decoded_as_kafka_decodes_it(written: Written) -> None:
+def test_every_coordinator_record_is_decoded_as_kafka_decodes_it(written: Written) -> None:
     assert len(written.records) == len(written.raw) == len(written.kafkas) > 100
     for raw, record, read in zip(written.raw, written.records, written.kafkas, strict=True):
         assert as_json(record) == read.json, (raw, read.error)
 
 
-def test_encoding_a_decoded_record_gives_the_original_bytes(written: Written) -> None:
+def test_encoding_a_decoded_coordinator_record_gives_the_original_bytes(written: Written) -> None:
     for raw, record in zip(written.raw, written.records, strict=True):
         assert encode(record.type, record.key, record.value, version=record.version) == (raw.key, raw.value)
 
@@ -69,13 +69,13 @@ def test_the_offsets_topic_has_records_of_every_expected_type(written: Written) 
     tombstones = {record.type for record in written.records if record.value is None}
     types = coordinator_records.types(written.live.version)
     assert values == types
-    # Since Kafka 4.1, brokers write records of type CONSUMER_GROUP_PARTITION_METADATA only as tombstones, which delete
-    # the records that older brokers wrote.
+    # Since Kafka 4.1, brokers write CONSUMER_GROUP_PARTITION_METADATA records only as tombstones, to delete the records
+    # that older brokers wrote.
     assert tombstones == types | {RecordType.CONSUMER_GROUP_PARTITION_METADATA}
 
 
 def test_decoded_offset_commits_agree_with_the_live_groups(written: Written) -> None:
-    """For each partition, the newest commit in the records has the offset that `LiveGroup.committed` expects."""
+    """For each partition, the newest commit record has the offset that `LiveGroup.committed` expects."""
     newest = {
         (record.group, record.key["topic"], record.key["partition"]): record.value and record.value["offset"]
         for record in written.records
@@ -101,8 +101,8 @@ def test_records_of_classic_groups_contain_their_members(written: Written) -> No
     assert [s.topics for s in subscriptions if isinstance(s, consumer.Subscription)] == [("orders",)] * 2
 
 
-def test_records_of_migrating_groups_contain_the_metadata_of_classic_members(written: Written) -> None:
-    """During a migration to the new protocol, the record of a classic member has the metadata that the member sent."""
+def test_records_of_migrating_groups_contain_the_classic_members_metadata(written: Written) -> None:
+    """While a group migrates to the new protocol, a classic member's record contains its metadata from JoinGroup."""
     newest = {
         record.member: record.value["ClassicMemberMetadata"]
         for record in written.of_group(written.live["mixed"].id)
@@ -141,12 +141,12 @@ def test_the_last_record_of_each_key_of_a_deleted_group_is_a_tombstone(written: 
         assert left == [], group
 
 
-def test_the_record_of_a_regular_expression_subscription_is_decoded(written: Written) -> None:
+def test_a_record_with_a_regular_expression_subscription_is_decoded(written: Written) -> None:
     if written.live.version.startswith("3."):
         assert not any(r.type is RecordType.CONSUMER_GROUP_REGULAR_EXPRESSION for r in written.records)
         return
     found = [r for r in written.of_group("by-expression") if r.type is RecordType.CONSUMER_GROUP_REGULAR_EXPRESSION]
-    # librdkafka adds parentheses around the regular expression before it sends the expression to the broker.
+    # librdkafka adds parentheses to the regular expression before it sends the expression to the broker.
     assert {record.key["RegularExpression"] for record in found} == {f"({EXPRESSION})"}
     resolved = [record.value for record in found if record.value is not None]
     assert resolved

@@ -1,6 +1,6 @@
-"""Before version 6, a DescribeGroups response has the state Dead for each group that the coordinator does not know.
+"""Before version 6, DescribeGroups returns the state Dead for each group that the coordinator does not know.
 
-Such a group may exist nevertheless, for example as a group of another type.
+A group with this state can nevertheless exist, for example as a group of another type.
 """
 
 from __future__ import annotations
@@ -29,11 +29,12 @@ ABSENT = {
     "case": "BILLING",
     "prefix": "billin",
 }
-"""Kind of unusual id → id of a group that does not exist. Some ids differ in one letter from an existing id."""
+"""Name of a test case → id of a group that does not exist. Some ids differ in one letter from an existing group's id.
+"""
 
 
 async def test_describe_groups_v5_reports_live_kip_848_groups_as_dead(live_392: Live) -> None:
-    """In 3.9, DescribeGroups reports a live KIP-848 group and a group that does not exist in the same way."""
+    """On Kafka 3.9, DescribeGroups returns the same result for a live KIP-848 group and for an absent group."""
     names = [live_392["consumer"].id, "no-such-group"]
     request = {"Groups": names, "IncludeAuthorizedOperations": False}
     async with connect([live_392.bootstrap]) as admin:
@@ -45,7 +46,7 @@ async def test_describe_groups_v5_reports_live_kip_848_groups_as_dead(live_392: 
 
 @pytest.mark.parametrize("listed", [False, True], ids=["never listed", "listed before"])
 async def test_no_live_group_is_reported_as_dead_or_absent(live: Live, listed: bool) -> None:
-    """Describe all live groups, some of which have unusual ids, in one call together with ids that do not exist."""
+    """One call describes all live groups, some with unusual ids, together with ids of groups that do not exist."""
     live_groups = {group.id: group for group in live.groups.values()}
     async with connect([live.bootstrap]) as admin:
         if listed:
@@ -63,7 +64,7 @@ async def test_no_live_group_is_reported_as_dead_or_absent(live: Live, listed: b
 
 @pytest.mark.parametrize("role", ["consumer", "mixed", "consumer-empty"])
 async def test_a_kip_848_group_can_be_described_without_listing_it_first(live: Live, role: str) -> None:
-    """The client does not know the type of the group, because it has not read a list of groups."""
+    """The client does not know the group's type, because it has not listed the groups."""
     group = live[role]
     async with connect([live.bootstrap]) as admin:
         answer = await admin.describe_groups([group.id])
@@ -74,7 +75,7 @@ async def test_a_kip_848_group_can_be_described_without_listing_it_first(live: L
 
 
 @pytest.mark.parametrize("group", ABSENT.values(), ids=ABSENT)
-async def test_describing_one_group_that_does_not_exist_returns_not_found(live_392: Live, group: str) -> None:
+async def test_describing_a_single_absent_group_returns_not_found(live_392: Live, group: str) -> None:
     async with connect([live_392.bootstrap]) as admin:
         answer = await admin.describe_groups([group])
     assert answer.rows == {}
@@ -82,7 +83,7 @@ async def test_describing_one_group_that_does_not_exist_returns_not_found(live_3
 
 
 async def test_a_group_with_an_empty_id_can_exist(live: Live) -> None:
-    """Some old clients commit with an empty group id. The group exists only after such a commit."""
+    """Some old clients commit with an empty group id. Such a commit creates the group."""
     other = live["classic"].id
     async with connect([live.bootstrap]) as admin:
         answer = await admin.describe_groups(["", other])
@@ -99,7 +100,7 @@ async def test_a_group_with_an_empty_id_can_exist(live: Live) -> None:
 
 
 async def test_describing_a_group_deleted_after_listing_returns_not_found(live: Live) -> None:
-    """The client has cached the type of the group, but must not conclude from this that the group still exists."""
+    """The client has cached the group's type, but must not conclude from the cache that the group still exists."""
     live.cluster.commit("soon-deleted", {("orders", 0): 1})
     async with connect([live.bootstrap]) as admin:
         await admin.list_groups()

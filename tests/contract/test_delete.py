@@ -35,28 +35,27 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> StateFolder:
-    """The folder for backups and the audit log."""
     return StateFolder(tmp_path / "state")
 
 
 @pytest.fixture(params=PARAMS)
 async def deletion_cluster(request: pytest.FixtureRequest) -> AsyncIterator[DeletionCluster]:
-    """Run the test on each simulated and each real cluster."""
+    """Yield each simulated and each real cluster in turn, without deletable groups."""
     async for deletion_cluster in deletion_clusters(request.param, request, with_deletable=False):
         yield deletion_cluster
 
 
 @pytest.fixture(params=PARAMS)
 async def with_deletable(request: pytest.FixtureRequest) -> AsyncIterator[DeletionCluster]:
-    """Run the test on each cluster, with an Empty group of every type that the cluster supports."""
+    """Yield each cluster in turn, with an Empty group of every type that the cluster supports."""
     async for deletion_cluster in deletion_clusters(request.param, request, with_deletable=True):
         yield deletion_cluster
 
 
-async def test_deleting_an_empty_group_works_for_every_type(
+async def test_deletion_works_for_empty_groups_of_every_type(
     with_deletable: DeletionCluster, folder: StateFolder
 ) -> None:
-    """Groups of every type are backed up and deleted, and their deletion is verified. No other group is deleted."""
+    """Groups of every type are backed up and deleted, and kgtui verifies the deletions. No other group is deleted."""
     admin, deletable = with_deletable.admin, with_deletable.deletable
     before = set((await admin.list_groups()).rows)
     planned = await plan(admin, deletable)
@@ -81,8 +80,11 @@ async def test_deleting_an_empty_group_works_for_every_type(
     assert await unfinished(admin, folder) == ()
 
 
-async def test_deleting_a_live_group_is_refused(deletion_cluster: DeletionCluster, folder: StateFolder) -> None:
-    """The reason names the state and the members, and says what to do. No group is deleted and no file is written."""
+async def test_deletion_of_a_live_group_is_refused(deletion_cluster: DeletionCluster, folder: StateFolder) -> None:
+    """The refusal names the group's state and its members, and says what to do.
+
+    No group is deleted and no file is written.
+    """
     live = {group.id: group for group in deletion_cluster.live}
     planned = await plan(deletion_cluster.admin, [*live, "no-such-group"])
     assert planned.allowed == ()
@@ -98,10 +100,10 @@ async def test_deleting_a_live_group_is_refused(deletion_cluster: DeletionCluste
     assert {states[group] for group in live} == {"Stable"}
 
 
-async def test_deleting_a_group_that_became_active_is_refused(
+async def test_deletion_of_a_group_that_became_active_is_refused(
     deletion_cluster: DeletionCluster, folder: StateFolder
 ) -> None:
-    """A member joins after the plan was made and before it is executed. The group and its offsets are not deleted."""
+    """A member joins after the plan was made and before the plan is executed. Neither group nor offsets are deleted."""
     deletion_cluster.make_simple("awakened")
     planned = await plan(deletion_cluster.admin, ["awakened"])
     assert [line.group for line in planned.allowed] == ["awakened"]
@@ -117,20 +119,20 @@ async def test_deleting_a_group_that_became_active_is_refused(
     ).exit_code == 0
 
 
-async def test_deleting_a_group_that_was_already_deleted_reports_it_as_gone(
+async def test_deletion_reports_a_group_that_somebody_else_deleted_as_gone(
     deletion_cluster: DeletionCluster, folder: StateFolder
 ) -> None:
-    """If somebody else deletes the group before the plan is executed, its status is GONE and not DELETED."""
+    """The other deletion happens before the plan is executed. The status of the group is GONE instead of DELETED."""
     deletion_cluster.make_simple("raced")
     planned = await plan(deletion_cluster.admin, ["raced"])
     await deletion_cluster.admin.delete_groups(["raced"])
     assert (await execute(deletion_cluster.admin, planned, folder)).by_group["raced"].status is DeletionStatus.GONE
 
 
-async def test_the_outcome_of_an_interrupted_delete_is_determined_by_the_next_run(
+async def test_the_outcome_of_an_interrupted_deletion_is_determined_by_the_next_run(
     deletion_cluster: DeletionCluster, folder: StateFolder
 ) -> None:
-    """kgtui is stopped right after it has sent the request. Its next run determines and logs the outcome."""
+    """kgtui is stopped right after it has sent the request. When kgtui runs again, it determines and logs the outcome."""
     deletion_cluster.make_simple("interrupted")
     planned = await plan(deletion_cluster.admin, ["interrupted"])
     delete, sent = deletion_cluster.admin.delete_groups, asyncio.Event()
@@ -150,10 +152,11 @@ async def test_the_outcome_of_an_interrupted_delete_is_determined_by_the_next_ru
     assert (result.group, result.status, result.verified) == ("interrupted", DeletionStatus.DELETED, True)
 
 
-async def test_the_outcome_of_a_delete_without_a_response_is_uncertain(folder: StateFolder) -> None:
-    """The broker does not respond, so the result is uncertain, and the request is not sent again.
+async def test_the_outcome_of_a_deletion_without_a_response_is_uncertain(folder: StateFolder) -> None:
+    """The broker does not respond, so the outcome is uncertain, and kgtui does not repeat the request.
 
-    The outcome is determined when the broker responds again.
+
+    kgtui determines the outcome when the broker responds again.
     """
     async with simulated_live_groups.simulator("4.4") as cluster:
         simulated_live_groups.add_empty_group(cluster, "silenced")
@@ -179,8 +182,8 @@ async def test_the_outcome_of_a_delete_without_a_response_is_uncertain(folder: S
             )
 
 
-async def test_a_delete_request_is_sent_again_to_a_moved_coordinator(folder: StateFolder) -> None:
-    """The old coordinator rejects the request. It is sent again to the new coordinator, which deletes the group."""
+async def test_a_delete_request_rejected_by_a_former_coordinator_is_sent_to_the_new_one(folder: StateFolder) -> None:
+    """The new coordinator deletes the group."""
     async with simulated_live_groups.simulator("4.4") as cluster:
         simulated_live_groups.add_empty_group(cluster, "moved")
         async with connect(cluster.bootstrap.split(",")) as admin:
@@ -201,13 +204,13 @@ async def test_a_delete_request_is_sent_again_to_a_moved_coordinator(folder: Sta
 
 @pytest.fixture(params=NEWEST)
 async def newest(request: pytest.FixtureRequest) -> AsyncIterator[DeletionCluster]:
-    """Run the test on the newest simulated cluster and on the newest real one."""
+    """Yield the newest simulated cluster and the newest real cluster in turn."""
     async for deletion_cluster in deletion_clusters(request.param, request, with_deletable=False):
         yield deletion_cluster
 
 
 def environment(folder: StateFolder) -> dict[str, str]:
-    """Return environment variables with the configuration and state folders of the test."""
+    """Return the environment variables that set kgtui's configuration folder and state folder."""
     return os.environ | {
         "KGTUI_STATE_DIR": str(folder.path),
         "KGTUI_CONFIG_DIR": str(folder.path.parent / "config"),
@@ -227,9 +230,9 @@ async def kgtui(folder: StateFolder, *words: str, typed: str = "") -> tuple[int,
 
 
 async def test_the_delete_command_deletes_all_matching_groups(newest: DeletionCluster, folder: StateFolder) -> None:
-    """`--dry-run`, or `--expect` with a wrong number, deletes nothing. With the right number, the groups are deleted.
+    """With `--dry-run`, or with a wrong number after `--expect`, the command deletes nothing.
 
-    The deletion is in the audit log.
+    With the right number, it deletes the groups and writes this to the audit log.
     """
     for name in ("cmd-one", "cmd-two"):
         newest.make_simple(name)
@@ -254,8 +257,8 @@ async def test_the_delete_command_deletes_all_matching_groups(newest: DeletionCl
     assert out.count("deleted") == 2
 
 
-async def test_a_delete_is_confirmed_by_typing_the_group_id(newest: DeletionCluster, folder: StateFolder) -> None:
-    """On a terminal, kgtui asks for the group id. It rejects a wrong id, and deletes the group after the right one."""
+async def test_a_deletion_is_confirmed_by_typing_the_group_id(newest: DeletionCluster, folder: StateFolder) -> None:
+    """On a terminal, kgtui asks for the group id. It rejects a wrong id, and deletes the group after the right id."""
     newest.make_simple("typed-by-hand")
     words = ("delete", "--group", "typed-by-hand", "--bootstrap-server", newest.bootstrap)
     code, shown = await asyncio.to_thread(on_terminal, folder, "typed-by-hant\n", *words)
@@ -266,7 +269,7 @@ async def test_a_delete_is_confirmed_by_typing_the_group_id(newest: DeletionClus
 
 
 def on_terminal(folder: StateFolder, typed: str, *words: str) -> tuple[int, str]:
-    """Run kgtui on a pseudo-terminal, and type `typed`; return the exit code and the output."""
+    """Run kgtui on a pseudo-terminal, and type the text `typed`; return the exit code and the output."""
     controller, terminal = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "kgtui", *words],
@@ -281,14 +284,14 @@ def on_terminal(folder: StateFolder, typed: str, *words: str) -> tuple[int, str]
     try:
         while part := os.read(controller, 65536):
             shown += part
-    except OSError:  # raised by os.read when the child process has closed its end of the pseudo-terminal
+    except OSError:  # os.read raises this error when the child process has closed its end of the pseudo-terminal
         pass
     os.close(controller)
     return process.wait(60), shown.decode()
 
 
 async def test_the_delete_command_refuses_live_groups(newest: DeletionCluster, folder: StateFolder) -> None:
-    """The exit code is 4, and a reason is printed. In read-only mode, kgtui refuses even before it reads the groups."""
+    """The exit code is 4, and the reason is printed. In read-only mode, kgtui refuses before it reads any group."""
     group = next(group for group in newest.live if group.type == "share")
     words = ("delete", "--group", group.id, "--bootstrap-server", newest.bootstrap, "--yes", "--expect", "1")
     code, out, _ = await kgtui(folder, *words)
@@ -299,8 +302,8 @@ async def test_the_delete_command_refuses_live_groups(newest: DeletionCluster, f
     assert "read-only" in errors
 
 
-async def test_a_delete_without_the_required_acl_is_refused(secure_broker: Secure, folder: StateFolder) -> None:
-    """If the principal lacks the DELETE permission, no request is sent, and the reason names the missing ACL."""
+async def test_deletion_without_the_required_acl_is_refused(secure_broker: Secure, folder: StateFolder) -> None:
+    """If the principal lacks the DELETE permission, kgtui sends no request, and the refusal names the missing ACL."""
     properties = _properties(secure_broker.command_config("viewer"))
     async with connect([secure_broker.sasl], properties) as admin:
         (line,) = (await plan(admin, ["team-b-app"])).lines
@@ -317,7 +320,7 @@ async def test_a_delete_without_the_required_acl_is_refused(secure_broker: Secur
 async def test_a_principal_can_delete_only_groups_for_which_it_has_the_acl(
     secure_broker: Secure, folder: StateFolder
 ) -> None:
-    """A principal with DELETE permission on its own groups can delete one of them, but no group of another team."""
+    """A principal that has DELETE permission on its own groups can delete one of these, but no group of another team."""
     secure_broker.cluster.commit("team-a-old", {("team-a-events", 0): 4})
     properties = _properties(secure_broker.command_config("team"))
     async with connect([secure_broker.sasl], properties) as admin:
@@ -329,9 +332,7 @@ async def test_a_principal_can_delete_only_groups_for_which_it_has_the_acl(
 
 
 async def test_the_plan_warns_that_offsets_of_forbidden_topics_may_be_missing(secure_broker: Secure) -> None:
-    """The broker omits the offsets of another team's topic without an error, so the plan warns that some may be
-    missing.
-    """
+    """The broker leaves out offsets in another team's topic without an error, so the backup may lack them."""
     properties = _properties(secure_broker.command_config("team"))
     async with connect([secure_broker.sasl], properties) as admin:
         (line,) = (await plan(admin, ["team-a-and-b"])).allowed
@@ -345,8 +346,8 @@ def _properties(path: Path) -> dict[str, str]:
     return dict(read_properties(path))
 
 
-async def test_kafkas_tool_restores_offsets_from_the_csv_backup(live: Live, folder: StateFolder) -> None:
-    """`kafka-consumer-groups --reset-offsets --from-file` restores exactly the deleted offsets."""
+async def test_kafka_consumer_groups_restores_offsets_from_the_csv_backup(live: Live, folder: StateFolder) -> None:
+    """`kafka-consumer-groups --reset-offsets --from-file` restores exactly the offsets that were deleted."""
     offsets = {("orders", 0): 11, ("orders", 2): 33, ("trimmed", 0): 60}
     cluster: Cluster = live.cluster
     cluster.commit("to-be-restored", offsets)

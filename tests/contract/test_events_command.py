@@ -1,4 +1,4 @@
-"""Run `kgtui events` on a real broker while a group is created, consumed, rewound, left and deleted."""
+"""Run `kgtui events` on a real broker while a group is created, reads records, is rewound, is left and is deleted."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 GROUP, TOPIC = "events-orders", "events-topic"
 
 
-async def test_every_step_in_the_life_of_a_group_is_printed_in_order(
+async def test_events_are_printed_in_the_order_of_the_groups_changes(
     broker_431: Cluster, capfd: pytest.CaptureFixture[str]
 ) -> None:
     broker = broker_431
@@ -37,19 +37,19 @@ async def test_every_step_in_the_life_of_a_group_is_printed_in_order(
         watching = asyncio.create_task(watch(args, admin, query_of(args)))
 
         async def until(holds: Callable[[list[str]], bool]) -> None:
-            """Wait until the kinds of the printed events fulfill a condition."""
+            """Wait until `holds` returns true for the kinds of the printed events."""
             async with asyncio.timeout(60):
                 while not holds([event["kind"] for event in printed]):
                     await asyncio.sleep(0.1)
                     printed.extend(map(json.loads, capfd.readouterr().out.splitlines()))
                     assert not watching.done()
 
-        await asyncio.sleep(2.0)  # the first list of the broker has no events
+        await asyncio.sleep(2.0)  # wait for the first list of groups, which causes no events
         members = await asyncio.to_thread(Members, broker, GROUP, TOPIC, CLASSIC)
         await asyncio.to_thread(members.wait_until_assigned)
         await until(lambda kinds: {"appeared", "joined", "moved"} <= set(kinds))
         await asyncio.to_thread(members.commit, {0: 8})
-        await asyncio.sleep(1.5)  # the offset is read before it goes back
+        await asyncio.sleep(1.5)  # wait until kgtui has read the offset, before the offset is reset to a lower one
         await asyncio.to_thread(members.commit, {0: 3})
         await until(lambda kinds: "rewound" in kinds)
         await asyncio.to_thread(members.leave)

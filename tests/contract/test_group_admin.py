@@ -22,7 +22,7 @@ SIMPLE = Listing("classic", "", "Empty", 1)
 
 @pytest.fixture(params=PARAMS)
 async def target(request: pytest.FixtureRequest) -> AsyncIterator[TargetCluster]:
-    """Run the test on each simulated and each real cluster."""
+    """Yield each simulated and each real cluster in turn."""
     async for target in targets(request.param, request):
         yield target
 
@@ -38,7 +38,7 @@ async def test_every_group_is_listed_with_type_protocol_and_state(target: Target
     assert list(answer.rows) == sorted(rows)
 
 
-async def test_listed_groups_can_be_filtered_by_type_state_and_protocol(target: TargetCluster) -> None:
+async def test_list_groups_filters_by_type_state_and_protocol(target: TargetCluster) -> None:
     admin = target.admin
     of_type = set((await admin.list_groups(types=["consumer", "share"])).rows)
     of_state = set((await admin.list_groups(states=["Empty"])).rows)
@@ -49,11 +49,11 @@ async def test_listed_groups_can_be_filtered_by_type_state_and_protocol(target: 
         assert (group.id in of_protocol) == (group.protocol in {"connect", "sr"}), group.id
 
 
-async def test_filtering_by_an_unknown_type_or_state_lists_no_groups(target: TargetCluster) -> None:
+async def test_list_groups_with_an_unknown_type_or_state_returns_no_groups(target: TargetCluster) -> None:
     assert (await target.admin.list_groups(types=["swarm"])).rows == {}
 
 
-async def test_a_listing_feed_reports_all_groups_and_then_only_changes(target: TargetCluster) -> None:
+async def test_a_listing_feed_first_reports_all_groups_and_then_only_changes(target: TargetCluster) -> None:
     cluster = await target.admin.cluster()
     feeds = [target.admin.listing_feed(node) for node in cluster.brokers]
     listed: dict[str, Listing] = {}
@@ -74,7 +74,7 @@ async def test_a_listing_feed_reports_all_groups_and_then_only_changes(target: T
     assert "feed-newcomer" in {group for feed in feeds for group in (await feed.poll()).removed}
 
 
-async def test_every_group_is_described_by_the_rpc_of_its_type(target: TargetCluster) -> None:
+async def test_every_group_is_described_with_the_rpc_for_its_type(target: TargetCluster) -> None:
     await target.admin.list_groups()
     await _described_right(target)
 
@@ -114,17 +114,18 @@ async def test_members_of_consumer_groups_own_all_partitions(target: TargetClust
             assert answer.rows[group.id].group_epoch == answer.rows[group.id].assignment_epoch
 
 
-async def test_classic_members_of_a_migrating_group_are_reported(target: TargetCluster) -> None:
+async def test_the_classic_members_of_a_migrating_group_are_reported(target: TargetCluster) -> None:
     if "mixed" not in target.groups:
         assert target.newest < (3, 8)
         return
     found = (await target.admin.describe_groups([target.groups["mixed"].id])).rows[target.groups["mixed"].id]
     kinds = sorted(str(member.protocol) for member in found.members or ())
-    # A member's type (classic or consumer) is in ConsumerGroupDescribe v1, but not in v0, which brokers before 4.0 use.
+    # ConsumerGroupDescribe v1 contains the member's type (classic or consumer). Version 0, which brokers before Kafka
+    # 4.0 use, does not.
     assert kinds == (["classic", "consumer"] if found.source.endswith("v1") else ["None", "None"])
 
 
-async def test_member_data_of_connect_workers_and_schema_registries_is_decoded(target: TargetCluster) -> None:
+async def test_metadata_of_connect_workers_and_schema_registries_is_decoded(target: TargetCluster) -> None:
     connect, registry = target.groups["connect"].id, target.groups["sr"].id
     answer = await target.admin.describe_groups([connect, registry])
     (worker,) = answer.rows[connect].members or ()
@@ -155,7 +156,7 @@ async def test_members_of_share_and_streams_groups_are_described(target: TargetC
                 assert found.topology is not None
 
 
-async def test_describing_a_group_that_does_not_exist_returns_not_found(target: TargetCluster) -> None:
+async def test_describing_an_absent_group_returns_not_found(target: TargetCluster) -> None:
     answer = await target.admin.describe_groups(["nope", target.groups["classic"].id])
     (fault,) = answer.faults
     assert (fault.name, fault.code, fault.group) == ("GROUP_ID_NOT_FOUND", 69, "nope")
@@ -195,11 +196,12 @@ async def test_lag_equals_the_number_of_unread_records(target: TargetCluster) ->
         assert {tp: found.get(tp) for tp in group.log_end} == group.lags, group.id
 
 
-async def test_deleted_topics_and_unread_records_deleted_by_retention_are_reported(target: TargetCluster) -> None:
+async def test_offsets_of_deleted_topics_and_of_deleted_records_are_reported(target: TargetCluster) -> None:
     orphan, late = target.groups["deleted-topic"].id, target.groups["expired"].id
     read = await read_in_full(target.admin, Deadline(30), dict.fromkeys((orphan, late), SIMPLE))
     by_topic = {row.topic: row for row in lags(read.offsets_by_group()[orphan])}
-    # Topic `retired` was deleted. A real coordinator then deletes the offsets of the topic; the simulator keeps them.
+    # The topic `retired` was deleted. A real coordinator then also deletes the offsets in this topic; the simulator
+    # keeps them.
     assert ("retired" in by_topic) == target.simulated
     if target.simulated:
         retired = by_topic["retired"]
@@ -220,7 +222,7 @@ async def test_group_configs_are_read(target: TargetCluster) -> None:
     assert configs["consumer.session.timeout.ms"].type == "INT"
 
 
-async def test_retention_times_of_records_and_committed_offsets_are_read(target: TargetCluster) -> None:
+async def test_retention_times_of_records_and_of_offsets_are_read(target: TargetCluster) -> None:
     group = target.groups["classic"].id
     topics = {row.topic for row in (await target.admin.committed_offsets([group])).rows[group]}
     answer = await target.admin.retention([*topics, "no-such-topic"])

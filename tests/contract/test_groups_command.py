@@ -93,7 +93,7 @@ BAD: tuple[tuple[str, ...], ...] = (
 
 
 NOWHERE = "no-such-host.invalid:1"
-"""A server whose name cannot be resolved, so that Kafka's tool fails immediately."""
+"""Address of a server whose name cannot be resolved, so that Kafka's tool fails immediately."""
 
 ODD: tuple[tuple[str, ...], ...] = (
     ("--list=yes",),
@@ -106,11 +106,11 @@ ODD: tuple[tuple[str, ...], ...] = (
     ("--list", "-"),
     ("-", "word", "--list", "--", "--nope"),
 )
-"""Command lines with unusual options that both tools accept."""
+"""Command lines with unusual options that Kafka's tool and kgtui both accept."""
 
 
 def run_ours(words: Sequence[str]) -> Result:
-    """Run `kgtui groups` in a child process."""
+    """Run `kgtui groups` with the options `words` in a child process."""
     done = subprocess.run(
         [sys.executable, "-m", "kgtui", "groups", *words], capture_output=True, timeout=60, check=False
     )
@@ -118,9 +118,9 @@ def run_ours(words: Sequence[str]) -> Result:
 
 
 def run_here(words: Sequence[str], capfdbinary: pytest.CaptureFixture[bytes]) -> Result:
-    """Run `kgtui groups` in this process, which is faster than `run_ours`, and return its status and output.
+    """Run `kgtui groups` in this process, which is faster than `run_ours`; return its exit status and output.
 
-    Use it only for command lines that fail before they connect.
+    This function is only for command lines that fail before kgtui connects.
     """
     from kgtui.cli import main
 
@@ -130,16 +130,19 @@ def run_here(words: Sequence[str], capfdbinary: pytest.CaptureFixture[bytes]) ->
 
 
 def same_lines(ours: bytes, theirs: bytes) -> None:
-    """Assert that two outputs have the same header and the same rows, in any order. Ids may contain line breaks."""
+    """Assert that two outputs have the same header and the same rows, in any order. Group ids may contain line breaks."""
     head, _, rows = theirs.partition(b"\n")
     assert ours.partition(b"\n")[0] == head
     assert sorted(ours.partition(b"\n")[2].split(b"\n")) == sorted(rows.split(b"\n"))
 
 
-def test_each_filter_option_prints_the_same_rows_as_kafkas_tool(
+def test_each_filter_option_of_groups_prints_the_rows_of_kafkas_tool(
     live: Live, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    """The rows are equal byte by byte, but may be in another order. The groups have all types and unusual ids."""
+    """The rows are equal byte by byte, but their order can differ.
+
+    The groups have all types, and some have unusual ids.
+    """
     command_lines = [("--bootstrap-server", live.bootstrap, "--list", *words) for words in FILTERS]
     theirs = [run_java(words) for words in command_lines]
     assert theirs[0].out.count(b"\n") > 10
@@ -149,10 +152,11 @@ def test_each_filter_option_prints_the_same_rows_as_kafkas_tool(
         same_lines(ours.out, expected.out)
 
 
-def test_invalid_options_fail_as_in_kafkas_tool(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_invalid_options_of_groups_fail_as_in_kafkas_tool(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     """The exit status and the first line of the error are the same as in Kafka's tool.
 
-    kgtui prints the usage if Kafka's tool does, but never a stack trace.
+
+    kgtui prints the usage text if Kafka's tool does so, but never a stack trace.
     """
     for words in BAD:
         expected = run_java(words)
@@ -162,8 +166,8 @@ def test_invalid_options_fail_as_in_kafkas_tool(capfdbinary: pytest.CaptureFixtu
         if expected.first_error_line.startswith("This tool"):
             assert ours.first_error_line.startswith("This tool"), words
         elif "/does/not/exist" in words:
-            # kgtui prints the same line and adds why a file cannot be read. Kafka's tool prints this reason only in its
-            # stack trace.
+            # kgtui prints the same line, and adds the reason why a file cannot be read. Kafka's tool prints this reason
+            # only in its stack trace.
             assert ours.first_error_line.startswith(expected.first_error_line), words
         else:
             assert ours.first_error_line == expected.first_error_line, words
@@ -171,8 +175,8 @@ def test_invalid_options_fail_as_in_kafkas_tool(capfdbinary: pytest.CaptureFixtu
         assert b"\tat " not in ours.err
 
 
-def test_both_tools_accept_the_same_unusual_options(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    """The server does not exist. If both tools accept the options, both try to connect and report the failure."""
+def test_unusual_options_of_groups_are_accepted_as_in_kafkas_tool(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    """Both tools accept the options if both try to connect to a server that does not exist, and report this failure."""
     for words in (("--bootstrap-server", NOWHERE, *odd) for odd in ODD):
         expected = run_java(words)
         ours = run_here(words, capfdbinary)
@@ -181,7 +185,7 @@ def test_both_tools_accept_the_same_unusual_options(capfdbinary: pytest.CaptureF
             assert out.startswith(b"Error while executing groups command : "), words
 
 
-def test_the_usage_text_lists_all_options_of_kafkas_tool(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_the_usage_text_of_groups_lists_all_options_of_kafkas_tool(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     def options(text: bytes) -> list[str]:
         return [line.split()[0] for line in text.decode().replace("* --", "--").splitlines() if line.startswith("--")]
 
@@ -193,7 +197,7 @@ def test_the_usage_text_lists_all_options_of_kafkas_tool(capfdbinary: pytest.Cap
     assert tables[0][:2] == tables[1][:2]
 
 
-def test_json_output_contains_every_group_with_its_type(live: Live) -> None:
+def test_the_json_output_of_groups_contains_every_group_with_its_type(live: Live) -> None:
     ours = run_ours(("--bootstrap-server", live.bootstrap, "--list", "--format", "json"))
     found = json.loads(ours.out)
     assert found["version"] == 1
@@ -205,15 +209,15 @@ def test_json_output_contains_every_group_with_its_type(live: Live) -> None:
 
 
 def test_a_repeated_protocol_option_fails_only_after_listing(broker_431: Cluster) -> None:
-    """If `--protocol` is repeated, both tools list the groups first and fail only then."""
+    """If `--protocol` is repeated, both tools list the groups first, and then fail."""
     words = ("--bootstrap-server", broker_431.bootstrap, "--list", "--protocol", "a", "--protocol", "b")
     theirs = run_java(words)
     ours = run_ours(words)
     assert (ours.status, ours.out) == (theirs.status, theirs.out)
 
 
-def test_an_unreachable_server_is_reported_in_one_line_on_stdout(tmp_path: Path) -> None:
-    """Stdout has one line with the text of Kafka's tool and the reason, without a stack trace."""
+def test_groups_reports_an_unreachable_server_in_one_line_on_stdout(tmp_path: Path) -> None:
+    """The line contains the text that Kafka's tool prints, and the reason. No stack trace is printed."""
     config = tmp_path / "client.properties"
     config.write_text("client.id=x\n")
     ours = run_ours(("--bootstrap-server", "127.0.0.1:1", "--list", "--command-config", str(config)))

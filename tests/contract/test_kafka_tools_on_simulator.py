@@ -1,4 +1,4 @@
-"""Kafka's own command line tools list, describe and delete groups on the simulated cluster."""
+"""Kafka's own command line tools can list, describe and delete the groups of a simulated cluster."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def start(version: str = "4.4") -> SimulatorProcess:
-    """Start a cluster and remove the group with the longest id.
+    """Start a simulated cluster of version `version`, and delete the group with the longest id.
 
-    Otherwise, the tools would pad every cell of the GROUP column to the 32,000 characters of this id.
+    Otherwise, the tools would pad every cell in the GROUP column to 32,000 characters, the length of this id.
     """
     simulator = spawn(Options(kafka_version=version))
     simulator.control("remove_group", name=hostile_group_ids()[-1])
@@ -31,7 +31,7 @@ def cluster() -> Iterator[SimulatorProcess]:
 
 
 def run(cluster: SimulatorProcess, tool: str, *arguments: str, version: str = "4.3.1") -> str:
-    """Run one of Kafka's tools on the cluster, and return its output. The test fails if the tool reports an error."""
+    """Run one of Kafka's tools on `cluster`; return the tool's output. Fail the test if the tool reports an error."""
     done = run_tool(version, tool, ["--bootstrap-server", cluster.bootstrap, *arguments])
     assert done.status == 0, done.err
     assert "Exception" not in done.err, done.err
@@ -39,7 +39,7 @@ def run(cluster: SimulatorProcess, tool: str, *arguments: str, version: str = "4
 
 
 def column(output: str, number: int = 0) -> list[str]:
-    """Return the cells of column `number` of a table, counted from 0, without the header."""
+    """Return the cells in column `number` of a printed table, without the header. Column numbers start at 0."""
     rows = [line.split() for line in output.splitlines() if line.strip()]
     return [row[number] for row in rows if row[0] != "GROUP"]
 
@@ -109,7 +109,7 @@ def test_kafka_streams_groups_tool_describes_groups(cluster: SimulatorProcess) -
     assert "NotReady" in column(states, 1)
 
 
-def test_kafkas_tools_delete_only_empty_groups() -> None:
+def test_kafka_tools_delete_only_empty_groups() -> None:
     with start() as cluster:
         names = ("[/red]", "a[b]c", "test-group", "payments.settle", "nope")
         output = run(

@@ -1,4 +1,4 @@
-"""Tests that kgtui gets Kerberos tickets from a real KDC on loopback, or explains why it cannot get one."""
+"""kgtui gets Kerberos tickets from a real KDC on this machine, or explains why it cannot get a ticket."""
 
 from __future__ import annotations
 
@@ -27,12 +27,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 CLOCK_SKEW = 37
-"""Error code KRB_AP_ERR_SKEW (RFC 4120): the clocks of the client and the KDC differ too much."""
+"""Error code KRB_AP_ERR_SKEW of RFC 4120: the difference between the clocks of client and KDC is too large."""
 
 
 @pytest.fixture(scope="module")
 def kdc(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kdc]:
-    """A KDC with the principals `ada` and `old`. The keytab of `old` has an old key; principal `gone` was deleted."""
+    """Run a KDC with the principals `ada` and `old`; principal `gone` was deleted.
+
+    The keytab has an outdated key of `old`.
+    """
     kdc = Kdc(tmp_path_factory.mktemp("kdc"))
     kdc.start()
     try:
@@ -58,7 +61,7 @@ def tickets(properties: dict[str, str], **more: str) -> Tickets:
 
 
 async def failure(properties: dict[str, str], host: str = HOST) -> str:
-    """Try to get a ticket; return the message of the error."""
+    """Try to get a ticket with the client properties `properties`; return the error message."""
     with pytest.raises(ConnectError) as caught:
         await tickets(properties).get(host)
     return str(caught.value)
@@ -68,8 +71,8 @@ def keytab_of(kdc: Kdc, principal: str) -> dict[str, str]:
     return with_keytab(principal, kdc.broker_keytab.with_name(f"{principal}.keytab"))
 
 
-async def test_a_login_with_a_keytab_is_accepted_by_an_acceptor(kdc: Kdc) -> None:
-    """The acceptor is the Kerberos library itself. It checks the last message of the login as RFC 4752 says."""
+async def test_a_kerberos_login_with_a_keytab_is_accepted(kdc: Kdc) -> None:
+    """The Kerberos library acts as the broker, and checks the last message of the login as RFC 4752 requires."""
     before = dict(os.environ)
     mine = tickets(keytab_of(kdc, "ada"))
     await mine.get(HOST)
@@ -86,7 +89,7 @@ async def test_a_login_with_a_keytab_is_accepted_by_an_acceptor(kdc: Kdc) -> Non
         await login.asend(b"")
 
 
-async def test_a_damaged_response_of_the_broker_is_reported(kdc: Kdc) -> None:
+async def test_a_damaged_kerberos_response_from_the_broker_is_reported(kdc: Kdc) -> None:
     mine = tickets(keytab_of(kdc, "ada"))
     await mine.get(HOST)
     login = mine.messages(HOST)
@@ -95,7 +98,7 @@ async def test_a_damaged_response_of_the_broker_is_reported(kdc: Kdc) -> None:
         await login.asend(b"nonsense")
 
 
-async def test_a_broker_that_requires_encryption_is_reported(kdc: Kdc) -> None:
+async def test_a_broker_that_requires_kerberos_encryption_is_reported(kdc: Kdc) -> None:
     mine = tickets(keytab_of(kdc, "ada"))
     await mine.get(HOST)
     broker = gssapi.SecurityContext(
@@ -107,7 +110,7 @@ async def test_a_broker_that_requires_encryption_is_reported(kdc: Kdc) -> None:
         await login.asend(broker.wrap(b"\x04\x00\x40\x00", False).message)
 
 
-async def test_a_ticket_cache_is_used_and_needs_no_principal(kdc: Kdc) -> None:
+async def test_a_ticket_cache_is_used_without_a_configured_principal(kdc: Kdc) -> None:
     mine = tickets(with_cache(kdc.ticket_cache("ada")))
     await mine.get(HOST)
     assert mine.principal == f"ada@{REALM}"
@@ -129,7 +132,7 @@ async def test_the_keytab_is_used_if_the_ticket_cache_is_empty(kdc: Kdc, tmp_pat
     assert not (tmp_path / "none").exists(), "the ticket of the keytab was written to the user's ticket cache"
 
 
-async def test_a_missing_ticket_is_reported_with_the_command_kinit(tmp_path: Path) -> None:
+async def test_the_error_for_a_missing_ticket_names_the_kinit_command(tmp_path: Path) -> None:
     missing = tmp_path / "none"
     expected = f"from the ticket cache {missing}: the cache has no ticket; run kinit -c {missing} ada (GSSAPI: No cred"
     assert expected in await failure(with_cache(missing, principal="ada"))
@@ -138,7 +141,7 @@ async def test_a_missing_ticket_is_reported_with_the_command_kinit(tmp_path: Pat
     assert "No Kerberos credentials available" in default
 
 
-async def test_an_expired_ticket_is_reported_with_the_command_kinit(kdc: Kdc) -> None:
+async def test_the_error_for_an_expired_ticket_names_the_kinit_command(kdc: Kdc) -> None:
     cache = kdc.ticket_cache("ada", "-l", "3s")
     mine = tickets(with_cache(cache))
     await mine.get(HOST)
@@ -146,7 +149,7 @@ async def test_an_expired_ticket_is_reported_with_the_command_kinit(kdc: Kdc) ->
     with pytest.raises(ConnectError, match=f"the ticket has expired; run kinit -c {cache} ada@{REALM} .GSSAPI: "):
         await mine.get(HOST)
     kdc.ticket_cache("ada").replace(cache)
-    await mine.get(HOST)  # A new ticket has replaced the expired one in the cache, so this call must not fail.
+    await mine.get(HOST)  # the ticket cache now has a new ticket, so this call must not fail
 
 
 async def test_a_renewable_ticket_in_a_cache_is_renewed_before_it_expires(kdc: Kdc, tmp_path: Path) -> None:
@@ -168,7 +171,7 @@ async def test_a_renewable_ticket_in_a_cache_is_renewed_before_it_expires(kdc: K
         ("/no/such/kinit", "the Kerberos ticket cannot be renewed: /no/such/kinit: No such file or directory"),
     ],
 )
-async def test_a_ticket_that_cannot_be_renewed_is_logged_and_replaced_by_kinit(
+async def test_a_ticket_that_cannot_be_renewed_is_logged_until_kinit_replaces_it(
     kdc: Kdc, program: str, says: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "kgtui")
@@ -185,13 +188,13 @@ async def test_a_ticket_that_cannot_be_renewed_is_logged_and_replaced_by_kinit(
         mine.close()
 
 
-async def test_a_ticket_of_another_principal_is_reported(kdc: Kdc) -> None:
+async def test_a_cached_ticket_of_another_principal_is_reported(kdc: Kdc) -> None:
     reason = await failure(with_cache(kdc.ticket_cache("ada"), principal="bob"))
     assert "the ticket belongs to another principal; run kinit -c " in reason
     assert "Principal in credential cache does not match desired name" in reason
 
 
-async def test_a_keytab_that_cannot_be_used_is_reported(kdc: Kdc, tmp_path: Path) -> None:
+async def test_an_unusable_keytab_is_reported(kdc: Kdc, tmp_path: Path) -> None:
     missing = tmp_path / "none.keytab"
     expected = (
         f"sasl.jaas.config: keyTab={missing}: No such file or directory; expected a keytab that this user may read"
@@ -211,24 +214,25 @@ async def test_a_keytab_without_read_permission_is_reported(monkeypatch: pytest.
     def refuse(*_: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    # The permissions of a real file would not help here, because tests may run as root, who may read every file.
+    # Removing the read permission from a real file would have no effect if root runs the tests, because root may read
+    # every file.
     monkeypatch.setattr(Path, "open", refuse)
     assert "keyTab=/k: Permission denied; expected a keytab" in await failure(with_keytab("ada", Path("/k")))
 
 
-async def test_a_principal_that_the_kdc_does_not_know_is_reported(kdc: Kdc) -> None:
+async def test_a_principal_unknown_to_the_kdc_is_reported(kdc: Kdc) -> None:
     reason = await failure(keytab_of(kdc, "gone"))
     assert reason.startswith(f"there is no Kerberos ticket for {kdc.broker} as gone, from the keytab ")
     assert "the KDC does not know this principal; correct its name and its realm" in reason
     assert f"Client 'gone@{REALM}' not found in Kerberos database" in reason
 
 
-async def test_an_old_key_in_the_keytab_is_reported(kdc: Kdc) -> None:
+async def test_an_outdated_key_in_the_keytab_is_reported(kdc: Kdc) -> None:
     reason = await failure(keytab_of(kdc, "old"))
     assert "the key in the keytab is not the current key of the principal; export the keytab again" in reason
 
 
-async def test_a_broker_that_the_kdc_does_not_know_is_reported(kdc: Kdc) -> None:
+async def test_a_broker_unknown_to_the_kdc_is_reported(kdc: Kdc) -> None:
     reason = await failure(keytab_of(kdc, "ada"), "broker-1")
     assert "the KDC does not know the principal kafka/broker-1; the first part of the principal is " in reason
     assert f"Server kafka/broker-1@{REALM} not found in Kerberos database" in reason
@@ -246,16 +250,14 @@ async def test_a_realm_without_a_kdc_is_reported(kdc: Kdc) -> None:
     assert 'Cannot find KDC for realm "OTHER.REALM"' in reason
 
 
-async def test_a_kdc_that_does_not_run_is_reported(
-    kdc: Kdc, unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_stopped_kdc_is_reported(kdc: Kdc, unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KRB5_CONFIG", str(kdc.write_config("closed.conf", unused_tcp_port)))
     reason = await failure(keytab_of(kdc, "ada"))
     assert "no KDC answers; check the kdc entries in krb5.conf" in reason
     assert f"Cannot contact any KDC for realm '{REALM}'" in reason
 
 
-async def test_a_silent_kdc_is_reported_while_other_tasks_run(kdc: Kdc, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_silent_kdc_is_reported_without_blocking_other_tasks(kdc: Kdc, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tickets_module, "TIMEOUT", 0.5)
     with socket.create_server((HOST, 0)) as silent:
         monkeypatch.setenv("KRB5_CONFIG", str(kdc.write_config("silent.conf", silent.getsockname()[1])))
@@ -275,7 +277,7 @@ async def test_a_silent_kdc_is_reported_while_other_tasks_run(kdc: Kdc, monkeypa
     assert ticks > 5, "the event loop was blocked"
 
 
-async def test_a_wrong_clock_is_reported(kdc: Kdc, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_clock_difference_between_client_and_kdc_is_reported(kdc: Kdc, monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server((HOST, 0)) as refusing:
         Thread(target=answer_with_error, args=(refusing, CLOCK_SKEW), daemon=True).start()
         monkeypatch.setenv("KRB5_CONFIG", str(kdc.write_config("skew.conf", refusing.getsockname()[1])))
@@ -285,7 +287,10 @@ async def test_a_wrong_clock_is_reported(kdc: Kdc, monkeypatch: pytest.MonkeyPat
 
 
 def answer_with_error(server: socket.socket, code: int) -> None:
-    """Answer each request to a KDC with a KRB-ERROR (RFC 4120), until the socket is closed."""
+    """Answer each request on `server` with a KRB-ERROR of RFC 4120 that has the error code `code`.
+
+    Return when the socket is closed.
+    """
 
     def der(tag: int, *content: bytes) -> bytes:
         body = b"".join(content)
@@ -310,8 +315,8 @@ def answer_with_error(server: socket.socket, code: int) -> None:
             connection.sendall(len(error).to_bytes(4, "big") + error)
 
 
-def test_the_exit_does_not_wait_for_a_silent_kdc(kdc: Kdc) -> None:
-    """MIT Kerberos waits about 30 s for a KDC. kgtui exits sooner."""
+def test_kgtui_exits_without_waiting_for_a_silent_kdc(kdc: Kdc) -> None:
+    """MIT Kerberos waits about 30 s for a response from the KDC. kgtui exits sooner."""
     program = """
 import asyncio, sys
 from kgtui.client import tickets

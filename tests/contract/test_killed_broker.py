@@ -1,4 +1,4 @@
-"""After one of three real brokers is killed, the lag is complete again soon after its partitions have new leaders."""
+"""After one of three real brokers is killed, kgtui soon reports the complete lag again from the new partition leaders."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ if TYPE_CHECKING:
     from tests.brokers.cluster import Cluster
 
 COMPLETE_WITHIN = 5.0
-"""Maximum time from the election of new leaders until the lag of the group is complete, in seconds.
+"""Maximum time from the election of new leaders until the lag of the group is complete again, in seconds.
 
-The group is read every second. On a busy machine, the limit is 20 times the duration of a read, if that is longer.
+The test reads the lag every second. On a busy machine, the limit is 20 times the duration of one read, if this is
+longer.
 """
 
 
-def test_lag_is_complete_soon_after_a_killed_leader_is_replaced(tmp_path: Path) -> None:
+def test_the_lag_is_complete_soon_after_a_killed_leader_is_replaced(tmp_path: Path) -> None:
     with three_brokers(tmp_path) as cluster:
         asyncio.run(_kill_a_leader(cluster))
 
@@ -58,9 +59,9 @@ async def _kill_a_leader(cluster: Cluster) -> None:
 
 
 async def _lag(admin: KafkaGroupAdmin) -> tuple[int | None, int]:
-    """Read the lag of the group in the same way as a poll of the terminal UI.
+    """Read the group's lag in the same way as a poll of the terminal UI.
 
-    Return the lag, and the number of partitions whose lag is unknown.
+    Return the lag in records, or None if it is unknown, and the number of partitions whose lag is unknown.
     """
     groups = (await admin.list_groups()).rows
     read = await read_groups(admin, Deadline(10), offsets={GROUP: groups[GROUP]}, logs=Logs.COMMITTED_ENDS)

@@ -54,7 +54,7 @@ async def log_in(address: str, config: Path | dict[str, str]) -> list[str]:
 
 
 async def log_in_soon(address: str, config: dict[str, str]) -> list[str]:
-    """Log in like `log_in`, with credentials that the broker has just created and may not know for a moment."""
+    """Repeat `log_in` for up to 10 s, because a broker may not accept credentials right after it has created them."""
     deadline = time.monotonic() + 10
     while True:
         try:
@@ -66,9 +66,9 @@ async def log_in_soon(address: str, config: dict[str, str]) -> list[str]:
 
 
 async def refusal(address: str, config: Path | dict[str, str]) -> str:
-    """Try to log in with `config`, and return the message of the failure.
+    """Try to log in with `config`; return the error message.
 
-    Asserts that neither the message nor the traceback has a password.
+    Assert that neither the message nor the traceback contains a password.
     """
     with pytest.raises(UnreachableError) as caught:
         await log_in(address, config)
@@ -89,7 +89,6 @@ async def test_a_user_can_log_in_with_each_sasl_mechanism(secure_broker: Secure,
 
 
 def use_kdc(secure_broker: Secure, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the Kerberos library use the KDC of the broker during a test."""
     for name, value in secure_broker.kdc.variables.items():
         monkeypatch.setenv(name, value)
 
@@ -111,7 +110,7 @@ async def test_a_user_can_log_in_with_kerberos(
 
 
 @pytest.mark.broker
-async def test_a_missing_kerberos_ticket_is_reported_with_the_command_kinit(
+async def test_the_login_error_for_a_missing_ticket_names_the_kinit_command(
     secure_broker: Secure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use_kdc(secure_broker, monkeypatch)
@@ -124,7 +123,7 @@ async def test_a_missing_kerberos_ticket_is_reported_with_the_command_kinit(
 async def test_a_ticket_that_the_broker_cannot_decrypt_is_reported(
     secure_broker: Secure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The ticket is for another service on the host of the broker, as if the broker had an old keytab."""
+    """The ticket is for another service on the broker's host, so the broker fails as if its keytab were outdated."""
     use_kdc(secure_broker, monkeypatch)
     other = f"other/{secure_broker.kdc.broker.partition('/')[2]}"
     secure_broker.kdc.add(other)
@@ -170,10 +169,13 @@ def test_commands_log_in_with_kerberos(secure_broker: Secure, monkeypatch: pytes
 
 @pytest.mark.broker
 @pytest.mark.parametrize("grant", ["secret", "assertion"])
-async def test_a_user_can_log_in_with_a_signed_token_of_a_token_endpoint(
+async def test_a_user_can_log_in_with_a_signed_token_from_a_token_endpoint(
     secure_broker: Secure, grant: str, tmp_path: Path
 ) -> None:
-    """The broker checks the signature, the issuer and the audience. The endpoint checks the secret or the assertion."""
+    """The broker checks the signature, the issuer and the audience.
+
+    The endpoint checks the client's secret or assertion.
+    """
     key = new_key()
     with token_server() as endpoint:
         secure_broker.use_signed_tokens(endpoint)
@@ -210,7 +212,7 @@ async def test_a_user_can_log_in_with_a_delegation_token(secure_broker: Secure) 
 
 
 @pytest.mark.broker
-async def test_a_user_can_log_in_with_a_token_without_a_signature(secure_broker: Secure) -> None:
+async def test_a_user_can_log_in_with_an_unsigned_token(secure_broker: Secure) -> None:
     properties = {
         **read_properties(secure_broker.command_config("team", tls=True)),
         "sasl.mechanism": "OAUTHBEARER",
@@ -226,10 +228,10 @@ async def test_a_user_can_log_in_with_a_token_without_a_signature(secure_broker:
 
 
 @pytest.mark.broker
-async def test_a_refused_token_is_reported_with_the_claims_that_the_broker_checks(
+async def test_the_error_for_a_refused_token_shows_its_claims(
     secure_broker: Secure, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """For each of these tokens, the broker only says that it is invalid."""
+    """For each of these tokens, the broker itself reports only that the token is invalid."""
     caplog.set_level(logging.DEBUG)
     start = f"{secure_broker.sasl} refused the token (invalid_token): check that the broker expects this token"
     with token_server() as endpoint:
@@ -250,10 +252,10 @@ async def test_a_refused_token_is_reported_with_the_claims_that_the_broker_check
 
 @pytest.mark.broker
 @pytest.mark.parametrize(("clock", "claim", "word"), [(-600, "exp", "until"), (600, "nbf", "from")])
-async def test_a_token_outside_its_lifetime_is_reported_with_times_and_clocks(
+async def test_the_error_for_a_token_outside_its_lifetime_names_times_and_clocks(
     secure_broker: Secure, clock: int, claim: str, word: str
 ) -> None:
-    """The client's clock is wrong by ten minutes, so the client considers a token valid that the broker refuses."""
+    """The client's clock is wrong by ten minutes, so the client considers the token valid, but the broker refuses it."""
     now = int(time.time())
     limit = now + clock // 2
     with token_server() as endpoint:
@@ -277,12 +279,14 @@ async def test_a_token_outside_its_lifetime_is_reported_with_times_and_clocks(
 async def test_a_connection_logs_in_again_before_its_session_expires(
     secure_broker: Secure, mechanism: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A broker closes a connection whose session has expired, so kgtui must log in again before that (KIP-368).
+    """A broker closes a connection when its session expires, so kgtui must log in again before that (KIP-368).
 
-    Requests over the time of several sessions succeed on the same connection. With GSSAPI, the first Kerberos ticket
-    expires meanwhile.
+
+    Requests succeed on the same connection for longer than several sessions. With GSSAPI, the first Kerberos ticket
+    also expires during this time.
     """
-    # The login is repeated after half of the session. By default, a busy machine could delay it until the session ends.
+    # The test logs in again after half of the session's lifetime. With the default setting, a busy machine could delay
+    # the login until the session has expired.
     monkeypatch.setattr(login_module, "RENEW_AFTER", (0.5, 0.5))
     use_kdc(secure_broker, monkeypatch)
     with token_server() as endpoint:
@@ -309,10 +313,13 @@ async def test_a_connection_logs_in_again_before_its_session_expires(
 
 
 @pytest.mark.broker
-async def test_a_ticket_that_expires_during_a_session_is_reported_until_kinit_replaces_it(
+async def test_a_ticket_that_expires_during_a_session_is_reported_until_renewed(
     secure_broker: Secure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The broker ends sessions after two seconds, and the ticket is valid for three seconds."""
+    """The broker ends each session after two seconds, and the first ticket is valid for three seconds.
+
+    The second ticket comes from `kinit`.
+    """
     use_kdc(secure_broker, monkeypatch)
     cache = secure_broker.kdc.ticket_cache("team", "-l", "3s")
 
@@ -330,7 +337,7 @@ async def test_a_ticket_that_expires_during_a_session_is_reported_until_kinit_re
         secure_broker.kdc.ticket_cache("team").replace(cache)
         async with asyncio.timeout(20):
             while True:
-                # After a failure, the pool pauses before it connects again.
+                # After a failure, the connection pool waits before it connects again.
                 with suppress(ConnectError):
                     await pool.call(node, LIST_GROUPS, {}, timeout=5)
                     break
@@ -355,10 +362,13 @@ async def test_a_renewable_ticket_is_renewed_over_several_sessions(
 @pytest.mark.full
 @pytest.mark.broker
 @pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "OAUTHBEARER"])
-async def test_polling_for_a_minute_has_no_gap_while_logins_are_repeated(
+async def test_polling_has_no_gap_while_kgtui_logs_in_again(
     secure_broker: Secure, mechanism: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The broker ends sessions after ten seconds (`connections.max.reauth.ms`), and tokens expire after 15 seconds."""
+    """The test polls for one minute.
+
+    The broker ends sessions after ten seconds (`connections.max.reauth.ms`), and tokens expire after 15 seconds.
+    """
     logins: list[float] = []
     run = Login.run
 
@@ -409,7 +419,7 @@ async def test_a_client_can_log_in_with_pkcs12_stores(secure_broker: Secure, tmp
 
 @pytest.mark.broker
 async def test_a_client_can_log_in_with_a_certificate_inside_a_property(secure_broker: Secure) -> None:
-    """A property can contain a certificate in PEM format (KIP-651)."""
+    """The value of a property can be a certificate in PEM format (KIP-651)."""
     pem = secure_broker.certificates.client.read_text()
     key_end = pem.index("-----END PRIVATE KEY-----") + len("-----END PRIVATE KEY-----")
     key_start = pem.index("-----BEGIN PRIVATE KEY-----")
@@ -426,7 +436,7 @@ async def test_a_client_can_log_in_with_a_certificate_inside_a_property(secure_b
 
 @pytest.mark.broker
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-async def test_the_error_for_a_wrong_password_does_not_show_the_password(
+async def test_the_error_for_a_wrong_password_does_not_contain_the_password(
     secure_broker: Secure, mechanism: str, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -495,7 +505,7 @@ async def test_an_untrusted_certificate_is_reported(secure_broker: Secure) -> No
 
 
 @pytest.mark.broker
-async def test_a_missing_key_store_file_is_reported_with_the_property_that_names_it(secure_broker: Secure) -> None:
+async def test_the_error_for_a_missing_key_store_names_the_property(secure_broker: Secure) -> None:
     properties = {**read_properties(secure_broker.tls_config()), "ssl.keystore.location": "/no/such.pem"}
     with pytest.raises(KgtuiError, match=r"ssl\.keystore\.location=/no/such\.pem: No such file"):
         await log_in(secure_broker.tls, properties)

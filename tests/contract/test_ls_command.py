@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 def run(capfd: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
-    """Run a kgtui command; assert that it succeeds without output on standard error, and return the JSON it prints."""
+    """Run a kgtui command, and return the JSON that it prints.
+
+    Assert that the command succeeds and writes nothing to standard error.
+    """
     capfd.readouterr()
     code = main([*words, "--format", "json"])
     out, err = capfd.readouterr()
@@ -25,7 +28,7 @@ def run(capfd: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
 
 
 def summed(group: LiveGroup) -> int | None:
-    """Return the sum of the lag of all partitions with a commit; None if no partition has a commit."""
+    """Return the sum of the group's lag over all partitions with a commit; None if no partition has a commit."""
     known = [lag for lag in group.lags.values() if lag is not None]
     return sum(known) if known else None
 
@@ -50,7 +53,7 @@ def test_show_prints_all_details_of_each_group(live: Live, capfd: pytest.Capture
         assert {key: lags.get(key) for key in group.lags} == group.lags
 
 
-def test_ls_with_a_type_filter_lists_every_group_of_the_type(live: Live, capfd: pytest.CaptureFixture[str]) -> None:
+def test_ls_with_a_type_filter_lists_every_group_of_that_type(live: Live, capfd: pytest.CaptureFixture[str]) -> None:
     for group_type in {group.type for group in live.groups.values()}:
         found = run(capfd, "ls", f"type:{group_type}", "--bootstrap-server", live.bootstrap)
         listed = {row["group"] for row in found["groups"]}

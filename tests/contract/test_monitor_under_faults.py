@@ -1,4 +1,4 @@
-"""`Monitor` on a simulated cluster whose brokers fail at random shows no wrong values, and leaks nothing."""
+"""A `Monitor` on a simulated cluster whose brokers fail at random shows no wrong values and leaks no resources."""
 
 from __future__ import annotations
 
@@ -25,34 +25,34 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 INTERVAL = 0.05
-"""Seconds between two polls."""
+"""Time between two polls, in seconds."""
 
 WARM_UP = 60
-"""Number of polls before the first measurement, so that caches are filled and lazy imports are done."""
+"""Number of polls before the test first measures memory, so that caches are filled and lazy imports are done."""
 
 ALLOWED_GROWTH = 300_000
-"""Bytes by which the memory of kgtui may grow. Time series of the selected group are the largest part."""
+"""Maximum growth of kgtui's memory during the faults, in bytes. The selected group's time series take most of it."""
 
 RECOVERED_WITHIN = 10.0
-"""Maximum time from the end of the faults until everything was read without an error, in seconds.
+"""Maximum time from the end of the faults until all data has been read again without an error, in seconds.
 
-On a busy machine, the limit is ten times the duration of the first read, if that is longer.
+On a busy machine, the limit is ten times the duration of the first complete read, if this is longer.
 """
 
 _TIME_WAIT, _LISTEN = "06", "0A"
-"""Numbers of TCP states in Linux's `/proc/net/tcp`. In TIME_WAIT, both ends are closed."""
+"""Codes of TCP states in Linux's `/proc/net/tcp`. In TIME_WAIT, both ends of the connection are already closed."""
 
 OPTIONS = MonitorOptions(
     interval=INTERVAL, timeout=1.0, failure_pause_max=0.5, list_load=1.0, publish_interval=0.0, sweep_rate=2_000.0,
     sweep_pause=0.2, metadata_interval=0.3,
-    kept_events=50,  # Otherwise, the events of the faults would take more and more memory during the test.
+    kept_events=50,  # Otherwise, the memory that events take would grow during the test.
 )  # fmt: skip
 
 
 def open_connections(cluster: Simulator) -> int:
-    """Return the number of open connections to the simulated brokers. On other systems than Linux, return 0.
+    """Return the number of open sockets between kgtui and the simulated brokers; 0 on other systems than Linux.
 
-    Linux lists the sockets of both ends, also while one end waits for the other end to close.
+    Both ends of a connection are counted. A socket is also counted while it waits for the other end to close.
     """
     if sys.platform != "linux":
         return 0
@@ -66,7 +66,7 @@ def open_connections(cluster: Simulator) -> int:
 
 
 def memory_of_kgtui() -> int:
-    """Return the bytes that were allocated by kgtui's code, except by the simulator."""
+    """Return how many bytes kgtui's code has allocated, without the simulator."""
     gc.collect()
     package = str(Path(facts.__file__).parents[1])
     kept = [tracemalloc.Filter(True, f"{package}/*"), tracemalloc.Filter(False, f"{package}/simulator/*")]
@@ -74,7 +74,7 @@ def memory_of_kgtui() -> int:
 
 
 async def make_faults(cluster: Simulator, chance: random.Random) -> None:
-    """Break and repair random brokers until the task is cancelled, and then repair all brokers."""
+    """Break a random broker and repair it, until the task is cancelled. Finally, repair all brokers."""
     try:
         while True:
             node = chance.choice([1, 2, 3])
@@ -100,9 +100,9 @@ async def make_faults(cluster: Simulator, chance: random.Random) -> None:
 
 
 class Watcher:
-    """Compares each new snapshot with the complete snapshot that the monitor has when the watcher is created.
+    """Compare each new snapshot with the snapshot that the monitor had when this watcher was created.
 
-    The states and lags in all snapshots must be equal, because the groups never change.
+    The states and lags in all snapshots must be equal, because the simulated groups never change.
     """
 
     def __init__(self, monitor: Monitor) -> None:
@@ -157,7 +157,7 @@ async def test_random_faults_cause_no_wrong_values_and_no_leaks(polls: int) -> N
 
 @asynccontextmanager
 async def monitored() -> AsyncIterator[tuple[Simulator, Monitor]]:
-    """Run a monitor on a simulated cluster of three brokers and 30 groups, whose clock stands still."""
+    """Run a monitor on a simulated cluster of three brokers and 30 groups, whose clock does not advance."""
     tracemalloc.start()
     try:
         async with (
@@ -174,13 +174,13 @@ async def monitored() -> AsyncIterator[tuple[Simulator, Monitor]]:
 
 
 def _values(snapshot: Snapshot) -> dict[str, tuple[str | None, int | None]]:
-    """Return the state and the lag of each group."""
+    """Return group id → state and lag of the group."""
     totals = {group: facts.lag_total(snapshot, group) for group in snapshot.groups}
     return {group: (snapshot.state_of(group), None if total is None else total.lag) for group, total in totals.items()}
 
 
 async def _complete(monitor: Monitor) -> None:
-    """Wait until every broker responds, and every group was read without an error."""
+    """Wait until every broker responds and every group has been read without an error."""
 
     def complete(snapshot: Snapshot) -> bool:
         totals = [facts.lag_total(snapshot, group) for group in snapshot.groups]
@@ -197,16 +197,16 @@ async def _complete(monitor: Monitor) -> None:
 
 
 async def long_lived_tasks() -> set[asyncio.Task[object]]:
-    """Return the tasks that run for at least one second. Most reads are shorter."""
+    """Return the tasks that are still running after one second. Tasks that read from a broker are usually shorter."""
     running = asyncio.all_tasks()
     await asyncio.sleep(1.0)
     return running & asyncio.all_tasks()
 
 
 async def _settled(cluster: Simulator, connections: int, tasks: int) -> None:
-    """Wait until no more connections are open and no more long-lived tasks run than before the faults.
+    """Wait until the numbers of connections and of long-lived tasks are no larger than `connections` and `tasks`.
 
-    Fails after 60 s.
+    Fail the test after 60 s.
     """
     found: set[asyncio.Task[object]] = set()
     try:

@@ -1,4 +1,4 @@
-"""The admin clients of librdkafka and kafka-python work on the simulated cluster."""
+"""The admin clients of librdkafka and kafka-python can list, describe and delete groups on a simulated cluster."""
 
 from __future__ import annotations
 

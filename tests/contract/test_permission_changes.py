@@ -1,4 +1,4 @@
-"""Permissions that are granted and revoked on a real 4.3.1 broker with StandardAuthorizer while kgtui runs."""
+"""kgtui notices permissions that are granted and revoked on a real 4.3.1 broker while kgtui runs."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ if TYPE_CHECKING:
     from tests.brokers.secure import Secure
 
 GROUP, LAG = "team-a-and-b", 7
-"""A group with offsets in two topics, and its lag."""
+"""A group with committed offsets in two topics, and the group's total lag in records."""
 
 SEE_OTHER_TOPIC = Permission("DESCRIBE", "topic", "team-b-events")
-"""Permission to describe one of the two topics of `GROUP`."""
+"""Permission to describe the topic `team-b-events`, one of the two topics in which `GROUP` has offsets."""
 
 OPTIONS = MonitorOptions(interval=0.5, publish_interval=0.0, sweep_pause=0.2)
 
 
 @pytest.fixture
 async def changing(secure_broker: Secure) -> AsyncIterator[KafkaGroupAdmin]:
-    """Yield the broker with a login as `changing`, who may describe all groups, but no topic at first."""
+    """Yield an admin client for the user `changing`, who may describe all groups, but no topic at first."""
     async with connect([secure_broker.sasl], read_properties(secure_broker.command_config("changing"))) as admin:
         yield admin
 
 
-async def test_marks_of_a_monitor_follow_permissions_that_change(
+async def test_monitor_marks_hidden_offsets_only_while_a_permission_is_missing(
     secure_broker: Secure, changing: KafkaGroupAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The tree, the panes and the header show a snapshot of the monitor."""
+    """The tree, the panes and the header of the terminal UI show the monitor's snapshot, which has these marks."""
 
     def marked(snapshot: Snapshot) -> bool:
         return facts.hidden_offsets_fault(snapshot, GROUP) is not None and snapshot.hides_topics
@@ -58,11 +58,11 @@ async def test_marks_of_a_monitor_follow_permissions_that_change(
         await until(monitor, marked)
 
 
-async def test_ls_that_is_repeated_follows_permissions_that_change(
+async def test_repeated_ls_marks_hidden_offsets_only_while_a_permission_is_missing(
     secure_broker: Secure, changing: KafkaGroupAdmin
 ) -> None:
     async def lag(max_age: float) -> tuple[LagTotal | None, bool]:
-        """Read the group as `kgtui ls --watch --lag` does; return its lag, and whether it has a fault."""
+        """Read the group as `kgtui ls --watch --lag` does; return the group's lag, and whether the group has a fault."""
         found = await select_groups(changing, groups=[GROUP], lag=True, access_max_age=max_age, timeout=30)
         return facts.lag_total(found.snapshot, GROUP), GROUP in found.snapshot.group_faults
 
@@ -74,7 +74,7 @@ async def test_ls_that_is_repeated_follows_permissions_that_change(
     assert await lag(0) == nothing_visible
 
 
-async def test_a_topic_that_is_denied_later_is_found_for_a_user_who_may_not_read_acls(secure_broker: Secure) -> None:
+async def test_a_newly_denied_topic_is_found_without_permission_to_read_acls(secure_broker: Secure) -> None:
     """The broker leaves out a topic in which the group had an offset before. The lags of all groups are then marked."""
 
     async def lag(group: str) -> tuple[LagTotal | None, str]:

@@ -1,7 +1,7 @@
-"""The README's table of permissions on a real 4.3.1 broker with StandardAuthorizer.
+"""Test the README's table of permissions on a real 4.3.1 broker with StandardAuthorizer.
 
-Each line is tested with a principal who has only the permissions of this line, and with principals who lack one of
-them and have all others of the table.
+Each line of the table is tested with a principal that has only the permissions in this line, and with principals that
+have all permissions in the table except one permission of this line.
 """
 
 from __future__ import annotations
@@ -47,7 +47,10 @@ README = Path(__file__).parents[2] / "README.md"
 
 
 def _problem(answer: Answer[object], *, found: bool) -> str:
-    """Return the advice of the first fault of an answer; without a fault, `""` if data was found, else `missing`."""
+    """Return the advice of the answer's first fault.
+
+    If the answer has no fault, return `""` if `found` is true, and `missing` otherwise.
+    """
     return answer.faults[0].advice if answer.faults else "" if found else "missing"
 
 
@@ -110,7 +113,10 @@ ACTIONS: dict[str, Callable[[KafkaGroupAdmin], Awaitable[str]]] = dict(
         strict=True,
     )
 )
-"""Action, the first cell of a line → function that tries the action, and returns why it failed, or `""`."""
+"""Action, the first cell of a line in the table → function that tries the action.
+
+The function returns the advice of the fault, `missing` if data is missing without a fault, or `""` for success.
+"""
 
 MISSING = [
     ("list a group", LIST_ONE, "missing"),
@@ -127,9 +133,9 @@ MISSING = [
     ("see when data or offsets will expire", CLUSTER_CONFIGS, "grant DESCRIBE_CONFIGS on the cluster to this user"),
     ("delete", DELETE, "grant DELETE on the group to this user"),
 ]
-"""Tuples of an action, a missing permission, and the advice that names this permission.
+"""Tuples of an action, a missing permission, and the result of the action's function in `ACTIONS`.
 
-The advice is `missing` if the broker leaves out data without an error.
+The result is the advice to grant this permission, or `missing` if the broker leaves out data without an error.
 """
 
 
@@ -139,7 +145,7 @@ async def _as_principal(secure: Secure, principal: str) -> AsyncIterator[KafkaGr
         yield admin
 
 
-def test_every_line_of_the_readme_table_of_permissions_is_tested() -> None:
+def test_every_line_of_the_readmes_permission_table_is_tested() -> None:
     table = README.read_text().split("| to | you need", 1)[1].split("\n\n", 1)[0]
     lines = [line.split("|")[1].strip() for line in table.splitlines()[2:]]
     assert lines == list(LINES)
@@ -155,7 +161,7 @@ async def test_the_permissions_in_the_readme_suffice_for_each_action(secure_brok
 
 
 @pytest.mark.parametrize(("line", "permission", "advice"), MISSING)
-async def test_an_action_fails_if_one_permission_in_the_readme_is_missing(
+async def test_an_action_fails_without_any_one_of_its_permissions_in_the_readme(
     secure_broker: Secure, line: str, permission: Permission, advice: str
 ) -> None:
     async with _as_principal(secure_broker, without(permission)) as admin:
@@ -163,15 +169,15 @@ async def test_an_action_fails_if_one_permission_in_the_readme_is_missing(
 
 
 def _kgtui(secure: Secure, principal: str, capfd: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
-    """Run a command as a principal. Return the exit code, stdout and stderr."""
+    """Run a kgtui command as principal `principal`; return the exit code, stdout and stderr."""
     capfd.readouterr()
     config = str(secure.command_config(principal))
     code = main([*words, "--bootstrap-server", secure.sasl, "--command-config", config])
     return code, *capfd.readouterr()
 
 
-def test_commands_say_that_offsets_may_be_hidden(secure_broker: Secure, capfd: pytest.CaptureFixture[str]) -> None:
-    """The principal may describe the group `team-b-app`, but not its topic `team-b-events`."""
+def test_commands_report_that_offsets_may_be_hidden(secure_broker: Secure, capfd: pytest.CaptureFixture[str]) -> None:
+    """The principal may describe the group `team-b-app`, but not `team-b-events`, the topic that the group reads."""
     code, out, err = _kgtui(secure_broker, "groupsonly", capfd, "ls", "--lag", "--group", "team-b-app")
     assert (code, out.split()[-1]) == (1, "?")
     assert "no offsets that you may see" in err
@@ -186,13 +192,14 @@ def test_commands_say_that_offsets_may_be_hidden(secure_broker: Secure, capfd: p
 
 
 @pytest.mark.parametrize("group", ["team-a-app", "team-a-and-b"])
-def test_lags_are_lower_bounds_for_users_who_may_describe_some_topics(
+def test_lags_are_lower_bounds_for_users_who_may_describe_only_some_topics(
     secure_broker: Secure, capfd: pytest.CaptureFixture[str], group: str
 ) -> None:
-    """Both groups have offsets in `team-a-events`. Only `team-a-and-b` also has offsets in a hidden topic.
+    """Both groups have offsets in `team-a-events`. Only `team-a-and-b` also has offsets in a topic hidden from `team`.
 
-    The broker's responses for both groups look the same to `team`. The exit code of `ls` and `check` is 0, because
-    everything that the user may see could be read. (`show` also reads configs, which `team` may not see.)
+
+    The broker's responses about both groups look the same to `team`. `ls` and `check` exit with 0, because all data
+    that `team` may see has been read. (`show` also reads configs, which `team` may not see.)
     """
     for principal, hidden in (("team", True), ("viewer", False), ("admin", False)):
         lag = 6 if group == "team-a-app" else 0 if hidden else 7
@@ -212,8 +219,10 @@ def test_lags_are_lower_bounds_for_users_who_may_describe_some_topics(
         assert ("permission" in {one["lacks"] for one in row["undecided"]}) == hidden
 
 
-def test_a_denied_topic_of_a_member_is_named(secure_broker: Secure, capfd: pytest.CaptureFixture[str]) -> None:
-    """Principal `denied` may describe all topics, except `team-b-events`, for which an ACL denies it."""
+def test_the_topic_that_an_acl_denies_is_named_if_a_member_reads_it(
+    secure_broker: Secure, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """An ACL denies principal `denied` to describe `team-b-events`. The principal may describe all other topics."""
     members = Members(secure_broker.cluster, "permission-denied", "team-b-events", CLASSIC)
     try:
         members.wait_until_assigned()
@@ -233,10 +242,10 @@ def test_a_denied_topic_of_a_member_is_named(secure_broker: Secure, capfd: pytes
         delete_groups(secure_broker.cluster, "permission-denied")
 
 
-def test_a_denied_topic_is_found_although_no_member_reads_it(
+def test_the_topic_that_an_acl_denies_is_named_if_no_member_reads_it(
     secure_broker: Secure, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Principal `denied` may read the ACLs, because it may describe the cluster. The groups have no members."""
+    """kgtui finds the topic in the ACLs. Principal `denied` may read the ACLs, because it may describe the cluster."""
     advice = "remove the ACL that denies DESCRIBE on topic team-b-events"
     for group, exit_code, lag in (
         ("team-b-app", 1, ["unreadable", "?"]), ("team-a-and-b", 0, ["ok?", "≥", "0"])
@@ -248,12 +257,13 @@ def test_a_denied_topic_is_found_although_no_member_reads_it(
         assert (code, err) == (0, "")
 
 
-def test_lag_of_a_group_without_commits_is_unknown_if_offsets_may_be_hidden(
+def test_lag_without_commits_is_unknown_if_offsets_may_be_hidden(
     secure_broker: Secure, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """The user `groupsonly` sees that a member of the group reads a topic that this user may not describe.
 
-    The lag is therefore `?` for this user, but `–` (none) for users who may describe all topics.
+
+    The lag is therefore `?` (unknown) for this user, but `–` (none) for users who may describe all topics.
     """
     members = Members(secure_broker.cluster, "permission-no-commit", TOPIC, CLASSIC)
     try:
@@ -271,7 +281,7 @@ def test_lag_of_a_group_without_commits_is_unknown_if_offsets_may_be_hidden(
         delete_groups(secure_broker.cluster, "permission-no-commit")
 
 
-def test_ls_says_that_a_user_may_see_no_group(secure_broker: Secure, capfd: pytest.CaptureFixture[str]) -> None:
+def test_ls_reports_that_the_user_may_see_no_group(secure_broker: Secure, capfd: pytest.CaptureFixture[str]) -> None:
     code, _, err = _kgtui(secure_broker, "nobody", capfd, "ls")
     assert code == 1
     assert "there is no group that you may see" in err

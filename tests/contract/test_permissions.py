@@ -1,6 +1,6 @@
-"""Read a real 4.3.1 broker as principals with few permissions.
+"""Read a real 4.3.1 broker as principals that have few permissions.
 
-For everything that a principal may not see, kgtui reports which permission is missing.
+kgtui must report which permission is missing for all data that a principal may not see.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ async def as_principal(secure: Secure, principal: str) -> AsyncIterator[KafkaGro
         yield admin
 
 
-async def test_a_principal_with_only_describe_sees_all_groups_and_can_delete_none(secure_broker: Secure) -> None:
+async def test_a_principal_with_only_describe_sees_all_groups_but_deletes_none(secure_broker: Secure) -> None:
     async with as_principal(secure_broker, "viewer") as admin:
         listed = set((await admin.list_groups()).rows)
         assert listed >= {*COMMITS, LIVE_GROUP}
@@ -54,8 +54,11 @@ async def test_a_principal_reads_only_groups_for_which_it_has_acls(secure_broker
         assert [fault.code for fault in offsets.faults] == [30]
 
 
-async def test_the_lag_of_a_forbidden_topic_is_unknown(secure_broker: Secure) -> None:
-    """OffsetFetch leaves out forbidden topics without an error. ListOffsets returns an error for each of them."""
+async def test_the_lag_in_a_forbidden_topic_is_unknown(secure_broker: Secure) -> None:
+    """OffsetFetch leaves out the offsets in a forbidden topic without an error.
+
+    ListOffsets returns an error for the topic.
+    """
     async with as_principal(secure_broker, "team") as admin:
         rows = (await admin.committed_offsets(["team-a-and-b"])).rows["team-a-and-b"]
         assert [row.topic for row in rows] == ["team-a-events"]
@@ -78,8 +81,8 @@ async def test_the_error_for_forbidden_configs_names_the_missing_acl(secure_brok
     }
 
 
-async def test_a_group_that_subscribes_to_a_forbidden_topic_is_not_described(secure_broker: Secure) -> None:
-    """If the principal may not describe one of the subscribed topics, ConsumerGroupDescribe returns only an error."""
+async def test_a_group_that_subscribes_to_a_forbidden_topic_cannot_be_described(secure_broker: Secure) -> None:
+    """If the principal may not describe one of the group's topics, ConsumerGroupDescribe returns an error without data."""
     async with as_principal(secure_broker, "groupsonly") as admin:
         answer = await admin.describe_groups([LIVE_GROUP])
         assert LIVE_GROUP not in answer.rows

@@ -1,4 +1,4 @@
-"""Record times: ListOffsets by timestamp on the simulator and on real brokers, and the search for exact ages."""
+"""Find records by timestamp with ListOffsets on the simulator and on real brokers, and search for exact record ages."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from tests.brokers.cluster import Cluster
 
 SEARCHES = 40
-"""Number of committed offsets per partition whose ages are searched."""
+"""Number of random committed offsets per partition for which the test searches the age of the next record."""
 
 
 async def first_records(address: str, topic: str, asked: Sequence[int]) -> list[tuple[int, int]]:
-    """Return what ListOffsets finds in partition 0 for each timestamp: offset and timestamp of a record."""
+    """Return the record that ListOffsets finds in partition 0 for each timestamp in `asked`, as (offset, timestamp)."""
     found = []
     async with RawClient(address) as wire:
         for at in asked:
@@ -44,18 +44,22 @@ async def first_records(address: str, topic: str, asked: Sequence[int]) -> list[
 
 
 def expected(times: Sequence[int], start: int, asked: Sequence[int]) -> list[tuple[int, int]]:
-    """Return the first record at or after each timestamp, in a log with these record times from offset `start` on."""
+    """Return the first record at or after each timestamp in `asked`, as (offset, timestamp); (-1, -1) if there is none.
+
+    The log starts at offset `start` and has records with the timestamps `times`.
+    """
     indexes = [bisect_left(times, at) for at in asked]
     return [(start + index, times[index]) if index < len(times) else (-1, -1) for index in indexes]
 
 
 def around(times: Sequence[int]) -> list[int]:
-    """Return timestamps before, at and after the record times."""
+    """Return timestamps just before, at and just after some of the record times `times`, in ascending order."""
     chosen = {*times[:3], *times[:: max(len(times) // 10, 1)], *times[-3:]}
     return sorted({0} | {at + step for at in chosen for step in (-1, 0, 1)})
 
 
-async def test_broker_and_simulator_return_the_first_record_at_or_after_a_timestamp(broker: Cluster) -> None:
+async def test_list_offsets_returns_the_first_record_at_or_after_a_timestamp(broker: Cluster) -> None:
+    """A real broker and the simulator must do this in the same way."""
     now = int(time.time() * 1000)
     times = [now - 90_000_000 + step for step in (0, 0, 0, 5, 5, 1_000, 60_000, 60_001, 3_600_000, 86_400_000)]
     broker.create_topic("timed", 1)
@@ -74,8 +78,8 @@ async def test_broker_and_simulator_return_the_first_record_at_or_after_a_timest
         assert await first_records(fake.bootstrap, "timed", asked) == expected(written, start, asked)
 
 
-async def test_show_has_the_time_of_the_first_unread_record_and_its_expiry(broker: Cluster) -> None:
-    """The last records are a transaction that was aborted, and the marker that ends it."""
+async def test_show_prints_the_time_and_the_expiry_of_the_first_unread_record(broker: Cluster) -> None:
+    """The log ends with the records of an aborted transaction and the marker of the abort."""
     now = int(time.time() * 1000)
     times = [now - 7_200_000 + 60_000 * number for number in range(100)]
     broker.create_topic("expiring", 1, replicas=1, **{"retention.ms": "86400000"})
@@ -110,8 +114,8 @@ async def test_show_has_the_time_of_the_first_unread_record_and_its_expiry(broke
         broker.delete_topic(topic)
 
 
-async def test_ages_on_a_broker_are_exact_to_the_second(broker: Cluster) -> None:
-    """Three days with 50,000 records per partition: steady traffic, a daily rhythm, and bursts."""
+async def test_record_ages_on_a_broker_are_exact_to_the_second(broker: Cluster) -> None:
+    """Each partition has 50,000 records of three days: with a constant rate, a daily rhythm, or bursts."""
     shapes = {name: sorted(SHAPES[name][0](Random(name))) for name in ("steady", "daily", "bursts")}
     shift = int(time.time() * 1000) - 1_800_000_000_000
     broker.create_topic("ages", len(shapes))

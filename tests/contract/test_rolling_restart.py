@@ -1,6 +1,6 @@
 """The monitor and `kgtui ls --watch` show no wrong values while three real brokers are restarted, killed and paused.
 
-The only group stays Empty with a constant lag, so any other state or lag that is shown is wrong.
+The only group remains Empty with a constant lag, so every other state or lag that is shown is wrong.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from tests.brokers.cluster import Cluster
 
 FRESH_WITHIN = 10.0
-"""Maximum time after a broker responds again until all shown values are fresh, in seconds."""
+"""Maximum time from the broker's first response after a restart until all shown values are fresh, in seconds."""
 
 
 class Watcher:
-    """Collects every wrong state or lag in the snapshots of a monitor."""
+    """Collect every wrong state and every wrong lag in the snapshots of a monitor."""
 
     def __init__(self, monitor: Monitor) -> None:
         self.monitor, self.wrong = monitor, set[str]()
@@ -64,7 +64,7 @@ class Watcher:
         )
 
     async def until_fresh(self, timeout: float) -> float:
-        """Wait until `is_fresh`. Return how long it took, in seconds."""
+        """Wait until `is_fresh` returns true; return the waiting time in seconds. Fail after `timeout` seconds."""
         began = time.monotonic()
         async with asyncio.timeout(timeout):
             while not self.is_fresh():  # noqa: ASYNC110 - polling keeps the test simple
@@ -74,7 +74,7 @@ class Watcher:
 
 @contextmanager
 def ls_watch(cluster: Cluster, output: Path) -> Iterator[None]:
-    """Run `kgtui ls --watch 1 --lag` in another process, and write one JSON document per list into `output`."""
+    """Run `kgtui ls --watch 1 --lag` in a child process, and write each list as one JSON document to the file `output`."""
     words = ["ls", "--watch", "1", "--lag", "--format", "json", "--bootstrap-server", cluster.bootstrap]
     with output.open("wb") as stream:
         process = subprocess.Popen([sys.executable, "-m", "kgtui", *words], stdout=stream, stderr=subprocess.DEVNULL)
@@ -89,8 +89,9 @@ def ls_watch(cluster: Cluster, output: Path) -> Iterator[None]:
 
 @pytest.mark.full
 @pytest.mark.timeout(900)
-def test_no_wrong_values_are_shown_while_brokers_are_restarted_killed_or_paused(tmp_path: Path) -> None:
-    # Each broker has a copy of `__consumer_offsets`, so that it can become the coordinator when another one stops.
+def test_no_wrong_values_are_shown_while_brokers_restart_or_pause(tmp_path: Path) -> None:
+    # Each broker has a replica of `__consumer_offsets`, so that it can become the coordinator when another broker
+    # stops.
     extra = {"offsets.topic.replication.factor": "3", "min.insync.replicas": "1"}
     lists = tmp_path / "lists"
     with three_brokers(tmp_path / "cluster", extra) as cluster, ls_watch(cluster, lists):
@@ -130,7 +131,7 @@ async def _break_brokers(cluster: Cluster) -> None:
 
 
 async def _restart(cluster: Cluster, node: int, sent: signal.Signals, watcher: Watcher) -> None:
-    """End a broker with a signal, start it again, and check that everything is fresh soon after it responds again."""
+    """End broker `node` with the signal `sent`, start the broker again, and assert that all values are fresh in time."""
     process = cluster.nodes[node - 1]
     os.kill(process.pid, sent)
     async with asyncio.timeout(60):
@@ -144,9 +145,9 @@ async def _restart(cluster: Cluster, node: int, sent: signal.Signals, watcher: W
 
 
 async def _responds(cluster: Cluster, node: int, watcher: Watcher) -> float:
-    """Wait until all three brokers are in the metadata and `node` lists its groups.
+    """Wait until broker `node` lists groups and the metadata has all three brokers.
 
-    Return the time, in seconds, from then until all shown values are fresh.
+    Return the time from then until all shown values are fresh, in seconds.
     """
     address = cluster.bootstrap.split(",")[node - 1]
     async with asyncio.timeout(120):

@@ -153,7 +153,7 @@ QUESTIONS = {
 
 @pytest.fixture(scope="module")
 def real(broker: Cluster) -> Iterator[Cluster]:
-    """A real broker with a topic of three partitions, and a group with committed offsets for two of them."""
+    """Run a real broker that has a topic with three partitions, and a group with committed offsets in two of them."""
     broker.create_topic(TOPIC, 3)
     broker.commit(SIMPLE, {(TOPIC, 0): 0, (TOPIC, 1): 0})
     yield broker
@@ -161,7 +161,7 @@ def real(broker: Cluster) -> Iterator[Cluster]:
 
 
 def simulated(version: str) -> Simulator:
-    """Return a simulated broker with the same topic and group as `real`."""
+    """Return a simulated broker with the same topic and the same group as the broker of `real`."""
     release = ".".join(version.split(".")[:2])
     features = preview_features(release)
     cluster = Simulator(brokers=1, scenario="empty", kafka_version=release, clock=ManualClock(), features=features)
@@ -178,7 +178,7 @@ def simulated(version: str) -> Simulator:
 
 
 @pytest.mark.parametrize("api", QUESTIONS, ids=lambda api: api.name)
-async def test_unusual_requests_get_equal_responses_from_simulator_and_brokers(api: Api, real: Cluster) -> None:
+async def test_unusual_requests_get_the_same_responses_from_simulator_and_brokers(api: Api, real: Cluster) -> None:
     async with simulated(real.version) as fake:
         offered = fake.state.node(1).release.ranges.get(api.key, (1, 0))
         for version in range(offered[0], offered[1] + 1):
@@ -189,7 +189,7 @@ async def test_unusual_requests_get_equal_responses_from_simulator_and_brokers(a
                 assert (asked, comparable(ours)) == (asked, comparable(theirs))
 
 
-async def test_delete_requests_get_equal_responses_from_simulator_and_brokers(real: Cluster) -> None:
+async def test_delete_requests_get_the_same_responses_from_simulator_and_brokers(real: Cluster) -> None:
     real.commit(DELETED_GROUP, {(TOPIC, 0): 0})
     async with simulated(real.version) as fake:
         fake.state.add_groups([ClassicGroup(DELETED_GROUP, ConstantMembership(0), protocol="")])
@@ -216,13 +216,13 @@ NOT_COMPARED = {
     "FinalizedFeatures",
     "FinalizedFeaturesEpoch",
 }
-"""Names of fields that are not compared, because they differ between clusters or depend on the configuration."""
+"""Fields of responses that are not compared, because they differ between clusters or depend on the configuration."""
 
 
 def comparable(value: Any) -> Any:
     """Return a response without the parts that may differ between a real and a simulated broker.
 
-    These are ids, addresses, epochs, the order of rows, groups of other tests, and APIs that kgtui does not support.
+    These parts are ids, addresses, epochs, the order of rows, groups of other tests, and APIs that kgtui does not use.
     """
     if isinstance(value, dict):
         rows = {key: comparable(inner) for key, inner in value.items() if key not in NOT_COMPARED}
@@ -243,12 +243,12 @@ def comparable(value: Any) -> Any:
 
 
 def common(row: Fields, low: int, high: int) -> Fields:
-    """Return a row of an ApiVersions response with its version range limited to `low` to `high`."""
+    """Return a row of an ApiVersions response whose version range is limited to `low` to `high`."""
     return {**row, "MinVersion": max(low, row["MinVersion"]), "MaxVersion": min(high, row["MaxVersion"])}
 
 
 def is_compared(row: Fields) -> bool:
-    """Return whether a row names a group of this test, or no group at all."""
+    """Return whether a row is about a group of this test, or about no group."""
     return str(row.get("GroupId", "odd-")).startswith(("odd-simple", "odd-nope", "odd-deleted")) or row.get(
         "GroupId"
     ) in (

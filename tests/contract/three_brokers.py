@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 GROUP, TOPIC = "billing", "orders"
 _PARTITIONS, _RECORDS, _COMMITTED = 6, 10, 3
 LAG = _PARTITIONS * (_RECORDS - _COMMITTED)
-"""Constant lag of the group, in records, summed over all partitions."""
+"""Constant total lag of the group over all partitions, in records."""
 
 
 @contextmanager
 def three_brokers(folder: Path, extra: Mapping[str, str] | None = None) -> Iterator[Cluster]:
-    """Start the cluster, with a topic that has a replica on each broker. `extra` are broker configs."""
+    """Start three brokers, and create a topic with a replica on each broker. `extra` are additional broker configs."""
     cluster = Cluster("4.3.1", folder, nodes=3, extra=extra)
     cluster.start()
     try:
