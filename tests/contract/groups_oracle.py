@@ -1,4 +1,4 @@
-"""Run Kafka's own GroupsCommand, and keep its output as bytes, so that tests can compare it with the output of kgtui."""
+"""Run Kafka's own GroupsCommand. Tests compare its output, which is kept as bytes, with the output of kgtui."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Create the groups of `tests.brokers.live` in the simulator, so that a test can run on simulated and on real brokers."""
+"""Create the groups of `tests.brokers.live` in the simulator, so that a test can run on simulated and real brokers."""
 
 from __future__ import annotations
 

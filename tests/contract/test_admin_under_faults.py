@@ -147,7 +147,7 @@ async def test_a_group_that_reads_a_forbidden_topic_cannot_be_described() -> Non
 
 
 async def test_a_disabled_group_type_is_reported_as_not_supported() -> None:
-    """Kafka 4.1 supports ShareGroupDescribe, but returns UNSUPPORTED_VERSION for each group while `share.version` is 0."""
+    """Kafka 4.1 supports ShareGroupDescribe, but returns UNSUPPORTED_VERSION for each group if `share.version` is 0."""
     async with cluster(kafka_version="4.1") as (_, admin):
         shared = list((await admin.list_groups(types=["share"])).rows)
         assert shared

@@ -132,7 +132,7 @@ async def test_deletion_reports_a_group_that_somebody_else_deleted_as_gone(
 async def test_the_outcome_of_an_interrupted_deletion_is_determined_by_the_next_run(
     deletion_cluster: DeletionCluster, folder: StateFolder
 ) -> None:
-    """kgtui is stopped right after it has sent the request. When kgtui runs again, it determines and logs the outcome."""
+    """kgtui is stopped right after it has sent the request. When kgtui runs again, it determines the outcome."""
     deletion_cluster.make_simple("interrupted")
     planned = await plan(deletion_cluster.admin, ["interrupted"])
     delete, sent = deletion_cluster.admin.delete_groups, asyncio.Event()
@@ -320,7 +320,7 @@ async def test_deletion_without_the_required_acl_is_refused(secure_broker: Secur
 async def test_a_principal_can_delete_only_groups_for_which_it_has_the_acl(
     secure_broker: Secure, folder: StateFolder
 ) -> None:
-    """A principal that has DELETE permission on its own groups can delete one of these, but no group of another team."""
+    """A principal with DELETE permission on its own groups can delete one of them, but no group of another team."""
     secure_broker.cluster.commit("team-a-old", {("team-a-events", 0): 4})
     properties = _properties(secure_broker.command_config("team"))
     async with connect([secure_broker.sasl], properties) as admin:

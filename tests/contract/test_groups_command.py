@@ -130,7 +130,7 @@ def run_here(words: Sequence[str], capfdbinary: pytest.CaptureFixture[bytes]) ->
 
 
 def same_lines(ours: bytes, theirs: bytes) -> None:
-    """Assert that two outputs have the same header and the same rows, in any order. Group ids may contain line breaks."""
+    """Assert that two outputs have the same header and the same rows, in any order. Ids may contain line breaks."""
     head, _, rows = theirs.partition(b"\n")
     assert ours.partition(b"\n")[0] == head
     assert sorted(ours.partition(b"\n")[2].split(b"\n")) == sorted(rows.split(b"\n"))

@@ -1,4 +1,4 @@
-"""After one of three real brokers is killed, kgtui soon reports the complete lag again from the new partition leaders."""
+"""After one of three real brokers is killed, kgtui soon reports the complete lag from the new partition leaders."""
 
 from __future__ import annotations
 

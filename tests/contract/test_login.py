@@ -44,7 +44,7 @@ OPTIONS = PoolOptions(connect_timeout=10.0)
 
 
 async def log_in(address: str, config: Path | dict[str, str]) -> list[str]:
-    """Log in with `config` on all connections that kgtui opens; return the groups that the principal may see."""
+    """Log in with `config` on both connections that kgtui opens to a broker; return the ids of the listed groups."""
     properties = config if isinstance(config, dict) else read_properties(config)
     async with Pool([address], from_properties(properties), options=OPTIONS) as pool:
         node = min((await pool.metadata(timeout=20)).brokers)
@@ -255,7 +255,7 @@ async def test_the_error_for_a_refused_token_shows_its_claims(
 async def test_the_error_for_a_token_outside_its_lifetime_names_times_and_clocks(
     secure_broker: Secure, clock: int, claim: str, word: str
 ) -> None:
-    """The client's clock is wrong by ten minutes, so the client considers the token valid, but the broker refuses it."""
+    """The client's clock is wrong by ten minutes, so the client considers the token valid; the broker refuses it."""
     now = int(time.time())
     limit = now + clock // 2
     with token_server() as endpoint:

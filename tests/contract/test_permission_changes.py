@@ -62,7 +62,7 @@ async def test_repeated_ls_marks_hidden_offsets_only_while_a_permission_is_missi
     secure_broker: Secure, changing: KafkaGroupAdmin
 ) -> None:
     async def lag(max_age: float) -> tuple[LagTotal | None, bool]:
-        """Read the group as `kgtui ls --watch --lag` does; return the group's lag, and whether the group has a fault."""
+        """Read the group as `kgtui ls --watch --lag` does; return the group's lag, and whether it has a fault."""
         found = await select_groups(changing, groups=[GROUP], lag=True, access_max_age=max_age, timeout=30)
         return facts.lag_total(found.snapshot, GROUP), GROUP in found.snapshot.group_faults
 
@@ -75,7 +75,7 @@ async def test_repeated_ls_marks_hidden_offsets_only_while_a_permission_is_missi
 
 
 async def test_a_newly_denied_topic_is_found_without_permission_to_read_acls(secure_broker: Secure) -> None:
-    """The broker leaves out a topic in which the group had an offset before. The lags of all groups are then marked."""
+    """The broker now leaves out a topic in which the group had an offset. kgtui then marks the lags of all groups."""
 
     async def lag(group: str) -> tuple[LagTotal | None, str]:
         found = await select_groups(admin, groups=[group], lag=True, access_max_age=60, timeout=30)

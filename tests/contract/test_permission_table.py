@@ -222,7 +222,7 @@ def test_lags_are_lower_bounds_for_users_who_may_describe_only_some_topics(
 def test_the_topic_that_an_acl_denies_is_named_if_a_member_reads_it(
     secure_broker: Secure, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """An ACL denies principal `denied` to describe `team-b-events`. The principal may describe all other topics."""
+    """An ACL denies principal `denied` DESCRIBE on `team-b-events`. The principal may describe all other topics."""
     members = Members(secure_broker.cluster, "permission-denied", "team-b-events", CLASSIC)
     try:
         members.wait_until_assigned()

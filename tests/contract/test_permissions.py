@@ -82,7 +82,7 @@ async def test_the_error_for_forbidden_configs_names_the_missing_acl(secure_brok
 
 
 async def test_a_group_that_subscribes_to_a_forbidden_topic_cannot_be_described(secure_broker: Secure) -> None:
-    """If the principal may not describe one of the group's topics, ConsumerGroupDescribe returns an error without data."""
+    """If the principal may not describe one of the group's topics, ConsumerGroupDescribe returns only an error."""
     async with as_principal(secure_broker, "groupsonly") as admin:
         answer = await admin.describe_groups([LIVE_GROUP])
         assert LIVE_GROUP not in answer.rows

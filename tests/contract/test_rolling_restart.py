@@ -74,7 +74,7 @@ class Watcher:
 
 @contextmanager
 def ls_watch(cluster: Cluster, output: Path) -> Iterator[None]:
-    """Run `kgtui ls --watch 1 --lag` in a child process, and write each list as one JSON document to the file `output`."""
+    """Run `kgtui ls --watch 1 --lag` in a child process, and write each list as one JSON line to the file `output`."""
     words = ["ls", "--watch", "1", "--lag", "--format", "json", "--bootstrap-server", cluster.bootstrap]
     with output.open("wb") as stream:
         process = subprocess.Popen([sys.executable, "-m", "kgtui", *words], stdout=stream, stderr=subprocess.DEVNULL)
@@ -131,7 +131,7 @@ async def _break_brokers(cluster: Cluster) -> None:
 
 
 async def _restart(cluster: Cluster, node: int, sent: signal.Signals, watcher: Watcher) -> None:
-    """End broker `node` with the signal `sent`, start the broker again, and assert that all values are fresh in time."""
+    """End broker `node` with the signal `sent`, start it again, and assert that all values are soon fresh."""
     process = cluster.nodes[node - 1]
     os.kill(process.pid, sent)
     async with asyncio.timeout(60):
