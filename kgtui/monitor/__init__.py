@@ -1,19 +1,19 @@
-"""The monitor: polls a `GroupAdmin`, and publishes the newest data of all groups as snapshots.
+"""The monitor, which polls a `GroupAdmin`, and publishes the newest data of all groups as snapshots.
 
-This package may import the admin's interface and the model. Its public names are imported on first use, so that a
-command that needs only the polling policy does not load the monitor.
+This package may import the admin's interface and the model. Its public names are imported when they are first used, so
+that a command that needs only the polling policy does not load the monitor.
 
 | module | contents |
 |---|---|
 | `monitor` | `Monitor`, which runs the polling loops ("tiers") and publishes snapshots |
 | `policy` | the polling policy: which groups are read, how often, how many at once, and what counts as a gap |
 | `poll_timer` | the timer that all polling loops share: interval, pausing and refreshing |
-| `list_tier` | tier 0: the list of every broker |
-| `detail_tiers` | tier 1: the selected and visible groups in full; runs all tiers but the lists |
-| `sweep` | tier 2: the background sweep over all groups |
+| `list_tier` | tier 0: reads the list of groups from each broker |
+| `detail_tiers` | tier 1: reads the selected and visible groups in full; also runs all other tiers except tier 0 |
+| `sweep` | tier 2: reads all groups in the background |
 | `screening` | rules that find groups with a possible problem in the reads of the sweep |
-| `suspects` | chooses the groups that are observed exactly because of a possible problem |
-| `access_tier` | the permissions of the user, read repeatedly |
+| `suspects` | chooses which groups with a possible problem are read in full, to get an exact verdict |
+| `access_tier` | reads the permissions of the user repeatedly |
 | `health` | health verdicts on the groups that tier 1 reads |
 | `store` | the data of all groups, from which snapshots are made |
 | `event_tracker` | finds events, such as members that joined, by comparing each read with the previous one |
@@ -37,7 +37,7 @@ _MODULES = {"Monitor": "kgtui.monitor.monitor", "MonitorOptions": "kgtui.monitor
 
 
 def __getattr__(name: str) -> object:
-    """Import a public name on first use."""
+    """Import the module that defines a public name of this package when the name is first used."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_MODULES[name]), name)

@@ -1,4 +1,4 @@
-"""Reads repeatedly which groups and topics the user may see, after the first list of groups has been drawn."""
+"""Read the permissions of the user repeatedly: which groups and topics the brokers let the user see."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class AccessTier:
     """Reads the permissions of the user repeatedly, and puts them into the store.
 
-    The permissions decide whether groups may have offsets that brokers leave out. They are read again when they are
-    `ACCESS_MAX_AGE` old, when a broker begins or stops to refuse requests, and when the user refreshes the screen.
+    From the permissions, kgtui knows whether brokers may leave out offsets of a group. They are read again when they
+    are `ACCESS_MAX_AGE` old, when a broker starts or stops refusing requests, and when the user refreshes the screen.
 
     Args:
         changed: called after new permissions have been stored.
@@ -38,7 +38,7 @@ class AccessTier:
         self._timer, self._changed = timer, changed
 
     async def run(self) -> None:
-        """Read the permissions until cancelled. A failed read is repeated at the next poll."""
+        """Read the permissions until this task is cancelled. A failed read is repeated at the next poll."""
         refreshed = False
         while True:
             max_age = 0.0 if refreshed else ACCESS_MAX_AGE

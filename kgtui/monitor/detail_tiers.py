@@ -1,6 +1,6 @@
-"""Tier 1 reads the selected and visible groups in full, and `DetailTiers` runs this tier and all others but the lists.
+"""Tier 1, which reads the selected and visible groups in full, and `DetailTiers`, which runs all tiers except tier 0.
 
-The monitor imports this module only after the first group list has been drawn, because importing it takes time.
+The monitor imports this module only after the first list of groups has been drawn, because importing it takes time.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ if TYPE_CHECKING:
 
 
 class ViewTier:
-    """Polling loop for tier 1: reads the selected group and the visible groups in full at every interval.
+    """Polling loop of tier 1, which reads the selected group and the visible groups in full once per interval.
 
-    The selected group is read separately, and so are the visible groups of each coordinator, so that a broker that
-    hangs delays only its own groups. Descriptions are published before the offsets arrive, because reading offsets
-    takes requests to more brokers.
+    There is one read for the selected group, and one for the visible groups of each coordinator, so that a broker that
+    hangs delays only its own groups. Descriptions are published before the offsets arrive, because offsets need
+    requests to more brokers.
 
     Args:
-        changed: called after every change to the store.
-        on_read: called with the result of every read of a group, for health verdicts.
-        with_times: called with a group and its offsets after every read. It returns the offsets with the record times
-            that are known.
+        changed: called after each change to the store.
+        on_read: called with the result of each read of a group, from which health verdicts are computed.
+        with_times: called with a group id and the offsets of the group after each read. It returns the offsets together
+            with the times of unread records that are known.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class ViewTier:
     def set_view(self, selected: str | None, visible: Sequence[str]) -> None:
         """Set the selected group and the visible groups.
 
-        A newly selected group and visible groups without details are read at once.
+        A newly selected group is read at once, and so are visible groups whose details have not been read yet.
         """
         if selected != self._selected:
             self._selected = selected
@@ -91,13 +91,13 @@ class ViewTier:
         self._visible = shown
 
     def want_configs(self, group: str | None) -> None:
-        """Also read the configs of this group while it is selected. If `group` is None, read no configs."""
+        """Read the configs of this group, too, while it is selected. If `group` is None, read no configs."""
         if group != self._configs_of:
             self._configs_of = group
             self._wake_selected.set()
 
     async def run(self) -> None:
-        """Read the selected and visible groups until cancelled."""
+        """Read the selected and visible groups until this task is cancelled."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._follow_selected(), name="read the selected group")
             tasks.create_task(self._follow_visible(tasks), name="read the visible groups")
@@ -111,9 +111,12 @@ class ViewTier:
             await self._timer.pause_for(self._timer.interval, wake=self._wake_selected)
 
     async def _settled(self, wake: asyncio.Event) -> None:
-        """Wait until the view has not changed for `settle_time`, but at most for `KEY_REPEAT_LIMIT` seconds.
+        """Wait until the view has not changed for `settle_time` seconds, but at most `KEY_REPEAT_LIMIT` seconds.
 
-        As a result, groups that only scroll past while a key is held down are not read.
+        As a result, groups that only scroll past while the user holds down a key are not read.
+
+        Args:
+            wake: event that is set when the view changes.
         """
         end = self._timer.now() + KEY_REPEAT_LIMIT
         while wake.is_set():
@@ -124,9 +127,9 @@ class ViewTier:
                         await wake.wait()
 
     async def _until_woken(self, work: Coroutine[object, object, None]) -> None:
-        """Run a read, and cancel it shortly after another group is selected.
+        """Run a read, and cancel it shortly after the user has selected another group.
 
-        Without this, a coordinator that does not answer would delay the read of the next selected group.
+        If it were not cancelled, a coordinator that does not respond would delay the read of the next selected group.
         """
         reading, woken = asyncio.ensure_future(work), asyncio.ensure_future(self._wake_selected.wait())
         try:
@@ -145,10 +148,9 @@ class ViewTier:
             await self._read_configs(group)
 
     async def _follow_visible(self, tasks: asyncio.TaskGroup) -> None:
-        """Read the visible groups of each coordinator at every interval.
+        """Read all visible groups once per interval.
 
-        After scrolling, only groups whose details are older than
-        an interval are read.
+        After the user has scrolled, only visible groups whose details are older than one interval are read.
         """
         while True:
             scrolled = self._wake_visible.is_set()
@@ -157,9 +159,10 @@ class ViewTier:
             await self._timer.pause_for(self._timer.interval, wake=self._wake_visible)
 
     def read_soon(self, groups: Iterable[str], tasks: asyncio.TaskGroup) -> None:
-        """Start to read groups in full, with one task per coordinator. Groups whose read is still running are skipped.
+        """Start to read groups in full, with one task per coordinator. Groups that are being read already are skipped.
 
         Args:
+            groups: ids of the groups.
             tasks: the task group in which the reads run.
         """
         brokers: dict[int, list[str]] = defaultdict(list)
@@ -217,8 +220,8 @@ class ViewTier:
     def _report(self, result: ReadResult, recorded_at: float | None) -> None:
         """Pass the result of a read to `on_read`.
 
-        In a replay, the result gets the time of the recorded data instead of the current time. If the replay has moved
-        to another time since the read began, the result is dropped.
+        In a replay, the result gets the time of the recorded data instead of the current time. The result is dropped if
+        the user has selected another time of the recording since the read began.
 
         Args:
             recorded_at: time of the recorded data when the read began; None for live data.
@@ -247,8 +250,8 @@ class ViewTier:
         if description is not None or offsets is not None:
             summary = store.put_summary(group, now, description, offsets, fault)
             if summary is not None:
-                # If this read had no lag, the summary has the lag of an earlier read. The time series must not get that
-                # lag with the time of this read.
+                # If this read did not get the lag, the summary still has the lag of an earlier read. That lag must not
+                # be added to the time series with the time of this read.
                 lag = summary.lag if summary.lag_at == now else None
                 self._series.add(group, now, lag, summary.members, description=description, offsets=offsets)
         incomplete = description is None or (offsets is None and listing.has_offsets)
@@ -271,8 +274,8 @@ class DetailTiers:
     """Runs the loops for the selected and visible groups, the sweep, health verdicts, retention and record times.
 
     Args:
-        changed: called when data of selected or visible groups changed, for which the user may be waiting.
-        changed_in_background: called when summaries of the sweep or health verdicts changed.
+        changed: called after data of selected or visible groups has changed, for which the user may be waiting.
+        changed_in_background: called after summaries of groups or health verdicts have changed.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Finds events by comparing what the polling loops read with what they read before."""
+"""Find events by comparing each read of the polling loops with the previous read of the same data."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import BrokerStatus, Snapshot
 
 _VERDICTS_AT_ONCE = 500
-"""Maximum number of groups whose verdicts are compared at one time, so that keys are not delayed."""
+"""Maximum number of groups whose verdicts are compared in one step, so that the handling of keys is not delayed."""
 
 _KNOWN_AT_ONCE = frozenset({Problem.EMPTY, Problem.ABANDONED})
-"""Verdicts that the first read of a group shows. If they are the first verdict on a group, nothing has changed."""
+"""Problems that the first read of a group can show. If they are the group's first verdict, they cause no event."""
 
 
 class EventTracker:
-    """Adds an event to the log for each change that the store is told about.
+    """Adds an event to the log for each change that the store reports to it.
 
-    The members of a group are compared by their ids only while they are remembered. All groups that are read in full
-    are remembered, and groups that only the sweep reads as long as there is space.
+    To find members that joined or left, the tracker must remember the previous members of the group. It remembers the
+    members of all groups that are read in full, and those of other groups as long as there is space.
 
     Args:
         log: the log to which events are added.
-        members: maximum number of members and owned partitions that are remembered, over all groups.
+        members: maximum number of members and owned partitions of all groups that are remembered.
     """
 
     def __init__(self, log: EventLog, members: int) -> None:
@@ -56,14 +56,24 @@ class EventTracker:
         self._problems: dict[str, Problem] = {}
 
     def listed(self, group: str, before: Listing | None, after: Listing, at: float) -> None:
-        """Compare two listings of a group; `before` is None if the group is new."""
+        """Compare two listings of a group, and add the events to the log.
+
+        Args:
+            before: the earlier listing; None if the group is new.
+            at: time of the newer listing in seconds since the epoch.
+        """
         self.log.add(listing_events(group, at, before, after))
         self._memberless.discard(group)
         if before is None and self._remembered < self._members:
             self._remember(group, LastDescription(appeared=True))
 
     def gone(self, groups: Sequence[tuple[str, Listing]], at: float) -> None:
-        """Add the events of groups that no longer exist, given as pairs (group id, last listing)."""
+        """Add the events for groups that no longer exist.
+
+        Args:
+            groups: pairs (group id, last listing).
+            at: time at which it was found out, in seconds since the epoch.
+        """
         self.log.add_disappeared(groups, at)
         self._memberless.difference_update(group for group, _ in groups)
         for group, _ in groups:
@@ -72,11 +82,11 @@ class EventTracker:
                 self._forget(group)
 
     def described(self, description: GroupDescription, listing: Listing, at: float, *, in_full: bool) -> None:
-        """Compare a description with the previous description of the group.
+        """Compare a description with the previous description of the group, and add the events to the log.
 
         Args:
-            in_full: whether the group is read in full because it is selected or visible. It is then remembered even if
-                other groups have to be forgotten.
+            in_full: whether the group is read in full, for example because it is visible. Its members are then
+                remembered even if the members of other groups must be forgotten.
         """
         group = description.group
         last = self._descriptions.get(group)
@@ -96,11 +106,12 @@ class EventTracker:
             self._forget(group)
 
     def listed_without_members(self, group: str, listing: Listing, listed_at: float | None, at: float) -> None:
-        """Add the events of members that left, if the newest list shows that their group has no members.
+        """Add the events for members that left, because the newest list of groups says that the group has no members.
 
         Args:
-            listed_at: time of this list, in seconds since the epoch. If the group was described later, the list is
+            listed_at: time of the list, in seconds since the epoch. If the group was described later, the list is
                 ignored, because members may have joined in the meantime.
+            at: time of the events, in seconds since the epoch.
         """
         last = self._descriptions.get(group)
         if last is not None and last.membership.known and listed_at is not None and last.at <= listed_at:
@@ -111,7 +122,13 @@ class EventTracker:
     def offsets_read(
         self, group: str, listing: Listing, before: GroupOffsets | None, after: GroupOffsets, at: float
     ) -> None:
-        """Compare the offsets of a group with those of the previous read, if there was one."""
+        """Compare the offsets of a group with those of the previous read, and add the events to the log.
+
+        Args:
+            before: the offsets of the previous read; None if there was none.
+            after: the offsets of the newest read.
+            at: time of the newest read in seconds since the epoch.
+        """
         memberless = without_members(listing)
         if before is not None and before is not after:
             always = memberless and group in self._memberless
@@ -123,26 +140,26 @@ class EventTracker:
     def configs_read(
         self, group: str, listing: Listing, before: Collection[GroupConfig], after: Collection[GroupConfig], at: float
     ) -> None:
-        """Compare the configs of a group with those of the previous read."""
+        """Compare the configs of a group with those of the previous read, and add the events to the log."""
         if before != after:
             self.log.add(config_events(group, at, listing, before, after))
 
     def broker_polled(self, before: BrokerStatus, after: BrokerStatus, at: float) -> None:
-        """Add an event if a broker no longer answers, or if it answers again."""
+        """Add an event if a broker has stopped responding, or if it responds again."""
         if before.fault is None and after.fault is not None and before.answered_at is not None:
             self.log.add([broker_lost(after.node, after.address, at, after.fault)])
         elif before.fault is not None and after.fault is None:
             self.log.add([broker_back(after.node, after.address, at)])
 
     def judged(self, group: str) -> None:
-        """Note that the judgment on a group may have changed. `compare_verdicts` compares it later."""
+        """Remember that the judgment on a group may have changed, so that `compare_verdicts` compares it later."""
         self._judged[group] = None
 
     def compare_verdicts(self, snapshot: Snapshot) -> None:
-        """Compare the judgments on groups that may have changed, but on at most `_VERDICTS_AT_ONCE` groups.
+        """Add the events for changed judgments on groups that were passed to `judged`.
 
-        A group that cannot be read keeps its verdict, and so does a group that was not read often enough. The verdict
-        before a problem is known only if kgtui observed the beginning of the problem.
+        One call compares at most `_VERDICTS_AT_ONCE` groups. A group that cannot be read, or has not been read often
+        enough, keeps its verdict. An event names the verdict before a problem only if kgtui has seen the problem begin.
         """
         for group in list(islice(self._judged, _VERDICTS_AT_ONCE)):
             del self._judged[group]

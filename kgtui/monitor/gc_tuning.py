@@ -1,15 +1,15 @@
-"""Tuning of Python's garbage collector, so that it does not block the event loop in a cluster with many groups.
+"""Tune Python's garbage collector, so that it does not block the event loop in a cluster with many groups.
 
 With 100,000 groups, a full collection takes up to 0.2 s, because it visits every mapping and list of groups. A
 collection of young objects takes 10 to 20 ms, because each poll creates many objects. Therefore:
 
-- In all clusters, automatic collections are disabled while a poll is stored.
+- In all clusters, automatic collections are disabled while the data of a poll is stored.
 - With many groups, they stay disabled. The objects of the first load are frozen (`gc.freeze`), so that no collection
-  visits them. Objects that are created for every group later are untracked, because they are never part of a cycle.
-- Only exceptions, layouts and closed dialogs then leave reference cycles. `GcTuning.tidy` collects these cycles when
-  memory has grown, and freezes the objects that remain. While the user is away, it also visits the frozen objects.
+  visits them. Objects that are later created for each group are untracked, because they are never part of a cycle.
+- Reference cycles then remain only after exceptions, layouts and closed dialogs. `GcTuning.tidy` collects them when
+  memory has grown, and freezes all other objects. While the user is away, it also visits the frozen objects.
 
-With many groups, glibc is also configured to return large freed blocks to the system.
+With many groups, glibc is also configured to return large freed blocks to the operating system.
 """
 
 from __future__ import annotations
@@ -26,29 +26,29 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _FREEZE_FROM = 10_000
-"""Objects are frozen (`gc.freeze`) in clusters with at least this number of groups."""
+"""Minimum number of groups in a cluster for which objects are frozen (`gc.freeze`)."""
 
 _GROWTH = 20_000
-"""The next collection starts when this number of memory blocks, about 2 MB, has been added since the last one."""
+"""Number of memory blocks, about 2 MB, that must be allocated after a collection before the next one starts."""
 
 _AWAY_AFTER = 60.0
 """Time without a change of the view, in seconds, after which the user is considered to be away."""
 
 _FULL_COLLECTION_INTERVAL = 600.0
-"""Minimum time between two collections that visit all objects, including frozen ones, in seconds."""
+"""Minimum time, in seconds, between two collections that visit all objects, including frozen ones."""
 
 _M_MMAP_THRESHOLD = -3
-"""Constant M_MMAP_THRESHOLD of glibc, which selects the option that `mallopt` sets."""
+"""Constant M_MMAP_THRESHOLD of glibc. As first argument of `mallopt`, it selects the option to set."""
 
 _MMAP_THRESHOLD = 256 * 1024
-"""Value of M_MMAP_THRESHOLD in bytes.
+"""Value to which option M_MMAP_THRESHOLD is set, in bytes.
 
-glibc allocates larger blocks with `mmap`, so that it can return each of them to the system.
+glibc allocates larger blocks with `mmap`, so that it can return each of them to the operating system.
 """
 
 
 class GcTuning:
-    """Disables automatic garbage collections, and runs collections when the user notices them least."""
+    """Disables automatic garbage collections, and runs collections at times when they hardly disturb the user."""
 
     def __init__(self) -> None:
         self._pauses = 0
@@ -62,8 +62,8 @@ class GcTuning:
     def paused(self) -> Iterator[None]:
         """Context manager in which automatic garbage collections are disabled.
 
-        Contexts may overlap. The end of the last one enables automatic collections again if they were enabled before
-        the first one. After `freeze_once` has frozen objects, automatic collections stay disabled.
+        Contexts can overlap. At the end of the last one, automatic collections are enabled again if they were enabled
+        before the first one. After `freeze_once` has frozen objects, automatic collections stay disabled.
         """
         self._pauses += 1
         self._disable()
@@ -87,9 +87,9 @@ class GcTuning:
     def freeze_once(self, groups: int) -> None:
         """Freeze all objects after the first load of many groups, and disable automatic collections from then on.
 
-        Call this after the groups were drawn. Only the first call with enough groups has an effect. Garbage is frozen
-        too, because finding it would take a full collection, for which the user would have to wait. `tidy` frees it
-        later.
+        Call this method after the groups have been drawn. Only the first call with enough groups has an effect. Garbage
+        is frozen too, because finding it would take a full collection, for which the user would have to wait. `tidy`
+        frees the garbage later.
 
         Args:
             groups: number of groups in the cluster.
@@ -127,12 +127,12 @@ class GcTuning:
         gc.freeze()
         self._blocks = sys.getallocatedblocks()
         if self._trim is not None:
-            # Return free memory to the system in a thread, because this takes milliseconds. The call does not block
-            # the event loop, because ctypes releases the GIL.
+            # `malloc_trim` takes milliseconds. In a thread, it does not block the event loop, because ctypes releases
+            # the GIL during the call.
             Thread(target=self._trim, args=(0,), name="return memory", daemon=True).start()
 
     def release(self) -> None:
-        """Restore the garbage collector to its state before the first pause."""
+        """Unfreeze all objects, and enable automatic collections again if they were enabled before the first pause."""
         self._enable()
         if self._frozen:
             gc.unfreeze()
@@ -145,11 +145,11 @@ _untrack: Callable[[object], None] | None = None
 def untrack(data: T) -> T:
     """Stop the garbage collector from visiting an object, and return the object.
 
-    This has no effect before `GcTuning.freeze_once` has frozen objects.
+    Before `GcTuning.freeze_once` has frozen objects, this function only returns the object.
 
     Args:
-        data: a list, a mapping or an object with slots. It must not be part of a cycle. Python may track it again when
-            it is changed.
+        data: a list, a mapping or an object with slots. It must not be part of a reference cycle. When it is changed,
+            Python may track it again.
     """
     if _untrack is not None:
         _untrack(data)
@@ -166,14 +166,14 @@ def _begin_to_untrack() -> None:
 
 
 def _return_large_blocks() -> Callable[[int], object] | None:
-    """Make glibc return large blocks to the system when they are freed. With other C libraries, do nothing.
+    """Make glibc return large blocks to the operating system when they are freed. Do nothing with other C libraries.
 
-    By default, once a large block has been freed, glibc keeps later blocks of this size in its heap, even after they
-    were freed. The responses to ListGroups are such blocks. With 100,000 groups, 15 to 20 MB stay allocated.
+    By default, after the first large block has been freed, glibc keeps later blocks of this size even when they are
+    free. Responses to ListGroups are such blocks: with 100,000 groups, 15 to 20 MB would stay allocated.
 
     Returns:
-        glibc's function `malloc_trim`, which returns the free smaller blocks to the system when it is called; None if
-        the C library does not have it.
+        glibc's function `malloc_trim`, which returns smaller free blocks to the operating system; None with other C
+        libraries.
     """
     if not sys.platform.startswith("linux"):
         return None

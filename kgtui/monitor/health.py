@@ -1,4 +1,4 @@
-"""Computes health verdicts on the selected and visible groups, and reads the retention times of their topics."""
+"""Compute health verdicts on the selected and visible groups, and read the retention times of their topics."""
 
 from __future__ import annotations
 
@@ -40,29 +40,29 @@ READS_PER_PARTITION = 2 * MIN_READS_PER_PARTITION
 """Number of reads that are kept per partition, unless the group has too many partitions (`_READS_PER_GROUP`)."""
 
 _READS_PER_GROUP, _READS_IN_ALL = 60_000, 600_000
-"""Maximum number of reads that are kept of one group and of all groups together, summed over all partitions.
+"""Maximum number of partition reads that are kept of one group, and of all groups together.
 
-The first limit does not reduce the reads of a partition below `MIN_READS_PER_PARTITION`. The read of one partition
-takes 40 bytes of memory.
+The read of one partition takes 40 bytes of memory. At least `MIN_READS_PER_PARTITION` reads per partition are kept,
+even if the group exceeds the first limit.
 """
 
 _MANY_PARTITIONS = 500
-"""The reads of groups with at least this many partitions are stored in a thread, because storing them takes long."""
+"""Minimum number of partitions of a group whose reads are stored in a thread, because storing them takes long."""
 
 _READS_BEFORE_VERDICT = 2
 """Number of reads that are needed for the first verdict, because one read cannot show progress."""
 
 _SLICE_SECONDS = 0.003
-"""Maximum time, in seconds, for which the computation of a verdict runs before other tasks may run."""
+"""Maximum time, in seconds, for which the computation of a verdict blocks the event loop at once."""
 
 _CPU_OF_ALL, _CPU_OF_SELECTED = 0.01, 0.05
-"""Maximum fraction of the time of one CPU for computing verdicts: of all groups together, and of the selected group."""
+"""Maximum fraction of one CPU that is used for the verdicts on all groups together, and on the selected group."""
 
 _CPU_CREDIT = 0.05
-"""Limit on the credit of CPU time for verdicts, in seconds. The credit may also be negative, by at most this time.
+"""Maximum credit, and maximum debt, of CPU time for verdicts, in seconds.
 
-The credit grows by `_CPU_OF_ALL` seconds per second, and each verdict reduces it by the CPU time that it took. Verdicts
-on groups that are not selected are only computed while the credit is positive."""
+The credit grows by `_CPU_OF_ALL` seconds per second. Each verdict reduces it by the CPU time that the verdict took.
+Verdicts on groups that are not selected are computed only while the credit is positive."""
 
 _RETENTION_TOPICS = 20_000
 """Maximum number of topics whose retention time is cached."""
@@ -71,8 +71,8 @@ _RETENTION_TOPICS = 20_000
 class RetentionTier:
     """Reads the retention times of the topics of selected and visible groups.
 
-    A topic is read again only after `RETENTION_MAX_AGE`, because configs change rarely. This also applies if the read
-    failed, for example because the user has no permission to read the configs of the topic.
+    A topic is read again only after `RETENTION_MAX_AGE` seconds, because configs change rarely. The same applies after
+    a failed read, for example if the user has no permission to read the configs of the topic.
 
     Attributes:
         known: the retention times that have been read so far. Verdicts use them.
@@ -88,7 +88,7 @@ class RetentionTier:
         self.known = Retention()
 
     def want(self, topics: Iterable[str]) -> None:
-        """Request the retention times of these topics. Topics that were read recently are skipped."""
+        """Make `run` read the retention times of these topics. Topics that were read recently are skipped."""
         now, age = self._timer.now(), RETENTION_MAX_AGE
         old = [topic for topic in topics if now - self._asked.get(topic, -age) >= age]
         if old:
@@ -96,13 +96,13 @@ class RetentionTier:
             self._wake.set()
 
     async def read_now(self, topics: Iterable[str]) -> None:
-        """Read the retention times of topics that were never read, without the pause of `run`."""
+        """Read the retention times of those topics that have never been read, without waiting for `run`."""
         unread = [topic for topic in topics if topic not in self._asked]
         if unread:
             await self._read(unread)
 
     async def run(self) -> None:
-        """Read the retention times of requested topics until cancelled."""
+        """Read the retention times of requested topics until this task is cancelled."""
         while True:
             await self._wake.wait()
             await self._timer.pause_for(RETENTION_PAUSE)
@@ -133,7 +133,8 @@ class ReadResult(NamedTuple):
 
     Attributes:
         at: time of the read in seconds since the epoch.
-        description, offsets: None if they could not be read, or if the group has no offsets.
+        description: None if the description could not be read.
+        offsets: None if the offsets could not be read, or if groups of this type have no offsets.
         fault: whether the description or the offsets could not be read completely.
     """
 
@@ -147,17 +148,17 @@ class ReadResult(NamedTuple):
 class HealthTier:
     """Keeps the reads of the most recently selected or visible groups, and publishes a health verdict on each of them.
 
-    A verdict is computed again after `Options.expire_cache` seconds, or later if verdicts would otherwise take more
-    than their fraction of the CPU time. When the limit on kept reads is reached, the reads of the group that was read
-    longest ago are dropped first. If a group comes back into view after a while, there is a gap in its reads, and no
-    rate is computed across the gap.
+    A verdict is computed again after `Options.expire_cache` seconds, or later if verdicts would otherwise use more CPU
+    time than `_CPU_OF_ALL` allows. When the limit on kept reads is reached, the reads of the group that was read
+    longest ago are dropped first. If a group comes back into view after a while, there is a gap in its reads. No rate
+    is computed across the gap.
 
     Args:
         changed: called after a verdict has been stored.
         retention: reads the retention times of the topics of these groups.
-        watching: the rules for verdicts. Their `gap_after` is ignored, because the limit is computed from the polling
-            interval (`SCREEN_GAPS`).
-        on_healthy: called with the id of a group whose verdict is OK and final.
+        watching: the rules for verdicts. Its attribute `gap_after` is ignored, because this limit is computed from the
+            polling interval (`SCREEN_GAPS`).
+        on_healthy: called with the id of each group whose verdict is OK and final.
     """
 
     def __init__(
@@ -187,21 +188,21 @@ class HealthTier:
         self._wake = asyncio.Event()
 
     def set_view(self, selected: str | None) -> None:
-        """Set the selected group, whose verdict is computed before those of the other groups."""
+        """Set the selected group, whose verdict is computed before the verdicts on other groups."""
         self._selected = selected
 
     def take(self, read: ReadResult) -> None:
-        """Queue a read for `run`, which stores it and computes the verdict."""
+        """Queue the result of a read, so that `run` stores it and computes the verdict on the group."""
         self._reads.append(read)
         self._wake.set()
 
     def take_record_times(self, group: str, times: Mapping[TopicPartition, RecordTime]) -> None:
-        """Queue the record times of a group for `run`, which then computes its verdict at once."""
+        """Queue the times of a group's unread records, so that `run` computes the verdict on the group at once."""
         self._times[group] = times
         self._wake.set()
 
     async def run(self) -> None:
-        """Store queued reads and compute verdicts until cancelled."""
+        """Store queued reads and compute verdicts until this task is cancelled."""
         while True:
             await self._wake.wait()
             self._wake.clear()
@@ -240,7 +241,7 @@ class HealthTier:
         history = self._histories.get(group) or ReadHistory()
         if history.read_at is not None and read.at < history.read_at:
             # In a replay, the user has gone back to an earlier time. Drop all stored reads of the group, because some
-            # of them are later than this read.
+            # of them are newer than this read.
             self._forget(group)
             history = ReadHistory()
         self._histories[group] = history
@@ -275,9 +276,9 @@ class HealthTier:
         self._store.drop_health(group)
 
     def _next(self) -> str | None:
-        """Return the group whose verdict is computed next, or None if no verdict is due.
+        """Return the group whose verdict is computed next; None if no verdict may be computed now.
 
-        The selected group is preferred; otherwise it is the group whose verdict has been overdue longest.
+        The selected group comes first, and then the group whose verdict has been overdue longest.
         """
         now = self._timer.now()
         self._cpu_credit = min(self._cpu_credit + max(now - self._credited_at, 0.0) * _CPU_OF_ALL, _CPU_CREDIT)
@@ -288,9 +289,9 @@ class HealthTier:
         return min(due, key=lambda group: self._due.get(group, 0.0), default=None) if self._cpu_credit > 0 else None
 
     async def _compute_verdict(self, group: str) -> None:
-        """Compute the verdict on a group in slices.
+        """Compute the verdict on a group in slices, so that the event loop is not blocked.
 
-        No read is stored during the computation, so that its input does not change.
+        No reads are stored during the computation, so that its input does not change.
         """
         self._unjudged.discard(group)
         began = self._timer.now()
@@ -313,5 +314,5 @@ class HealthTier:
 
 
 def _capacity(history: ReadHistory) -> int:
-    """Return the maximum number of reads, over all partitions, that a read history can hold."""
+    """Return the maximum number of partition reads that a read history can contain."""
     return len(history.samples) * history.length

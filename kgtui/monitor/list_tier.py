@@ -1,4 +1,4 @@
-"""Tier 0: polls the group list of every broker, each on its own schedule, so that a slow broker delays no other."""
+"""Tier 0, which polls the list of groups of each broker, on a separate schedule, so that no broker delays another."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False)
 class PendingRemoval:
-    """Groups that are missing in the newest list of a broker. They were deleted, or have moved to another broker.
+    """Groups that are missing in the newest list of a broker, because they were deleted or moved to another broker.
 
     Attributes:
         node: id of the broker that listed the groups before.
-        groups: ids of the missing groups that no broker has listed since `since`.
-        unlisted: ids of the brokers that may coordinate the groups now, and have not sent a list since `since`.
+        groups: ids of the missing groups that no broker has listed since the time `since`.
+        unlisted: ids of the brokers that may coordinate the groups now, but have sent no list since the time `since`.
         broker_left: whether the groups are missing because their broker has left the cluster.
         since: time at which the groups were first missing, in seconds since the epoch.
     """
@@ -41,10 +41,10 @@ class PendingRemoval:
 
 
 class PendingRemovals:
-    """Removes a missing group from the store only after every broker that may coordinate it now has sent its list.
+    """Removes missing groups from the store after all brokers that may coordinate them now have sent their lists.
 
-    When a coordinator moves, the old broker drops its groups before the new broker has loaded them. The groups stay in
-    the store meanwhile, so that they do not disappear and come back whenever a broker restarts.
+    When groups move to another coordinator, the old broker drops them before the new broker has loaded them. Until
+    then, the groups stay in the store, so that they do not disappear and come back whenever a broker restarts.
     """
 
     def __init__(self, store: Store, now: Callable[[], float]) -> None:
@@ -66,15 +66,15 @@ class PendingRemovals:
     def broker_joined(self, node: int) -> None:
         """Update the pending removals after a broker has joined the cluster or has come back.
 
-        All removals then also wait for its list, because it may coordinate the missing groups. If groups were to be
-        removed because this broker had left the cluster, they are kept.
+        All removals then also wait for this broker's list, because the broker may coordinate the missing groups. If the
+        broker has come back, its own groups are no longer pending and stay in the store.
         """
         self._pending = [one for one in self._pending if not (one.broker_left and one.node == node)]
         for one in self._pending:
             one.unlisted.add(node)
 
     def pending(self) -> tuple[PendingRemoval, ...]:
-        """Return the pending removals. Call this before a list is requested, and pass the result to `broker_listed`."""
+        """Return the pending removals. Call this method before requesting a list, as input for `broker_listed`."""
         return tuple(self._pending)
 
     def broker_listed(self, node: int, groups: Collection[str], asked_about: Iterable[PendingRemoval]) -> None:
@@ -82,8 +82,8 @@ class PendingRemovals:
 
         Args:
             groups: ids of the groups that are new or changed in the list.
-            asked_about: result of `pending` just before the list was requested. The list says nothing about groups
-                that went missing after the request.
+            asked_about: result of `pending` just before the list was requested. The list does not count for groups that
+                were found to be missing after the request.
         """
         self._silent.discard(node)
         for one in self._pending:
@@ -93,9 +93,9 @@ class PendingRemovals:
         self._settle()
 
     def broker_silent(self, node: int) -> None:
-        """Note that a broker did not answer. The removals wait for its list only until `REMOVAL_GRACE` is over.
+        """Note that a broker did not respond. Removals wait for its list for at most `REMOVAL_GRACE` seconds.
 
-        Groups of a broker that has left the cluster are an exception: they are kept until all brokers have sent lists.
+        Groups of a broker that has left the cluster are an exception. They are kept until all brokers have sent lists.
         """
         self._silent.add(node)
         self._settle()
@@ -114,19 +114,19 @@ class PendingRemovals:
             self._store.drop(one.node, one.groups)
 
     def _decided(self, one: PendingRemoval) -> bool:
-        """Return whether to remove the groups now, because the removal need not wait for any more lists."""
+        """Return whether the groups can be removed now, because no more lists are needed."""
         if one.broker_left or not one.unlisted <= self._silent:
             return not one.unlisted
         return not one.unlisted or self._now() - one.since >= REMOVAL_GRACE
 
 
 class ListTier:
-    """Reads the brokers of the cluster from its metadata at an interval, and polls the group list of each broker.
+    """Reads the cluster's metadata at regular intervals to find its brokers, and polls each broker's list of groups.
 
     Args:
         timer: the timer that all polling loops share.
-        gc: keeps the garbage collector off while a list is stored.
-        changed: called after every change to the store.
+        gc: disables automatic garbage collections while a list is stored.
+        changed: called after each change to the store.
     """
 
     def __init__(
@@ -149,12 +149,12 @@ class ListTier:
         self._left_at: dict[int, float] = {}
         self._removals = PendingRemovals(store, timer.now)
         self._wake = asyncio.Event()
-        # A list of groups is stored in slices, and key presses are handled between the slices. If several lists were
-        # stored at the same time, a key press would wait for a slice of each. This lock prevents that.
+        # A list of groups is stored in slices, and keys are handled between two slices. If several lists were stored
+        # at the same time, a key would have to wait for a slice of each list. This lock prevents that.
         self._storing = asyncio.Lock()
 
     async def run(self) -> None:
-        """Read the metadata and poll all brokers until cancelled."""
+        """Read the metadata and poll all brokers until this task is cancelled."""
         failures = 0
         options = self._options
         try:
@@ -172,9 +172,9 @@ class ListTier:
             await asyncio.gather(*self._polls.values(), return_exceptions=True)
 
     async def _follow_cluster(self) -> bool:
-        """Read the metadata, start polling new brokers, and stop polling brokers that have left the cluster.
+        """Read the cluster's metadata, start to poll new brokers, and stop polling brokers that have left the cluster.
 
-        Returns False if the metadata could not be read.
+        Return whether the metadata could be read.
         """
         try:
             cluster = await self._admin.cluster(timeout=self._options.timeout)
@@ -189,7 +189,7 @@ class ListTier:
             self._listed.discard(node)
             self._removals.broker_left(node)
             self._removals.add(node, self._store.coordinated_by(node), cluster.brokers, broker_left=True)
-            gone = Fault("UNREGISTERED", "no longer registered in the cluster", broker=node)
+            gone = Fault("UNREGISTERED", "the broker is no longer registered in the cluster", broker=node)
             self._store.set_broker(node, asked_at=None, fault=gone)
             self._left_at[node] = self._timer.now()
         self._drop_brokers()
@@ -203,7 +203,7 @@ class ListTier:
         return True
 
     def _drop_brokers(self) -> None:
-        """Remove brokers that left the cluster some time ago, and whose groups are all listed by other brokers now."""
+        """Remove brokers that left the cluster some time ago, if the store has no groups of theirs any longer."""
         for node, left_at in list(self._left_at.items()):
             if self._timer.now() - left_at >= SHOWN_AFTER_LEAVING and not self._store.coordinated_by(node):
                 del self._left_at[node]
@@ -224,7 +224,7 @@ class ListTier:
                 self._store.set_broker(node, asked_at=None, fault=fault, failures=failures)
                 self._removals.broker_silent(node)
                 if failures == 1:
-                    # Read the cluster metadata at once, because the broker may have left the cluster.
+                    # The metadata is read at once, because the broker may have left the cluster.
                     self._wake.set()
             else:
                 failures = 0
@@ -248,12 +248,12 @@ class ListTier:
         first = node not in self._listed
         await self._store.take_list(node, delta, first=first)
         self._listed.add(node)
-        # Groups that the broker no longer lists. The first list of a broker has no predecessor, so it is compared with
-        # the groups in the store, which may be from the time before the broker left the cluster and came back.
+        # The broker no longer lists these groups. The first list of a broker has no previous list, so it is compared
+        # with the broker's groups in the store. There are some if the broker has left the cluster and come back.
         missing = self._store.coordinated_by(node) - delta.updated.keys() if first else delta.removed
         self._removals.add(node, missing, self._polls)
         if missing:
-            # Read the cluster metadata at once, because a new broker may coordinate the missing groups now.
+            # The metadata is read at once, because a new broker may coordinate the missing groups now.
             self._wake.set()
 
     def _pause(self, node: int, took: float, failures: int) -> float:
@@ -263,7 +263,7 @@ class ListTier:
 
         Args:
             took: duration of the last poll in seconds.
-            failures: number of consecutive polls that failed.
+            failures: number of consecutive polls of this broker that failed.
         """
         options = self._options
         if failures:
@@ -275,12 +275,12 @@ class ListTier:
 
     @property
     def polling(self) -> bool:
-        """Whether any list request is running."""
+        """Whether kgtui is waiting for the list of any broker."""
         return any(status.asked_at is not None for status in self._store.brokers.values())
 
     @property
     def complete(self) -> bool:
-        """Whether every broker of the cluster has sent at least one list."""
+        """Whether each broker of the cluster has sent at least one list of groups."""
         return bool(self._polls) and self._listed >= self._polls.keys()
 
 

@@ -1,4 +1,4 @@
-"""`Monitor`: polls a cluster with several loops ("tiers"), and publishes the newest snapshot to its subscribers."""
+"""`Monitor`, which polls a cluster with several loops ("tiers"), and publishes snapshots to its subscribers."""
 
 from __future__ import annotations
 
@@ -28,40 +28,40 @@ if TYPE_CHECKING:
     from kgtui.monitor.detail_tiers import DetailTiers
 
 _LIST_DELAY = 0.15
-"""Time, in seconds, for which a new group list waits to be published while other brokers have not answered yet."""
+"""Time, in seconds, for which a new list of groups is not published while responses of other brokers are expected."""
 
 _BACKGROUND_FACTOR = 10.0
-"""Factor by which the time between two snapshots is longer if only summaries of the sweep or health verdicts changed.
+"""Factor for the minimum time between two snapshots if only summaries of groups or health verdicts have changed.
 
-Such changes are rarely visible or happen slowly, and the terminal UI has to process every snapshot.
+Such changes are rarely visible, or happen slowly. Publishing them less often saves the terminal UI work.
 """
 
 _FIRST_DRAW = 1.0
-"""Maximum time, in seconds, that the other polling loops wait for the first group list to be drawn."""
+"""Maximum time, in seconds, that the other polling loops wait until the first list of groups has been drawn."""
 
 _FIRST_DRAW_WITH_VIEW = 0.4
-"""Time, in seconds, that the other polling loops wait after the terminal UI has set its first view.
+"""Time, in seconds, that the other polling loops wait after the terminal UI has set the first visible groups.
 
-`_FIRST_DRAW` limits the whole wait.
+`_FIRST_DRAW` limits the whole time that they wait.
 """
 
 
 class Monitor:
     """Polls all groups of a cluster, and publishes snapshots.
 
-    Create it inside a running event loop, call `subscribe`, and run `run` as a task.
+    Create the monitor inside a running event loop, call `subscribe`, and start `run` as a task.
 
     Args:
-        admin: the cluster to poll. The monitor does not close it.
-        options: intervals and limits.
+        admin: access to the cluster. The monitor does not close it.
+        options: polling intervals and limits.
         now: returns seconds since the epoch.
         recorded_at: in a replay, returns the time of the recorded data in seconds since the epoch. Reading the data of
-            the same time again does not count as a new read.
+            the same time again does not count as a new read. None for a live cluster.
 
     Attributes:
         snapshot: the newest snapshot; empty before the first poll.
-        series: time series of the groups that were selected or visible.
-        events: the newest events. It is empty in a replay, because the recording has the events.
+        series: time series of the groups that are, or were, selected or visible.
+        events: the newest events; empty in a replay, because events are then read from the recording.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Monitor:
         self._options = options = options or MonitorOptions()
         self._timer = PollTimer(options.interval, now, recorded_at)
         self._gc = GcTuning()
-        # A replay keeps no events, because going to another time of the recording would look like changes.
+        # A replay keeps no events, because each step to another time of the recording would look like changes.
         self.events = EventLog(options.kept_events if recorded_at is None else 0)
         self._events_since = now() if recorded_at is None else None
         self._tracker = EventTracker(self.events, EVENT_MEMBERS)
@@ -98,14 +98,14 @@ class Monitor:
         self._configs_of: str | None = None
 
     def subscribe(self, listener: Callable[[Snapshot], None]) -> Callable[[], None]:
-        """Call `listener` on the event loop with every new snapshot. Returns a function that ends the subscription."""
+        """Call `listener` on the event loop with each new snapshot. Return a function that ends the subscription."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener) if listener in self._listeners else None
 
     async def run(self) -> None:
-        """Poll until cancelled. Errors of requests are not raised, but stored as faults in the snapshots."""
-        # Delay the first snapshot as if another had just been published, because a snapshot would contain no groups
-        # before the first group lists have arrived.
+        """Poll until this task is cancelled. Failed requests are not raised, but stored as faults in the snapshots."""
+        # The first snapshot is delayed as if another one had just been published, because it would contain no groups
+        # before the first lists of groups have arrived.
         self._published_at = asyncio.get_running_loop().time()
         try:
             async with asyncio.TaskGroup() as tiers:
@@ -118,7 +118,7 @@ class Monitor:
             self._gc.release()
 
     async def _run_details(self) -> None:
-        """Run the polling loops for details until cancelled. They begin when the first group list has been drawn."""
+        """Wait until the first list of groups has been drawn, then run all other polling loops until cancelled."""
         await self._first_listed.wait()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_FIRST_DRAW):
@@ -136,7 +136,7 @@ class Monitor:
     # -- methods that choose the groups that are read in full --------------------------------------------------
 
     def set_view(self, selected: str | None, visible: Sequence[str] = ()) -> None:
-        """Set the selected group and the visible groups, which are read in full at every interval."""
+        """Set the selected group and the visible groups, which are read in full once per interval."""
         self._view_set_at = self._timer.now()
         self._selected, self._visible = selected, visible
         self._view_set.set()
@@ -144,7 +144,7 @@ class Monitor:
             self._details.set_view(selected, visible)
 
     def want_configs(self, group: str | None) -> None:
-        """Also read the configs of this group while it is selected. If `group` is None, read no configs."""
+        """Read the configs of this group, too, while it is selected. If `group` is None, read no configs."""
         self._configs_of = group
         if self._details is not None:
             self._details.want_configs(group)
@@ -158,7 +158,7 @@ class Monitor:
 
     @property
     def interval(self) -> float:
-        """Seconds between two polls."""
+        """Time between two polls in seconds."""
         return self._timer.interval
 
     def pause(self) -> None:
@@ -170,15 +170,15 @@ class Monitor:
         self._timer.resume()
 
     def refresh(self) -> None:
-        """Poll at once. While polling is paused, poll exactly once."""
+        """Poll at once. If polling is paused, it stays paused after this poll."""
         self._timer.refresh()
 
     def set_interval(self, seconds: float) -> None:
-        """Set the interval, which is limited to the range from `SHORTEST_INTERVAL` to `LONGEST_INTERVAL`."""
+        """Set the polling interval to a number of seconds, limited by `SHORTEST_INTERVAL` and `LONGEST_INTERVAL`."""
         self._timer.set_interval(seconds)
 
     def forget(self, groups: Iterable[str]) -> None:
-        """Remove groups that were just deleted, without waiting for the next lists of all brokers."""
+        """Remove groups that have just been deleted, without waiting for new lists from all brokers."""
         self._store.forget(groups)
         self._publish_soon(0.0)
 
@@ -188,19 +188,19 @@ class Monitor:
         if self._store.groups:
             self._first_listed.set()
         if self._lists.complete and self._complete_at is None:
-            # All brokers have listed their groups for the first time. Publish a snapshot at once.
+            # All brokers have listed their groups for the first time, so a snapshot is published at once.
             self._complete_at = asyncio.get_running_loop().time()
             self._publish_soon(0.0)
         else:
-            # Wait for the group lists of the other brokers, which arrive at about the same time, because it would be
-            # expensive to publish one snapshot per broker.
+            # Publishing one snapshot per broker would be expensive, so the monitor waits for the lists of the other
+            # brokers, which arrive at about the same time.
             self._publish_soon(at_least=_LIST_DELAY if self._lists.polling else 0.0)
 
     def _publish_soon(self, factor: float = 1.0, *, at_least: float = 0.0) -> None:
-        """Schedule the next snapshot. It contains everything that changes until it is published.
+        """Schedule the publication of the next snapshot, which will contain all changes until then.
 
         Args:
-            factor: multiplies the usual time between two snapshots; 0 to publish at once.
+            factor: factor for the minimum time between two snapshots; 0 publishes at once.
             at_least: minimum time to wait for other changes, in seconds.
         """
         if not self._store.dirty:
@@ -221,8 +221,8 @@ class Monitor:
         self.snapshot = replace(snapshot, events=self.events.kept(), events_since=self._events_since)
         for listener in list(self._listeners):
             listener(self.snapshot)
-        # Garbage is collected only when `_FIRST_DRAW` seconds have passed since the first complete group list. By then,
-        # the terminal UI has drawn its first frame and handled the keys pressed in the meantime.
+        # No garbage is collected until `_FIRST_DRAW` seconds after all brokers have sent their first lists. By then,
+        # the terminal UI has drawn its first frame and handled the keys that were pressed in the meantime.
         drawn = self._complete_at is not None and self._published_at - self._complete_at >= _FIRST_DRAW
         if drawn and self._tidying is None:
             self._tidying = asyncio.get_running_loop().call_later(PAUSE, self._tidy)

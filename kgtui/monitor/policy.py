@@ -20,65 +20,64 @@ if TYPE_CHECKING:
 # -- polling intervals and limits of the terminal UI -----------------------------------------------------------------
 
 SHORTEST_INTERVAL = 0.5
-"""Shortest interval between two reads of a broker's group list that a user can set, in seconds."""
+"""Shortest polling interval that a user can set, in seconds. Each broker's list of groups is read once per interval."""
 
 LONGEST_INTERVAL = 300.0
-"""Longest interval between two reads of a broker's group list that a user can set, in seconds."""
+"""Longest polling interval that a user can set, in seconds. Each broker's list of groups is read once per interval."""
 
 SCREEN_GAPS = GapRule(at_least=30.0, intervals=3.0)
-"""Rule for when the time between two reads of a group in the terminal UI is a gap.
+"""Rule that decides how long the time between two reads of a group in the terminal UI must be to count as a gap.
 
-Gaps occur because groups are not read while they are out of view.
+Gaps occur because groups are read in full only while they are in view.
 """
 
 ABANDON_AFTER = 0.25
-"""Time for which a running read of the selected group may continue after another group was selected, in seconds."""
+"""Time, in seconds, after which a read of the selected group is cancelled if the user has selected another group."""
 
 KEY_REPEAT_LIMIT = 1.0
-"""Maximum time, in seconds, that reads wait for the view to stop changing, for example while a key is held down."""
+"""Maximum time, in seconds, for which reads are delayed while the view keeps changing because a key is held down."""
 
 SHOWN_AFTER_LEAVING = 60.0
-"""Minimum time for which a broker that has left the cluster is still shown as one that does not respond, in seconds.
+"""Minimum time, in seconds, for which a broker is still shown, as not responding, after it has left the cluster.
 
-After this time, the broker is forgotten as soon as other brokers list its groups.
+After this time, the broker disappears as soon as other brokers list its groups.
 """
 
 REMOVAL_GRACE = 10.0
-"""Maximum time, in seconds, that a missing group is kept while a broker that may coordinate it does not answer.
+"""Maximum time, in seconds, for which a missing group is kept while a possible coordinator of it does not respond.
 
 After Kafka's `broker.session.timeout.ms`, by default 9 s, the controller assigns the groups of a dead broker to others.
 """
 
 REPLAY_INTERVAL = 2.0
-"""Interval between two reads while the terminal UI replays a recording, in seconds.
+"""Polling interval in seconds while the terminal UI replays a recording.
 
-A shorter interval would only read the same recorded poll more often.
+With a shorter interval, the same recorded poll would only be read more often.
 """
 
 NO_SWEEP = 0.001
-"""Value of `MonitorOptions.sweep_rate` that practically disables the sweep.
+"""Value of `MonitorOptions.sweep_rate`, in groups per second, with which the sweep reads almost nothing.
 
-`kgtui record` uses it, because the recorder reads all groups itself.
+`kgtui record` uses this value, because the recorder reads all groups itself.
 """
 
 EVENT_MEMBERS = 20_000
-"""Maximum number of members and owned partitions that are remembered to find out who joined, who left and what moved.
+"""Maximum number of members and owned partitions that are remembered to find members that join or leave.
 
-It limits the memory in clusters with very many members. Groups that are read in full always have precedence.
+The limit saves memory in clusters with very many members. Groups that are read in full always have precedence.
 """
 
 RETENTION_MAX_AGE = 600.0
-"""Time after which the retention time of a topic is read again, in seconds. It is long, because configs change rarely.
-"""
+"""Time, in seconds, after which the retention time of a topic is read again. It is long, because it changes rarely."""
 
 SUSPECT_INTERVAL = 5.0
-"""Minimum interval between two reads of a group with a possible problem, in seconds, unless it is in view."""
+"""Minimum interval, in seconds, between two full reads of a group with a possible problem that is not in view."""
 
 SUSPECT_PARTITIONS = 4_000
-"""Maximum number of partitions of all groups together that are observed exactly because of a possible problem."""
+"""Maximum number of partitions in all groups together that are read in full because of a possible problem."""
 
 RECORD_TIME_PAUSE = 30.0
-"""Minimum time between two searches for the times of unread records in one group, in seconds."""
+"""Minimum time, in seconds, between two searches for the times of unread records in the same group."""
 
 RECORD_TIME_PARTITIONS = 1_000
 """Maximum number of partitions of one group in which the times of unread records are searched."""
@@ -87,14 +86,14 @@ SHOW_RECORD_TIME_PARTITIONS = 20_000
 """Maximum number of partitions in which `kgtui show` and `kgtui check` search for the times of unread records."""
 
 RETENTION_PAUSE = 2.0
-"""Pause before retention times are read, in seconds, so that topics that come into view together share one request."""
+"""Delay, in seconds, before retention times are read, so that one request covers all topics that come into view."""
 
 
 ACCESS_MAX_AGE = 30.0
-"""Time after which the permissions of the user are read again, in seconds.
+"""Time, in seconds, after which the permissions of the user are read again.
 
-They are read earlier if the user presses the key for a refresh, or if a broker begins or stops to refuse requests. The
-recorder, `kgtui check` and `kgtui ls --watch` use the same time.
+They are read earlier if the user presses the key for a refresh, or if a broker starts or stops refusing requests. The
+recorder, `kgtui check` and `kgtui ls --watch` use the same value.
 """
 
 
@@ -103,31 +102,31 @@ class MonitorOptions:
     """Settings of a monitor.
 
     Attributes:
-        interval: seconds between two group lists of a broker, and between two reads of the selected and visible groups.
+        interval: time, in seconds, between two reads of a broker's list of groups, and between two reads of the
+            selected and visible groups.
         timeout: maximum duration of one list request or one read, in seconds.
-        failure_pause_max: longest pause after failed polls of a broker, or after failed reads of the metadata of the
-            cluster, in seconds.
-        list_load: maximum fraction of the time that a broker may be busy with list requests. If a broker is slow, the
-            interval grows.
-        visible_groups: maximum number of visible groups that are read in full at each interval, in addition to the
+        failure_pause_max: longest pause, in seconds, after failed polls of a broker or failed reads of the cluster's
+            metadata.
+        list_load: maximum fraction of the time that a broker is busy with list requests. A slow broker is polled at
+            longer intervals.
+        visible_groups: maximum number of visible groups that are read in full once per interval, in addition to the
             selected group.
         sweep_rate: maximum number of groups per second that the background sweep reads from all brokers together.
-        first_sweep_factor: the first sweep reads this many times as many groups per second.
+        first_sweep_factor: factor by which the first sweep reads more groups per second than `sweep_rate`.
         sweep_batch: maximum number of groups that the sweep reads with one request.
-        sweep_pause: minimum time from the start of one sweep to the start of the next, in seconds. Each sweep reads all
-            groups with members.
-        empty_pause: minimum time between two reads of an Empty group by the sweep, in seconds.
-        describe_pause: minimum time between two descriptions of a group by the sweep, in seconds. A group whose state
-            has changed is described with its next read.
-        sweep_load: maximum fraction of the time that a broker may be busy with a later sweep.
-        suspects: maximum number of groups with a possible problem that are observed exactly.
+        sweep_pause: minimum time, in seconds, from the start of one sweep to the start of the next. Each sweep reads
+            all groups with members.
+        empty_pause: minimum time, in seconds, between two reads of an Empty group by the sweep.
+        describe_pause: minimum time, in seconds, between two reads of a group's description by the sweep. The
+            description of a group whose state has changed is read earlier.
+        sweep_load: maximum fraction of the time that a broker is busy with the sweep, except for the first sweep.
+        suspects: maximum number of groups that are read in full because of a possible problem.
         publish_interval: minimum time between two snapshots, in seconds. It is ten times as long if only summaries of
-            the sweep or health verdicts have changed.
-        settle_time: time for which the view must not have changed before groups that came into view are read, in
-            seconds.
-        metadata_interval: seconds between two reads of the cluster's metadata.
+            groups or health verdicts have changed.
+        settle_time: time, in seconds, for which the view must not have changed before new groups in it are read.
+        metadata_interval: time, in seconds, between two reads of the cluster's metadata.
         kept_groups: maximum number of groups whose details are kept after the groups have left the view.
-        kept_events: maximum number of events that are kept. Newer events replace the oldest ones.
+        kept_events: maximum number of events that are kept. New events replace the oldest ones.
     """
 
     interval: float = POLL_INTERVAL
@@ -151,13 +150,13 @@ class MonitorOptions:
 
 
 def metadata_pause(options: MonitorOptions, failures: int, left: int) -> float:
-    """Return the time until the metadata is read again, in seconds.
+    """Return the time, in seconds, until the cluster's metadata is read again.
 
     After a failed read, and while a broker that has left the cluster may return, it is at most `failure_pause_max`.
 
     Args:
         failures: number of consecutive reads of the metadata that failed.
-        left: number of brokers that have left the cluster recently and still count as brokers that do not respond.
+        left: number of brokers that have left the cluster recently and are still shown as not responding.
     """
     if failures:
         return min(2.0**failures, options.failure_pause_max)
@@ -165,7 +164,7 @@ def metadata_pause(options: MonitorOptions, failures: int, left: int) -> float:
 
 
 def sweep_groups(by_listing: Mapping[Listing, list[str]], node: int) -> tuple[list[str], list[str]]:
-    """Return the ids of the groups that a broker coordinates: those with members, and those without.
+    """Return two lists of ids of the groups that a broker coordinates: groups with members, and groups without members.
 
     Args:
         by_listing: listing → ids of the groups with this listing.
@@ -178,9 +177,10 @@ def sweep_groups(by_listing: Mapping[Listing, list[str]], node: int) -> tuple[li
 
 
 def listed_without_members(listing: Listing) -> bool:
-    """Return whether the list shows that a group has no members. The sweep does not describe such a group.
+    """Return whether a group's listing is enough to know that the group has no members.
 
-    A group that an old broker lists without a type is described anyway, to find out its type.
+    The sweep does not describe such a group. For a group that an old broker lists without a type, return False, so that
+    the group is described and its type becomes known.
     """
     return listing.state == EMPTY and listing.type is not None
 
@@ -188,16 +188,16 @@ def listed_without_members(listing: Listing) -> bool:
 # -- polling intervals and limits of the recorder --------------------------------------------------------------------
 
 RECORD_INTERVAL = 10.0
-"""Interval between two polls while recording, in seconds."""
+"""Default time between two polls of the recorder, in seconds."""
 
 RECORD_DESCRIBE_INTERVAL = 120.0
-"""Maximum time between two descriptions of the same group while recording, in seconds."""
+"""Maximum time, in seconds, between two reads of the same group's description by the recorder."""
 
 RECORD_MIN_TIMEOUT = 5.0
 """Minimum timeout of one poll of the recorder, in seconds. The timeout is the polling interval if that is longer."""
 
 RECORD_FIRST_LISTS = 15.0
-"""Maximum time that the recorder waits for the first group list of every broker, in seconds."""
+"""Maximum time, in seconds, that the recorder waits for the first list of groups from each broker."""
 
 RECORD_GROUP_BATCH = 400
 """Maximum number of groups that the recorder reads from one coordinator in one batch."""
@@ -206,23 +206,23 @@ RECORD_LOG_BATCH = 4_000
 """Maximum number of partitions whose log start and log end offsets the recorder reads with one call."""
 
 RECORD_GAPS = GapRule(at_least=5.0, intervals=3.0)
-"""Rule for when the time between two polls of the recorder is a gap."""
+"""Rule that decides how long the time between two polls of the recorder must be to count as a gap."""
 
 _SETTLED = frozenset({STABLE, EMPTY, None})
-"""States in which the members do not change. None is included, because brokers before 2.6 do not list states."""
+"""States in which the members of a group do not change. None is included, as brokers before 2.6 do not list states."""
 
 
 def groups_to_describe(
     listings: Mapping[str, Listing], described: Mapping[str, tuple[Listing, float]], now: float, interval: float
 ) -> set[str]:
-    """Return the ids of the groups that the recorder describes in one poll.
+    """Return the ids of the groups whose descriptions the recorder reads in one poll.
 
-    A group is described if its listing has changed, or if its state shows that its members may be changing. It is also
-    described at least every `interval` seconds, because a listing does not show the members.
+    A group is described if its listing has changed, or if its members may be changing according to its state. Each
+    group is also described at least every `interval` seconds, because a listing does not contain the members.
 
     Args:
-        listings: group → newest listing.
-        described: group → listing and time at its last description, for groups that were described.
+        listings: group id → newest listing.
+        described: group id → listing and time of the group's last description. Contains no other groups.
         now: current time in seconds, of the same clock as the times in `described`.
         interval: maximum time between two descriptions of a group, in seconds.
     """
@@ -232,8 +232,8 @@ def groups_to_describe(
         if last is None or last[0] != listing or listing.state not in _SETTLED:
             due.add(group)
             continue
-        # The next description of a group is due after 50 to 100 % of the interval, depending on the hash of its id, so
-        # that not all groups are described in the same poll.
+        # The next description of a group is due after 50 to 100 % of the interval, depending on the hash of the group
+        # id, so that descriptions are spread over many polls.
         spread = hash(group) % 64 / 64
         if now - last[1] >= interval * (0.5 + 0.5 * spread):
             due.add(group)
@@ -243,22 +243,25 @@ def groups_to_describe(
 # -- polling intervals and limits of `kgtui check` and `kgtui ls --watch` ----------------------------------------------
 
 CHECK_DURATION = 120.0
-"""Default duration for which `kgtui check` reads the groups, in seconds."""
+"""Default time, in seconds, for which `kgtui check` observes the groups."""
 
 CHECK_INTERVAL = 5.0
-"""Default interval between two reads of `kgtui check`, in seconds."""
+"""Default time, in seconds, between two reads of the groups by `kgtui check`."""
 
 CHECK_SHORTEST_INTERVAL = 0.05
-"""Shortest interval that `kgtui check` accepts, in seconds."""
+"""Shortest time, in seconds, between two reads that a user of `kgtui check` can set."""
 
 CHECK_GAPS = GapRule(at_least=60.0, intervals=4.0)
-"""Rule for when the time between two reads of `kgtui check` is a gap, both live and in a recording."""
+"""Rule that decides how long the time between two reads of `kgtui check` must be to count as a gap.
+
+It applies to live clusters and to recordings.
+"""
 
 CHECK_MIN_TIMEOUT = 10.0
-"""Minimum timeout of one read of `kgtui check`, in seconds, unless the user sets a shorter `--timeout`."""
+"""Minimum timeout, in seconds, of one read by `kgtui check`, unless the user sets a shorter one with `--timeout`."""
 
 WATCH_FIRST_TIMEOUT = 10.0
-"""Maximum timeout of the reads of `kgtui ls --watch` until all brokers have answered once, in seconds."""
+"""Maximum timeout, in seconds, of each read by `kgtui ls --watch` until all brokers have responded once."""
 
 
 def check_timeout(interval: float, timeout: float) -> float:
@@ -276,12 +279,12 @@ def check_timeout(interval: float, timeout: float) -> float:
 def watch_timeout(interval: float, slowest: float | None, timeout: float) -> float:
     """Return the timeout of one read of `kgtui ls --watch`, in seconds.
 
-    The timeout is one interval, so that a broker that hangs delays the list by only one interval. If four times the
-    duration of the slowest read is longer, that is the timeout, so that a slow cluster can be read too.
+    The timeout is one interval, so that a broker that hangs delays the output by only one interval. In a slow cluster,
+    the timeout is longer than the interval: four times the duration of the slowest complete read.
 
     Args:
-        interval: time between two lists, in seconds.
-        slowest: duration of the slowest read in which all brokers answered, in seconds; None if there was none yet.
+        interval: time between two reads, in seconds.
+        slowest: duration, in seconds, of the slowest read in which all brokers responded; None if there was none yet.
         timeout: maximum timeout in seconds, set by the user (`--timeout`).
     """
     return min(timeout, WATCH_FIRST_TIMEOUT if slowest is None else max(interval, 4 * slowest))
@@ -290,19 +293,19 @@ def watch_timeout(interval: float, slowest: float | None, timeout: float) -> flo
 # -- polling intervals and limits of `kgtui events` ------------------------------------------------------------------
 
 EVENT_GROUPS = 100
-"""Maximum number of groups whose members and offsets `kgtui events` reads at every interval.
+"""Maximum number of groups whose members and offsets `kgtui events` reads once per interval.
 
 If the filter matches more groups, only the background sweep reads them.
 """
 
 EVENT_PAUSE = 0.2
-"""Time between two looks of `kgtui events` for new events, in seconds."""
+"""Time, in seconds, after which `kgtui events` looks for new events again."""
 
 
 def event_options(interval: float | None, timeout: float) -> MonitorOptions:
-    """Return the settings of the monitor of `kgtui events`.
+    """Return the settings of the monitor for `kgtui events`.
 
-    More events are kept than in the terminal UI, so that none is dropped before it is printed.
+    The monitor keeps more events than in the terminal UI, so that each event is printed before it is dropped.
 
     Args:
         interval: time between two reads of a group, in seconds; None for the default.

@@ -1,4 +1,4 @@
-"""The timer that all polling loops of a monitor share. It has the interval, and can be paused and refreshed."""
+"""The timer that all polling loops of a monitor share. It determines when they read, and can pause them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class PollTimer:
-    """The timer of a monitor: polling loops wait with `pause_for`, and the monitor can pause, resume and refresh them.
+    """Timer in which all polling loops of a monitor wait with `pause_for`. The monitor can pause, resume or wake them.
 
     Args:
         interval: time between two polls in seconds.
@@ -37,31 +37,28 @@ class PollTimer:
         return not self._running.is_set()
 
     def pause(self) -> None:
-        """Pause all polling loops before their next reads. Reads that have begun are completed."""
+        """Pause all polling loops before their next reads. Reads that are running are completed."""
         self._running.clear()
 
     def resume(self) -> None:
-        """End a pause, and read at once."""
+        """End the pause. All polling loops read at once."""
         self._running.set()
         self.refresh()
 
     def set_interval(self, seconds: float) -> None:
-        """Set the interval, limited to the range from `SHORTEST_INTERVAL` to `LONGEST_INTERVAL`, and read at once."""
+        """Set the interval, limited by `SHORTEST_INTERVAL` and `LONGEST_INTERVAL`. All polling loops read at once."""
         self.interval = min(max(seconds, SHORTEST_INTERVAL), LONGEST_INTERVAL)
         self.refresh()
 
     def refresh(self) -> None:
-        """End the wait of every polling loop, so that it reads at once.
-
-        While polling is paused, each loop reads exactly once.
-        """
+        """Let all polling loops read at once. If polling is paused, each of them reads exactly once."""
         waiting, self._refresh = self._refresh, asyncio.Event()
         waiting.set()
 
     async def pause_for(self, seconds: float, *, wake: asyncio.Event | None = None) -> bool:
-        """Wait until `seconds` have passed, `refresh` is called, or `wake` is set. Return whether `refresh` was called.
+        """Wait for some seconds, or until `refresh` is called or `wake` is set. Return whether `refresh` was called.
 
-        If polling is paused when the time has passed, the wait continues until polling is resumed.
+        If polling is paused when the time has passed, continue to wait until polling is resumed.
         """
         waits = [asyncio.ensure_future(self._refresh.wait())]
         if wake is not None:

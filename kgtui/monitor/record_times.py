@@ -1,4 +1,7 @@
-"""Searches for the times of unread records in the selected group and in groups under suspicion, for exact ages."""
+"""Search for the times of unread records in the selected group and in groups with a possible problem.
+
+From these times, kgtui computes the exact age of the oldest unread record.
+"""
 
 from __future__ import annotations
 
@@ -30,12 +33,12 @@ if TYPE_CHECKING:
 class RecordTimeTier:
     """Searches for record times (ListOffsets by timestamp) in partitions with unread records.
 
-    A group is searched only if a committed offset has moved since its last search, or if the last search of a partition
-    got no answer, and at most once per `RECORD_TIME_PAUSE`. A recording is never searched.
+    A group is searched only if a committed offset has moved since the last search, or if the last search got no result
+    for a partition. It is searched at most once per `RECORD_TIME_PAUSE`. In a replay, no group is searched.
 
     Args:
         retention: reads the configs of topics. Compacted topics are not searched.
-        health: gets the record times of a group after each search, and then computes its verdict.
+        health: computes the verdict on a group with the record times that each search of the group has found.
         changed: called after each search.
     """
 
@@ -65,7 +68,7 @@ class RecordTimeTier:
         self._wake = asyncio.Event()
 
     def set_selected(self, group: str | None) -> None:
-        """Set the selected group. Its record times are searched to the second."""
+        """Set the selected group. Its record times are searched with an accuracy of one second."""
         if (
             group is not None
             and group != self._selected
@@ -75,13 +78,16 @@ class RecordTimeTier:
         self._selected = group
 
     def set_suspects(self, groups: Collection[str]) -> None:
-        """Set the groups whose record times are searched too, with an uncertainty of `PRECISION`."""
+        """Set the groups with a possible problem, whose record times are searched with an accuracy of `PRECISION`."""
         self._suspects = frozenset(groups)
 
     def add(self, group: str, offsets: GroupOffsets) -> GroupOffsets:
-        """Return the offsets of a group, which were just read, with the record times that are known.
+        """Return the offsets of a group together with the record times that are already known.
 
-        If the group is selected or under suspicion, a search for the missing times is requested.
+        If the group is selected or may have a problem, request a search for the missing times.
+
+        Args:
+            offsets: the offsets that have just been read.
         """
         if self._timer.recorded_at is not None:
             return offsets
@@ -100,7 +106,7 @@ class RecordTimeTier:
         return not self._wake.is_set()
 
     async def run(self) -> None:
-        """Search the requested groups one after the other until cancelled, the selected group first."""
+        """Search the requested groups, the selected group first, until this task is cancelled."""
         while True:
             await self._wake.wait()
             while self._wanted:
@@ -109,7 +115,7 @@ class RecordTimeTier:
             self._wake.clear()
 
     async def _search(self, group: str, offsets: GroupOffsets) -> None:
-        # The partitions are chosen in a thread, because this takes long for a group with thousands of partitions.
+        # The partitions to search are chosen in a thread, because this takes long if a group has thousands of them.
         selected = group == self._selected
         positions = await asyncio.to_thread(_missing, offsets, self._known.get(group, {}), exact=selected)
         if not positions:
@@ -124,7 +130,7 @@ class RecordTimeTier:
             precision = 0.0 if selected else PRECISION
             answer = await self._admin.record_times(positions, rules, precision=precision, timeout=self._timeout)
         except KgtuiError:
-            return  # the next read after `RECORD_TIME_PAUSE` requests the search again
+            return  # The first read after `RECORD_TIME_PAUSE` seconds requests this search again.
         times = dict(self._known.get(group, {}))
         times.update((tp, with_expiry(found, rules.get(tp[0]))) for tp, found in answer.rows.items())
         self._known[group] = times
@@ -138,10 +144,10 @@ class RecordTimeTier:
 
 
 def _missing(offsets: GroupOffsets, known: Times, *, exact: bool) -> dict[TopicPartition, LogPosition]:
-    """Return the partitions with unread records whose record times are not known for the current offset.
+    """Return the partitions with unread records for which no record time is known at the current committed offset.
 
     Args:
-        exact: whether a time that is only known as a range of a second or more counts as not known.
+        exact: whether also to return partitions whose record time is known only as a range of at least one second.
     """
     return {
         tp: position

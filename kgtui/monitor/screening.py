@@ -1,19 +1,19 @@
-"""Screens every group with simple rules that may suspect a healthy group, but do not miss a group with a problem.
+"""Find groups with a possible problem by simple rules, which may report a healthy group but miss no problem.
 
 The background sweep passes each read to `Screening`, which adds the read to the group's trail (`kgtui.model.trail`),
-applies the rules, and stores a judgment on each group that may have a problem. Groups that the rules suspect are then
-observed exactly (`kgtui.monitor.suspects`).
+applies the rules, and stores a judgment on each group that may have a problem. These groups are then read in full, so
+that they get an exact verdict (`kgtui.monitor.suspects`).
 
 | problem | rule |
 |---|---|
-| data lost | records wait, the position has not moved, and it is before the log start |
-| stopped | records wait in a partition, and its position has not moved for longer than a window of commits takes |
-| rewound | a position went back, and has not reached its previous value again |
+| data lost | there are unread records, and the position has not moved and is before the log start offset |
+| stopped | a partition has unread records, and its position has not moved for longer than a window of commits takes |
+| rewound | a position moved backward, and has not reached its previous value again |
 | flapping | at least three rebalances in `FLAPPING_SECONDS`, counted from states, members, assignment and epoch |
 | falling behind | the lag grew in every sample, and records that existed at the first sample are still unread |
 | no partitions | no member has a partition, in two descriptions |
 | rebalancing | the state is unsettled for longer than `unsettled_limit` |
-| empty, abandoned | records wait, and the group has no members |
+| empty, abandoned | the group has unread records, but no members |
 """
 
 from __future__ import annotations
@@ -45,23 +45,26 @@ if TYPE_CHECKING:
     from kgtui.monitor.store import Store
 
 UNSETTLED_CLASSIC = 15.0
-"""Time after which a classic group that is still in a rebalance is judged WARN, in seconds."""
+"""Time, in seconds, after which a classic group that is still in a rebalance gets the status WARN."""
 
 UNSETTLED_OTHER = 60.0
-"""The same limit for groups of all other types, whose members may take longer, because only some partitions stop."""
+"""Time, in seconds, after which a group of another type that is still in a rebalance gets the status WARN.
+
+It is longer than for classic groups, because a rebalance of other groups stops only some partitions.
+"""
 
 FLAPPING_SECONDS = 1_200
 """A group is flapping if its last `REBALANCES_KEPT` rebalances began within this time, in seconds.
 
-The same rate as `RebalanceRate.FLAPPING` would be 1,800 s. It is shorter, because deployments also cause rebalances.
+It is shorter than the 1,800 s of `RebalanceRate.FLAPPING`, because deployments also cause rebalances.
 """
 
 CALM_AFTER = 600
-"""Time without a rebalance after which a group is no longer flapping, in seconds."""
+"""Time without a rebalance, in seconds, after which a group no longer counts as flapping."""
 
 _WAITED = round(DEFAULT_WATCHING.window)
 _PACES = 3
-"""A group is suspected to have stopped after this many times its `Trail.pace`."""
+"""A group counts as stopped if it has made no progress for this multiple of its `Trail.pace`."""
 
 _UNSETTLED = REBALANCING | {NOT_READY}
 _SUSPECTED = frozenset({Problem.STOP, Problem.STALL, Problem.BEHIND})
@@ -69,26 +72,26 @@ _MOST_SHARED = 20_000
 _MOST_CHANGED = 5_000
 _READS_TO_COMPARE = 2
 _CHANGES_PER_SLICE = 50
-"""Number of groups that are judged at once after changes of their states, which takes about 3 ms."""
+"""Maximum number of groups that are judged in one step after their states have changed, which takes about 3 ms."""
 _CLOCK_TOLERANCE = 2.0
-"""Largest change of the machine's clock that is not treated as a jump, in seconds."""
+"""Largest change of the machine's clock, in seconds, that does not count as a jump."""
 
 
 def unsettled_limit(listing: Listing) -> float | None:
-    """Return how long a group may stay in its state, in seconds; None if the state may last."""
+    """Return how long, in seconds, a group can be in its state without a problem; None if there is no limit."""
     if listing.state not in _UNSETTLED:
         return None
     return UNSETTLED_CLASSIC if listing.type in (CLASSIC, None) else UNSETTLED_OTHER
 
 
 class Screening:
-    """Applies the rules to every group that the sweep reads, and stores the judgments.
+    """Applies the rules to each group that the sweep reads, and stores the judgments.
 
     Args:
-        store: has the groups, their summaries with the trails, and the judgments.
+        store: contains the groups, their summaries with the trails, and the judgments.
 
     Attributes:
-        changed: ids of the groups whose state has changed, so that they should be read soon, in the order of the
+        changed: ids of the groups that the sweep should read soon because their state has changed, in the order of the
             changes. The sweep removes the groups that it reads.
     """
 
@@ -107,12 +110,12 @@ class Screening:
     def add(
         self, group: str, at: float, rows: Sequence[Position] | None, description: GroupDescription | None
     ) -> Trail:
-        """Return the trail of a group with one more read. The caller stores it in the summary of the group.
+        """Add a read to the trail of a group, and return the trail. The caller stores it in the group's summary.
 
         Args:
             at: time of the read, in seconds since the epoch.
-            rows: the partitions; None if the offsets were not read.
-            description: None if the group was not described in this read.
+            rows: positions and log ends of the group's partitions; None if the offsets were not read.
+            description: the description; None if it was not read.
         """
         summary = self._store.summaries.get(group)
         trail = Trail.decode(b"" if summary is None else summary.trail)
@@ -126,8 +129,8 @@ class Screening:
         """Apply all rules to a group, and store the judgment.
 
         Args:
-            trail: the trail of the group; by default, it is decoded from the summary.
-            lost: number of unread records that retention has already deleted. None means that this was not read again.
+            trail: the trail of the group; None takes the trail from the group's summary.
+            lost: number of unread records that retention has already deleted; None if it was not read again.
         """
         store = self._store
         summary, listing = store.summaries.get(group), store.groups.get(group)
@@ -148,7 +151,7 @@ class Screening:
             store.put_screened(group, None)
 
     def refuted(self, group: str) -> None:
-        """Forget the suspicion against a group whose exact verdict is OK."""
+        """Remove the possible problem of a group from its trail, because the group's exact verdict is OK."""
         judgment, summary = self._store.screened.get(group), self._store.summaries.get(group)
         if judgment is None or judgment.kind not in _SUSPECTED or summary is None:
             return
@@ -160,10 +163,11 @@ class Screening:
         self.judge(group, trail)
 
     def state_changed(self, group: str, before: Listing | None, after: Listing) -> None:
-        """Remember that the list of groups shows another state of a group; `apply_changes` judges the group again.
+        """Remember that the state of a group has changed, so that `apply_changes` judges the group again.
 
         Args:
-            before: None if the group is new.
+            before: the earlier listing of the group; None if the group is new.
+            after: the new listing of the group.
         """
         rebalance = False
         if after.state in _UNSETTLED:
@@ -178,7 +182,7 @@ class Screening:
             self._to_judge.append((group, self._store.now() if rebalance else None))
 
     def apply_changes(self, most: int = _CHANGES_PER_SLICE) -> bool:
-        """Judge up to `most` groups whose state has changed. Return whether there are more of them."""
+        """Judge at most `most` groups whose state has changed. Return whether there are more such groups."""
         for _ in range(min(most, len(self._to_judge))):
             group, rebalanced_at = self._to_judge.popleft()
             if rebalanced_at is not None:
@@ -188,7 +192,7 @@ class Screening:
         return bool(self._to_judge)
 
     def judge_unsettled(self) -> None:
-        """Judge groups whose unsettled state has lasted too long, and forget groups that no longer exist.
+        """Judge groups that have been in a rebalance for too long, and forget groups that no longer exist.
 
         One call judges at most `_CHANGES_PER_SLICE` groups, so that the event loop is not blocked for long.
         """
@@ -207,10 +211,10 @@ class Screening:
                     judged += 1
 
     def check_clock(self) -> None:
-        """Notice when the clock of the machine was set, or when the machine was suspended.
+        """Find out whether the machine's clock has jumped, because it was set or because the machine was suspended.
 
-        The time by which the clock jumped forward is not counted as time without progress. If the clock was set back,
-        the trails start again with the next reads.
+        After a jump forward, the skipped time does not count as time without progress. After a jump backward, the
+        trails start again with the next reads.
         """
         offset = time.time() - time.monotonic()
         jump = round(offset - self._offset)
@@ -227,7 +231,7 @@ class Screening:
             self._store.store_summary(group, replace(summary, trail=trail.encode()))
 
     def _share(self, judgment: Judgment) -> Judgment:
-        """Return an equal judgment that is already stored, so that many equal judgments take the memory of one."""
+        """Return a stored judgment that is equal to this one, so that equal judgments share the same object."""
         if len(self._shared) > _MOST_SHARED:
             self._shared.clear()
         return self._shared.setdefault(judgment, judgment)
@@ -264,13 +268,13 @@ class Screening:
             yield _found(GroupStatus.WARN, Problem.REBALANCING, why, began, seen=seen)
 
     def _of_empty(self, group: str, listing: Listing, trail: Trail, now: float) -> Judgment | None:
-        """Return the judgment on an Empty group with unread records; None if it has none, or if it still commits."""
+        """Return the judgment on an Empty group; None if it has no unread records, or if its offsets still advance."""
         lag = trail.samples[-1].lag if trail.samples else 0
         if not lag:
             return None
         since = self._store.state_since.get(group)
         if trail.progress_at and trail.progress_at >= (since or 0.0):
-            # Somebody commits offsets although the group has no members. Simple groups always work in this way.
+            # Offsets are committed although the group has no members. In simple groups, this is always so.
             stopped = next(_not_moving(trail), None)
             if stopped is None or listing.kind == SIMPLE:
                 return stopped
@@ -282,8 +286,8 @@ class Screening:
 
 
 def _not_moving(trail: Trail) -> Iterator[Judgment]:
-    """Yield the judgment STOP if records wait in some partition and its position has not moved for too long."""
-    # `Trail.waited` is the time plus 1.
+    """Yield a judgment if a partition has unread records and its position has not moved for too long."""
+    # Values in `Trail.waited` are the seconds without progress plus 1.
     longest, limit = max(trail.waited, default=0) - 1, max(_WAITED, _PACES * trail.pace)
     if longest <= limit:
         return
@@ -298,7 +302,7 @@ def _not_moving(trail: Trail) -> Iterator[Judgment]:
 
 
 def _growing(trail: Trail) -> Iterator[Judgment]:
-    """Yield the judgment WARN if the lag grew in every sample, and the oldest unread record is older than the first."""
+    """Yield a judgment if the lag grew in each sample, and records from before the first sample are still unread."""
     samples = trail.samples
     if len(samples) < SAMPLES or any(sample.unknown for sample in samples):
         return

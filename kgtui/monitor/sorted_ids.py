@@ -1,4 +1,4 @@
-"""Finds ids in a sorted list, and inserts and removes a few ids, faster than sorting the list again."""
+"""Find ids in a sorted list, and insert and remove a few ids faster than by sorting the list again."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ if TYPE_CHECKING:
 
 
 _SORT_BELOW = 8
-"""A sorted list is changed by bisection if it has at least this number of entries per change.
+"""Minimum number of entries per change in a sorted list for which bisection is used to insert and remove ids.
 
-If there are more changes, it is faster to sort the list again.
+With more changes, it is faster to sort the list again.
 """
 
 
 def index_of(ids: Sequence[str], group: str) -> int | None:
-    """Return the index of a group id in a sorted list; None if the list does not contain it."""
+    """Return the index of a group id in a sorted list of ids; None if the list does not contain the id."""
     at = bisect_left(ids, group)
     return at if at < len(ids) and ids[at] == group else None
 
 
 def merged(ids: list[str], added: list[str], removed: list[str]) -> list[str]:
-    """Return sorted ids, in which the ids in `added` are inserted and the ids in `removed` are missing.
+    """Return a sorted list with the ids in `ids` and in `added`, but without those in `removed`.
 
-    The given list is not changed.
+    The list `ids` must be sorted, and is not changed.
     """
     if (len(added) + len(removed)) * _SORT_BELOW <= len(ids):
         return patched(ids, added, removed)
@@ -37,7 +37,7 @@ def merged(ids: list[str], added: list[str], removed: list[str]) -> list[str]:
 
 
 def patched(ids: list[str], added: Iterable[str], removed: Iterable[str]) -> list[str]:
-    """Return a copy of sorted ids, in which the ids in `added` are inserted and the ids in `removed` are missing.
+    """Return a sorted list with the ids in `ids`, which are sorted, and in `added`, but without those in `removed`.
 
     The ids between two changes are copied as one slice, which is fast if there are few changes.
     """

@@ -1,4 +1,4 @@
-"""Stores the data that the polling loops have read, and makes immutable snapshots of it."""
+"""Store the data that the polling loops have read, and create immutable snapshots of it."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _LIVE = ("summaries", "state_since", "screened")
-"""Attributes that all snapshots share with the store, because copying 100,000 entries per snapshot takes long."""
+"""Names of attributes that all snapshots share with the store, because copying 100,000 entries takes too long."""
 
 
 class Store:
-    """The data of a monitor. The polling loops change it in place. All methods run on one event loop.
+    """The data of a monitor, which the polling loops update. All methods must be called on the same event loop.
 
     Args:
         keep: maximum number of groups whose details are kept.
         clock: returns seconds since the epoch.
-        events: finds the events in all changes; None to keep no events.
+        events: finds the events in all changes; None if events are not needed.
 
     Attributes:
-        on_state_change: called with a group id, the listing before and the listing after, whenever a list shows that
-            the state of a group has changed. The listing before is None for a new group.
+        on_state_change: called with a group id, the earlier listing and the new listing when a list of groups contains
+            another state of the group. The earlier listing is None for a new group.
     """
 
     def __init__(self, keep: int, clock: Callable[[], float] = time.time, events: EventTracker | None = None) -> None:
@@ -76,7 +76,7 @@ class Store:
         }  # fmt: skip
         self._frozen: dict[str, Any] = {part: MappingProxyType(getattr(self, part)) for part in _LIVE}
         self._serial = 0
-        self._forgotten = 0  # number of groups removed from the dict `self.groups` since it was last recreated
+        self._forgotten = 0  # number of groups that were removed from `self.groups` since this dict was last recreated
 
     def now(self) -> float:
         """Return the time in seconds since the epoch."""
@@ -85,14 +85,14 @@ class Store:
     # -- methods that store the group lists of brokers ---------------------------------------------------------
 
     async def take_list(self, node: int, delta: ListingDelta, *, first: bool) -> None:
-        """Store the new and changed groups in a broker's list. Other tasks can run after every 1,000 groups.
+        """Store the groups that are new or have changed in a broker's list, in slices between which other tasks run.
 
-        Groups that the broker no longer lists stay in the store; use `drop` for them.
+        Groups that the broker no longer lists stay in the store until `drop` is called.
 
         Args:
             delta: the changes since the previous list of the broker.
-            first: whether this is the first list of the broker. In this case, it is unknown since when the groups have
-                been in their states.
+            first: whether this is the first list of the broker. If so, it is unknown since when the groups have been in
+                their states.
         """
         joined: dict[Listing, list[str]] = defaultdict(list)
         left: dict[Listing, list[str]] = defaultdict(list)
@@ -105,12 +105,12 @@ class Store:
                 if start + SLICE < len(rows):
                     await asyncio.sleep(PAUSE)
         finally:
-            # `_move` is also called if this method is cancelled, because `self.groups` then already has some of the
-            # changes, and `self.by_listing` must get the same changes.
+            # `_move` is called even if this method is cancelled. In that case, `self.groups` already contains some of
+            # the changes, so `self.by_listing` must get them too.
             self._move(joined, left)
 
     def drop(self, node: int, groups: Iterable[str]) -> None:
-        """Remove groups that a broker no longer lists, except for groups that another broker has listed since."""
+        """Remove groups that a broker no longer lists, unless another broker has listed them in the meantime."""
         known = self.groups
         self.forget([group for group in groups if group in known and known[group].coordinator == node])
 
@@ -124,7 +124,7 @@ class Store:
         self._move({}, left)
 
     def coordinated_by(self, node: int) -> set[str]:
-        """Return the ids of the groups that this broker coordinates, according to the newest list of each group."""
+        """Return the ids of the groups that this broker coordinates according to their newest listings."""
         lists = (ids for listing, ids in self.by_listing.items() if listing.coordinator == node)
         return {group for ids in lists for group in ids}
 
@@ -155,7 +155,7 @@ class Store:
                 self.on_state_change(group, old, listing)
 
     def _stored_id(self, group: str, listing: Listing) -> str:
-        """Return the string object that is already stored for a group id, so that equal ids are stored only once."""
+        """Return the string object that the store already has for a group id, so that no id is stored twice."""
         ids = self.by_listing.get(listing, ())
         at = index_of(ids, group)
         return group if at is None else ids[at]
@@ -179,7 +179,7 @@ class Store:
         """
         for listing in joined.keys() | left.keys():
             ids = self.by_listing.get(listing, [])
-            # Leave out groups that have moved to another broker, if that broker has listed them in the meantime.
+            # Groups are left out if they have moved to another broker that has listed them in the meantime.
             added = [group for group in joined.get(listing, ()) if self.groups.get(group) == listing]
             removed = left.get(listing, [])
             ids = merged(ids, added, removed)
@@ -193,7 +193,7 @@ class Store:
     # -- methods that store the status of brokers, the data of groups, and faults ---------------------------
 
     def set_broker(self, node: int, **changes: object) -> None:
-        """Change some attributes in the status of a broker."""
+        """Replace the values of some attributes of a broker's status."""
         status = self.brokers.get(node)
         if status is None:
             status = BrokerStatus(node, self.cluster.address(node) or f"broker {node}")
@@ -228,10 +228,10 @@ class Store:
         *,
         memberless: bool = False,
     ) -> Summary | None:
-        """Compute and store the summary of a group, and return it. Returns None if the group no longer exists.
+        """Compute and store the summary of a group, and return it. Return None if the group no longer exists.
 
-        If the offsets could not be read, for example because the group's coordinator is moving, the summary keeps the
-        lag of the last successful read.
+        If the offsets could not be read, for example because the group is moving to another coordinator, the summary
+        keeps the lag of the last successful read.
 
         Args:
             at: time of the read, in seconds since the epoch.
@@ -256,7 +256,7 @@ class Store:
         return summary
 
     def put_screened(self, group: str, judgment: Judgment | None) -> None:
-        """Store the judgment by screening on a group that exists; None if the group has no problem."""
+        """Store the judgment on an existing group that screening has found; None if the group has no problem."""
         before = self.screened.get(group)
         if before is judgment:
             return
@@ -269,7 +269,7 @@ class Store:
             self._events.judged(group)
 
     def track_members(self, group: str, at: float, description: GroupDescription | None, *, memberless: bool) -> None:
-        """Find the events in a description of a group, or in a listing that shows that the group has no members."""
+        """Pass a description of a group, or the fact that the group is `memberless`, to the event tracker."""
         listing = self.groups[group]
         if description is not None:
             self._events.described(description, listing, at, in_full=group in self.details)
@@ -277,13 +277,13 @@ class Store:
             self._events.listed_without_members(group, listing, broker.answered_at, at)
 
     def set_unobserved(self, count: int) -> None:
-        """Store how many groups with a possible problem are not observed exactly."""
+        """Store how many groups with a possible problem are not read in full, because there are too many of them."""
         if count != self.unobserved:
             self.unobserved = count
             self._stale.add("screened")
 
     def set_access(self, access: Access) -> None:
-        """Store the permissions of the user that decide which offsets brokers leave out."""
+        """Store the permissions of the user. Brokers leave out offsets for which permissions are missing."""
         self.access = access
         self._stale.add("brokers")
 
@@ -299,7 +299,7 @@ class Store:
             self._events.offsets_read(group, self.groups[group], before.value if before else None, value, self._clock())
 
     def extend_offsets(self, group: str, extend: Callable[[GroupOffsets], GroupOffsets]) -> None:
-        """Replace the newest offsets of a group by `extend` of them. The time at which they were read stays."""
+        """Replace the stored offsets of a group by `extend(offsets)`. The time of their read stays the same."""
         if (reading := self.offsets.get(group)) is not None:
             self.offsets[group] = replace(reading, value=extend(reading.value))
             self._stale.add("offsets")
@@ -318,7 +318,7 @@ class Store:
             self._events.judged(group)
 
     def drop_health(self, group: str) -> None:
-        """Remove the verdict on a group that is no longer observed."""
+        """Remove the health verdict on a group, because the group is no longer read in full."""
         if self.health.pop(group, None) is not None:
             self._stale.add("health")
 
@@ -336,8 +336,8 @@ class Store:
         """Store the fault that says why a group could not be read.
 
         Args:
-            parts: names of the attributes of the store that could not be updated, such as `details`. Their earlier
-                values for the group are kept, and are marked with the fault.
+            parts: names of the store's attributes that could not be updated, such as `details`. The group's earlier
+                values in these attributes are kept, and are marked with the fault.
         """
         if group not in self.groups:
             return
@@ -362,7 +362,7 @@ class Store:
         self._stale.add("configs")
 
     def clear_fault(self, group: str) -> None:
-        """Remove the fault of a group that could be read again."""
+        """Remove the fault of a group, because the group has been read successfully again."""
         if self.group_faults.pop(group, None) is not None:
             self._stale.add("group_faults")
 
@@ -374,15 +374,15 @@ class Store:
         return bool(self._stale)
 
     def snapshot(self) -> Snapshot:
-        """Return a snapshot.
+        """Return a snapshot of the stored data.
 
-        It shares unchanged attributes with the last snapshot, and the attributes in `_LIVE` with all snapshots.
+        The snapshot shares unchanged attributes with the previous snapshot, and those in `_LIVE` with the store.
         """
         if self._forgotten > len(self.groups) // 3:
             self.groups, self._forgotten = dict(self.groups), 0
         for part in self._stale.difference(_LIVE):
-            # If entries were removed from a dict, `copy` takes a tenth of the time of `dict(…)`. Every removed entry
-            # makes `copy` slower, so `self.groups` is recreated above after many removals.
+            # For a dict from which entries have been removed, `copy` is ten times as fast as `dict(…)`. Each removed
+            # entry makes `copy` slower, so `self.groups` is recreated above after many removals.
             self._frozen[part] = untrack(getattr(self, part).copy())
         self._stale.clear()
         self._serial += 1

@@ -1,4 +1,7 @@
-"""Chooses the groups that are observed exactly because screening has found a possible problem, the worst first."""
+"""Choose which groups with a possible problem are read in full, so that they get an exact verdict.
+
+Screening has found these groups. They are called suspects.
+"""
 
 from __future__ import annotations
 
@@ -17,28 +20,28 @@ if TYPE_CHECKING:
     from kgtui.monitor.store import Store
 
 _NOT_OBSERVED = frozenset({Problem.ABANDONED, Problem.EMPTY, Problem.UNREADABLE})
-"""Problems that observing the group exactly would not make clearer."""
+"""Problems for which reading the group in full would give no additional information."""
 
 
 class FullReader(Protocol):
-    """Reads groups in full; implemented by `kgtui.monitor.detail_tiers.ViewTier`."""
+    """Interface for reading groups in full, which `kgtui.monitor.detail_tiers.ViewTier` implements."""
 
     @property
     def in_view(self) -> frozenset[str]:
-        """Ids of the groups that are read in full anyway."""
+        """Ids of the groups that are read in full because they are selected or visible."""
 
     def read_soon(self, groups: Iterable[str], tasks: asyncio.TaskGroup) -> None:
-        """Start to read these groups in tasks of the task group."""
+        """Start to read these groups in full, in new tasks of the task group."""
 
 
 class SuspectTier:
-    """Reads suspected groups in full, like visible groups, so that they get an exact verdict.
+    """Reads suspects in full, like visible groups, so that they get an exact verdict.
 
-    The most harmful problems come first, and among equal ones the groups that are already observed, so that an
-    observation is not given up before its verdict is final.
+    If there are too many suspects, those with the most harmful problems are read. Among equal problems, groups that are
+    already being observed come first, so that they are not given up before their verdicts are final.
 
     Args:
-        view: reads the groups. Groups in its view are skipped.
+        view: reads the groups. Groups in its view are skipped, because it reads them anyway.
         on_chosen: called with the ids of the chosen suspects before they are read.
     """
 
@@ -58,7 +61,7 @@ class SuspectTier:
         self._observed: frozenset[str] = frozenset()
 
     async def run(self) -> None:
-        """Read the suspects at an interval until cancelled."""
+        """Read the suspects at regular intervals until this task is cancelled."""
         async with asyncio.TaskGroup() as tasks:
             while True:
                 chosen = self.choose()
@@ -67,7 +70,7 @@ class SuspectTier:
                 await self._timer.pause_for(max(self._timer.interval, SUSPECT_INTERVAL))
 
     def choose(self) -> list[str]:
-        """Return the ids of the suspects to observe, and store how many others are not observed."""
+        """Return the ids of the suspects to read in full, and store the number of the other suspects."""
         suspects = list(self._suspects())
         chosen: list[str] = []
         partitions = 0
@@ -82,7 +85,10 @@ class SuspectTier:
         return chosen
 
     def _suspects(self) -> Iterator[tuple[int, bool, str]]:
-        """Yield `(minus the harm, whether the group is not observed yet, group id)` for each suspect."""
+        """Yield a tuple (negative harm, whether the group is not observed yet, group id) for each suspect.
+
+        The smallest tuples belong to the suspects that should be read first.
+        """
         for group, judgment in self._store.screened.items():
             kind = judgment.kind
             if kind is not None and kind not in _NOT_OBSERVED and judgment.status is not GroupStatus.ABANDONED:

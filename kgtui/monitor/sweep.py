@@ -1,4 +1,4 @@
-"""Tier 2, the sweep: reads all groups in batches, again and again, stores their summaries, and screens them."""
+"""Tier 2, the sweep, which reads all groups again and again in batches, stores their summaries, and screens them."""
 
 from __future__ import annotations
 
@@ -33,23 +33,26 @@ if TYPE_CHECKING:
     from kgtui.monitor.store import Store
 
 _GROUPS_PER_SLICE = 20
-"""Number of groups whose read is stored in one step. After each step, other tasks may run."""
+"""Number of groups whose values are stored in one step. Other tasks run between two steps."""
 
 _SCREENING_INTERVAL = 1.0
-"""Time between two searches for groups whose unsettled state lasts too long, in seconds."""
+"""Time, in seconds, between two searches for groups that have been in a rebalance for too long."""
 
 _CHANGED_PER_BATCH = 0.5
-"""Maximum fraction of a batch that consists of groups whose state has changed, so that all others are read too."""
+"""Maximum number of groups whose state has changed in one batch, as a fraction of the batch size.
+
+The limit ensures that the sweep also reads other groups.
+"""
 
 
 class SweepTier:
-    """Polling loop for tier 2. There is one task per coordinator, so that a slow coordinator delays only its groups.
+    """Polling loop of tier 2. It has one task per coordinator, so that a slow coordinator delays only its own groups.
 
-    The first sweep reads all groups as fast as the policy allows. Each later sweep reads all groups with members, and a
-    part of the Empty groups. Members are described less often than offsets are read, because they change rarely.
+    The first sweep reads all groups as fast as the policy allows. Each later sweep reads all groups with members, and
+    some of the Empty groups. Descriptions are read less often than offsets, because members change rarely.
 
     Args:
-        changed: called after every change to the store.
+        changed: called after each change to the store.
     """
 
     def __init__(
@@ -70,7 +73,7 @@ class SweepTier:
         self._sweeps: dict[int, asyncio.Task[None]] = {}
 
     async def run(self) -> None:
-        """Run the sweep tasks of all coordinators until cancelled."""
+        """Run one sweep task per coordinator until this task is cancelled."""
         async with asyncio.TaskGroup() as tasks:
             while True:
                 for node in {listing.coordinator for listing in self._store.by_listing} - self._sweeps.keys():
@@ -105,7 +108,12 @@ class SweepTier:
         del self._sweeps[node]
 
     async def _read_round(self, node: int, groups: Sequence[str], *, first: bool, seconds: float) -> None:
-        """Read these groups in batches, spread over `seconds`, and in between the groups whose state has changed."""
+        """Read these groups in batches, and groups of the coordinator whose state has changed along with them.
+
+        Args:
+            first: whether this is the first sweep over the coordinator's groups.
+            seconds: time over which the batches are spread.
+        """
         size = self._options.sweep_batch
         for start in range(0, len(groups), size):
             began = self._timer.now()
@@ -118,15 +126,18 @@ class SweepTier:
             pause = len(listed) * len(self._sweeps) / self._rate(first=first)
             if not first:
                 pause = max(pause, took / self._options.sweep_load, seconds * len(part) / len(groups) * 0.9)
-            # A coordinator that did not answer is asked again only after a longer pause.
+            # After a batch to which the coordinator did not respond, the pause is longer.
             await self._timer.pause_for((pause if answered else self._options.sweep_pause) - took)
 
     def _rate(self, *, first: bool) -> float:
-        """Return how many groups per second all sweeps together may read."""
+        """Return the maximum number of groups per second that the sweeps of all coordinators together read."""
         return self._options.sweep_rate * (self._options.first_sweep_factor if first else 1.0)
 
     def _changed_groups(self, node: int, most: int) -> list[str]:
-        """Remove the groups of a coordinator from `Screening.changed`, and return them, but at most `most`."""
+        """Return the ids of at most `most` groups of a coordinator whose state has changed.
+
+        They are removed from `Screening.changed`.
+        """
         known = self._store.groups
         found: list[str] = []
         for group in list(self._screening.changed):
@@ -150,7 +161,11 @@ class SweepTier:
     async def _read(self, groups: Sequence[str], changed: set[str]) -> bool:
         """Read a batch of groups, store their summaries, and screen them.
 
-        Returns False if the coordinator did not answer at all, not even with an error code.
+        Args:
+            changed: ids of the groups whose state has changed, so that their descriptions must be read.
+
+        Returns:
+            False if the coordinator did not respond at all, not even with an error code; otherwise True.
         """
         listed = {group: self._store.groups[group] for group in groups}
         memberless = {group for group, row in listed.items() if listed_without_members(row)}
@@ -165,7 +180,8 @@ class SweepTier:
             self._changed()
             return False
         faults = read.group_faults()
-        # All summaries of the batch share this float object, because one float for each of 100,000 groups takes 2.4 MB.
+        # All summaries of the batch share this float object, because one object per group takes 2.4 MB with 100,000
+        # groups.
         now = self._timer.now()
         trails: dict[str, Trail] = {}
         for start in range(0, len(groups), _GROUPS_PER_SLICE):
@@ -185,7 +201,7 @@ class SweepTier:
     def _store_read(
         self, group: str, read: GroupsRead, fault: Fault | None, now: float, *, memberless: bool
     ) -> Trail | None:
-        """Store the summary of a group, and return its trail; None if its offsets could not be read."""
+        """Store the summary of a group, and return its trail; None if the group could not be read, or is deleted."""
         store = self._store
         if group not in store.groups:
             return None
@@ -236,10 +252,10 @@ class SweepTier:
         )
 
     async def _lost(self, trails: Mapping[str, Trail], read: GroupsRead, deadline: Deadline) -> dict[str, int]:
-        """Return group id → number of unread records that retention has deleted, for groups that lost some.
+        """Return group id → number of unread records that retention has deleted, for groups that lost such records.
 
-        Log starts are read only for partitions in which records wait and the position does not move, because this takes
-        another request.
+        Log start offsets are read only for partitions with unread records whose position does not move, because this
+        takes another request.
         """
         waiting: dict[str, list[tuple[TopicPartition, int]]] = {}
         for group, trail in trails.items():

@@ -318,7 +318,7 @@ async def test_a_broker_that_left_the_cluster_counts_as_failed_for_a_while(
         assert set(snapshot.brokers) == {1, 2, 3}
         fault = snapshot.brokers[2].fault
         assert fault is not None
-        assert (fault.name, fault.message) == ("UNREGISTERED", "no longer registered in the cluster")
+        assert (fault.name, fault.message) == ("UNREGISTERED", "the broker is no longer registered in the cluster")
         admin.brokers[2] = away
         await until(monitor, lambda s: s.answering == 3)
         admin.brokers.pop(2)
