@@ -1,4 +1,4 @@
-"""A headless Chromium that loads one page and returns its DOM, or a screenshot."""
+"""A headless Chromium that loads a page and returns its DOM or a screenshot."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PAGE_TIMEOUT = 120.0
 
 
 class Browser:
-    """Starts a new browser process with a new profile for each page.
+    """Loads each page in a new browser process with a new profile.
 
     Args:
         folder: an empty folder, into which profiles and screenshots are written.
@@ -34,11 +34,14 @@ class Browser:
         self._runs = 0
 
     def dom(self, page: Path, *flags: str) -> str:
-        """Return the DOM of the page as HTML. `flags` are additional command-line options of Chromium."""
+        """Load the page, and return its DOM as HTML. `flags` are additional command-line options of Chromium."""
         return self._run(*flags, "--dump-dom", page.as_uri()).decode()
 
     def screenshot(self, page: Path, *flags: str) -> bytes:
-        """Return the page as a PNG of 900×1200 pixels. `flags` are additional command-line options of Chromium."""
+        """Load the page, and return a PNG of 900×1200 pixels.
+
+        `flags` are additional command-line options of Chromium.
+        """
         path = self._folder / f"screenshot-{self._runs}.png"
         self._run(*flags, "--window-size=900,1200", f"--screenshot={path}", page.as_uri())
         return path.read_bytes()
@@ -52,9 +55,9 @@ class Browser:
 
 
 def top_left_color(png: bytes) -> tuple[int, int, int]:
-    """Return red, green and blue of the top left pixel of a PNG.
+    """Return the red, green and blue values of the top left pixel of a PNG.
 
-    The row filters of PNG need not be decoded, because they store the first pixel of an image unchanged.
+    PNG's row filters leave the first pixel of an image unchanged, so the function does not have to reverse them.
     """
     at, data, channels = 8, b"", 3
     while at < len(png):

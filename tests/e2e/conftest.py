@@ -1,4 +1,4 @@
-"""Fixtures of the end-to-end tests: simulated clusters, terminals, and running programs that several tests use."""
+"""Fixtures of the end-to-end tests: simulated clusters, terminals, and running programs that several tests share."""
 
 from __future__ import annotations
 
@@ -20,33 +20,32 @@ if TYPE_CHECKING:
 SIZES = ((120, 40), (80, 24))
 
 
-@pytest.hookimpl(tryfirst=True)  # xdist's own hook reads the `xdist_group` marks that this hook adds.
+@pytest.hookimpl(tryfirst=True)  # xdist's own hook runs later and reads the `xdist_group` marks that this hook adds.
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Add the mark `e2e` to all tests of this folder, and put the tests of a module into one xdist group.
+    """Add the mark `e2e` to all tests in this folder, and put the tests of each module into one xdist group.
 
-    The tests of a module then run in one xdist worker and use the same running program.
+    All tests of a module then run in the same xdist worker and share one running program.
     """
     for item in items:
         if item.path.parent.name == "e2e":
             item.add_marker(pytest.mark.e2e)
             if not requested_by(item):
                 item.add_marker(pytest.mark.xdist_group(item.path.stem))
-            # Ids with control characters are more likely to break a narrow layout than a wide one. By default, they are
-            # therefore tested only in a narrow terminal; with `tests/run --full`, also in a wide terminal.
+            # Ids with control characters are more likely to break a narrow layout than a wide one. Tests with a wide
+            # terminal therefore run only with `tests/run --full`.
             if item.path.stem == "test_hostile" and "120x40" in item.name:
                 item.add_marker(pytest.mark.full)
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[SimulatorProcess]:
-    """A simulated cluster whose group ids contain quotes, markup and control characters."""
+    """Run a simulated cluster in which some group ids contain quotes, markup or control characters."""
     with spawn(Options(scenario="wild")) as process:
         yield process
 
 
 @pytest.fixture
 def terminal(tmp_path: Path) -> Iterator[Terminal]:
-    """A terminal of 120×40 cells with a shell."""
     with Terminal(tmp_path) as terminal:
         yield terminal
 
@@ -55,7 +54,7 @@ def terminal(tmp_path: Path) -> Iterator[Terminal]:
 def running(
     request: pytest.FixtureRequest, cluster: SimulatorProcess, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Ui]:
-    """The running terminal UI, connected to `cluster`. It is started once per module and terminal size."""
+    """Run the terminal UI, connected to `cluster`. It is started once per module and terminal size."""
     with Terminal(tmp_path_factory.mktemp("home"), size=request.param) as terminal:
         ui = Ui(terminal, "--bootstrap-server", cluster.bootstrap)
         ui.start()
@@ -64,6 +63,6 @@ def running(
 
 @pytest.fixture
 def ui(running: Ui) -> Ui:
-    """The running terminal UI, connected to `cluster` and in the same state as after its start."""
+    """Return the running terminal UI, connected to `cluster` and in the same state as after its start."""
     running.restore_start_state()
     return running

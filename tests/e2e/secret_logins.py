@@ -1,4 +1,4 @@
-"""The logins of `test_secrets`: client properties for a real broker, and the secrets in them."""
+"""The logins for `test_secrets`: client properties for a real broker, and the secrets that they contain."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ MODULES = "org.apache.kafka.common.security"
 
 @dataclass(repr=False)
 class Login:
-    """A file of client properties, and the secrets in it.
+    """Client properties for one way to log in, and the secrets that must not be shown.
 
     Attributes:
-        address: address of the listener of the broker for this login.
-        properties: the properties.
-        secrets: kind of a secret → the secret.
-        variables: environment variables to which the properties refer, or that the libraries of the login need.
-        created: returns the secrets that exist only after logins: kind of a secret → the secrets.
+        address: address of the broker's listener for this login.
+        properties: the client properties.
+        secrets: kind of secret → text of the secret.
+        variables: environment variables to which the properties refer, or which the login's libraries read.
+        created: returns kind of secret → texts of the secrets that exist only after a login, such as tokens.
     """
 
     address: str
@@ -51,7 +51,7 @@ class Login:
 
 
 def sasl(mechanism: str, module: str, options: str) -> dict[str, str]:
-    """Return client properties for a login with SASL without TLS."""
+    """Return client properties for a SASL login without TLS."""
     return {
         "security.protocol": "SASL_PLAINTEXT",
         "sasl.mechanism": mechanism,
@@ -109,13 +109,12 @@ def _delegation_token(broker: Secure, _: Path, __: ExitStack) -> Login:
 
 @cache
 def _token(broker: Secure) -> tuple[str, str]:
-    """Return the id and the HMAC of a delegation token that the broker accepts."""
     name, hmac = broker.create_token(USER)
     deadline = time.monotonic() + 30
     while True:
         try:
             asyncio.run(connect(broker.sasl, _token_login(name, hmac)))
-        except UnreachableError:  # the broker does not know the new token yet
+        except UnreachableError:  # the broker does not accept the new token yet
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.1)
@@ -129,13 +128,13 @@ def _token_login(name: str, hmac: str) -> dict[str, str]:
 
 
 async def connect(address: str, properties: dict[str, str]) -> None:
-    """Log in and read the metadata of the cluster."""
+    """Log in to the broker, and read the metadata of the cluster."""
     async with Pool([address], from_properties(properties), options=PoolOptions(connect_timeout=10)) as pool:
         await pool.metadata(timeout=10)
 
 
 def _over_tls(broker: Secure, properties: dict[str, str]) -> dict[str, str]:
-    """Return `properties`, changed for the listener with TLS, which accepts tokens without a signature."""
+    """Return `properties`, changed for the TLS listener that accepts unsigned tokens."""
     trust = {"ssl.truststore.type": "PEM", "ssl.truststore.location": str(broker.certificates.authority)}
     return {**properties, "security.protocol": "SASL_SSL", **trust}
 
@@ -148,7 +147,7 @@ def _client_credentials(broker: Secure, _: Path, stack: ExitStack) -> Login:
 
 
 def _assertion(broker: Secure, folder: Path, stack: ExitStack) -> Login:
-    """Return a login in which the client identifies itself with a signed assertion instead of a client secret."""
+    """Return a login in which the client proves its identity with a signed assertion instead of a client secret."""
     endpoint = stack.enter_context(token_server())
     endpoint.claims = {"sub": USER, "scope": TOKEN_SCOPE}
     key, encrypted = _encrypted_key(broker, folder, "S3cret+assertion")
@@ -224,7 +223,7 @@ def _key_in_pem(broker: Secure, folder: Path, _: ExitStack) -> Login:
 
 
 def _encrypted_key(broker: Secure, folder: Path, password: str) -> tuple[Path, str]:
-    """Write the client's private key encrypted with a password. Return the path of the file, and one of its lines."""
+    """Write the client's private key, encrypted with `password`; return the file's path and one of the file's lines."""
     file = folder / "encrypted.key"
     _openssl("pkcs8", "-topk8", "-in", broker.certificates.client_key, "-out", file, "-passout", f"pass:{password}")
     return file, file.read_text().splitlines()[4]
@@ -246,7 +245,10 @@ def _kerberos_keytab(broker: Secure, _: Path, __: ExitStack) -> Login:
 
 
 def _kerberos_cache(broker: Secure, folder: Path, _: ExitStack) -> Login:
-    """Return a login with a copy of a ticket cache, to which the Kerberos library adds a ticket for the broker."""
+    """Return a login with a copy of a ticket cache.
+
+    When kgtui logs in, the Kerberos library adds a ticket to this copy.
+    """
     cache = Path(shutil.copy(broker.kdc.ticket_cache(USER), folder / "tickets"))
 
     def created() -> dict[str, list[str | bytes]]:
@@ -259,8 +261,7 @@ def _kerberos_cache(broker: Secure, folder: Path, _: ExitStack) -> Login:
 _SESSION_KEY = re.compile(rb"\0[\x11-\x14]\0\0\0[\x10\x20](.{16})", re.DOTALL)
 """Matches a session key in a ticket cache: encryption type, length, and key. Group 1 is the first half of the key.
 
-The four bytes at the end of the file are the length of an optional second ticket, and the bytes before them belong to
-the last ticket.
+After the key, a ticket has the length of an optional second ticket.
 """
 
 
@@ -273,7 +274,7 @@ def _aws_profile(broker: Secure, folder: Path, _: ExitStack) -> Login:
 
 
 def _aws_role(broker: Secure, folder: Path, stack: ExitStack) -> Login:
-    """Return a login whose properties contain the key with which a role is assumed."""
+    """Return a login that assumes an AWS role with an access key from the client properties."""
     key, token = "S3cret+role/key", "S3cretRoleToken"
     url, _ = stack.enter_context(sts_server())
     options = f'awsRoleArn="{aws.ROLE}" awsRoleAccessKeyId="AKIDEXAMPLE" awsRoleSecretAccessKey="{key}"'
@@ -289,9 +290,9 @@ def _aws_role(broker: Secure, folder: Path, stack: ExitStack) -> Login:
 
 
 SIGNATURE = "X-Amz-Signature"
-"""Name of a parameter in the signed URLs that are the tokens for Amazon MSK.
+"""Name of a parameter in the signed URLs that serve as tokens for Amazon MSK.
 
-The test searches for this name, because it does not know the tokens of other processes.
+The test searches for this name, because it cannot know the tokens that other processes create.
 """
 
 
@@ -300,7 +301,7 @@ def _msk(options: str) -> dict[str, str]:
 
 
 def _aws_variables(folder: Path) -> dict[str, str]:
-    """Return environment variables with which botocore reads only files in `folder`, and uses no network."""
+    """Return environment variables that let botocore read only files in `folder` and never use the network."""
     return {
         "AWS_CONFIG_FILE": str(folder / "config"),
         "AWS_SHARED_CREDENTIALS_FILE": str(folder / "credentials"),
@@ -327,7 +328,7 @@ LOGINS: dict[str, Callable[[Secure, Path, ExitStack], Login]] = {
     "AWS-profile": _aws_profile,
     "AWS-role": _aws_role,
 }
-"""Name of a login → function that returns it.
+"""Name of a login → function that creates the login.
 
-Its arguments are the broker, a folder for files, and a stack that stops servers after the test.
+The function's arguments are the broker, a folder for files, and a stack that stops servers after the test.
 """

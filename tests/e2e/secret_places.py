@@ -1,4 +1,4 @@
-"""The places in which `test_secrets` searches for secrets, each with a function that runs kgtui and searches there."""
+"""The places that `test_secrets` searches for secrets. A function for each group of places runs kgtui and searches."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ _LONG_WORD = re.compile(rb"[!-~]{20,}")
 
 @dataclass(repr=False)
 class Prepared:
-    """A login, its properties file, and the folders in which kgtui runs.
+    """A login whose properties file exists, and the folders that kgtui uses.
 
     Attributes:
         login: the login.
         config: path of the properties file.
-        home: folder with the configuration and state folders of kgtui. No file in it may contain a secret.
+        home: folder with kgtui's configuration folder and state folder. No file in it may contain a secret.
         wrong_address: address of a listener of the same broker on which the login fails.
-        is_restricted: whether the user may not see topics, so that some results are incomplete.
-        program: the command that starts kgtui in a terminal.
+        is_restricted: whether the user is not allowed to see topics, so that some results are incomplete.
+        program: the words of the command that starts kgtui in a terminal.
     """
 
     login: Login
@@ -59,12 +59,12 @@ class Prepared:
     program: tuple[str, ...] = (PROGRAM,)
 
     def check(self, where: str, data: bytes | str) -> None:
-        """Assert that the data contains no secret. `where` says in the error message where the data comes from."""
+        """Assert that `data` contains no secret. `where` says in the error message where `data` comes from."""
         self._add_created()
         self.markers.check(where, data)
 
     def check_files(self) -> int:
-        """Assert that no file in the folders of kgtui contains a secret. Return the number of files."""
+        """Assert that no file in kgtui's folders contains a secret; return the number of files that were searched."""
         self._add_created()
         return self.markers.check_files(self.home)
 
@@ -76,7 +76,7 @@ class Prepared:
 
 @dataclass(repr=False)
 class Tools:
-    """Fixtures of a test that the functions of the places need."""
+    """The pytest fixtures that the functions in `PLACES` need."""
 
     capfd: pytest.CaptureFixture[str]
     monkeypatch: pytest.MonkeyPatch
@@ -84,7 +84,7 @@ class Tools:
 
 
 def record_login_messages(prepared: Prepared, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Treat every message that kgtui sends during a login in this process as a secret, and every token in it."""
+    """Treat every message that this process sends during a login, and every token in these messages, as a secret."""
     ask = login_module._ask
 
     async def recording(raw: Any, api: Any, fields: Any) -> Any:
@@ -121,12 +121,13 @@ def everything_logged() -> Iterator[io.StringIO]:
 
 
 def run(prepared: Prepared, tools: Tools, *words: str, address: str = "", expect: int | None = 0) -> str:
-    """Run a command with the login and `--debug` in this process, and assert that its outputs contain no secret.
+    """Run a kgtui command with the login and `--debug` in this process; return its output.
 
-    Return the output. `expect` is the expected exit code, or None for any.
+    Assert that the output and the logs contain no secret. `expect` is the expected exit code, or None for any exit
+    code.
     """
     where = ("--bootstrap-server", address or prepared.login.address, "--command-config", str(prepared.config))
-    # The options are given before the command, because subcommands such as `lake status` do not have them.
+    # The options are given before the command, because subcommands such as `lake status` do not accept them.
     line = (*words, *where) if words[0] == "groups" else (*where, "--debug", "--timeout", "20", *words)
     with everything_logged() as log:
         code = main(line)
@@ -138,7 +139,7 @@ def run(prepared: Prepared, tools: Tools, *words: str, address: str = "", expect
 
 
 def in_outputs_and_logs(prepared: Prepared, tools: Tools) -> None:
-    """Search the outputs and the logs of three commands, and of a failed one."""
+    """Run three commands that succeed and one that fails; search their outputs and logs."""
     for words in (
         ("ls", "--format", "json"),
         ("show", GROUP, "--format", "table"),
@@ -167,11 +168,11 @@ COMMANDS = (
     ("report", "{lake}", "-o", "-"),
     ("pipeline", "run", "--lake", "{lake}", "--remote", f"sc://127.0.0.1:1/;token={CONNECT_TOKEN}"),
 )
-"""All commands with all formats. `{lake}` stands for the folder of a recording."""
+"""The words of each command in all of its formats. `{lake}` stands for the folder of a recording."""
 
 
 def in_all_outputs_and_recordings(prepared: Prepared, tools: Tools) -> None:
-    """Search the outputs and logs of all commands in all formats, and the files of a recording."""
+    """Run all commands in all formats; search their outputs and logs, and the files of a recording."""
     tools.monkeypatch.setattr(requirements, "_SERVER_TIMEOUT", 0.2)
     for words in COMMANDS:
         is_open = words[0] in ("insights", "report", "check", "pipeline") or prepared.is_restricted
@@ -184,7 +185,7 @@ def in_all_outputs_and_recordings(prepared: Prepared, tools: Tools) -> None:
 
 
 def in_tracebacks_and_crash_reports(prepared: Prepared, tools: Tools) -> None:
-    """Search tracebacks of failed logins with their local variables, which a program may print, and a crash report."""
+    """Search a crash report, and tracebacks of failed logins with their local variables."""
     properties = filled_in(read_properties(prepared.config), "file", prepared.config.parent)
 
     for address in (prepared.wrong_address, "127.0.0.1:1"):
@@ -220,11 +221,11 @@ def crash(*arguments, **options):
 export.ExportDialog.__init__ = crash
 sys.exit(main(sys.argv[1:]))
 """
-"""A program that starts kgtui, whose terminal UI ends with an unexpected error when a group is exported."""
+"""A program that starts kgtui's terminal UI, which then fails with an unexpected error when a group is exported."""
 
 
 def in_screens_exports_and_processes(prepared: Prepared, _: Tools) -> None:
-    """Search screens, dialogs, the clipboard, exports, a recording, the process list, and a crash of the screen."""
+    """Search the terminal UI's screens, exports, crash report and recording, the clipboard, and the process list."""
     words = ("--debug", "--bootstrap-server", prepared.login.address, "--command-config", str(prepared.config))
     with Terminal(prepared.home) as terminal:
         _export_variables(prepared, terminal)
@@ -278,7 +279,7 @@ def in_screens_exports_and_processes(prepared: Prepared, _: Tools) -> None:
 
 
 def _export_variables(prepared: Prepared, terminal: Terminal) -> None:
-    """Set the environment variables of the login in the shell, without writing their values on a command line."""
+    """Set the login's environment variables in the shell, without writing their values on a command line."""
     file = prepared.config.with_name("variables.sh")
     file.write_text(
         "".join(f"export {name}={shlex.quote(value)}\n" for name, value in prepared.login.variables.items())
@@ -288,9 +289,9 @@ def _export_variables(prepared: Prepared, terminal: Terminal) -> None:
 
 
 def _check_processes(prepared: Prepared) -> None:
-    """Assert that no command line and no environment of a process that kgtui runs in contains a secret.
+    """Assert that no process of kgtui has a secret on its command line or in its environment.
 
-    The environment variables that the user of the login has set may contain secrets.
+    Environment variables that the user sets for the login may contain secrets.
     """
     given = {f"{name}={value}".encode() for name, value in prepared.login.variables.items()}
     mine = [
@@ -307,7 +308,7 @@ def _check_processes(prepared: Prepared) -> None:
 
 
 def content(file: Path) -> bytes:
-    """Return the content of a file in `/proc`, or nothing if it cannot be read, for example because of its owner."""
+    """Return the content of a file in `/proc`; return nothing if the file cannot be read."""
     try:
         return file.read_bytes()
     except OSError:
@@ -315,7 +316,7 @@ def content(file: Path) -> bytes:
 
 
 def in_spark_plans(prepared: Prepared, tools: Tools) -> None:
-    """Search the plans of a query that reads `__consumer_offsets` with the login, and what Spark prints."""
+    """Search the plans of a Spark query that reads `__consumer_offsets` with the login, and the output of Spark."""
     from kgtui.pipeline.sources import OffsetsTopic, stream_topic
 
     properties = filled_in(read_properties(prepared.config), "file", prepared.config.parent)
@@ -334,4 +335,4 @@ PLACES: dict[str, Callable[[Prepared, Tools], None]] = {
     "screens, exports and processes": in_screens_exports_and_processes,
     "Spark plans": in_spark_plans,
 }
-"""Name of some places → function that runs kgtui with a login and asserts that no secret is in these places."""
+"""Name of a group of places → function that runs kgtui with a login, and asserts that no secret is in these places."""

@@ -1,4 +1,4 @@
-"""Faults of kgtui that show a secret, each in one place. They prove that the search in this place finds the secret."""
+"""Faults that let kgtui show a secret in one place, to prove that the search of this place finds the secret."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     Patch = Callable[[Any, str, Any], object]
-    """Sets an attribute of a module or class to a value, as `setattr` does."""
+    """A function like `setattr`, which sets an attribute of a module or class to a value."""
 
 
 def in_output(patch: Patch, secret: str) -> None:
-    """Let commands print a secret to standard output while they log in."""
+    """Let commands print `secret` to standard output while they log in."""
     _before_login(patch, lambda: sys.stdout.write(secret))
 
 
 def in_log(patch: Patch, secret: str) -> None:
-    """Log a secret at the level DEBUG while commands log in."""
+    """Let commands log `secret` at level DEBUG while they log in."""
     _before_login(patch, lambda: logging.getLogger("kgtui").debug("logging in with %s", secret))
 
 
 def in_traceback(patch: Patch, secret: str) -> None:
-    """Let a local variable of a function that fails contain a secret."""
+    """Let `secret` be the value of a local variable in a function that fails."""
     from kgtui.client.pool import Pool
 
     async def metadata(*_: object, **__: object) -> None:
@@ -39,14 +39,14 @@ def in_traceback(patch: Patch, secret: str) -> None:
 
 
 def in_crash_report(patch: Patch, secret: str) -> None:
-    """Add a secret to crash reports."""
+    """Let crash reports contain `secret`."""
     from kgtui.config import crash
 
     patch(crash, "redact", lambda text: f"{text}\n{secret}")
 
 
 def in_recording(patch: Patch, secret: str) -> None:
-    """Record a secret as the protocol of each group."""
+    """Let recordings contain `secret` as the protocol of each group."""
     from kgtui.history import rows
 
     def listing_row(listing: Any) -> tuple[object, ...]:
@@ -56,7 +56,7 @@ def in_recording(patch: Patch, secret: str) -> None:
 
 
 def on_screen(patch: Patch, secret: str) -> None:
-    """Show a secret in the export dialog."""
+    """Let the export dialog show `secret`."""
     from textual.widgets import Static
 
     from kgtui.tui.dialogs.export import ExportDialog
@@ -71,7 +71,7 @@ def on_screen(patch: Patch, secret: str) -> None:
 
 
 def in_export(patch: Patch, secret: str) -> None:
-    """Add a secret to the files that the export dialog writes."""
+    """Let the export dialog write `secret` to its files."""
     from kgtui.tui.dialogs.export import ExportDialog
 
     export: Callable[..., Any] = ExportDialog._export
@@ -86,13 +86,13 @@ def in_export(patch: Patch, secret: str) -> None:
 
 
 def in_process_list(patch: Patch, secret: str) -> None:
-    """Start a program with a secret on its command line when the export dialog is opened."""
+    """Let the export dialog start a program with `secret` on its command line."""
     from kgtui.tui.dialogs.export import ExportDialog
 
     compose = ExportDialog.compose
 
     def starting(dialog: ExportDialog) -> Any:
-        # The program ends when kgtui ends, because its standard input is then closed.
+        # The program ends together with kgtui, because its standard input is then closed.
         subprocess.Popen([sys.executable, "-c", "input()", secret], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
         yield from compose(dialog)
 
@@ -100,7 +100,7 @@ def in_process_list(patch: Patch, secret: str) -> None:
 
 
 def in_spark_plan(patch: Patch, secret: str) -> None:
-    """Pass a secret to Spark in an option whose name does not look like that of a secret."""
+    """Let kgtui pass `secret` to Spark in an option whose name does not look like the name of a secret."""
     from kgtui.pipeline import sources
 
     options = sources.kafka_options
@@ -108,7 +108,7 @@ def in_spark_plan(patch: Patch, secret: str) -> None:
 
 
 def _before_login(patch: Patch, act: Callable[[], object]) -> None:
-    """Call a function before each login."""
+    """Call `act` before each login."""
     from kgtui.client import session
 
     log_in = session.log_in

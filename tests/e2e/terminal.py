@@ -1,4 +1,4 @@
-"""A terminal of known size with a shell in it, controlled through tmux.
+"""A terminal of a known size with a shell in it, controlled through tmux.
 
 ::
 
@@ -31,13 +31,16 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 PROGRAM = str(Path(sys.executable).with_name("kgtui"))
-"""The installed program, as its users start it."""
+"""Path of the installed program that the tests start."""
 
 TIMEOUT = 60.0
-"""Maximum time to wait for a text on the screen, in seconds. It is long, because other tests keep the machine busy."""
+"""Default of the maximum time to wait for a text on the screen, in seconds.
+
+It is long, because the machine may be busy.
+"""
 
 _PAUSE = 0.03
-"""Time between two reads of the screen while waiting, in seconds."""
+"""Time between two reads of the screen while a method waits for a text, in seconds."""
 
 _TMUX = """
 set -g status off
@@ -51,7 +54,7 @@ _PROMPT = re.compile(r"^<(\d+)>\s*$")
 
 
 def clean_environment(folder: Path) -> dict[str, str]:
-    """Return the environment variables of a program under test, whose home folder is `folder`.
+    """Return the environment variables for a program whose home folder is `folder`.
 
     They contain no settings of the user who runs the tests.
     """
@@ -66,11 +69,11 @@ def clean_environment(folder: Path) -> dict[str, str]:
 
 
 class Terminal:
-    """A shell in a terminal of tmux.
+    """A shell in a terminal that tmux emulates.
 
     Attributes:
         folder: home folder of the programs in the terminal.
-        size: columns and rows of the terminal when it is started.
+        size: number of columns and number of rows of the terminal when it is started.
     """
 
     def __init__(
@@ -90,12 +93,12 @@ class Terminal:
 
     @property
     def state(self) -> Path:
-        """Path of the state folder, with the audit log and the backups."""
+        """Path of kgtui's state folder, which contains the audit log and the backups."""
         return self.folder / "state"
 
     @property
     def config(self) -> Path:
-        """Path of the configuration folder."""
+        """Path of kgtui's configuration folder."""
         return self.folder / "config"
 
     def __enter__(self) -> Self:
@@ -113,46 +116,49 @@ class Terminal:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         socket = Path(self._asked("socket_path"))
-        # Killing the tmux server sends SIGHUP to the programs in the terminal, as when a user closes a terminal window.
+        # Killing the tmux server sends SIGHUP to the programs in the terminal, as closing a terminal window does.
         subprocess.run(["tmux", "-L", self._name, "kill-server"], check=False, capture_output=True)
         socket.unlink(missing_ok=True)
 
     # Methods that send input to the terminal
 
     def start(self, *arguments: str) -> None:
-        """Start kgtui with these command-line arguments, and return at once."""
+        """Start kgtui with the command-line arguments `arguments`, and return without waiting."""
         self.enter(shlex.join([PROGRAM, *arguments]))
 
     def enter(self, line: str) -> None:
-        """Clear the screen, and enter a line in the shell."""
+        """Clear the screen, type `line` into the shell, and press enter."""
         self._tmux("clear-history")
         self.type(f"clear; {line}")
         self.keys("Enter")
 
     def type(self, text: str) -> None:
-        """Type text without pressing enter."""
+        """Type `text` without pressing enter."""
         self._tmux("send-keys", "-l", "--", text)
 
     def keys(self, *names: str) -> None:
-        """Press keys, given by the names that tmux uses: `Enter`, `Escape`, `Down`, `PPage`, `C-c`, `d`."""
+        """Press keys.
+
+        `names` are the names that tmux uses, such as `Enter`, `Escape`, `Down`, `PPage`, `C-c` and `d`.
+        """
         for name in names:
             self._tmux("send-keys", "--", name)
 
     def paste(self, text: str) -> None:
-        """Paste a text in bracketed paste mode."""
+        """Paste `text` in bracketed paste mode."""
         self._tmux("set-buffer", "-b", "pasted", "--", text)
         self._tmux("paste-buffer", "-b", "pasted", "-p", "-d")
 
     def click(self, column: int, row: int) -> None:
-        """Press and release the left mouse button on a cell. Columns and rows are counted from 0."""
+        """Press and release the left mouse button on a cell. The numbers of columns and rows start at 0."""
         for end in "Mm":
             self._tmux("send-keys", "-l", "--", f"\x1b[<0;{column + 1};{row + 1}{end}")
 
     def resize(self, width: int, height: int) -> None:
-        """Change the size of the terminal."""
+        """Change the size of the terminal to `width` columns and `height` rows."""
         self._tmux("resize-window", "-x", str(width), "-y", str(height))
 
-    # Methods that return or wait for what the terminal shows
+    # Methods that read the terminal's screen, title and clipboard, or wait for a change on the screen
 
     def screen(self) -> str:
         """Return the text on the screen, one line per row."""
@@ -163,30 +169,31 @@ class Terminal:
         return self._tmux("capture-pane", "-p", "-e")
 
     def screen_and_history(self) -> str:
-        """Return the text on the screen, preceded by the lines that have scrolled off the screen."""
+        """Return the text on the screen, and before it the lines that have scrolled off the screen."""
         return self._tmux("capture-pane", "-p", "-S", "-")
 
     @property
     def title(self) -> str:
-        """Return the title of the window."""
+        """Return the title of the terminal window."""
         return self._asked("pane_title")
 
     def clipboard(self) -> str:
-        """Return the text that was last copied with the clipboard sequence (OSC 52); `""` if nothing was copied."""
+        """Return the text that was last copied with the escape sequence OSC 52; return `""` if nothing was copied."""
         shown = subprocess.run(
             ["tmux", "-L", self._name, "show-buffer"], check=False, capture_output=True, timeout=TIMEOUT
         )
         return shown.stdout.decode("utf-8", "surrogateescape")
 
     def wait_for(self, expected: str | Callable[[str], object], timeout: float = TIMEOUT) -> str:
-        """Wait until a text is on the screen, and return the screen.
+        """Wait until the screen is as expected, and return the screen's text.
 
         Args:
-            expected: the text, or a function that gets the screen and returns whether it is as expected.
-            timeout: maximum time to wait, in seconds.
+            expected: text that must be on the screen, or a function that takes the screen's text and returns whether it
+                is as expected.
+            timeout: maximum waiting time, in seconds.
 
         Raises:
-            AssertionError: the screen was not as expected within `timeout`. The message contains the screen.
+            AssertionError: the screen was not as expected within `timeout`. The message contains the screen's text.
         """
         screen = self._until(lambda screen: _holds(expected, screen), timeout)
         if screen is None:
@@ -195,20 +202,20 @@ class Terminal:
         return screen
 
     def wait_until_gone(self, text: str, timeout: float = TIMEOUT) -> str:
-        """Wait until a text is no longer on the screen, and return the screen."""
+        """Wait until `text` is no longer on the screen, and return the screen's text."""
         screen = self._until(lambda screen: text not in screen, timeout)
         if screen is None:
             raise AssertionError(f"{text!r} stayed for {timeout:g} s. The screen:\n{self._framed()}")
         return screen
 
     def row_of(self, text: str) -> int:
-        """Return the index of the first row that contains a text."""
+        """Return the index of the first row of the screen that contains `text`."""
         return next(row for row, line in enumerate(self.screen().split("\n")) if text in line)
 
     # Methods that control and check the program in the terminal
 
     def pid(self) -> int:
-        """Return the process id of the program that was started."""
+        """Return the process id of the program that was started in the shell."""
         shell = self._asked("pane_pid")
         children = subprocess.run(["pgrep", "-P", shell], check=False, capture_output=True, text=True).stdout.split()
         if not children:
@@ -216,26 +223,26 @@ class Terminal:
         return int(children[0])
 
     def signal(self, number: signal.Signals) -> None:
-        """Send a signal to the program."""
+        """Send the signal `number` to the program."""
         os.kill(self.pid(), number)
 
     def at_prompt(self) -> bool:
-        """Return whether the shell waits for a command."""
+        """Return whether the shell is waiting for a command."""
         return self._prompt() is not None
 
     def status(self, timeout: float = TIMEOUT) -> int:
-        """Wait until the program has ended, and return its exit code."""
+        """Wait until the program has ended, and return the program's exit code."""
         self.wait_for(lambda _: self.at_prompt(), timeout)
         return int(self._prompt() or -1)
 
     def check_clean(self, allowed: Iterable[str] = ()) -> None:
-        """Check that the program, which has ended, has restored the state of the terminal.
+        """Assert that the program, which must have ended, has restored the terminal's state.
 
         Args:
             allowed: lines that the program may leave on the screen.
 
         Raises:
-            AssertionError: the state of the terminal differs. The message says what differs.
+            AssertionError: the terminal's state has changed. The message describes the difference.
         """
         assert self._asked("alternate_on") == "0", "still on the alternate screen"
         assert self._asked("cursor_flag") == "1", "the cursor is hidden"

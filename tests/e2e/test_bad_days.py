@@ -1,4 +1,4 @@
-"""Tests of what the terminal UI shows while brokers stop, hang, respond slowly or refuse requests."""
+"""Test what the terminal UI shows while brokers are stopped, do not respond, respond slowly or refuse requests."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
     from kgtui.simulator import SimulatorProcess
 
 FAULT_TIMEOUT = 60.0
-"""Maximum time, in seconds, until the screen shows a fault or a recovery.
+"""Maximum time until the screen shows a fault or the recovery from it, in seconds.
 
-A request to a broker times out after ten seconds, and a broker that failed is polled less often.
+A request to a broker times out after ten seconds, and a broker that has failed is polled less often.
 """
 
 
 @pytest.fixture(scope="module")
 def cluster_with_faults() -> Iterator[SimulatorProcess]:
-    """A simulated cluster with five brokers, into which the tests inject faults."""
+    """Run a simulated cluster with five brokers, in which the tests cause faults."""
     with spawn(Options(scenario="wild", brokers=5)) as process:
         yield process
 
 
 @pytest.fixture(scope="module")
 def ui_of_module(cluster_with_faults: SimulatorProcess, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ui]:
-    """The running terminal UI, connected to the cluster with five brokers. Its polling interval is short."""
+    """Run the terminal UI with a short polling interval, connected to the cluster in which the tests cause faults."""
     with Terminal(tmp_path_factory.mktemp("home")) as terminal:
         ui = Ui(terminal, "--interval", "0.5", "--bootstrap-server", cluster_with_faults.bootstrap)
         ui.start()
@@ -41,17 +41,17 @@ def ui_of_module(cluster_with_faults: SimulatorProcess, tmp_path_factory: pytest
 
 @pytest.fixture
 def ui(ui_of_module: Ui, cluster_with_faults: SimulatorProcess) -> Iterator[Ui]:
-    """The running terminal UI, connected to a healthy cluster. The faults of a test are removed after the test."""
+    """Return the running terminal UI, connected to the cluster. After the test, remove all faults."""
     ui_of_module.restore_start_state()
     yield ui_of_module
     cluster_with_faults.control("clear")
     ui_of_module.wait_until_complete(FAULT_TIMEOUT)
 
 
-def test_broker_that_does_not_answer_affects_only_its_own_groups(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
-    """The screen says for how long the broker has not answered. Its groups stay in the tree.
+def test_a_silent_broker_affects_only_the_groups_of_this_broker(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
+    """The screen says for how long the broker has not responded.
 
-    The groups of all other brokers are still read.
+    The broker's groups remain in the tree, and the groups of all other brokers are still read.
     """
     before = names_shown(ui.terminal.screen())
     cluster_with_faults.control("black_hole", node=4)
@@ -64,7 +64,7 @@ def test_broker_that_does_not_answer_affects_only_its_own_groups(ui: Ui, cluster
     ui.terminal.wait_until_gone("broker 4: no answer", FAULT_TIMEOUT)
 
 
-def test_slow_broker_does_not_delay_the_handling_of_keys(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
+def test_a_slow_broker_does_not_delay_the_response_to_keys(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
     cluster_with_faults.control("latency", node=2, seconds=8.0)
     ui.filter("kind:simple", shown=3)
     ui.terminal.keys("Home", "Down", "Left")
@@ -74,20 +74,21 @@ def test_slow_broker_does_not_delay_the_handling_of_keys(ui: Ui, cluster_with_fa
     ui.remove_filter()
 
 
-def test_groups_of_a_stopped_broker_stay_in_the_tree(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
-    """Other brokers take over the groups of the stopped broker until it returns."""
+def test_the_groups_of_a_stopped_broker_remain_in_the_tree(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
+    """Other brokers coordinate these groups until the broker is started again."""
     groups = groups_in_header(ui.terminal.screen())
     cluster_with_faults.control("kill", node=3)
     ui.terminal.wait_for(lambda screen: "brokers 5/5" not in screen, FAULT_TIMEOUT)
     cluster_with_faults.control("restart", node=3)
-    # The key `r` polls the cluster at once. Without it, the test would wait for the next poll of the restarted broker.
+    # The key `r` polls the cluster at once, so that the test does not have to wait for the next poll of the restarted
+    # broker.
     ui.terminal.keys("r")
     screen = ui.terminal.wait_for("brokers 5/5", FAULT_TIMEOUT)
     assert groups_in_header(screen) == groups
 
 
 def groups_in_header(screen: str) -> str:
-    """Return the number of groups that the header shows."""
+    """Return the number of groups from the header on the screen."""
     return next(part for part in screen.split("\n")[0].split(" · ") if "group" in part).split()[0]
 
 
@@ -100,7 +101,9 @@ def test_polling_continues_after_damaged_responses(ui: Ui, cluster_with_faults: 
     ui.wait_until_complete(FAULT_TIMEOUT)
 
 
-def test_pane_of_a_forbidden_group_names_the_missing_permission(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
+def test_the_pane_of_a_forbidden_group_names_the_missing_permission(
+    ui: Ui, cluster_with_faults: SimulatorProcess
+) -> None:
     ui.select("iot.aggregate")
     cluster_with_faults.control("forbid_groups", patterns=["iot.*"])
     ui.terminal.wait_for("DESCRIBE", FAULT_TIMEOUT)
@@ -113,8 +116,8 @@ def test_pane_of_a_forbidden_group_names_the_missing_permission(ui: Ui, cluster_
     ui.remove_filter()
 
 
-def test_empty_tree_names_the_permission_that_may_be_missing(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
-    """Without DESCRIBE on the cluster or its groups, brokers return an empty list of groups and no error."""
+def test_an_empty_tree_names_the_permission_that_may_be_missing(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
+    """If a user lacks DESCRIBE on the cluster and on all groups, brokers return an empty list without an error."""
     cluster_with_faults.control("forbid_cluster")
     cluster_with_faults.control("forbid_groups", patterns=["*"])
     ui.terminal.keys("r")
@@ -125,8 +128,8 @@ def test_empty_tree_names_the_permission_that_may_be_missing(ui: Ui, cluster_wit
     ui.terminal.wait_for("customers.sync", FAULT_TIMEOUT)
 
 
-def test_pane_still_shows_a_group_that_was_deleted(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
-    """The pane says that the group is no longer listed. No other group is selected in its place."""
+def test_the_pane_of_a_deleted_group_still_shows_the_group(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
+    """The pane says that the brokers no longer list the group. No other group is selected instead."""
     ui.select("tmp-debug-anna")
     cluster_with_faults.control("remove_group", name="tmp-debug-anna")
     screen = ui.terminal.wait_for("no longer listed", FAULT_TIMEOUT)
@@ -135,7 +138,7 @@ def test_pane_still_shows_a_group_that_was_deleted(ui: Ui, cluster_with_faults: 
     ui.terminal.keys("Home")
 
 
-def test_offsets_pane_marks_committed_offsets_of_a_deleted_topic(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
+def test_the_offsets_pane_marks_offsets_in_a_deleted_topic(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
     ui.select("search.index-blue")
     ui.pane("4", "search.documents")
     cluster_with_faults.control("delete_topic", name="search.documents")

@@ -1,4 +1,4 @@
-"""Tests of deleting groups in the terminal UI: only Empty groups can be deleted, after their id has been typed."""
+"""Test deletion in the terminal UI: only Empty groups can be deleted, and only after their id has been typed."""
 
 from __future__ import annotations
 
@@ -15,20 +15,21 @@ if TYPE_CHECKING:
     from tests.e2e.terminal import Terminal
 
 EMPTY_GROUPS = {120: "tmp-debug-anna", 80: "console-consumer-11877"}
-"""Width of the terminal → id of the Empty group that is deleted in the test with this width."""
+"""Width of the terminal → id of the Empty group that the test deletes in a terminal of this width."""
 
 
 def audit_entries(ui: Ui, group: str) -> list[str]:
-    """Return the entries of the audit log about a group, oldest first."""
+    """Return the entries of the audit log about `group`, oldest first."""
     (log,) = ui.terminal.state.glob("audit*")
     written = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
     return [json.dumps(record) for record in written if group in json.dumps(record)]
 
 
-def test_empty_group_is_deleted_after_its_id_is_typed(ui: Ui) -> None:
-    """The dialog shows what is lost and the path of the backup.
+def test_an_empty_group_is_deleted_after_its_id_is_typed(ui: Ui) -> None:
+    """The dialog shows which data is lost and the path of the backup.
 
-    Afterwards, backup and audit log exist, and the group is no longer listed.
+
+    Afterwards, the backup exists, the audit log has an entry, and the group is no longer listed.
     """
     terminal = ui.terminal
     group = EMPTY_GROUPS[terminal.size[0]]
@@ -53,7 +54,7 @@ def test_empty_group_is_deleted_after_its_id_is_typed(ui: Ui) -> None:
 
 
 def test_canceling_the_delete_dialog_deletes_nothing(ui: Ui) -> None:
-    """The Cancel button has the focus, so that pressing enter directly after `d` deletes nothing."""
+    """The Cancel button has the focus first, so pressing enter right after `d` deletes nothing."""
     ui.select("perf-test-2025-11")
     ui.terminal.keys("d")
     ui.terminal.wait_for("To confirm, type the group id")
@@ -64,7 +65,7 @@ def test_canceling_the_delete_dialog_deletes_nothing(ui: Ui) -> None:
     ui.remove_filter()
 
 
-def test_deleting_a_live_group_is_refused_with_a_reason(ui: Ui) -> None:
+def test_deletion_of_a_live_group_is_refused_with_a_reason(ui: Ui) -> None:
     ui.select("iot.aggregate")
     ui.terminal.keys("d")
     ui.terminal.wait_for("stop them first")
@@ -73,8 +74,11 @@ def test_deleting_a_live_group_is_refused_with_a_reason(ui: Ui) -> None:
     ui.remove_filter()
 
 
-def test_deleting_marked_groups_is_confirmed_by_typing_their_number(ui: Ui) -> None:
-    """The plan lists allowed and refused groups separately. To confirm, the user types the number of allowed groups."""
+def test_the_deletion_of_marked_groups_is_confirmed_by_typing_their_number(ui: Ui) -> None:
+    """The plan lists allowed and refused groups separately.
+
+    The user must type the number of groups that may be deleted.
+    """
     terminal = ui.terminal
     ui.filter("/^(mirror-checkpoints|flink-savepoint-7|customers.sync)$/", shown=3)
     terminal.keys("*")
@@ -94,9 +98,8 @@ def test_deleting_marked_groups_is_confirmed_by_typing_their_number(ui: Ui) -> N
     ("found_by", "asked"),
     [("[/red]", "[/red]"), ("gnp.exe", r"\u202egnp.exe"), ("lines", r"two\nlines"), ("longest", "yyyyyyyyyyyy 32000")],
 )  # fmt: skip
-def test_delete_dialog_asks_for_a_typable_form_of_ids_with_control_characters(
-    ui: Ui, found_by: str, asked: str
-) -> None:
+def test_the_delete_dialog_asks_for_a_typable_form_of_special_ids(ui: Ui, found_by: str, asked: str) -> None:
+    """For ids with control characters and for very long ids, the dialog asks for a form that the user can type."""
     ui.select(found_by)
     ui.terminal.keys("d")
     screen = ui.terminal.wait_for("To confirm, type the")
@@ -107,8 +110,8 @@ def test_delete_dialog_asks_for_a_typable_form_of_ids_with_control_characters(
     ui.remove_filter()
 
 
-def test_read_only_mode_does_not_offer_to_delete(terminal: Terminal, cluster: SimulatorProcess) -> None:
-    """With `--read-only`, neither the footer, nor a key, nor the command palette offers to delete."""
+def test_read_only_mode_does_not_offer_deletion(terminal: Terminal, cluster: SimulatorProcess) -> None:
+    """With `--read-only`, the footer and the command palette do not offer deletion, and the key `d` has no effect."""
     ui = Ui(terminal, "--read-only", "--bootstrap-server", cluster.bootstrap)
     ui.start()
     assert "read-only" in terminal.screen()

@@ -1,4 +1,4 @@
-"""Tests that the program restores the terminal and leaves no text on it, however it ends."""
+"""The program restores the terminal and leaves no text on it, no matter how the program ends."""
 
 from __future__ import annotations
 
@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize("key", ["q", "C-c"])
-def test_program_restores_the_terminal_after_a_quit_key(
-    terminal: Terminal, cluster: SimulatorProcess, key: str
-) -> None:
+def test_the_terminal_is_restored_after_a_quit_key(terminal: Terminal, cluster: SimulatorProcess, key: str) -> None:
     Ui(terminal, "--bootstrap-server", cluster.bootstrap).start()
     terminal.keys(key)
     assert terminal.status() == 0
@@ -32,7 +30,7 @@ def test_program_restores_the_terminal_after_a_quit_key(
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT], ids=lambda number: str(number.name))
-def test_program_restores_the_terminal_after_a_signal(
+def test_the_terminal_is_restored_after_a_signal(
     terminal: Terminal, cluster: SimulatorProcess, number: signal.Signals
 ) -> None:
     Ui(terminal, "--bootstrap-server", cluster.bootstrap).start()
@@ -41,10 +39,10 @@ def test_program_restores_the_terminal_after_a_signal(
     terminal.check_clean()
 
 
-def test_program_exits_after_the_signals_that_a_closed_terminal_causes(
+def test_the_program_exits_after_the_signals_of_a_closing_terminal(
     terminal: Terminal, cluster: SimulatorProcess
 ) -> None:
-    """When a terminal is closed, the kernel sends SIGHUP, and SIGCONT in case the program is suspended."""
+    """When a terminal is closed, the kernel sends SIGHUP, and also SIGCONT in case the program is suspended."""
     Ui(terminal, "--bootstrap-server", cluster.bootstrap).start()
     terminal.signal(signal.SIGCONT)
     terminal.signal(signal.SIGHUP)
@@ -53,8 +51,9 @@ def test_program_exits_after_the_signals_that_a_closed_terminal_causes(
 
 
 @pytest.mark.parametrize("typed", [b"", b"f" * 100], ids=["still", "busy"])
-def test_program_exits_when_its_terminal_is_closed(tmp_path: Path, cluster: SimulatorProcess, typed: bytes) -> None:
-    """If the terminal is not the controlling terminal, as in some containers, the program gets no signal from it.
+def test_the_program_exits_when_its_terminal_is_closed(tmp_path: Path, cluster: SimulatorProcess, typed: bytes) -> None:
+    """If the terminal is not the controlling terminal, as in some containers, the program gets no signal.
+
 
     The program must notice that the terminal is gone. It must neither read end of file in a loop nor wait forever to
     write to the terminal.
@@ -84,7 +83,7 @@ def test_program_exits_when_its_terminal_is_closed(tmp_path: Path, cluster: Simu
 
 
 def test_ctrl_z_suspends_the_program_and_fg_redraws_the_screen(terminal: Terminal, cluster: SimulatorProcess) -> None:
-    """While the program is suspended, the shell can be used. When the program continues, it redraws the screen."""
+    """The user can work in the shell while the program is suspended."""
     ui = Ui(terminal, "--bootstrap-server", cluster.bootstrap)
     ui.start()
     terminal.keys("C-z")
@@ -100,7 +99,7 @@ def test_ctrl_z_suspends_the_program_and_fg_redraws_the_screen(terminal: Termina
 
 
 def test_demo_stops_its_simulator_when_it_exits(terminal: Terminal) -> None:
-    """`kgtui demo` starts the terminal UI and a simulator process. After the exit, neither is running."""
+    """`kgtui demo` starts the terminal UI and a simulator process. After its exit, both processes have ended."""
     Ui(terminal, "demo", "--brokers", "2").start()
     terminal.wait_for("customers.sync")
     terminal.keys("q")
@@ -110,7 +109,7 @@ def test_demo_stops_its_simulator_when_it_exits(terminal: Terminal) -> None:
 
 
 def test_ls_exits_without_an_error_if_its_pipe_is_closed(terminal: Terminal, cluster: SimulatorProcess) -> None:
-    """If the reader of the pipe exits early, as in `kgtui ls | head`, the program prints no error and exits with 0."""
+    """If the pipe's reader exits early, as in `kgtui ls | head`, the program prints no error and exits with 0."""
     terminal.enter(f"{PROGRAM} ls --bootstrap-server {cluster.bootstrap} 2> ~/said | head -1")
     assert terminal.status() == 0
     assert "GROUP" in terminal.screen()

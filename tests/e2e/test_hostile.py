@@ -1,4 +1,4 @@
-"""Tests that ids with control characters are displayed in escaped form and copied exactly."""
+"""Group ids with control characters are displayed in an escaped form, and copied exactly."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ ID_BY_FILTER = {
     "long.x": hostile_group_ids()[-2],
     "longest.y": hostile_group_ids()[-1],
 }
-"""Filter expression → id of the only group that matches it."""
+"""Filter expression → id of the only group that the filter matches."""
 
 CONTROL_CHARACTERS = "\x07\x1b\x9b\u200b\u202e\u2066\u2069"
-"""Characters that kgtui must not write to the terminal as part of an id, because terminals act on them."""
+"""Characters that kgtui must not write to the terminal as part of a group id, because terminals interpret them."""
 
 
-def test_tree_escapes_control_characters_in_ids(ui: Ui) -> None:
-    """An id on the screen cannot change the window title, the colors or the order of letters."""
+def test_the_tree_escapes_control_characters_in_group_ids(ui: Ui) -> None:
+    """An id on the screen must not change the window title, the colors or the order of letters."""
     terminal = ui.terminal
     terminal.keys("b", "b", "b", "b", "b", "Home")
     screen = terminal.wait_for(r"\x1b[31mred\x1b[0m")
@@ -46,7 +46,7 @@ def test_tree_escapes_control_characters_in_ids(ui: Ui) -> None:
 
 
 @pytest.mark.parametrize("found_by", ID_BY_FILTER)
-def test_every_pane_escapes_ids_and_copies_them_exactly(ui: Ui, found_by: str) -> None:
+def test_every_pane_escapes_group_ids_and_copies_them_exactly(ui: Ui, found_by: str) -> None:
     """The key `y` copies the exact id, or a quoted form that a shell parses into the exact id."""
     group, terminal = ID_BY_FILTER[found_by], ui.terminal
     assert group in hostile_group_ids()
@@ -64,7 +64,7 @@ def test_every_pane_escapes_ids_and_copies_them_exactly(ui: Ui, found_by: str) -
 
 
 def _parsed_by_shell(copied: str) -> str:
-    """Return the id that a shell parses from copied text. Text without shell quoting is returned unchanged."""
+    """Return the id that a shell parses from the copied text. Text without shell quotes is returned unchanged."""
     if not copied.startswith("$'") or not copied.endswith("'"):
         return copied
     printed = subprocess.run(["bash", "-c", f"printf %s {copied}"], capture_output=True, check=True)

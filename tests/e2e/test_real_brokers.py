@@ -1,4 +1,4 @@
-"""Tests of the terminal UI with real Kafka 4.3.1 brokers: live groups of every type, and users with few permissions."""
+"""Test the terminal UI with real Kafka 4.3.1 brokers: live groups of every type, and users with few permissions."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 BROKER_TIMEOUT = 30.0
 LIVE_ROLES = ("classic", "static", "connect", "sr", "consumer", "mixed")
-"""Roles of the classic and consumer groups to test; `live[role]` is the group with this role.
+"""Roles of the tested classic and consumer groups; `live[role]` is the group with a role.
 
-Share and streams groups have no role here, because the test finds them by their type.
+Share and streams groups are not listed here, because the test finds them by their type.
 """
 
 
 @pytest.fixture(scope="module")
 def ui_on_real_broker(live_431: Live, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ui]:
-    """The running terminal UI, connected to the broker with the live groups."""
+    """Run the terminal UI, connected to the broker with the live groups."""
     with Terminal(tmp_path_factory.mktemp("home"), size=(140, 40)) as terminal:
         ui = Ui(terminal, "--interval", "1", "--bootstrap-server", live_431.bootstrap)
         ui.start()
@@ -35,7 +35,10 @@ def ui_on_real_broker(live_431: Live, tmp_path_factory: pytest.TempPathFactory) 
 
 
 def test_live_groups_are_shown_and_cannot_be_deleted(live_431: Live, ui_on_real_broker: Ui) -> None:
-    """The terminal UI shows state, members and lag of each live group. The key `d` shows why it cannot be deleted."""
+    """The terminal UI shows the state, the members and the lag of each live group.
+
+    After `d`, it says why it refuses the deletion.
+    """
     groups = [live_431[role] for role in LIVE_ROLES]
     groups += [g for g in live_431.groups.values() if g.type in {"share", "streams"} and g.state == "Stable"]
     terminal = ui_on_real_broker.terminal
@@ -55,7 +58,7 @@ def test_live_groups_are_shown_and_cannot_be_deleted(live_431: Live, ui_on_real_
         ui_on_real_broker.remove_filter()
 
 
-def test_empty_group_is_deleted_with_a_backup(live_431: Live, ui_on_real_broker: Ui) -> None:
+def test_an_empty_group_on_a_real_broker_is_deleted_with_a_backup(live_431: Live, ui_on_real_broker: Ui) -> None:
     live_431.cluster.commit("made-to-be-deleted", {("orders", 0): 7})
     ui_on_real_broker.restore_start_state()
     terminal = ui_on_real_broker.terminal
@@ -73,7 +76,7 @@ def test_empty_group_is_deleted_with_a_backup(live_431: Live, ui_on_real_broker:
     assert any("made-to-be-deleted" in path.read_text(encoding="utf-8") for path in backups)
 
 
-def test_user_without_permissions_sees_which_permission_to_request(secure_broker: Secure, terminal: Terminal) -> None:
+def test_a_user_without_permissions_sees_which_permission_to_request(secure_broker: Secure, terminal: Terminal) -> None:
     login = str(secure_broker.command_config("nobody"))
     terminal.start("--bootstrap-server", secure_broker.sasl, "--command-config", login)
     screen = terminal.wait_for("DESCRIBE on Cluster", BROKER_TIMEOUT)
@@ -82,7 +85,9 @@ def test_user_without_permissions_sees_which_permission_to_request(secure_broker
     assert terminal.status() == 0
 
 
-def test_user_with_permissions_for_one_team_sees_only_its_groups(secure_broker: Secure, terminal: Terminal) -> None:
+def test_a_user_with_permissions_for_one_team_sees_only_the_teams_groups(
+    secure_broker: Secure, terminal: Terminal
+) -> None:
     login = str(secure_broker.command_config("team"))
     terminal.start("--bootstrap-server", secure_broker.sasl, "--command-config", login)
     screen = terminal.wait_for("team-a-live", BROKER_TIMEOUT)
@@ -91,10 +96,13 @@ def test_user_with_permissions_for_one_team_sees_only_its_groups(secure_broker: 
     assert terminal.status() == 0
 
 
-def test_overview_names_the_missing_permission_on_a_topic_of_the_group(
+def test_the_overview_names_the_missing_permission_on_the_groups_topic(
     secure_broker: Secure, terminal: Terminal
 ) -> None:
-    """The user may describe the group but not its topic. ConsumerGroupDescribe needs DESCRIBE on every topic."""
+    """The user may describe the group, but not its topic.
+
+    ConsumerGroupDescribe needs DESCRIBE on each topic of the group.
+    """
     login = str(secure_broker.command_config("groupsonly"))
     ui = Ui(terminal, "--bootstrap-server", secure_broker.sasl, "--command-config", login)
     ui.start()
@@ -109,7 +117,7 @@ def test_overview_names_the_missing_permission_on_a_topic_of_the_group(
 def test_refresh_shows_permissions_that_changed_while_the_program_runs(
     secure_broker: Secure, terminal: Terminal
 ) -> None:
-    """The user may describe all groups, and for some time also all topics."""
+    """The user may describe all groups. During a part of the test, the user may also describe all topics."""
     login = str(secure_broker.command_config("changing"))
     ui = Ui(terminal, "--bootstrap-server", secure_broker.sasl, "--command-config", login)
     ui.start()
@@ -124,8 +132,8 @@ def test_refresh_shows_permissions_that_changed_while_the_program_runs(
     assert terminal.status() == 0
 
 
-def test_offsets_pane_says_that_offsets_may_be_hidden(secure_broker: Secure, terminal: Terminal) -> None:
-    """The user may describe the group, but not the topic in which the group has committed an offset."""
+def test_the_offsets_pane_says_that_offsets_may_be_hidden(secure_broker: Secure, terminal: Terminal) -> None:
+    """The user may describe the group, but not the topic in which the group has a committed offset."""
     login = str(secure_broker.command_config("groupsonly"))
     ui = Ui(terminal, "--bootstrap-server", secure_broker.sasl, "--command-config", login)
     ui.start()
@@ -137,6 +145,6 @@ def test_offsets_pane_says_that_offsets_may_be_hidden(secure_broker: Secure, ter
     screen = terminal.wait_for("grant DESCRIBE on the topics of the group", BROKER_TIMEOUT)
     assert "no offsets that you may see" in screen
     assert "no committed offsets" not in screen
-    assert re.search(r"team-b-app +0 +\? ", screen)  # the group in the tree: no members, unknown lag
+    assert re.search(r"team-b-app +0 +\? ", screen)  # the group's line in the tree: no members, unknown lag
     terminal.keys("q")
     assert terminal.status() == 0

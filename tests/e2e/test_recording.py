@@ -1,4 +1,4 @@
-"""Tests of recordings that `kgtui record` makes of real Kafka brokers: contents, file permissions, no secrets."""
+"""Recordings that `kgtui record` makes of real Kafka brokers are complete, private and without secrets."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ kgtui = partial(runs.kgtui, timeout=120)
 
 
 def json_of(*words: str) -> dict[str, Any]:
-    """Run kgtui with these arguments and `--format json`, and return the JSON that it prints."""
+    """Run kgtui with the arguments `words` and `--format json`; return the JSON that it prints."""
     ran = kgtui(*words, "--format", "json")
     assert ran.stdout, ran.stderr
     found: dict[str, Any] = json.loads(ran.stdout)
@@ -39,7 +39,7 @@ def lake(newest_live: Live, tmp_path_factory: pytest.TempPathFactory) -> str:
     return path
 
 
-def test_ls_and_show_print_the_same_for_a_recording_and_for_the_brokers(newest_live: Live, lake: str) -> None:
+def test_ls_and_show_print_the_same_from_a_recording_and_from_brokers(newest_live: Live, lake: str) -> None:
     where = ("--bootstrap-server", newest_live.bootstrap)
     fields = ("group", "type", "state", "coordinator", "lag", "members")
     live, recorded = (json_of("ls", "--lag", "--members", *of) for of in (where, ("--lake", lake)))
@@ -48,14 +48,14 @@ def test_ls_and_show_print_the_same_for_a_recording_and_for_the_brokers(newest_l
     of_brokers = {row["group"]: [row.get(name) for name in fields] for row in live["groups"] if row["group"] in ids}
     of_lake = {row["group"]: [row.get(name) for name in fields] for row in recorded["groups"] if row["group"] in ids}
     assert of_lake == of_brokers
-    # Group ids with a NUL byte are left out, because command-line arguments cannot contain one.
+    # Group ids with a NUL character are left out, because command-line arguments cannot contain it.
     arguments = {name for name in ids if "\0" not in name}
     shown = json_of("show", *sorted(arguments), "--lake", lake)
     assert {row["group"] for row in shown["groups"]} == arguments
 
 
-def test_kgtui_check_of_a_recording_finds_stopped_groups(newest_live: Live, lake: str) -> None:
-    """The groups with lag made no progress during the recording, and their health verdict must therefore be STOP."""
+def test_check_finds_stopped_groups_in_a_recording(newest_live: Live, lake: str) -> None:
+    """The groups with lag committed no offsets during the recording, so their verdict must be STOP."""
     ran = kgtui("check", "--lake", lake, "--for", "10s", "--commit-interval", "0.1s", "--all", "--format", "json")
     found = json.loads(ran.stdout)
     groups = {row["group"]: row for row in found["groups"]}
@@ -69,9 +69,7 @@ def test_kgtui_check_of_a_recording_finds_stopped_groups(newest_live: Live, lake
     assert (ran.returncode, found["check"]["failed"]) == (1, True)
 
 
-def test_recording_is_accessible_only_to_its_owner_and_contains_no_password(
-    secure_broker: Secure, tmp_path: Path
-) -> None:
+def test_a_recording_is_private_to_its_owner_and_contains_no_password(secure_broker: Secure, tmp_path: Path) -> None:
     lake, login = tmp_path / "lake", str(secure_broker.command_config("viewer"))
     words = ("--bootstrap-server", secure_broker.sasl, "--command-config", login, "--interval", "1", "--for", "3")
     assert kgtui("record", str(lake), *words).returncode == 0

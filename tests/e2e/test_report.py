@@ -1,6 +1,6 @@
-"""Tests of the page that `kgtui report` writes, in a real browser.
+"""Test the page that `kgtui report` writes, in a real browser.
 
-The page sends no requests, runs no scripts that are part of ids, and has a light and a dark color scheme.
+The page sends no requests, runs no script that is part of a group id, and supports light and dark color schemes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class RequestCounter:
-    """A server on loopback that records the requests it receives."""
+    """A server on this machine that counts the requests that it receives."""
 
     def __init__(self) -> None:
         asked = self.asked = []  # type: list[str]
@@ -63,7 +63,10 @@ def browser(tmp_path: Path) -> Browser:
 
 
 def report_page(tmp_path: Path, *groups: str) -> Path:
-    """Write a report with one incident of each kind and a stopped group for each id of `groups`; return its path."""
+    """Write a report with incidents of every kind and with stopped groups; return the path of the report.
+
+    `groups` are the ids of the stopped groups.
+    """
     rows = rows_with_problems()
     for name in groups:
         bad = {"window_start": NOW, "status": "ERR", "worst": "STOP", "affected": 1, "lag": 7, "bad_since": NOW}
@@ -94,21 +97,21 @@ def test_group_ids_with_markup_cause_no_requests_and_run_no_scripts(
     assert "<path" in dom
 
 
-def test_request_counter_counts_the_requests_of_a_page(
+def test_the_request_counter_counts_the_requests_of_a_page(
     tmp_path: Path, browser: Browser, listener: RequestCounter
 ) -> None:
-    """Without this check, a broken counter could hide the requests of a page with harmful ids."""
+    """A broken counter would hide the requests that a page with harmful ids sends."""
     page = tmp_path / "careless.html"
     page.write_text(f"<body><img src={listener.url}/img>")
     browser.dom(page)
     assert listener.asked == ["/img"]
 
 
-def test_report_page_follows_the_color_scheme_of_the_browser(tmp_path: Path, browser: Browser) -> None:
+def test_the_report_follows_the_browsers_color_scheme(tmp_path: Path, browser: Browser) -> None:
     page = report_page(tmp_path)
     assert top_left_color(browser.screenshot(page)) == (0xFF, 0xFF, 0xFF)
     assert top_left_color(browser.screenshot(page, "--blink-settings=preferredColorScheme=0")) == (0x14, 0x17, 0x1C)
 
 
-def test_report_file_is_readable_only_by_its_owner(tmp_path: Path) -> None:
+def test_the_report_file_is_readable_only_by_its_owner(tmp_path: Path) -> None:
     assert os.stat(report_page(tmp_path)).st_mode & 0o777 == 0o600

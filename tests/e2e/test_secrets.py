@@ -1,8 +1,8 @@
-"""No secret of a login is shown anywhere: in outputs, logs, tracebacks, screens, files, processes or plans of Spark.
+"""No secret of a login is shown anywhere: in outputs, logs, tracebacks, screens, files, processes or Spark plans.
 
-Every login of `LOGINS` is a file of client properties with which kgtui logs in to a real broker. Each file also has
-secrets of all other kinds, which kgtui must ignore or refuse without showing them. Each function of `PLACES` runs kgtui
-and searches for all of them in some places.
+Each login in `LOGINS` is a set of client properties with which kgtui logs in to a real broker. Each properties file
+also has secrets of all other kinds, which kgtui must ignore or refuse without showing them. Each function in `PLACES`
+runs kgtui and searches several places for all of these secrets.
 """
 
 from __future__ import annotations
@@ -27,20 +27,26 @@ if TYPE_CHECKING:
     from tests.e2e.secret_plants import Patch
 
 FAST = ("outputs and logs", "tracebacks and crash reports", "Spark plans")
-"""Places that every run searches with every login. The others take many seconds per login."""
+"""Groups of places that every test run searches with every login.
+
+Other groups of places take many seconds per login.
+"""
 
 ALSO_FAST = {("config-providers", "all outputs and recordings"), ("PLAIN", "screens, exports and processes")}
-"""Login and other places that every run searches with this login."""
+"""Pairs of a login and another group of places that every test run also searches with this login."""
 
 SPARK = (
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 )
-"""Marks of tests with Spark. PySpark leaves its sockets open, and Python then issues a ResourceWarning."""
+"""Marks for tests that use Spark. PySpark leaves sockets open, so that Python issues a ResourceWarning."""
 
 
 def combination(login: str, places: str, *values: object, is_full: bool) -> object:
-    """Return the parameters of a test: login, places and `values`. With `is_full`, only `--full` runs the test."""
+    """Return the parameters of one test: `login`, `places` and `values`.
+
+    If `is_full` is true, the test runs only with `tests/run --full`.
+    """
     marks = (*(SPARK if places == "Spark plans" else ()), *((pytest.mark.full,) if is_full else ()))
     name = "-".join(map(str, (login, places.replace(" ", "-").replace(",", ""), *(_name(value) for value in values))))
     return pytest.param(login, places, *values, id=name, marks=marks)
@@ -52,7 +58,7 @@ def _name(value: object) -> str:
 
 @pytest.fixture
 def tools(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Tools:
-    """The fixtures that the functions of `PLACES` need."""
+    """Return the pytest fixtures that the functions in `PLACES` need."""
     return Tools(capfd, monkeypatch, request)
 
 
@@ -60,7 +66,7 @@ def tools(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, re
 def prepared(
     request: pytest.FixtureRequest, secure_broker: Secure, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Prepared]:
-    """A login with which kgtui can log in to the broker."""
+    """Create the login that the test parameter names, with a properties file and folders for kgtui."""
     inputs, home = tmp_path / "inputs", tmp_path / "home"
     inputs.mkdir()
     home.mkdir()
@@ -107,7 +113,7 @@ PLANTS = [
     ("screens, exports and processes", secret_plants.in_log),
     ("Spark plans", secret_plants.in_spark_plan),
 ]
-"""Places, and a function that lets kgtui show a secret in one of them."""
+"""Pairs of a group of places, and a function that lets kgtui show a secret in one of these places."""
 
 PLANTING = """
 import sys
@@ -118,7 +124,7 @@ from tests.e2e import secret_plants
 secret_plants.{plant}(setattr, Path(__file__).with_name("planted").read_text())
 sys.exit(main(sys.argv[1:]))
 """
-"""A program that starts kgtui with a fault of `secret_plants`."""
+"""A program that starts kgtui with one of the faults in `secret_plants`."""
 
 
 @pytest.mark.parametrize(
@@ -126,7 +132,7 @@ sys.exit(main(sys.argv[1:]))
     [combination("PLAIN", places, plant, is_full=places not in FAST) for places, plant in PLANTS],
     indirect=["prepared"],
 )
-def test_a_secret_that_kgtui_shows_is_found(
+def test_the_search_finds_a_secret_that_kgtui_shows(
     prepared: Prepared, places: str, plant: Callable[[Patch, str], None], tools: Tools
 ) -> None:
     secret = prepared.login.secrets["JAAS password"]

@@ -1,4 +1,4 @@
-"""Tests of what a new user does first: move, search, open panes, group and sort the tree, read the help."""
+"""Test what a new user does first: move, search, open panes, group and sort the tree, and read the help."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def listed_groups(cluster: SimulatorProcess, folder: Path) -> list[str]:
-    """Return the ids of the groups that `kgtui ls` lists."""
+    """Return the ids of the groups that `kgtui ls` prints."""
     done = subprocess.run(
         [PROGRAM, "ls", "--bootstrap-server", cluster.bootstrap, "--format", "json"],
         check=True, capture_output=True, env=clean_environment(folder), timeout=60,
@@ -29,21 +29,20 @@ def listed_groups(cluster: SimulatorProcess, folder: Path) -> list[str]:
     return [row["group"] for row in json.loads(done.stdout)["groups"]]
 
 
-def test_tree_shows_every_group_that_ls_lists(ui: Ui, cluster: SimulatorProcess, tmp_path: Path) -> None:
-    """The tree shows each id that `kgtui ls` lists, except ids that are cut or escaped on the screen."""
+def test_the_tree_shows_every_group_that_ls_prints(ui: Ui, cluster: SimulatorProcess, tmp_path: Path) -> None:
+    """Ids that the screen cuts off or escapes are not compared."""
     ids = listed_groups(cluster, tmp_path)
     terminal = ui.terminal
     assert f"{len(ids)} groups" in terminal.screen()
-    # The fifth `b` removes the grouping. In a tree that is grouped by state, groups whose state changes during the test
-    # would move.
+    # The fifth `b` removes the grouping. Otherwise, groups whose state changes during the test would move in the tree.
     terminal.keys("b", "b", "b", "b", "b", "Home")
     terminal.wait_for(lambda screen: " ungrouped" in screen and "audit.sink" in screen)
     terminal.keys("End")
     last = max(names_shown(terminal.wait_for("web.recommend")) & set(ids))
     terminal.keys("Home")
-    # While the screen is redrawn, its last lines still show the end of the tree.
+    # While the screen is being redrawn, its last lines can still show the end of the tree.
     names = names_shown(terminal.wait_for(lambda screen: "audit.sink" in screen and last not in names_shown(screen)))
-    terminal.keys("NPage")  # The first page down only moves the cursor to the last line and shows no other groups.
+    terminal.keys("NPage")  # the first page down only moves the cursor to the last line
     for _ in ids:
         if last in names:
             break
@@ -58,7 +57,7 @@ def test_tree_shows_every_group_that_ls_lists(ui: Ui, cluster: SimulatorProcess,
     terminal.wait_for("customers.sync")
 
 
-def test_tree_shows_only_matching_groups_until_the_filter_is_removed(ui: Ui) -> None:
+def test_the_tree_shows_only_matching_groups_until_the_filter_is_removed(ui: Ui) -> None:
     screen = ui.filter("type:share", shown=6)
     assert "emails.workers" in screen
     assert "customers.sync" not in names_shown(screen)
@@ -66,8 +65,8 @@ def test_tree_shows_only_matching_groups_until_the_filter_is_removed(ui: Ui) -> 
     ui.terminal.wait_for("customers.sync")
 
 
-def test_invalid_filter_is_reported_while_it_is_typed(ui: Ui) -> None:
-    """While a filter is invalid, the last valid filter stays active, and a message says what was expected."""
+def test_an_invalid_filter_is_reported_while_it_is_typed(ui: Ui) -> None:
+    """While the typed filter is invalid, the last valid filter remains active, and a message says what is expected."""
     ui.filter("type:share", shown=6)
     ui.focus_filter()
     ui.terminal.type("d")
@@ -81,7 +80,7 @@ def test_invalid_filter_is_reported_while_it_is_typed(ui: Ui) -> None:
     ui.remove_filter()
 
 
-def test_every_pane_opens_by_its_key(ui: Ui) -> None:
+def test_every_pane_opens_after_its_key_is_pressed(ui: Ui) -> None:
     ui.select("iot.aggregate")
     ui.pane("1", "ConsumerGroupDescribe")
     ui.pane("2", "aggregate-6")
@@ -93,7 +92,7 @@ def test_every_pane_opens_by_its_key(ui: Ui) -> None:
     ui.remove_filter()
 
 
-def test_key_f_maximizes_and_restores_the_pane(ui: Ui) -> None:
+def test_the_key_f_maximizes_and_restores_the_pane(ui: Ui) -> None:
     ui.select("iot.aggregate")
     ui.leave_pane()
     ui.terminal.keys("f")
@@ -104,8 +103,11 @@ def test_key_f_maximizes_and_restores_the_pane(ui: Ui) -> None:
     ui.remove_filter()
 
 
-def test_keys_b_and_s_change_grouping_and_sort_order_of_the_tree(ui: Ui) -> None:
-    """The key `b` goes through all groupings, and `s` through all sort orders, until the first one is reached again."""
+def test_the_keys_b_and_s_change_the_trees_grouping_and_sort_order(ui: Ui) -> None:
+    """Pressing `b` repeatedly selects each grouping in turn; `s` does the same with sort orders.
+
+    After the last grouping or sort order, the first one is selected again.
+    """
     ui.filter("kind:simple", shown=3)
     for name in ("by state", "by coordinator", "by topic", "by name", "ungrouped", "by type, state"):
         ui.terminal.keys("b")
@@ -123,7 +125,7 @@ def test_keys_b_and_s_change_grouping_and_sort_order_of_the_tree(ui: Ui) -> None
     ui.remove_filter()
 
 
-def test_left_collapses_and_right_expands_a_tree_node(ui: Ui) -> None:
+def test_the_left_key_collapses_and_the_right_key_expands_a_node(ui: Ui) -> None:
     ui.filter("kind:simple", shown=3)
     ui.terminal.keys("Home", "Down", "Left")
     ui.terminal.wait_for(lambda screen: "spark-checkpoints" not in names_shown(screen))
@@ -132,7 +134,7 @@ def test_left_collapses_and_right_expands_a_tree_node(ui: Ui) -> None:
     ui.remove_filter()
 
 
-def test_number_of_marked_groups_is_shown_in_the_header(ui: Ui) -> None:
+def test_the_header_shows_the_number_of_marked_groups(ui: Ui) -> None:
     ui.filter("kind:simple", shown=3)
     ui.terminal.keys("*")
     ui.terminal.wait_for("3 marked")
@@ -141,7 +143,7 @@ def test_number_of_marked_groups_is_shown_in_the_header(ui: Ui) -> None:
     ui.remove_filter()
 
 
-def test_help_screen_lists_keys_and_filter_terms(ui: Ui) -> None:
+def test_the_help_screen_lists_keys_and_filter_terms(ui: Ui) -> None:
     ui.terminal.keys("?")
     ui.terminal.wait_for("Switch between the tree and the panes.")
     ui.terminal.keys("End")
@@ -150,7 +152,7 @@ def test_help_screen_lists_keys_and_filter_terms(ui: Ui) -> None:
     ui.terminal.wait_for("by type, state")
 
 
-def test_command_palette_runs_commands_and_finds_groups(ui: Ui) -> None:
+def test_the_command_palette_runs_commands_and_finds_groups(ui: Ui) -> None:
     ui.terminal.keys("C-p")
     ui.terminal.wait_for("Search for commands")
     ui.terminal.type("aggregate")
@@ -171,7 +173,7 @@ def test_command_palette_runs_commands_and_finds_groups(ui: Ui) -> None:
     ui.terminal.keys("Home")
 
 
-def test_key_y_copies_the_group_id_and_shift_y_copies_a_kafka_command(ui: Ui) -> None:
+def test_the_key_y_copies_the_group_id_and_shift_y_a_kafka_command(ui: Ui) -> None:
     ui.select("iot.aggregate")
     ui.terminal.keys("y")
     ui.terminal.wait_for(lambda _: ui.terminal.clipboard() == "iot.aggregate")
@@ -185,8 +187,8 @@ def test_key_y_copies_the_group_id_and_shift_y_copies_a_kafka_command(ui: Ui) ->
     ui.remove_filter()
 
 
-def test_layout_adapts_when_the_terminal_is_resized(ui: Ui) -> None:
-    """The tree is drawn for each new size, and panes and help work at 60×20."""
+def test_the_layout_adapts_when_the_terminal_is_resized(ui: Ui) -> None:
+    """The UI is redrawn for each new size. At 60×20, the panes and the help still work."""
     terminal: Terminal = ui.terminal
     ui.filter("kind:simple", shown=3)
     for size in ((60, 20), (200, 50), (60, 20)):
@@ -208,12 +210,15 @@ def test_layout_adapts_when_the_terminal_is_resized(ui: Ui) -> None:
 
 
 def _shows_more_than(names: frozenset[str]) -> Callable[[str], object]:
-    """Return a function that checks whether the screen shows a group that is not in `names`."""
+    """Return a function that checks whether the screen shows a group whose id is not in `names`."""
     return lambda screen: names_shown(screen) - names
 
 
 def _fits(width: int, height: int) -> Callable[[str], object]:
-    """Return a function that checks whether the screen is drawn for a size: header at the top, footer at the bottom."""
+    """Return a function that checks whether the screen is drawn for a size of `width` columns and `height` rows.
+
+    The header must be in the first row and the footer in the last row.
+    """
 
     def fits(screen: str) -> bool:
         lines = screen.rstrip("\n").split("\n")

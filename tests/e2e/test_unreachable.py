@@ -1,4 +1,4 @@
-"""Tests of addresses at which there is no cluster: the terminal UI says what is wrong and what to do."""
+"""For an address without a Kafka cluster, the terminal UI says what is wrong and what to do."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 CLUSTER_START_TIMEOUT = 45.0
 """Maximum time between the start of a cluster and its appearance on the screen, in seconds.
 
-It includes the longest pause between two attempts to connect, which is 30 s.
+This includes the longest pause between two attempts to connect, which is 30 s.
 """
 
 
 def free_port() -> int:
-    """Return a port on loopback on which nothing listens."""
+    """Return the number of a port on this machine on which no server listens."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port: int = taken.getsockname()[1]
         return port
 
 
-def test_start_screen_accepts_another_address_after_a_failed_attempt(
+def test_the_start_screen_accepts_another_address_after_a_failure(
     terminal: Terminal, cluster: SimulatorProcess
 ) -> None:
     """The start screen names the configuration file to write, and lets the user correct a wrong address."""
@@ -57,8 +57,11 @@ def test_start_screen_accepts_another_address_after_a_failed_attempt(
     assert terminal.status() == 0
 
 
-def test_screen_says_why_a_cluster_is_unreachable_until_a_broker_responds(terminal: Terminal) -> None:
-    """The screen shows the address, the reason and advice. When a broker responds, the screen shows the groups."""
+def test_the_reason_for_an_unreachable_cluster_is_shown_until_a_broker_responds(terminal: Terminal) -> None:
+    """The screen shows the address, the reason and advice.
+
+    When a broker responds, the screen shows the groups instead.
+    """
     port = free_port()
     terminal.start("--interval", "0.5", "--bootstrap-server", f"127.0.0.1:{port}")
     screen = terminal.wait_for("What to do:")
@@ -74,9 +77,9 @@ def test_screen_says_why_a_cluster_is_unreachable_until_a_broker_responds(termin
 
 @asynccontextmanager
 async def port_of_other_server(reply: bytes, context: ssl.SSLContext | None = None) -> AsyncIterator[int]:
-    """Run a server that is no Kafka broker and answers each connection with `reply`; yield its port.
+    """Run a server that is not a Kafka broker and sends `reply` on each connection; yield the server's port.
 
-    With `context`, the server expects TLS.
+    If `context` is given, the server expects TLS.
     """
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -90,8 +93,8 @@ async def port_of_other_server(reply: bytes, context: ssl.SSLContext | None = No
 
 
 @pytest.mark.parametrize("side", ["http", "tls"])
-async def test_port_without_a_plaintext_kafka_listener_is_reported(tmp_path: Path, side: str) -> None:
-    """In one case, the port belongs to a web server; in the other case, to a listener that expects TLS."""
+async def test_a_port_without_a_plaintext_kafka_listener_is_reported(tmp_path: Path, side: str) -> None:
+    """The port belongs to a web server in the first case, and to a TLS listener in the second case."""
     context = None
     if side == "tls":
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

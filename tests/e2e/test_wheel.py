@@ -1,4 +1,4 @@
-"""Tests of the wheel: it contains all files that the installed program needs, and no tests."""
+"""The wheel contains all files that the installed program needs, and no tests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REPOSITORY = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
-    """Build the wheel without a network, and return the names of its files."""
+    """Build the wheel without network access; return the names of the files in the wheel."""
     if find_spec("hatchling") is None:
         pytest.fail("hatchling is not installed; run tests/run --setup")
     folder = tmp_path_factory.mktemp("wheel")
@@ -27,7 +27,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
         return set(archive.namelist())
 
 
-def test_wheel_contains_every_package_file_and_every_theme_file(wheel: set[str]) -> None:
+def test_the_wheel_contains_every_package_file_and_every_theme_file(wheel: set[str]) -> None:
     package = [path for path in (REPOSITORY / "kgtui").rglob("*") if path.is_file() and path.suffix != ".pyc"]
     files = {path.relative_to(REPOSITORY).as_posix() for path in package}
     files |= {f"kgtui/themes/{path.name}" for path in (REPOSITORY / "themes").iterdir()}
@@ -45,10 +45,10 @@ def test_wheel_contains_every_package_file_and_every_theme_file(wheel: set[str])
         "kgtui/themes/kgtui-dark.toml",
     ],
 )
-def test_wheel_contains_each_kind_of_data_file(wheel: set[str], name: str) -> None:
+def test_the_wheel_contains_each_kind_of_data_file(wheel: set[str], name: str) -> None:
     assert name in wheel
 
 
-def test_wheel_contains_no_tests(wheel: set[str]) -> None:
+def test_the_wheel_contains_no_tests(wheel: set[str]) -> None:
     assert not [name for name in wheel if "tests" in Path(name).parts]
     assert {Path(name).parts[0].partition("-")[0] for name in wheel} == {"kgtui"}

@@ -1,4 +1,4 @@
-"""Controls the program in a terminal, with a method for each step that several tests need."""
+"""Control kgtui in a terminal, with a method for each step that several tests need."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ if TYPE_CHECKING:
     from tests.e2e.terminal import Terminal
 
 HINT = "filter: a word"
-"""Start of the text that the filter bar shows while there is no filter."""
+"""Beginning of the text that the filter bar shows while no filter is set."""
 
 
 class Ui:
-    """The program that runs in `terminal`."""
+    """The terminal UI that runs in `terminal`."""
 
     def __init__(self, terminal: Terminal, *arguments: str) -> None:
         self.terminal = terminal
         self._arguments = arguments
 
     def start(self) -> None:
-        """Start the program, and wait until every broker has answered and every group is listed."""
+        """Start the program, and wait until every broker has responded and every group is listed."""
         self.terminal.start(*self._arguments)
         self.wait_until_complete()
 
     def wait_until_complete(self, timeout: float = TIMEOUT) -> str:
-        """Wait until every broker has answered, and return the screen."""
+        """Wait until every broker has responded; return the screen's text."""
         return self.terminal.wait_for(_complete, timeout)
 
     @property
@@ -39,7 +39,7 @@ class Ui:
         return bool(re.match(r" by type, state +count +lag ", f"{lines[2]} ")) and "LIVE" in lines[0]
 
     def restore_start_state(self) -> None:
-        """If the screen no longer shows the tree as after the start, start the program again."""
+        """Start the program again, unless the screen is as after the start."""
         if self.is_in_start_state:
             return
         if not self.terminal.at_prompt():
@@ -48,7 +48,7 @@ class Ui:
         self.start()
 
     def filter(self, expression: str, shown: int) -> str:
-        """Type a filter, wait until `shown` groups match it, accept it, and return the screen."""
+        """Type the filter `expression`, wait until `shown` groups match it, and accept it; return the screen's text."""
         self.focus_filter()
         self.terminal.type(expression)
         return self.accept_filter(shown)
@@ -59,30 +59,31 @@ class Ui:
         self.terminal.wait_for(lambda _: self._typing)
 
     def accept_filter(self, shown: int) -> str:
-        """Wait until `shown` groups match the typed filter, accept the filter, and return the screen."""
+        """Wait until `shown` groups match the typed filter, and accept the filter; return the screen's text."""
         self.terminal.wait_for(f"{shown} shown")
         self.terminal.keys("Enter")
         return self.terminal.wait_for(lambda _: not self._typing)
 
     @property
     def _typing(self) -> bool:
-        """Whether the text field of the filter bar has the focus, recognized by the background color of the field."""
+        """Whether the filter bar's text field has the focus, which is recognized by the field's background color."""
         bar = self.terminal.screen_with_colors().split("\n")[1]
         return len(set(re.findall(r"48;[25];[\d;]+", bar))) > 1
 
     def remove_filter(self) -> None:
-        """Remove the filter."""
         self.terminal.keys("Escape")
         self.terminal.wait_for(HINT)
 
     def select(self, expression: str, part: str = "") -> str:
-        """Select the only group that matches a filter, wait until its Overview is complete, and return the screen.
+        """Select the only group that matches a filter, and wait until its Overview is complete.
 
+        Return the screen's text.
         On a narrow screen, the Overview replaces the tree.
 
         Args:
             expression: the filter.
-            part: text to wait for, a part of the group's id as the Overview displays it; by default, `expression`.
+            part: part of the group's id, as the Overview displays it, for which the method waits. The default is
+                `expression`.
         """
         self.filter(expression, shown=1)
         self.terminal.keys("n", "1")
@@ -90,12 +91,12 @@ class Ui:
         return self.terminal.wait_for(lambda screen: named.search(screen) and "described by" in screen)
 
     def pane(self, key: str, text: str) -> str:
-        """Open a pane, wait for a text in it, and return the screen."""
+        """Open the pane of the key `key`, and wait until the pane contains `text`; return the screen's text."""
         self.terminal.keys(key)
         return self.terminal.wait_for(text)
 
     def leave_pane(self) -> None:
-        """Return to the tree if a pane replaces it."""
+        """If a pane replaces the tree, return to the tree."""
         if "by type, state" not in self.terminal.screen():
             self.terminal.keys("Escape")
             self.terminal.wait_for("by type, state")
@@ -107,5 +108,5 @@ def _complete(screen: str) -> bool:
 
 
 def names_shown(screen: str) -> set[str]:
-    """Return the group ids in the lines of the tree, as displayed."""
+    """Return the ids in the tree's lines of groups, as they are displayed."""
     return set(re.findall(r"^.\s*\S (\S.*?)\s{2,}", screen, re.MULTILINE))
