@@ -247,6 +247,7 @@ def in_screens_exports_and_processes(prepared: Prepared, _: Tools) -> None:
         terminal.wait_for("enter starts recording")
         terminal.keys("Enter")
         terminal.wait_for("● REC")
+        terminal.wait_until_gone("enter starts recording")
         for key in "123456":
             terminal.keys(key)
             check()

@@ -332,3 +332,25 @@ async def test_a_crash_writes_a_report_without_secrets(tmp_path: Path, monkeypat
     assert "RuntimeError" in written
     assert "hunter2" not in written
     assert caught.report.stat().st_mode & 0o077 == 0
+
+
+async def test_exceptions_after_a_crash_cause_no_second_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from kgtui.tui.textual_compat import crash_message
+
+    reported: list[BaseException] = []
+
+    def write_report(error: BaseException, folder: Path, command: str) -> Path:
+        reported.append(error)
+        return folder / "crash-report.txt"
+
+    async def crash_twice() -> None:
+        async with app.run_test(size=(120, 30)) as pilot:
+            await settled(pilot)
+            app._handle_exception(RuntimeError("injected"))
+            app._handle_exception(RuntimeError("injected while the app ends"))
+
+    monkeypatch.setattr(crash_message, "write_report", write_report)
+    app, _ = app_on(sample_snapshot(), tmp_path)
+    with pytest.raises(crash_message.CrashedError):
+        await crash_twice()
+    assert len(reported) == 1

@@ -63,6 +63,8 @@ class CrashReportingApp(App[int]):
             cause = error.error if isinstance(error, WorkerFailed) else error
             error = _reported(cause, self.crash_folder)
             error.__cause__ = cause
+            # The app ends now, so that further exceptions are only logged. There is one report per crash.
+            self.exiting = True
         super()._handle_exception(error)
         self._return_code = CRASHED
 
