@@ -32,7 +32,7 @@ class Ui:
 
     @property
     def is_in_start_state(self) -> bool:
-        """Whether the screen shows the tree as after the start: no dialog, no filter, no marks, default grouping."""
+        """Whether the screen shows the tree as after the start: without dialog, filter, marks or other grouping."""
         lines = self.terminal.screen().rstrip("\n").split("\n")
         if len(lines) < 4 or HINT not in lines[1] or "q quit" not in lines[-1] or "marked" in lines[0]:
             return False

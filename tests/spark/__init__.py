@@ -1,4 +1,4 @@
-"""Tests of the pipeline that run Spark."""
+"""Tests that run the pipeline in Spark."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Run the pipeline in background processes, one after the other, while tests that do not need the results run."""
+"""Run the pipeline in background processes, one at a time, while other tests run."""
 
 from __future__ import annotations
 
@@ -21,25 +21,28 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 STEPS = ("started", "reading the files", "decoding", *(f"computing gold/{table.name}" for table in GOLD))
-"""Steps of a run, in order. When a step begins, `pipeline_program` prints a line that begins with the step's text."""
+"""Names of the steps of a pipeline run, in order.
+
+When a step begins, `pipeline_program` prints its name first in a line.
+"""
 
 _TIMEOUT = 800.0
 
 
 class BackgroundRuns:
-    """Run the pipeline in background processes, either to the end or in series of runs that are killed.
+    """Runs the pipeline in background processes, either to the end or in series of runs that are killed.
 
-    Methods that return the result of a run wait until this run has ended.
+    A method that returns the result of a run waits until this run has ended.
 
     Args:
         folder: folder in which the lakes of all runs are created.
-        recording: a lake with a recording. Every run works on a copy of it.
-        records: folder of files with records, which every run reads.
-        connect_url: URL of the Spark Connect server that the last run of each series uses. This run is not killed. The
-            runs before it are killed, so they start their own Spark.
+        recording: a lake with a recording. Every run works on a copy of this lake.
+        records: folder with files of records, which every run reads.
+        connect_url: URL of the Spark Connect server for the last run of each series, which is not killed. The runs
+            before it are killed, so each of them starts Spark in its own JVM.
 
     Attributes:
-        cluster_python_starts: how many times the worker of the cluster started its own `python3`.
+        cluster_python_starts: how many times the standalone cluster's worker has started its own `python3`.
     """
 
     def __init__(self, folder: Path, recording: Path, records: Path, connect_url: str) -> None:
@@ -53,27 +56,26 @@ class BackgroundRuns:
     def start(self, *kills: int) -> None:
         """Start one run on a standalone cluster, and one series of runs for each number in `kills`.
 
-        The run on the cluster is not killed. In a series, the pipeline is killed and started again as many times as the
-        number says. The last run of the series is not killed.
+        The run on the cluster is not killed. The number says how many runs of the series are killed. The last run of
+        each series is not killed, so that the series completes a lake.
         """
         self._uninterrupted = self._pool.submit(self._run_on_cluster)
         self._killed = {number: self._pool.submit(self._run_with_kills, number) for number in kills}
 
     def killed(self, kills: int) -> tuple[list[Path], int]:
-        """Return the lakes of the series with this number of kills, and the number of runs that were killed.
+        """Return the lakes of the series with `kills` killed runs, and how many of these runs were in fact killed.
 
-        Some runs may have ended before they were killed. The lakes are complete, because the last run of each lake was
-        not killed.
+        A run may end before it can be killed. All lakes are complete, because the last run of a lake was not killed.
         """
         return self._killed[kills].result()
 
     def uninterrupted(self) -> Path:
-        """Return the lake of the run that was not killed."""
+        """Return the lake of the run on the standalone cluster, which was not killed."""
         assert self._uninterrupted is not None
         return self._uninterrupted.result()
 
     def stop(self) -> None:
-        """Cancel all runs that have not begun, and kill the current run."""
+        """Cancel all runs that have not begun, and kill the run that is in progress."""
         self._pool.shutdown(wait=False, cancel_futures=True)
         if self._running is not None:
             _kill(self._running)
@@ -89,7 +91,7 @@ class BackgroundRuns:
             target = ("local[2]",) if number % 4 in (1, 2) else ()
             if self._kill_after(random.choice(steps), random.uniform(0, 5), lakes[-1], *target):
                 killed += 1
-            else:  # The run ended before it was killed. The next run needs a new lake, because this lake is complete.
+            else:  # The run ended before it was killed, so its lake is complete. The next run needs a new lake.
                 lakes.append(self._new_lake(f"killed-{kills}-{len(lakes)}"))
         self._run_to_the_end(lakes[-1], self._connect_url)
         return lakes, killed
@@ -104,7 +106,10 @@ class BackgroundRuns:
         return shutil.copytree(self._recording, self._folder / name)
 
     def _kill_after(self, step: str, seconds: float, lake: Path, *target: str) -> bool:
-        """Kill a run and its JVM, `seconds` after it has begun `step`. Return False if the run ended earlier."""
+        """Kill a run and its JVM, `seconds` after the run has begun the step `step`.
+
+        Return True if the run was killed, and False if it ended before that.
+        """
         program = self._start_program(lake, *target)
         try:
             assert program.stdout is not None
@@ -129,7 +134,7 @@ class BackgroundRuns:
 
     def _start_program(self, lake: Path, *target: str) -> subprocess.Popen[str]:
         """Start `pipeline_program` in a new process group, so that the program can be killed together with its JVM."""
-        # Remove PYSPARK_PYTHON, the Python of Spark's executors, because other tests in this process may have set it.
+        # Remove PYSPARK_PYTHON, the path of the executors' Python, because other tests in this process may have set it.
         environment = {name: value for name, value in os.environ.items() if name != "PYSPARK_PYTHON"}
         with _errors(lake).open("w") as errors:
             self._running = subprocess.Popen(
@@ -140,19 +145,18 @@ class BackgroundRuns:
                 start_new_session=True,
                 env=environment | {"KGTUI_SPARK_JARS": str(jars.spark_folder()), "KGTUI_SPARK_MEMORY": "700m"},
             )
-        # The program runs in the background and should not slow down the tests, so its priority is lower. It is not
-        # much lower, because Spark waits only 10 s until a Python worker has started.
+        # The program's priority is lower, so that it does not slow down the tests. It is not much lower, because Spark
+        # waits only 10 s until a Python worker has started.
         os.setpriority(os.PRIO_PROCESS, self._running.pid, os.getpriority(os.PRIO_PROCESS, 0) + 2)
         return self._running
 
 
 def _errors(lake: Path) -> Path:
-    """Return the file to which the last run on a lake writes its standard error."""
     return lake.with_suffix(".errors")
 
 
 def _kill(program: subprocess.Popen[str]) -> None:
-    """Kill the process group of a program, if it still exists."""
+    """Kill all processes in the program's process group, if the group still exists."""
     with suppress(ProcessLookupError):
         os.killpg(program.pid, signal.SIGKILL)
     program.wait()

@@ -1,4 +1,4 @@
-"""Fixtures for Spark tests: runs of the pipeline that several tests use, and a new lake for each test."""
+"""Fixtures for Spark tests: pipeline runs that several tests share, and a new lake for each test."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HERE = Path(__file__).parent
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run all Spark tests in the same worker as the tests with brokers, so that they share one JVM.
+    """Run all Spark tests in the same xdist worker as the tests with brokers, so that all of them share one JVM.
 
     Tests that wait for background runs are moved to the end.
     """
@@ -33,10 +33,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             if not requested_by(item):
                 item.add_marker(pytest.mark.xdist_group("broker"))
             if not item.get_closest_marker("timeout"):
-                # This timeout is longer than that of other tests, because Spark is slow while other tests use the CPU.
+                # The timeout is longer than in other tests, because Spark is slow while other tests use the CPU.
                 item.add_marker(pytest.mark.timeout(900))
 
-            # PySpark leaves its sockets open, and Python then issues a ResourceWarning, which must not fail a test.
+            # PySpark leaves sockets open, so that Python issues a ResourceWarning, which must not fail a test.
             item.add_marker(pytest.mark.filterwarnings("ignore::ResourceWarning"))
             item.add_marker(pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"))
     items.sort(key=_waits_for_background_runs)
@@ -48,7 +48,7 @@ def _waits_for_background_runs(item: pytest.Item) -> bool:
 
 @pytest.fixture(scope="session")
 def record_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder of Parquet files with `__consumer_offsets` records of all types."""
+    """Return a folder of Parquet files with `__consumer_offsets` records of all types."""
     folder = tmp_path_factory.mktemp("records")
     sample_data.write_records(folder)
     return folder
@@ -56,7 +56,7 @@ def record_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Lake that contains only a recording of seven minutes. Tests use copies of this lake."""
+    """Return a lake that contains only a recording of seven minutes. Tests use copies of this lake."""
     path = tmp_path_factory.mktemp("recording") / "lake"
     sample_data.record_seven_minutes(path)
     return path
@@ -70,10 +70,7 @@ def background_runs(
     record_files: Path,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[BackgroundRuns]:
-    """Runs of the pipeline in background processes.
-
-    The runs are started before the first test, but only if a selected test needs them.
-    """
+    """Start runs of the pipeline in background processes before the first test, if a selected test needs them."""
     runs = BackgroundRuns(tmp_path_factory.mktemp("runs"), recording, record_files, connect_url(spark))
     waiting = [item for item in request.session.items if _waits_for_background_runs(item)]
     kills = sorted(item.callspec.params["kills"] for item in waiting if hasattr(item, "callspec"))
@@ -85,7 +82,7 @@ def background_runs(
 
 @pytest.fixture(scope="session", autouse=True)
 def start_brokers_early(spark: SparkSession, request: pytest.FixtureRequest) -> None:
-    """Start the brokers, and begin to create groups on them, so that a test need not wait for the groups."""
+    """Start the brokers, and begin to create groups on them, so that no test has to wait for the groups."""
     needed = set().union(*(requested_by(item) for item in request.session.items if HERE in item.path.parents))
     if needed:
         brokers: Brokers = request.getfixturevalue("brokers")
@@ -95,11 +92,14 @@ def start_brokers_early(spark: SparkSession, request: pytest.FixtureRequest) -> 
 
 @pytest.fixture(scope="session")
 def uninterrupted_lake(spark: SparkSession, background_runs: BackgroundRuns) -> SparkLake:
-    """Lake of a complete run over `recording` and `record_files` through Spark Connect. Tests must not change it."""
+    """Return the lake of a complete run over `recording` and `record_files`, which tests must not change.
+
+    The run used a standalone cluster.
+    """
     return SparkLake(spark, background_runs.uninterrupted())
 
 
 @pytest.fixture
 def lake(spark: SparkSession, tmp_path: Path) -> SparkLake:
-    """A new lake with empty bronze and silver tables."""
+    """Return a new lake with empty bronze and silver tables."""
     return new_lake(spark, tmp_path / "lake")

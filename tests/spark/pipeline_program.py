@@ -1,6 +1,6 @@
 """Run the pipeline on a folder of records: `python -m tests.spark.pipeline_program LAKE RECORDS [TARGET]`.
 
-`background_runs` starts this program in a process of its own, so that it can be killed at any time.
+`background_runs` starts this program in a separate process, so that it can be killed at any time.
 """
 
 from __future__ import annotations
@@ -16,14 +16,16 @@ from tests.spark.spark_settings import ON_CLUSTER, SHORT_LIVED, new_lake
 
 
 def main(lake: str, records: str, target: str = "") -> None:
-    """Run the pipeline, and print each step as a line on standard output.
+    """Run the pipeline, and print the name of each step on standard output when the step begins.
 
-    Runs on a Spark Connect server (`sc://`) or on a standalone cluster (`spark://`) are never killed. All other runs
-    read one file per batch, so that they can be killed between two batches.
+    A run on an existing Spark Connect server (`sc://`) or standalone cluster (`spark://`) is never killed. All other
+    runs read one file per batch, so that they can be killed between two batches.
 
     Args:
-        target: `sc://HOST:PORT`, `spark://HOST:PORT`, or `local[N]` for a Spark Connect server in the JVM of this run.
-            Without a target, the run uses no server.
+        lake: folder of the lake.
+        records: folder with files of records.
+        target: `sc://HOST:PORT`, `spark://HOST:PORT`, `local[N]` for a Spark Connect server in this run's own JVM, or
+            empty for Spark without a server.
     """
     if target.startswith("spark:"):
         spark = start(target, options=ON_CLUSTER)

@@ -1,4 +1,4 @@
-"""Create sample records of `__consumer_offsets`, write them into files, and check that they are decoded correctly."""
+"""Create sample records of `__consumer_offsets`, write them to files, and check that they are decoded correctly."""
 
 from __future__ import annotations
 
@@ -25,13 +25,14 @@ NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 """Timestamp of all sample records."""
 
 COMMIT_TIME = 1_795_262_400_123
-"""Commit time of a sample commit if no other time is given, in milliseconds since the epoch."""
+"""Default commit time of a sample commit, in milliseconds since the epoch."""
 
 
 def commit(version: int, group: str = "payments", *, key_version: int = 1, **fields: Any) -> Record:
-    """Encode an offset commit.
+    """Return the key and the value of an offset commit, encoded.
 
     Args:
+        group: id of the group that commits.
         version: version of the record's value.
         key_version: version of the record's key.
         fields: fields of the value that differ from the defaults.
@@ -47,7 +48,10 @@ def commit(version: int, group: str = "payments", *, key_version: int = 1, **fie
 
 
 def write_file(folder: Path, name: str, records: list[Record], first_offset: int = 0) -> None:
-    """Write records of partition 0 into a Parquet file."""
+    """Write all `records` to the Parquet file `name` in `folder`, as records of partition 0.
+
+    The records have consecutive offsets from `first_offset`.
+    """
     folder.mkdir(exist_ok=True)
     count = len(records)
     columns = {
@@ -67,11 +71,13 @@ def ignore(_: object) -> None:
 def check_decoded(
     position: Any, key: bytes | None, value: bytes | None, tables: dict[str, dict[Any, Any]]
 ) -> None:  # fmt: skip
-    """Assert that a record is in the right silver table, with the same values as `kgtui.protocol.records` decodes.
+    """Assert that a record is in the right silver table, with the values that `kgtui.protocol.records` decodes.
 
     Args:
-        position: partition and offset of the record, or only its offset.
-        tables: name of each silver table → dict of its rows by position. The positions have the form of `position`.
+        position: partition and offset of the record, or only the offset.
+        key, value: key and value of the record.
+        tables: name of each silver table → dict from positions to rows. These positions have the same form as
+            `position`.
     """
     expected = decode(key, value)
     quarantined = tables[QUARANTINE.name].get(position)
@@ -106,12 +112,12 @@ def check_decoded(
 
 
 def as_bytearray(data: bytes | None) -> bytearray | None:
-    """Convert bytes to the type in which Spark returns binary columns."""
+    """Convert bytes to a bytearray, the type in which Spark returns binary columns."""
     return None if data is None else bytearray(data)
 
 
 def _topic_id_text(uuid: UUID) -> str:
-    """Format a topic id like Kafka's tools: URL-safe base64 without padding."""
+    """Format a topic id as Kafka's tools do: as URL-safe base64 without padding."""
     return urlsafe_b64encode(uuid.bytes).decode().removesuffix("==")
 
 

@@ -1,6 +1,6 @@
 """Build DataFrames of recorded tables for tests. Columns that a test does not set have default values.
 
-Times are given in seconds after `START`.
+Times are given as seconds after `START`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ DAY = date(2026, 11, 23)
 
 
 def ms(seconds: float) -> int:
-    """Convert seconds after `START` to milliseconds since the epoch, as in recorded tables."""
+    """Convert seconds after `START` to milliseconds since the epoch, the unit of times in recorded tables."""
     return round((START + seconds) * 1000)
 
 
@@ -39,14 +39,14 @@ def at(seconds: float) -> datetime:
 
 
 def frame(spark: SparkSession, table: Table, rows: Iterable[Mapping[str, Any]]) -> DataFrame:
-    """Create a DataFrame with the columns of a table. Missing values become null, even where the table forbids null."""
+    """Create a DataFrame with the columns of `table`. Missing values become null, even where the table forbids null."""
     schema = StructType([StructField(column.name, column.dataType) for column in spark_schema(table)])
     return spark.createDataFrame([tuple(row.get(name) for name in table.names) for row in rows], schema)
 
 
 @dataclass
 class RecordedTables:
-    """Collect rows of recorded tables. `poll` adds a poll, and the other methods add rows to the latest poll."""
+    """Collects rows of recorded tables. `poll` begins a new poll, and the other methods add rows to the latest poll."""
 
     polls: list[dict[str, Any]] = field(default_factory=list)
     groups: list[dict[str, Any]] = field(default_factory=list)
@@ -59,8 +59,9 @@ class RecordedTables:
         """Add a row to the table `polls`. The first poll is always a keyframe.
 
         Args:
-            seconds: time of the poll, in seconds after the start.
-            gap: why no poll was recorded directly before this poll; None if one was.
+            seconds: time of the poll, in seconds after `START`.
+            keyframe: whether the poll is a keyframe, which stores all groups and not only changes.
+            gap: reason for the gap before this poll; None if there is no gap.
         """
         if keyframe or not self.polls:
             self.keyframe = ms(seconds)
@@ -71,32 +72,32 @@ class RecordedTables:
         self._add(self.polls, row)
 
     def group(self, group: str, state: str | None = "Stable", *, gone: bool = False, **more: Any) -> None:
-        """Add a row of `groups`."""
+        """Add a row to the table `groups`. If `gone` is true, the row says that the group was deleted."""
         row = {"group": group, "gone": gone, "state": state, "type": "consumer", "coordinator": 1}
         self._add(self.groups, row | more)
 
     def member(self, group: str, member_id: str, *, gone: bool = False) -> None:
-        """Add a row of `members`."""
+        """Add a row to the table `members`. If `gone` is true, the row says that the member has left."""
         self._add(self.members, {"group": group, "member_id": member_id, "gone": gone})
 
     def commit(
         self, group: str, topic: str, partition: int, committed: int | None, end: int | None, start: int | None = 0,
         **more: Any,
     ) -> None:  # fmt: skip
-        """Add a row of `partitions` with a committed offset and the start and end of the log."""
+        """Add a row to the table `partitions`, with a committed offset, the log end offset and the log start offset."""
         row = {"group": group, "topic": topic, "partition": partition, "gone": False, "kind": "commit",
                "committed": committed, "error": 0, "log_start": start, "log_end": end,
                "log_error": None if end is None else 0}  # fmt: skip
         self._add(self.partitions, row | more)
 
     def partition_gone(self, group: str, topic: str, partition: int) -> None:
-        """Add a row of `partitions` which says that the group no longer has an offset in this partition."""
+        """Add a row to the table `partitions`, which says that the group no longer has an offset in this partition."""
         self._add(self.partitions, {"group": group, "topic": topic, "partition": partition, "gone": True})
 
     def fault(
         self, scope: str = "offsets", *, group: str | None = None, broker: int | None = None, gone: bool = False
     ) -> None:
-        """Add a row of `faults`."""
+        """Add a row to the table `faults`. If `gone` is true, the row says that the fault has ended."""
         row = {"scope": scope, "group": group, "broker": broker, "name": "NO_ANSWER", "gone": gone}
         self._add(self.faults, row)
 
@@ -105,7 +106,7 @@ class RecordedTables:
         rows.append(place | row)
 
     def frames(self, spark: SparkSession) -> tuple[DataFrame, DataFrame, DataFrame, DataFrame]:
-        """Return four DataFrames: the result of `poll_timeline`, and the tables groups, partitions and faults."""
+        """Return four DataFrames: the result of `poll_timeline`, and the tables `groups`, `partitions` and `faults`."""
         tables = ((POLLS, self.polls), (GROUPS, self.groups), (PARTITIONS, self.partitions), (FAULTS, self.faults))
         polls, groups, partitions, faults = (frame(spark, table, rows) for table, rows in tables)
         return poll_timeline(polls).localCheckpoint(), groups, partitions, faults

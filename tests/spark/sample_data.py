@@ -1,4 +1,4 @@
-"""Create input for complete runs of the pipeline: a recording of seven minutes, and files of records of all types."""
+"""Create the input of complete pipeline runs: a recording of seven minutes, and files with records of all types."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ FILES = 2
 """Number of files that `write_records` writes."""
 
 RETENTION = 3_600.0
-"""Retention of the recorded topic, in seconds."""
+"""Retention time of the recorded topic, in seconds."""
 
 GROUPS = ("orders.paid", "[/foo]", "a\nb", "caf\udce9", "shared")
-"""Ids of the recorded groups. Some contain characters that need escaping. The offsets of `[/foo]` never change."""
+"""Ids of the recorded groups. Some ids contain characters that need escaping. The offsets of `[/foo]` never change."""
 
 
 class Cluster:
-    """Simulated cluster with groups that read a topic of three partitions at random speeds."""
+    """A simulated cluster with groups that read a topic of three partitions at random speeds."""
 
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
@@ -37,7 +37,7 @@ class Cluster:
         self.positions = {(group, tp): 90 for group in GROUPS for tp in self.ends}
 
     def poll(self) -> PollResult:
-        """Write and consume random numbers of records, and return the result of a poll."""
+        """Write and consume a random number of records in each partition, and return the result of a poll."""
         for tp in self.ends:
             self.ends[tp] += self.random.randrange(50)
         for group, tp in self.positions:
@@ -63,10 +63,12 @@ class Cluster:
 
 
 def record(recording: RecordingBuilder, cluster: Cluster, start: int, polls: int, *, gap: str = "") -> None:
-    """Record polls every ten seconds from `start` (ms), with a keyframe every three minutes and a flush every minute.
+    """Record polls every ten seconds, with a keyframe every three minutes and a flush every minute.
 
     Args:
-        gap: reason of the gap before the first poll; empty if there is no gap.
+        start: time of the first poll, in milliseconds since the epoch.
+        polls: number of polls.
+        gap: reason for the gap before the first poll; empty if there is no gap.
     """
     for number in range(polls):
         first = number == 0
@@ -77,13 +79,13 @@ def record(recording: RecordingBuilder, cluster: Cluster, start: int, polls: int
 
 
 def record_seven_minutes(lake: Path) -> None:
-    """Record seven minutes of a cluster, and the retention of its topic, into a new lake."""
+    """Record seven minutes of a simulated cluster, and the retention time of the cluster's topic, into a new lake."""
     record(RecordingBuilder(lake), Cluster(1), START, 40, gap="the recording begins")
     update_retention(LakeFolder.of(lake), Retention({"t": RETENTION}), ())
 
 
 def write_records(folder: Path) -> None:
-    """Write files of `__consumer_offsets` records of all types. `record_seven_minutes` records other groups."""
+    """Write files with `__consumer_offsets` records of all types. Their groups differ from those of the recording."""
     for number in range(FILES):
         records: list[Record] = [commit(4, f"g{number}-{n}") for n in range(30)]
         records += [*every_record_type(number, 1)[6 + number :: FILES], (b"\x00\x63?", b"")]

@@ -1,4 +1,4 @@
-"""Fixture with the Spark session that all tests share."""
+"""Fixture for the Spark session that all tests share."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """Local Spark session with two threads, whose JVM also contains a Spark Connect server."""
-    # PySpark is imported only if a test needs it, because every test loads this module.
+    """Run a local Spark session with two threads, whose JVM also contains a Spark Connect server."""
+    # PySpark is imported only if a test needs it, because every test process imports this module.
     from kgtui.pipeline.session import start
     from tests import jars
     from tests.spark.spark_settings import CONNECT_SERVER, LONG_LIVED
@@ -27,8 +27,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         patch.setenv("KGTUI_SPARK_JARS", str(jars.spark_folder()))
         patch.setenv("KGTUI_SPARK_MEMORY", "1536m")
         spill = tmp_path_factory.mktemp("spark")
-        # Lower the priority of this process and of the JVM that it starts, so that tests of the terminal UI, which run
-        # in other processes, are not slowed down.
+        # Lower the priority of this process, and of the JVM that it starts, so that tests of the terminal UI in other
+        # processes are not slowed down.
         os.nice(10)
         session = start("local[2]", options=LONG_LIVED | CONNECT_SERVER | {"spark.local.dir": str(spill)})
         yield session

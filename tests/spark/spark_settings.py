@@ -1,4 +1,4 @@
-"""Configure Spark for tests with many small jobs, and create new lakes."""
+"""Settings of Spark for tests with many small jobs, and a function that creates new lakes."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
 
 SMALL_JOBS = {
     "spark.sql.shuffle.partitions": "2",
-    # Adaptive execution and code generation (the next three options) are off. For the tests' long query plans with few
-    # rows, they would take longer than the queries themselves.
+    # Adaptive execution and code generation (the next three options) are off. The tests have long query plans and few
+    # rows, so both would take longer than the queries themselves.
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
-"""Options that make many small jobs fast."""
+"""Spark options that make many small jobs fast."""
 
 
 def _java_options(*flags: str) -> dict[str, str]:
-    """Return Spark's option for JVM flags: the flags that kgtui always passes, followed by `flags`."""
+    """Return the Spark option with all flags for the JVM: the flags that kgtui always passes, followed by `flags`."""
     name = "spark.driver.extraJavaOptions"
     return {name: " ".join([local_options()[name], *flags])}
 
 
-# In the first minutes of a JVM, its compilers take half of the CPU time. The optimizing compiler is off, because the
-# tests are too short for it. The bytecode of the 20,000 classes that Spark loads is not verified.
+# In the first minutes of a JVM, its compilers use half of the CPU time. The optimizing compiler is off, because the
+# tests are too short to profit from it. The bytecode of the 20,000 classes that Spark loads is not verified.
 _FAST_START = (
     "-XX:TieredStopAtLevel=1",
     "-XX:ReservedCodeCacheSize=240m",
@@ -40,11 +40,11 @@ _FAST_START = (
     "-XX:-BytecodeVerificationRemote",
 )
 LONG_LIVED = SMALL_JOBS | _java_options("-XX:+UseParallelGC", *_FAST_START)
-"""Options of the session that all tests share."""
+"""Spark options for the session that all tests share."""
 
 _SHORT_LIVED_JVM = ("-XX:+UseSerialGC", *_FAST_START)
 SHORT_LIVED = SMALL_JOBS | _java_options(*_SHORT_LIVED_JVM)
-"""Options for programs that run only briefly."""
+"""Spark options for programs that run only briefly."""
 
 ON_CLUSTER = SHORT_LIVED | {
     "spark.driver.host": "127.0.0.1",
@@ -52,7 +52,7 @@ ON_CLUSTER = SHORT_LIVED | {
     "spark.executor.memory": "700m",
     "spark.executor.extraJavaOptions": " ".join(_SHORT_LIVED_JVM),
 }
-"""Options for a program that runs only briefly, and whose executors run on a `StandaloneCluster`."""
+"""Spark options for a program that runs only briefly, and whose executors run on a `StandaloneCluster`."""
 
 CONNECT_SERVER = {
     "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",

@@ -20,13 +20,13 @@ _TIMEOUT = 120.0
 
 
 class StandaloneCluster:
-    """A Spark master and a worker with two cores. Use it as a context manager.
+    """A Spark master, and a worker with two cores. Use this class as a context manager.
 
-    The worker's `python3` is a script in `folder`, so its path differs from the driver's Python. The script appends a
-    line to the file `python-starts` whenever it runs, and then starts the Python of the tests.
+    The worker's `python3` is a script in `folder`, so that its path differs from the driver's Python. Whenever the
+    script runs, it appends a line to the file `python-starts`, and then starts the Python that runs the tests.
 
     Attributes:
-        url: `spark://127.0.0.1:PORT`, the value of `--master`.
+        url: `spark://127.0.0.1:PORT`, the value for Spark's option `--master`.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -36,7 +36,7 @@ class StandaloneCluster:
 
     @property
     def python_starts(self) -> int:
-        """How many times the worker has started its own `python3`."""
+        """How many times the worker has started the script `python3`."""
         log = self._folder / "python-starts"
         return len(log.read_text().splitlines()) if log.exists() else 0
 
@@ -62,7 +62,7 @@ class StandaloneCluster:
         self.close()
 
     def close(self) -> None:
-        """Stop the worker, which stops its executors, and then the master."""
+        """Stop first the worker, which stops its executors, and then the master."""
         for process in reversed(self._processes):
             process.terminate()
             try:
@@ -73,14 +73,14 @@ class StandaloneCluster:
         self._processes.clear()
 
     def _start(self, main: str, *words: str, ready: str) -> re.Match[str]:
-        """Start a Spark daemon, and wait until the regular expression `ready` matches in its log. Return the match.
+        """Start a Spark daemon, and wait until its log matches the regular expression `ready`. Return the match.
 
         Args:
             main: class of the daemon, without the prefix `org.apache.spark.deploy.`.
             words: arguments of the daemon.
 
         Raises:
-            TimeoutError: `ready` did not match in time, or the daemon has exited.
+            TimeoutError: the log did not match in time, or the daemon has exited.
         """
         log = self._folder / f"{main}.log"
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK", "PYSPARK"))}

@@ -1,4 +1,4 @@
-"""Read the tables of a lake without Spark, which takes about a second of CPU time for each small table."""
+"""Read the tables of a lake without Spark, which would use about a second of CPU time per small table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def stored_rows(lake: Path, table: Table) -> list[dict[str, Any]]:
-    """Return all rows of a table as dicts by column name, sorted by their text; `[]` if there is no table."""
+    """Return all rows of `table` as dicts by column name, sorted by their text; `[]` if the table does not exist."""
     path = lake / table.layer / table.name
     if not is_table(path):
         return []

@@ -1,4 +1,4 @@
-"""Convert table definitions to Spark schemas."""
+"""Convert definitions of tables to Spark schemas."""
 
 from __future__ import annotations
 
@@ -13,5 +13,4 @@ if TYPE_CHECKING:
 
 
 def spark_schema(table: Table) -> StructType:
-    """Return the Spark schema of a table."""
     return StructType([StructField(column.name, TYPES[column.type], column.nullable) for column in table.columns])

@@ -1,4 +1,7 @@
-"""Gold `churn`: rebalances per hour from recordings and decoded records, their duration, and the records they delay."""
+"""Gold `churn` has rebalances per hour, computed from recordings and from decoded records.
+
+Each row also has the rebalances' duration and the number of records that they delay.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +18,11 @@ if TYPE_CHECKING:
 
 
 def record_members(tables: RecordedTables, group: str, present: str, before: str) -> None:
-    """Add rows of `members` to the latest poll: all members in a keyframe, else members that joined or left.
+    """Add rows of `members` to the latest poll: all members at a keyframe; otherwise, members that joined or left.
 
     Args:
-        present: members at this poll. Each character is a member id.
-        before: members at the poll before.
+        present: members at the latest poll. Each character is a member id.
+        before: members at the poll before the latest poll.
     """
     keyframe = tables.polls[-1]["poll"] == tables.keyframe
     for name in sorted(set(present) | set(before)):
@@ -29,7 +32,7 @@ def record_members(tables: RecordedTables, group: str, present: str, before: str
             tables.member(group, name, gone=True)
 
 
-def test_gold_churn_has_rebalances_per_hour_from_polls_and_decoded_records(spark: SparkSession) -> None:
+def test_gold_churn_counts_rebalances_per_hour_from_polls_and_decoded_records(spark: SparkSession) -> None:
     tables = RecordedTables()
     states = {600: "Assigning", 900: "Reconciling", 1_200: "Stable", 3_300: "Reconciling", 3_900: "Stable"}
     members_at = {0: "ab", 900: "abc", 1_200: "bc", 1_800: "abc", 3_300: "bc"}

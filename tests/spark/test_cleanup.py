@@ -1,4 +1,4 @@
-"""Gold `cleanup`: unused groups and families are found with recordings, with decoded records, or with both."""
+"""Gold `cleanup` lists unused groups and group families, found with recordings, with decoded records, or with both."""
 
 from __future__ import annotations
 
@@ -26,13 +26,14 @@ COLUMNS = (
 def silver_tables(
     spark: SparkSession, commits: list[tuple[Any, ...]], events: list[tuple[Any, ...]]
 ) -> tuple[DataFrame, DataFrame]:
-    """Return the tables `commits` and `group_events`. The `record_offset` of each row is the row's index in its list.
+    """Return DataFrames of the tables `commits` and `group_events`. A row's `record_offset` is its index in the list.
 
-    Times are in days after `START`.
+    All times are in days after `START`.
 
     Args:
-        commits: tuples (group, offset, time).
-        events: tuples (group, type, about, member id, number of members, whether it is a tombstone, time).
+        commits: tuples (group, committed offset, time).
+        events: tuples (group, type, value of the column `about`, member id, number of members, whether the record is a
+            tombstone, time).
     """
 
     def place(number: int, day: float) -> dict[str, Any]:
@@ -52,7 +53,7 @@ def silver_tables(
 
 
 def end_of_day(spark: SparkSession, day: float) -> DataFrame:
-    """Return the argument `days` of `decoded_activity`: only the day that ends `day` days after `START`."""
+    """Return `days`, an argument of `decoded_activity`, for one day that ends `day` days after `START`."""
     return spark.createDataFrame([(at(day * DAYS).date(), ms(day * DAYS))], "day DATE, at BIGINT")
 
 
@@ -75,12 +76,13 @@ def test_cleanup_lists_unused_groups_and_families_from_polls_and_records(spark: 
         tables.commit("share", "t", 0, None, 9, kind="share", spso=4, lag=5)
     timeline, groups, partitions, _ = tables.frames(spark)
     since = at(3 * DAYS).date()
-    # The inputs of `cleanup` (`recorded` and `decoded`) are checkpointed, because the gold job checkpoints them, too.
+    # The test checkpoints `recorded` and `decoded`, the inputs of `cleanup`, because the gold job checkpoints them,
+    # too.
     recorded = recorded_activity(timeline, groups, partitions, since=since).localCheckpoint()
     silver = silver_tables(spark, [("alone", 9, -3.0)], [])
     decoded = decoded_activity(*silver, end_of_day(spark, 3.5)).localCheckpoint()
     rows = cleanup(recorded, decoded, since=since).cache()
-    # Nothing is hidden in group `alone`, because its commits were decoded.
+    # No offsets can be hidden in group `alone`, because its commits were decoded.
     assert {row["name"]: row["offsets_may_be_hidden"] for row in rows.collect()} == {
         "old.*": True, "old.a": True, "old.b": False, "new.a": False, "alone": False, "share": None
     }  # fmt: skip
@@ -99,9 +101,10 @@ def test_cleanup_lists_unused_groups_and_families_from_polls_and_records(spark: 
 
 
 def test_offset_expiry_is_counted_from_the_last_commit_or_from_becoming_empty(spark: SparkSession) -> None:
-    """Polls miss commits that repeat the previous offset.
+    """Polls do not show a commit that repeats the previous offset.
 
-    Without decoded commits, a group is therefore assumed to have committed until it became Empty.
+
+    Without decoded commits, kgtui therefore assumes that a group committed until it became Empty.
     """
     tables = RecordedTables()
     for day in (0.5, 1.0, 1.5, 3.5):
@@ -119,13 +122,15 @@ def test_offset_expiry_is_counted_from_the_last_commit_or_from_becoming_empty(sp
     decoded = decoded_activity(*silver, end_of_day(spark, 3.5)).localCheckpoint()
     rows = cleanup(recorded, decoded, since=since).select("name", F.unix_millis("expires_at")).collect()
     assert dict(map(tuple, rows)) == {
-        # Without decoded commits, the offsets of a consumer group expire a week after the group became Empty (day 1.5).
+        # Without decoded commits, the offsets of a consumer group expire one week after the group became Empty (day
+        # 1.5).
         "polled": ms(1.5 * DAYS + WEEK),
-        # With decoded commits, the offsets expire a week after the last commit, which was on day 1.
+        # With decoded commits, the offsets expire one week after the group's last commit, which was on day 1.
         "decoded": ms(1.0 * DAYS + WEEK),
-        # The group has been Empty since day 0.5. The later change of its offsets (a reset) does not delay the expiry.
+        # The group has been Empty since day 0.5. A reset that changes its offsets later does not delay the expiry.
         "classic": ms(0.5 * DAYS + WEEK),
-        # The offsets of a simple group expire a week after its last commit, which a poll first saw on day 1.5.
+        # The offsets of a simple group expire one week after the group's last commit, which a poll first showed on day
+        # 1.5.
         "simple": ms(1.5 * DAYS + WEEK),
     }
 

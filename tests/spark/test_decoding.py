@@ -31,7 +31,7 @@ def commits() -> list[Record]:
     tagged_key, without_tags = commit(4)
     assert without_tags is not None
     records.append((tagged_key, without_tags[:-1] + bytes.fromhex("02 07 03 aabbcc 09 00")))
-    # A regular commit and an irregular one, because its metadata is long, with the key of a legacy commit.
+    # The key of this commit has the legacy version 0. The commit is irregular, because its metadata is long.
     records += [commit(4, key_version=0, metadata="m" * 500)]
     for version in range(5):
         records += [
@@ -47,18 +47,19 @@ def commits() -> list[Record]:
         ]
     records += [commit(1, expireTimestamp=time) for time in (0, COMMIT_TIME, 253_402_300_800_000, -2)]
     records += [commit(4, topicId=UUID(int=3**80), metadata=text) for text in ("", "m")]
-    # The base64 text of these topic ids contains `-` or `_`, which only the URL-safe alphabet has.
+    # The base64 text of these topic ids contains `-` or `_`, which are only in the URL-safe alphabet.
     records += [commit(4, topicId=UUID(bytes=byte * 16)) for byte in (b"\xfb", b"\xff")]
     key, value = commit(4, topicId=UUID(int=1))
     assert value is not None
-    # The last byte of the value is the last byte of topic id 1. Topic id 0 means that the commit has no topic id.
+    # The last byte of the value is the last byte of a topic id that equals 1. A topic id of 0 means that the commit has
+    # no topic id.
     records.append((key, value[:-1] + b"\0"))
     return records + [(key, None) for key, _ in records[::3]]
 
 
 @pytest.fixture(scope="module")
 def records() -> list[Record]:
-    """Records of all types and versions, and several damaged copies of every second one of these records."""
+    """Return records of all types and versions, and several damaged copies of every second record."""
     random = Random(4)
     valid: list[Record] = [*commits(), *every_record_type(11, 3)]
     damaged: list[Record] = [(None, b"x"), (b"", None), (b"\x00", None), (b"\x00\x63abc", b""), (valid[0][0], b"\x00")]
@@ -82,7 +83,10 @@ def code_generation(spark: SparkSession) -> Iterator[None]:
 
 
 def bronze_rows(spark: SparkSession, records: list[Record]) -> DataFrame:
-    """Return rows of `coordinator_records` in three partitions. The offset of a record is its index in the list."""
+    """Return rows of `coordinator_records` in three Spark partitions.
+
+    The offset of a record is its index in `records`.
+    """
     return spark.createDataFrame(
         [
             (NOON.date(), index % 3, index, NOON, as_bytearray(key), as_bytearray(value))
@@ -94,7 +98,7 @@ def bronze_rows(spark: SparkSession, records: list[Record]) -> DataFrame:
 
 def test_every_record_is_decoded_into_exactly_one_silver_table(lake: SparkLake, records: list[Record]) -> None:
     batch = bronze_rows(lake.spark, records)
-    # Decode the same batch twice, as a run does that continues after a killed run. The rows must not be duplicated.
+    # The same batch is decoded twice, as after a run that was killed. The rows must not be duplicated.
     for _ in range(2):
         decode_batch(str(lake.folder.path), "query", batch, 0)
     rows = {table.name: lake.read(table).collect() for table in (COMMITS, GROUP_EVENTS, QUARANTINE)}

@@ -23,7 +23,7 @@ END = 20_404 * 86_400.0 + 15 * 3_600
 
 @pytest.mark.full
 @pytest.mark.timeout(900)
-def test_pipeline_finds_every_incident_in_the_demo_history(lake: SparkLake) -> None:
+def test_the_pipeline_finds_every_incident_in_the_demo_history(lake: SparkLake) -> None:
     path = lake.folder.path
     asyncio.run(record_history(str(path), DemoHistory(days=3.25, interval=900.0, until=END), ignore))
     update_gold(lake)
@@ -48,6 +48,6 @@ def test_pipeline_finds_every_incident_in_the_demo_history(lake: SparkLake) -> N
     stopped = episodes["orders.archive"]
     assert not stopped.ongoing, "the group must have caught up after it stopped for four hours"
     # The group commits nothing for four hours. Its status becomes STOP only when its last commit is older than the time
-    # span of its last ten commits, which is 2¼ hours with one poll every 15 minutes. The episode is therefore shorter
+    # span of its last ten commits, which is 2¼ hours with one poll per 15 minutes. The episode is therefore shorter
     # than two hours.
     assert 1 < (stopped.until - stopped.since) / 3_600 < 2

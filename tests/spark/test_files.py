@@ -46,7 +46,7 @@ def test_overlapping_files_and_deleted_checkpoints_cause_no_duplicate_rows(lake:
     assert lake.read(REBALANCES).count() <= 3
 
 
-def test_missing_folder_and_folder_without_record_files_are_rejected(lake: SparkLake, tmp_path: Path) -> None:
+def test_a_missing_folder_and_a_folder_without_record_files_are_rejected(lake: SparkLake, tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="does not exist"):
         stream_files(lake.spark, tmp_path / "nowhere")
     (tmp_path / "empty").mkdir()

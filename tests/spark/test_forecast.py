@@ -1,4 +1,4 @@
-"""Gold `forecast` and `baseline` are computed from rows of gold `lag`."""
+"""Gold `forecast` and gold `baseline` are computed from rows of gold `lag`."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ if TYPE_CHECKING:
 
 
 def lag_row(group: str, minute: int, topic: str | None = None, *, steady: int = 0, **values: Any) -> dict[str, Any]:
-    """Return a row of `lag` for partition 0 of a topic, or for the whole group if `topic` is None.
+    """Return a row of `lag` for partition 0 of `topic`, or for the whole group if `topic` is None.
 
     Args:
-        steady: value of `steady_since`, in seconds after `START`.
+        minute: minute of the row, counted from `START`.
+        steady: value of the column `steady_since`, in seconds after `START`.
+        values: values of other columns.
     """
     start = at(60 * minute)
     times = {"day": start.date(), "minute": start, "covered_from": start, "covered_to": start + timedelta(seconds=50)}
@@ -31,13 +33,13 @@ def lag_row(group: str, minute: int, topic: str | None = None, *, steady: int = 
 def test_forecast_says_when_groups_catch_up_and_when_they_first_lose_records(spark: SparkSession) -> None:
     rows = []
     for minute in range(60):
-        # Add rows for the whole group (None) and for topic `t`. The recording has a gap at minute 30; after it, the lag
-        # of group `drains` falls by 5 records per second.
+        # Add rows for the whole group (None) and for topic `t`. The recording has a gap at minute 30. After the gap,
+        # the lag of group `drains` falls by 5 records per second.
         for topic in (None, "t"):
             rows.append(lag_row("drains", minute, topic, lag=60_000 - 300 * minute if minute >= 30 else 7,
                                 steady=1_800 if minute >= 30 else 0))  # fmt: skip
             rows.append(lag_row("done", minute, topic, lag=0))
-        # Log start of the partition that group `stuck` does not read. It jumps by 10,000 records every ten minutes.
+        # Log start offset of the partition that group `stuck` does not read. It increases by 10,000 every ten minutes.
         start = 1_000 * (minute // 10 * 10)
         stuck: dict[str, Any] = {"position": 100_000, "log_end": 200_000 + 600 * minute, "log_start": start,
                    "lead": 100_000 - start, "lost": 0, "lag": 100_000 + 600 * minute,

@@ -1,4 +1,4 @@
-"""The gold job: gold `lag` equals the lag in the recording, and recomputing a day gives the same rows."""
+"""Gold `lag` equals the lag in the recording, and the gold job gives the same rows when it recomputes a day."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tests.spark.background_runs import BackgroundRuns
 
 
-def test_pipeline_runs_on_a_cluster_that_has_python_at_another_path_than_the_driver(
+def test_the_pipeline_runs_on_a_cluster_with_another_python_path_than_the_driver(
     uninterrupted_lake: SparkLake, background_runs: BackgroundRuns
 ) -> None:
     assert background_runs.cluster_python_starts > 0, "the executors did not run the worker's python3"
@@ -57,17 +57,17 @@ def test_gold_lag_equals_the_lag_that_the_recording_reader_computes(uninterrupte
     assert uninterrupted_lake.read(FORECAST).filter("`group` = '[/foo]' AND drain_seconds IS NULL").count() == 4
 
 
-def test_forecast_uses_the_recorded_retention_time_of_the_topic(uninterrupted_lake: SparkLake) -> None:
+def test_forecast_uses_the_topics_recorded_retention_time(uninterrupted_lake: SparkLake) -> None:
     rows = uninterrupted_lake.read(FORECAST).filter("`group` = '[/foo]' AND topic = 't'").collect()
     assert len(rows) == 3
     assert {row["loss_basis"] for row in rows} == {"retention"}
-    # A record is lost when it is older than RETENTION. In this recording of seven minutes, the known age of the first
-    # unread record is between 0 and 420 s.
+    # A record is deleted when it is older than RETENTION. In this recording of seven minutes, the age of the first
+    # unread record is known to be between 0 and 420 s.
     assert all(RETENTION - 420 <= row["loss_seconds"] <= RETENTION for row in rows)
 
 
 def without_column(path: Path, column: str) -> None:
-    """Rewrite a Delta table without one of its columns, as if an older kgtui had written the table."""
+    """Rewrite a Delta table without the column `column`, as if an older kgtui had written the table."""
     rows = DeltaTable(str(path)).to_pyarrow_table().drop_columns([column])
     write_deltalake(str(path), rows, mode="overwrite", schema_mode="overwrite", partition_by=["day"])
 
@@ -75,7 +75,7 @@ def without_column(path: Path, column: str) -> None:
 def test_recomputing_a_day_gives_the_same_gold_rows(
     spark: SparkSession, uninterrupted_lake: SparkLake, tmp_path: Path
 ) -> None:
-    """One of the tables lacks a column before the day is recomputed, as if an older kgtui had written it."""
+    """Before the day is recomputed, one table loses a column, as if an older kgtui had written the table."""
     lake = SparkLake(spark, shutil.copytree(uninterrupted_lake.folder.path, tmp_path / "lake"))
     first = {table.name: stored_rows(lake.folder.path, table) for table in GOLD}
     assert {name for name, rows in first.items() if not rows} == {"churn", "cleanup"}
@@ -84,8 +84,8 @@ def test_recomputing_a_day_gives_the_same_gold_rows(
     tomorrow = START + 86_400_000
     record(RecordingBuilder(lake.folder.path), Cluster(2), tomorrow, 12, gap="recorder stopped")
     day = datetime.fromtimestamp(START / 1000, UTC).date()
-    # The run computes the new day and also the first day, which was the newest day in the previous run and may have new
-    # rows.
+    # The run computes the new day. It also computes the first day again, because this was the newest day in the
+    # previous run and may have new rows.
     assert update_gold(lake) == (day, day + timedelta(days=1))
     for table in GOLD:
         rows = stored_rows(lake.folder.path, table)

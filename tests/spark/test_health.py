@@ -38,7 +38,7 @@ OPTIONS = (
 
 
 def random_window(random: Random, options: Options) -> tuple[Window, int]:
-    """Return the window of commits of a random consumer, and the time (ms) for which its status is computed."""
+    """Return the commit window of a random consumer, and the time for which the status is computed, in milliseconds."""
     ring, now, end, offset = CommitRing(options), 1_000, random.randrange(20), random.randrange(10)
     most_read, most_written = random.choice([0, 1, 3, 8]), random.choice([0, 1, 3, 8])
     for _ in range(random.randrange(25)):
@@ -53,7 +53,7 @@ def random_window(random: Random, options: Options) -> tuple[Window, int]:
     return ring.window(end if random.random() < 0.8 else None), now + random.choice([0, 1_000, 50_000])
 
 
-def test_spark_and_model_compute_the_same_status_for_random_commit_windows(spark: SparkSession) -> None:
+def test_spark_and_the_model_compute_the_same_status_for_random_commit_windows(spark: SparkSession) -> None:
     random, rows, expected = Random(4), [], []
     for number in range(1_200):
         choice = number % len(OPTIONS)
@@ -75,7 +75,7 @@ def test_spark_and_model_compute_the_same_status_for_random_commit_windows(spark
 
 @dataclass
 class PartitionHistory:
-    """Position and lag of one partition at each poll."""
+    """Committed offset and lag of one partition at each poll."""
 
     share: bool
     reads: list[tuple[float, PartitionLag]]
@@ -111,11 +111,11 @@ def random_history(random: Random, times: list[float], share: bool) -> Partition
 
 
 def record(histories: list[PartitionHistory], polls: list[tuple[float, bool, str | None]]) -> RecordedTables:
-    """Write histories into recorded tables as the recorder does: all rows at a keyframe, else only changed rows.
+    """Write histories to recorded tables as the recorder does: all rows at a keyframe; otherwise, only changed rows.
 
     Args:
-        polls: for each poll, its time in seconds, whether it is a keyframe, and the reason of the gap before it, or
-            None if there is no gap.
+        polls: tuples of a poll's time in seconds after `START`, whether the poll is a keyframe, and the reason for the
+            gap before the poll; None if there is no gap.
     """
     tables = RecordedTables()
     before: dict[int, PartitionLag] = {}
@@ -132,7 +132,7 @@ def record(histories: list[PartitionHistory], polls: list[tuple[float, bool, str
     return tables
 
 
-def test_spark_and_model_compute_the_same_status_for_random_recordings(spark: SparkSession) -> None:
+def test_spark_and_the_model_compute_the_same_status_for_random_recordings(spark: SparkSession) -> None:
     random, watching = Random(7), Watching()
     polls: list[tuple[float, bool, str | None]] = []
     time, stretch_starts = 0.0, [0.0]
@@ -157,8 +157,8 @@ def test_spark_and_model_compute_the_same_status_for_random_recordings(spark: Sp
             if history.share:
                 verdict, details = judge_share(row, samples, 1, watching)
                 if Status.WARN in (verdict.status, *(one.status for one in details.undecided)):
-                    # For share partitions, Spark never returns WARN, because WARN needs the lag at every poll, but a
-                    # recording contains only changes.
+                    # For partitions of share groups, Spark never returns WARN, because WARN needs the lag at every
+                    # poll, but a recording contains only changes.
                     continue
             else:
                 verdict, details = judge_observed(row, samples, watching)
@@ -177,7 +177,7 @@ def test_spark_and_model_compute_the_same_status_for_random_recordings(spark: Sp
 
 @dataclass
 class Consumer:
-    """Simulate a consumer of one partition, and collect its commits as rows of silver `commits`."""
+    """Simulates a consumer of one partition, and collects its commits as rows of silver `commits`."""
 
     ring: CommitRing = field(default_factory=CommitRing)
     commits: list[dict[str, Any]] = field(default_factory=list)
@@ -189,13 +189,14 @@ class Consumer:
         return self.commits[-1]["offset"] if self.commits else None
 
     def write(self, records: int) -> None:
-        """Write records to the log, so that the next poll sees a new log end."""
+        """Append `records` records to the log, so that the next poll sees a new log end offset."""
         self.ends.append(self.ends[-1] + records)
         self.ring.log_end(self.ends[-1])
 
     def commit(self, seconds: float, number: int, *, tombstone: bool) -> None:
-        """Commit the current offset, or write a tombstone, which deletes the consumer's offset.
+        """Commit the current offset.
 
+        If `tombstone` is true, write a tombstone instead, which deletes the consumer's offset.
         Args:
             seconds: time of the commit, in seconds after `START`.
             number: id of the partition.
@@ -211,11 +212,11 @@ class Consumer:
             self.ring.log_end(end)
 
 
-def test_spark_and_model_compute_the_same_status_for_random_silver_commits(spark: SparkSession) -> None:
+def test_spark_and_the_model_compute_the_same_status_for_random_silver_commits(spark: SparkSession) -> None:
     random, tables, options = Random(4), RecordedTables(), Options()
     consumers = [Consumer() for _ in range(120)]
-    # One tuple per consumer: maximum number of records written between two polls, maximum number of records read before
-    # a commit, and number of the poll at which the consumer stops.
+    # One tuple per consumer: the maximum number of records that are written between two polls, the maximum number of
+    # records that the consumer reads before a commit, and the number of the poll at which the consumer stops.
     habits = [(random.choice([0, 3, 20]), random.choice([0, 1, 9]), random.randrange(2, 60)) for _ in consumers]
     for poll in range(31):
         tables.poll(poll * 10, keyframe=poll == 18)
@@ -249,7 +250,7 @@ def test_spark_and_model_compute_the_same_status_for_random_silver_commits(spark
 # -- test of the rows of the gold table `health` ---------------------------------------------------------------------
 
 
-def test_health_row_of_a_group_has_the_worst_status_of_its_partitions(spark: SparkSession) -> None:
+def test_a_groups_health_row_has_the_worst_status_of_its_partitions(spark: SparkSession) -> None:
     tables = RecordedTables()
     for second in range(0, 1_200, 10):
         tables.poll(second, keyframe=second == 600)

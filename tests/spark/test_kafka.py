@@ -1,4 +1,4 @@
-"""With real brokers, Spark reads the same records of `__consumer_offsets` as a consumer, and leaks no password."""
+"""With real brokers, Spark reads the same `__consumer_offsets` records as a consumer, and reveals no password."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ INTERNAL_TOPICS_OPTION = "spark.sql.streaming.kafka.useDeprecatedOffsetFetching"
 
 
 def describe_topic(lake: Path, bootstrap: str, *options: str) -> OffsetsTopic:
-    """Return what `kgtui pipeline run` finds out about `__consumer_offsets` when it is called with these options."""
+    """Return the `OffsetsTopic` that `kgtui pipeline run` uses when it is called with `options`."""
     args = ["pipeline", "run", f"--lake={lake}", f"--bootstrap-server={bootstrap}", *options]
     return run_async(read_bounds_of_topic(parse_args(args)))
 
@@ -60,12 +60,12 @@ def read_topic(spark: SparkSession, topic: OffsetsTopic) -> DataFrame:
 
 
 def by_position(records: list[TopicRecord]) -> dict[tuple[int, int], TopicRecord]:
-    """Return a dict of the records by partition and offset."""
+    """Return (partition, offset) → record."""
     return {(record.partition, record.offset): record for record in records}
 
 
 def topic_records(frame: DataFrame) -> list[TopicRecord]:
-    """Convert rows that Spark has read to `TopicRecord`, the type of the records that a consumer has read."""
+    """Convert rows that Spark has read to `TopicRecord`, the class of the records that a consumer has read."""
     return [
         TopicRecord(
             row.partition,
@@ -92,8 +92,8 @@ def _restore_internal_topics_option(spark: SparkSession) -> Iterator[None]:
     spark.conf.set(INTERNAL_TOPICS_OPTION, "true")
 
 
-def test_spark_reads_the_same_records_as_a_consumer(newest_live: Live, lake: SparkLake) -> None:
-    """Spark reads all records that a consumer reads, as a batch and as a stream, and joins no group."""
+def test_spark_reads_the_same_offsets_topic_records_as_a_consumer(newest_live: Live, lake: SparkLake) -> None:
+    """Spark reads all records that a consumer reads, both as a batch and as a stream, and does not join a group."""
     cluster = newest_live.cluster
     coordinator_records.write_records(newest_live)
     groups_before = group_ids(cluster)
@@ -101,11 +101,11 @@ def test_spark_reads_the_same_records_as_a_consumer(newest_live: Live, lake: Spa
     consumed = by_position(read_offsets_topic(cluster))
     batch = by_position(topic_records(read_topic(lake.spark, topic)))
     assert len(consumed) > 50
-    # The consumer and Spark read the offsets topic one after the other. As groups commit all the time, one of the two
+    # The consumer and Spark read the offsets topic one after the other. Groups commit all the time, so one of the two
     # may have read more records than the other.
     assert consumed.items() <= batch.items() or batch.items() <= consumed.items()
     run_once(lake, Sources(topic=topic), ignore, ignore)
-    # A second run must not read records again.
+    # A second run must not read the same records again.
     run_once(lake, Sources(topic=describe_topic(lake.folder.path, cluster.bootstrap)), ignore, ignore)
     ingested = by_position(topic_records(lake.read(COORDINATOR_RECORDS)))
     assert consumed.items() <= ingested.items()
@@ -116,10 +116,10 @@ def test_spark_reads_the_same_records_as_a_consumer(newest_live: Live, lake: Spa
 
 
 def check_silver_tables(lake: SparkLake, records: dict[tuple[int, int], TopicRecord]) -> set[RecordType]:
-    """Assert that every record is in `commits` or `group_events` with the right values, and that `quarantine` is empty.
+    """Assert that each record is in `commits` or `group_events` with the right values, and that `quarantine` is empty.
 
     Returns:
-        Types of the records, except for tombstones.
+        Types of the records that are not tombstones.
     """
     tables = {
         table.name: {(row.record_partition, row.record_offset): row for row in lake.read(table).collect()}
@@ -136,14 +136,12 @@ def check_silver_tables(lake: SparkLake, records: dict[tuple[int, int], TopicRec
 
 @pytest.fixture(scope="module")
 def quiet_cluster(broker_431: Cluster) -> Cluster:
-    """Broker with a topic `quiet` that is not read by any consumer."""
+    """Return a broker with a topic `quiet`, which no consumer reads."""
     broker_431.create_topic("quiet")
     return broker_431
 
 
-def test_run_fails_if_spark_reads_no_record_of_a_topic_that_has_records(
-    quiet_cluster: Cluster, lake: SparkLake
-) -> None:
+def test_a_run_fails_if_spark_reads_no_record_of_a_topic_with_records(quiet_cluster: Cluster, lake: SparkLake) -> None:
     quiet_cluster.commit("somebody", {("quiet", 0): 0})
     topic = describe_topic(lake.folder.path, quiet_cluster.bootstrap)
     lake.spark.conf.set(INTERNAL_TOPICS_OPTION, "false")
@@ -155,7 +153,7 @@ def test_run_fails_if_spark_reads_no_record_of_a_topic_that_has_records(
         run_continuously(lake, Sources(topic=topic), ignore, ignore, interval=0.5)
 
 
-def test_continuous_run_reads_new_commits(quiet_cluster: Cluster, lake: SparkLake) -> None:
+def test_a_continuous_run_reads_new_commits(quiet_cluster: Cluster, lake: SparkLake) -> None:
     quiet_cluster.commit("watched", {("quiet", 0): 1})
     topic = describe_topic(lake.folder.path, quiet_cluster.bootstrap)
 
@@ -175,7 +173,7 @@ def test_continuous_run_reads_new_commits(quiet_cluster: Cluster, lake: SparkLak
 
 
 @pytest.mark.full
-def test_run_with_since_skips_records_before_that_time(quiet_cluster: Cluster, lake: SparkLake) -> None:
+def test_a_run_with_since_skips_records_before_that_time(quiet_cluster: Cluster, lake: SparkLake) -> None:
     quiet_cluster.commit("early", {("quiet", 0): 1})
     newest = max(record.timestamp for record in read_offsets_topic(quiet_cluster))
     quiet_cluster.commit("late", {("quiet", 0): 1})
@@ -188,7 +186,7 @@ def test_run_with_since_skips_records_before_that_time(quiet_cluster: Cluster, l
     run_once(future, Sources(topic=topic, since=time.time() + 3_600), ignore, ignore)
 
 
-def test_missing_permission_to_read_consumer_offsets_is_reported(secure_broker: Secure, lake: SparkLake) -> None:
+def test_a_missing_permission_to_read_consumer_offsets_is_reported(secure_broker: Secure, lake: SparkLake) -> None:
     def describe_as(principal: str) -> OffsetsTopic:
         config = secure_broker.command_config(principal)
         return describe_topic(lake.folder.path, secure_broker.sasl, f"--command-config={config}")
@@ -199,7 +197,7 @@ def test_missing_permission_to_read_consumer_offsets_is_reported(secure_broker: 
         run_once(lake, Sources(topic=describe_as("viewer")), ignore, ignore)
 
 
-def test_secrets_are_in_no_query_plan_no_output_no_file_and_no_process(
+def test_query_plans_outputs_files_and_processes_contain_no_secret(
     secure_broker: Secure, lake: SparkLake, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     properties = dict(read_properties(secure_broker.command_config("admin", tls=True)))
@@ -230,7 +228,7 @@ def test_secrets_are_in_no_query_plan_no_output_no_file_and_no_process(
 
 
 def content(file: Path) -> bytes:
-    """Return the content of a file in `/proc`, or nothing if the process has ended."""
+    """Return the content of a file in `/proc`; return nothing if the process has ended."""
     try:
         return file.read_bytes()
     except OSError:

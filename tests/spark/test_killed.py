@@ -1,4 +1,7 @@
-"""Runs that are killed and started again write the same tables as a complete run, with and without Spark Connect."""
+"""If runs are killed and started again, the lake has the same tables as after a complete run.
+
+The test uses Spark with and without Spark Connect.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +20,12 @@ if TYPE_CHECKING:
 
 
 Rows = dict[str, list[dict[str, Any]]]
-"""All rows of each table of a lake, by table name."""
+"""Table name → all rows of this table of a lake."""
 
 
 @pytest.fixture(scope="module")
 def expected(uninterrupted_lake: SparkLake) -> Rows:
-    """Rows that all tables must have, from a run that was not killed."""
+    """Return the rows that all tables must have, from a run that was not killed."""
     rows = all_rows(uninterrupted_lake.folder.path)
     assert rows["commits"]
     assert rows["lag"]
@@ -31,7 +34,6 @@ def expected(uninterrupted_lake: SparkLake) -> Rows:
 
 
 def all_rows(lake: Path) -> Rows:
-    """Return the sorted rows of each table."""
     return {table.name: stored_rows(lake, table) for table in (*BRONZE, *SILVER, *GOLD)}
 
 

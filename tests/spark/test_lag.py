@@ -1,4 +1,4 @@
-"""Gold `lag`: lag, rates and time lag are computed per minute, and are null if they are unknown."""
+"""Gold `lag` has the lag, the rates and the time lag of each minute, or null where a value is unknown."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GROUP = ("group", "minute", "lag", "rate_in", "partitions", "unknown", "members"
 
 
 def minute(number: int) -> object:
-    """Return the time at which the minute with this number starts. Minute 0 starts at `START`."""
+    """Return the start time of minute `number`. Minute 0 starts at `START`."""
     return at(60 * number)
 
 
@@ -35,7 +35,10 @@ def assert_rows(spark: SparkSession, result: DataFrame, expected: list[tuple[Any
 
 
 def two_minutes_of_three_groups() -> RecordedTables:
-    """Return two minutes of polls. Group `reads` commits, group `sleeps` does not, and `leaves` is soon deleted."""
+    """Return polls of two minutes.
+
+    Group `reads` commits, group `sleeps` does not, and group `leaves` is soon deleted.
+    """
     tables = RecordedTables()
     for second in range(0, 120, 10):
         tables.poll(second)
@@ -48,13 +51,13 @@ def two_minutes_of_three_groups() -> RecordedTables:
         if second == 60:
             tables.group("leaves", gone=True)
             tables.partition_gone("leaves", "quiet", 0)
-        # Topic `busy` gets ten records per second. Group `reads` commits each of them 20 seconds later.
+        # Topic `busy` gets ten records per second. Group `reads` commits each of these records 20 seconds later.
         tables.commit("reads", "busy", 0, max(second * 10 - 200, 0), second * 10)
         tables.commit("reads", "busy", 1, None, 50)
     return tables
 
 
-def test_lag_row_has_lag_of_the_last_poll_and_rates_since_the_previous_minute(spark: SparkSession) -> None:
+def test_lag_rows_have_the_last_polls_lag_and_rates_since_the_previous_minute(spark: SparkSession) -> None:
     result = lag(*two_minutes_of_three_groups().frames(spark)).cache()
     assert_rows(spark, partition_rows(result), [
         ("reads", 0, minute(0), 200, None, None, 19.9, False),
@@ -76,12 +79,13 @@ def test_lag_row_has_lag_of_the_last_poll_and_rates_since_the_previous_minute(sp
     ])  # fmt: skip
 
 
-def test_rates_are_null_after_a_gap_but_time_lag_is_computed(spark: SparkSession) -> None:
+def test_rates_are_null_after_a_gap_but_time_lag_is_not(spark: SparkSession) -> None:
     tables = RecordedTables()
     tables.poll(0)
     tables.group("g")
     tables.commit("g", "t", 0, 100, 100)
-    # Unlike most polls after a gap, this poll is no keyframe. It has no rows in other tables, because nothing changed.
+    # Unlike most polls after a gap, this poll is not a keyframe. It has no rows in other tables, because nothing
+    # changed.
     tables.poll(70, gap="no poll for 70 s")
     tables.poll(130)
     tables.commit("g", "t", 0, 160, 220)
@@ -98,7 +102,7 @@ def test_rates_are_null_after_a_gap_but_time_lag_is_computed(spark: SparkSession
     ])  # fmt: skip
 
 
-def test_group_sums_are_null_if_the_offsets_could_not_be_read(spark: SparkSession) -> None:
+def test_a_groups_sums_are_null_if_its_offsets_could_not_be_read(spark: SparkSession) -> None:
     tables = RecordedTables()
     tables.poll(0)
     for group, coordinator in (("silent", 1), ("refused", 2), ("read", 2)):
@@ -140,7 +144,7 @@ def test_rates_of_a_recreated_topic_are_null_and_unfinished_polls_are_ignored(sp
     tables.commit("g", "t", 0, 5, 30)
     tables.poll(115)
     tables.commit("g", "t", 0, 99, 99)
-    # An unfinished poll has rows in other tables, but no row in `polls`, which is written last.
+    # An unfinished poll has rows in other tables, but no row in `polls`, because the recorder writes `polls` last.
     del tables.polls[-1]
     result = lag(*tables.frames(spark)).filter("topic IS NOT NULL")
     assert_rows(spark, result.select("minute", "lag", "rate_in", "rate_out", "time_lag", "time_lag_at_least"), [
@@ -149,7 +153,7 @@ def test_rates_of_a_recreated_topic_are_null_and_unfinished_polls_are_ignored(sp
     ])  # fmt: skip
 
 
-def test_rates_of_the_first_minute_of_a_day_use_polls_of_the_day_before(spark: SparkSession) -> None:
+def test_rates_in_the_first_minute_of_a_day_use_polls_of_the_previous_day(spark: SparkSession) -> None:
     tables = RecordedTables()
     day = 86_400
     tables.poll(day - 120)

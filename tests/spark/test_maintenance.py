@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 
 def append(lake: SparkLake, first_offset: int, count: int) -> None:
-    """Append one file to the bronze table. Each of its records is an offset commit of a different group."""
+    """Append one file with `count` records to the bronze table.
+
+    Each record is an offset commit of a different group.
+    """
     offsets = [*range(first_offset, first_offset + count)]
     records = [commit(4, f"g{offset}") for offset in offsets]
     columns = [[NOON.date()] * count, [0] * count, offsets, [NOON] * count, *zip(*records, strict=True)]
@@ -33,7 +36,7 @@ def append(lake: SparkLake, first_offset: int, count: int) -> None:
 
 
 def decode(lake: SparkLake) -> dict[str, int | None]:
-    """Decode new bronze rows, and return the number of rows of each table by the table's title."""
+    """Decode the new bronze rows; return the title of each table → number of its rows."""
     await_end(silver.start_decoding(lake, interval=None), ignore)
     tables = {status.table.title: status for status in maintenance.status(lake.folder.path).tables}
     assert all(not status.error for status in tables.values()), tables

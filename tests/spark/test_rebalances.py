@@ -1,4 +1,4 @@
-"""Silver `rebalances`, and the column `created` of `group_events`, are computed from the rows of `group_events`."""
+"""Silver `rebalances` and the column `created` of `group_events` are computed from the rows of `group_events`."""
 
 from __future__ import annotations
 
@@ -24,22 +24,32 @@ def at(second: int) -> datetime:
 
 
 class GroupLog:
-    """Build rows of `group_events` for one group. Each row's offset is 10 higher than the offset of the row before."""
+    """Builds rows of `group_events` for one group.
+
+    The record offset of each row is 10 higher than in the previous row.
+    """
 
     def __init__(self, group: str, group_type: str) -> None:
         self.rows: list[dict[str, Any]] = []
         self._common = {"day": START.date(), "record_partition": 3, "group": group, "type": group_type, "record": "R"}
 
     def add(self, second: int, about: str, **values: Any) -> None:
-        """Add a record, `second` seconds after `START`. It is a tombstone only if `values` has `tombstone=True`."""
+        """Add the row of a record that was written `second` seconds after `START`.
+
+        Args:
+            about: what the record describes, as in the column `about`.
+            values: values of other columns. A tombstone has `tombstone=True`.
+        """
         place = {"record_offset": 10 * len(self.rows), "record_time": at(second)}
         self.rows.append(self._common | {"about": about, "tombstone": False} | place | values)
 
     def add_generation(self, second: int, epoch: int, assignment: dict[str, list[str]]) -> None:
-        """Add the record that a classic group's coordinator writes after a rebalance.
+        """Add the record that the coordinator of a classic group writes after a rebalance.
 
         Args:
-            assignment: partitions by member id.
+            second: time of the record, in seconds after `START`.
+            epoch: number of the new generation.
+            assignment: member id → partitions.
         """
         self.add(
             second,
@@ -53,7 +63,13 @@ class GroupLog:
         )
 
     def add_assignment(self, second: int, about: str, epoch: int | None, member: str, *partitions: str) -> None:
-        """Add a record with the target assignment or the current assignment of one member."""
+        """Add a record with the target assignment or the current assignment of one member.
+
+        Args:
+            second: time of the record, in seconds after `START`.
+            about: `target_member` or `current`.
+            epoch: member epoch; None for a target assignment.
+        """
         self.add(second, about, epoch=epoch, member_id=member, assignment=json.dumps({member: partitions}))
 
 
@@ -66,7 +82,7 @@ def classic_group() -> GroupLog:
     log = GroupLog("payments", "classic")
     log.add_generation(10, 1, {"a": ["t-0", "t-1"]})
     log.add_generation(20, 2, {"a": ["t-0"], "b": ["t-1"]})
-    # The second record of generation 2 is not another rebalance, because a new coordinator wrote the same record again.
+    # The second record of generation 2 is not another rebalance. A new coordinator wrote the same record again.
     log.add_generation(25, 2, {"a": ["t-0"], "b": ["t-1"]})
     log.add_generation(30, 3, {"b": ["t-0", "t-1"], "c": []})
     log.add_generation(40, 4, {})
@@ -104,7 +120,7 @@ def rebalance(group: str, group_type: str, offset: int, epoch: int, *values: Any
     return place | {"epoch": epoch} | dict(zip(names, values, strict=True))
 
 
-def test_rebalances_have_times_cause_and_number_of_moved_partitions(spark: SparkSession) -> None:
+def test_rebalances_have_times_a_cause_and_the_number_of_moved_partitions(spark: SparkSession) -> None:
     rows = [
         rebalance("payments", "classic", 0, 1, at(9), at(10), "joined", 1, 0, 1, 0),
         rebalance("payments", "classic", 10, 2, at(19), at(20), "joined", 1, 0, 2, 1),
@@ -121,7 +137,7 @@ def test_rebalances_have_times_cause_and_number_of_moved_partitions(spark: Spark
     assertDataFrameEqual(result, expected, ignoreNullable=True)
 
 
-def test_column_created_is_null_if_compaction_may_have_removed_earlier_records(spark: SparkSession) -> None:
+def test_the_column_created_is_null_if_compaction_may_have_removed_earlier_records(spark: SparkSession) -> None:
     old = GroupLog("late", "classic")
     old.add_generation(10, 41, {"a": ["t-0"]})
     created_twice = classic_group()

@@ -1,4 +1,4 @@
-"""A local Spark session listens on the loopback interface only."""
+"""A local Spark session listens only on the loopback interface."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _LISTEN = "0A"
-"""Number of the TCP state LISTEN in Linux's `/proc/net/tcp`."""
+"""Code of the TCP state LISTEN in Linux's `/proc/net/tcp`."""
 
 
 def listening_addresses(process: int) -> list[str]:
-    """Return the IP address of each TCP socket on which a process listens, according to Linux."""
+    """Return the IP address of each TCP socket on which process `process` listens, according to Linux."""
     sockets = {os.readlink(path) for path in Path(f"/proc/{process}/fd").iterdir() if path.is_symlink()}
     addresses = []
     for table in ("tcp", "tcp6"):
         for line in Path(f"/proc/{process}/net/{table}").read_text().splitlines()[1:]:
             _, local, _, state, *rest = line.split()
             if state == _LISTEN and f"socket:[{rest[5]}]" in sockets:
-                # `local` is ADDRESS:PORT in hexadecimal. Linux prints each 32-bit word of the address with its bytes in
-                # reverse order (on little-endian machines).
+                # `local` is ADDRESS:PORT in hexadecimal. On little-endian machines, Linux prints each 32-bit word of
+                # the address with its bytes in reverse order.
                 data = bytes.fromhex(local.partition(":")[0])
                 address = ip_address(b"".join(data[at : at + 4][::-1] for at in range(0, len(data), 4)))
                 mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
@@ -32,7 +32,7 @@ def listening_addresses(process: int) -> list[str]:
     return addresses
 
 
-def test_local_spark_session_listens_on_the_loopback_interface_only(spark: SparkSession) -> None:
+def test_a_local_spark_session_listens_only_on_the_loopback_interface(spark: SparkSession) -> None:
     if sys.platform != "linux":
         assert spark.conf.get("spark.driver.bindAddress") == "127.0.0.1"
         return

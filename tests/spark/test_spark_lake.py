@@ -1,4 +1,4 @@
-"""`SparkLake`: rows are appended once or merged by key, deltalake can read them, and only the owner can read files."""
+"""`SparkLake` appends rows only once or merges them by key; deltalake can read them; the files are private."""
 
 from __future__ import annotations
 
@@ -29,7 +29,6 @@ NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 
 def record(offset: int, value: bytes = b"v") -> tuple[Any, ...]:
-    """Return a row of `coordinator_records`."""
     return (DAY, 7, offset, NOON, b"k", value)
 
 
@@ -49,7 +48,7 @@ def test_a_batch_is_appended_only_once_and_rows_are_merged_by_key(spark: SparkSe
     assert all(path.stat().st_mode & 0o077 == 0 for path in files)
 
 
-def test_folder_without_a_lake_and_lake_of_newer_format_are_rejected(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_folder_without_a_lake_and_a_lake_of_a_newer_format_are_rejected(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "cat.jpg").touch()
     with pytest.raises(LakeError, match="no lake"):
@@ -59,7 +58,7 @@ def test_folder_without_a_lake_and_lake_of_newer_format_are_rejected(spark: Spar
         SparkLake(spark, tmp_path)
 
 
-def test_added_column_of_a_recorded_table_is_null_in_rows_written_before(lake: SparkLake) -> None:
+def test_a_new_column_of_a_recorded_table_is_null_in_older_rows(lake: SparkLake) -> None:
     wider, path = with_added_columns(GROUPS), lake.path(GROUPS)
 
     def read() -> list[tuple[Any, ...]]:
@@ -75,7 +74,7 @@ def test_added_column_of_a_recorded_table_is_null_in_rows_written_before(lake: S
     assert read() == [(START, None, None), (LATER, 7, "new")]
 
 
-def test_rows_are_appended_to_a_silver_table_with_an_added_column(spark: SparkSession, lake: SparkLake) -> None:
+def test_rows_are_appended_to_a_silver_table_with_a_new_column(spark: SparkSession, lake: SparkLake) -> None:
     wider = with_added_columns(COMMITS)
     create_tables(lake.folder, [wider])
     assert not lake.was_written(COMMITS)
