@@ -1,15 +1,48 @@
-"""Measure times in the event loop of a test, in a way that does not depend on how busy the machine is."""
+"""Measure times, and choose timeouts, in a way that does not depend on how busy the machine is."""
 
 from __future__ import annotations
 
 import asyncio
+import functools
+import inspect
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
 _STEP = 0.02
+
+_FACTORS = (1, 6, 36)
+
+
+def longer_if_busy(timeout: float) -> Callable[[Callable[..., Awaitable[None]]], Callable[..., Awaitable[None]]]:
+    """Return a decorator for a test in which some work must be finished, and other work not, within a short timeout.
+
+    The test gets the timeout in seconds as its argument `timeout`. If it fails, the machine may have been too busy for
+    this timeout, so the test is repeated with a timeout that is 6 times as long, and then with one that is 36 times as
+    long. It fails if it fails with all of them.
+    """
+
+    def decorate(test: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
+        @functools.wraps(test)
+        async def run(*arguments: Any, **fixtures: Any) -> None:
+            for factor in _FACTORS[:-1]:
+                try:
+                    return await test(*arguments, **fixtures, timeout=timeout * factor)
+                except (Exception, pytest.fail.Exception) as error:  # noqa: BLE001 - the test is run again
+                    print(f"failed with a timeout of {timeout * factor:g} s: {error!r}")  # noqa: T201
+            return await test(*arguments, **fixtures, timeout=timeout * _FACTORS[-1])
+
+        # Without this signature, pytest would look for a fixture with the name `timeout`.
+        signature = inspect.signature(test)
+        others = [parameter for name, parameter in signature.parameters.items() if name != "timeout"]
+        run.__signature__ = signature.replace(parameters=others)  # type: ignore[attr-defined]
+        return run
+
+    return decorate
 
 
 @asynccontextmanager

@@ -106,6 +106,7 @@ class TicketRenewal:
         except BaseException as error:
             with suppress(ProcessLookupError):
                 process.kill()
+            await process.communicate()  # Closes the pipe, so that it is not left open when the event loop ends.
             if isinstance(error, TimeoutError):
                 _log.info("the Kerberos ticket cannot be renewed: kinit did not end within %g s", KINIT_TIMEOUT)
                 return

@@ -14,6 +14,7 @@ from kgtui.errors import BrokerError, ClientError, ProtocolError, UnreachableErr
 from kgtui.protocol.messages.groups import DELETE_GROUPS, LIST_GROUPS
 from kgtui.simulator import ManualClock, Simulator
 from kgtui.simulator.faults import DAMAGES
+from tests.event_loop import longer_if_busy
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -53,27 +54,29 @@ async def test_groups_of_a_stopped_broker_are_read_from_other_brokers() -> None:
         assert described.faults == ()
 
 
-async def test_a_silent_broker_affects_only_the_groups_that_it_coordinates() -> None:
+@longer_if_busy(1.0)
+async def test_a_silent_broker_affects_only_the_groups_that_it_coordinates(timeout: float) -> None:
     async with cluster() as (simulator, admin):
         everything = {group: row.coordinator for group, row in (await admin.list_groups()).rows.items()}
         simulator.faults.black_hole(2)
-        answer = await admin.list_groups(timeout=1.0)
+        answer = await admin.list_groups(timeout=timeout)
         assert set(answer.rows) == {group for group, node in everything.items() if node != 2}
         assert answer.coverage.brokers == (2, 3)
         (fault,) = answer.faults
         assert (fault.name, fault.broker) == ("NO_ANSWER", 2)
-        described = await admin.describe_groups(everything, timeout=1.0)
+        described = await admin.describe_groups(everything, timeout=timeout)
         assert {fault.group for fault in described.faults} == {g for g, node in everything.items() if node == 2}
         assert {fault.name for fault in described.faults} == {"NO_ANSWER"}
 
 
-async def test_the_error_for_an_unreachable_cluster_names_every_tried_broker() -> None:
+@longer_if_busy(0.5)
+async def test_the_error_for_an_unreachable_cluster_names_every_tried_broker(timeout: float) -> None:
     async with cluster(brokers=2) as (simulator, admin):
         await admin.cluster()
         simulator.faults.black_hole(1)
         simulator.faults.black_hole(2)
         with pytest.raises(UnreachableError) as caught:
-            await admin.list_groups(timeout=0.5)
+            await admin.list_groups(timeout=timeout)
         assert len(caught.value.attempts) == 2
 
 
@@ -102,14 +105,15 @@ async def test_a_request_is_repeated_while_the_coordinator_is_loading() -> None:
         assert (await listing).faults == ()
 
 
-async def test_a_coordinator_that_never_finishes_loading_is_reported_as_an_error() -> None:
+@longer_if_busy(0.5)
+async def test_a_coordinator_that_never_finishes_loading_is_reported_as_an_error(timeout: float) -> None:
     async with cluster() as (simulator, admin):
         await admin.list_groups()
         group = coordinated_by(simulator, 1)[0]
         simulator.faults.load(1, 600.0)
-        answer = await admin.describe_groups([group], timeout=2.0)
+        answer = await admin.describe_groups([group], timeout=timeout)
         assert [fault.code for fault in answer.faults] == [14]
-        listed = await admin.list_groups(timeout=2.0)
+        listed = await admin.list_groups(timeout=timeout)
         assert [(fault.code, fault.broker) for fault in listed.faults] == [(14, 1)]
         assert listed.coverage.brokers == (2, 3)
 
@@ -158,7 +162,8 @@ async def test_a_disabled_group_type_is_reported_as_not_supported() -> None:
 
 
 @pytest.mark.parametrize("kind", DAMAGES)
-async def test_a_damaged_response_fails_only_the_poll_that_reads_it(kind: str) -> None:
+@longer_if_busy(0.5)
+async def test_a_damaged_response_fails_only_the_poll_that_reads_it(kind: str, timeout: float) -> None:
     async with cluster(brokers=1) as (simulator, admin):
         groups = (await admin.list_groups()).rows
         feed = admin.listing_feed(1)
@@ -167,7 +172,7 @@ async def test_a_damaged_response_fails_only_the_poll_that_reads_it(kind: str) -
         # therefore fails only if two responses are damaged.
         simulator.faults.damage(1, kind, times=2 if kind in {"cut", "correlation"} else 1)
         with pytest.raises((ClientError, ProtocolError)) as caught:
-            await feed.poll(timeout=2.0)
+            await feed.poll(timeout=timeout)
         assert str(caught.value)
         delta = await feed.poll()
         assert (delta.total, dict(delta.updated), list(delta.removed)) == (len(groups), {}, [])
@@ -183,13 +188,14 @@ async def test_a_listing_feed_reports_only_changed_groups_after_a_failed_poll() 
         assert not (await feed.poll()).updated
 
 
-async def test_a_delete_request_is_not_repeated_if_the_response_is_missing() -> None:
+@longer_if_busy(0.5)
+async def test_a_delete_request_is_not_repeated_if_the_response_is_missing(timeout: float) -> None:
     async with cluster() as (simulator, admin):
         await admin.list_groups()
         empty = coordinated_by(simulator, 2, "Empty")[:2]
         await admin.describe_groups(empty)
         simulator.faults.black_hole(2)
-        outcomes = await admin.delete_groups(empty, timeout=0.5)
+        outcomes = await admin.delete_groups(empty, timeout=timeout)
         assert [outcome.uncertain for outcome in outcomes] == [True, True]
         assert {outcome.fault.name for outcome in outcomes if outcome.fault} == {"NO_ANSWER"}
 

@@ -6,7 +6,6 @@ import asyncio
 import gc
 import random
 import sys
-import time
 import tracemalloc
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -18,6 +17,7 @@ from kgtui.admin.kafka import connect
 from kgtui.model import facts
 from kgtui.monitor import Monitor, MonitorOptions
 from kgtui.simulator import ManualClock, Simulator
+from tests.event_loop import counting_waits
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -34,9 +34,9 @@ ALLOWED_GROWTH = 300_000
 """Maximum growth of kgtui's memory during the faults, in bytes. The selected group's time series take most of it."""
 
 RECOVERED_WITHIN = 10.0
-"""Maximum time from the end of the faults until all data has been read again without an error, in seconds.
+"""Maximum time until everything is read without an error after the end of the faults, in seconds.
 
-On a busy machine, the limit is ten times the duration of the first complete read, if this is longer.
+It is compared with the result of `counting_waits`.
 """
 
 _TIME_WAIT, _LISTEN = "06", "0A"
@@ -128,9 +128,7 @@ async def test_random_faults_cause_no_wrong_values_and_no_leaks(polls: int) -> N
     sys.stdout.write(f"seed {seed}\n")
     chance = random.Random(seed)
     async with monitored() as (cluster, monitor):
-        began = time.monotonic()
         await _complete(monitor)
-        first_read = time.monotonic() - began
         watcher = Watcher(monitor)
         monitor.set_view(next(iter(watcher.expected)), tuple(watcher.expected)[:10])
         await asyncio.sleep(WARM_UP * INTERVAL)
@@ -140,15 +138,15 @@ async def test_random_faults_cause_no_wrong_values_and_no_leaks(polls: int) -> N
 
         faults = asyncio.create_task(make_faults(cluster, chance))
         await asyncio.sleep(polls * INTERVAL)
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(120):
             while watcher.snapshots <= polls / 4:  # noqa: ASYNC110 - polling keeps the test simple
                 await asyncio.sleep(INTERVAL)
         faults.cancel()
         await asyncio.gather(faults, return_exceptions=True)
 
-        repaired_at = time.monotonic()
-        await _complete(monitor)
-        assert time.monotonic() - repaired_at < max(RECOVERED_WITHIN, 10 * first_read)
+        async with counting_waits() as waited:
+            await _complete(monitor)
+            assert waited() < RECOVERED_WITHIN
         assert watcher.wrong == []
         assert _values(monitor.snapshot) == watcher.expected
         await _settled(cluster, connections, tasks)
@@ -191,7 +189,7 @@ async def _complete(monitor: Monitor) -> None:
             and not any(facts.has_fault(snapshot, group) for group in snapshot.groups)
         )
 
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(120):
         while not complete(monitor.snapshot):  # noqa: ASYNC110 - polling keeps the test simple
             await asyncio.sleep(INTERVAL)
 

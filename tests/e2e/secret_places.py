@@ -249,7 +249,7 @@ def in_screens_exports_and_processes(prepared: Prepared, _: Tools) -> None:
         terminal.wait_for("● REC")
         terminal.wait_until_gone("enter starts recording")
         for key in "123456":
-            terminal.keys(key)
+            ui.open_pane(key)
             check()
         for dialog in ("Y", "e"):
             terminal.keys(dialog)

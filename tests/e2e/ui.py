@@ -95,6 +95,12 @@ class Ui:
         self.terminal.keys(key)
         return self.terminal.wait_for(text)
 
+    def open_pane(self, key: str) -> None:
+        """Open a pane, and wait until the tab whose title begins with `key` is highlighted."""
+        self.terminal.keys(key)
+        highlighted = re.compile(rf"\x1b\[1m\x1b\[[\d;]+m\x1b\[48;[\d;]+m{key} ")
+        self.terminal.wait_for(lambda _: highlighted.search(self.terminal.screen_with_colors()))
+
     def leave_pane(self) -> None:
         """If a pane replaces the tree, return to the tree."""
         if "by type, state" not in self.terminal.screen():

@@ -23,6 +23,7 @@ from kgtui.errors import (
     UnreachableError,
     UnsupportedError,
 )
+from tests.event_loop import longer_if_busy
 from tests.unit.admin.fake_pool import FakePool
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class Script:
 
 
 async def run(
-    pool: FakePool, script: Script, *, timeout: float = 5, size: int = 100, repeat: bool = True
+    pool: FakePool, script: Script, *, timeout: float = 60, size: int = 100, repeat: bool = True
 ) -> Answer[dict[str, str]]:
     return await Router(pool).run(
         list(script.scripts), script, deadline=Deadline(timeout), size=size, asked="describe", repeat=repeat
@@ -123,9 +124,10 @@ async def test_router_repeats_requests_to_a_loading_coordinator_without_a_lookup
     assert pool.looked_up == [["a"], [], []]
 
 
-async def test_router_returns_a_fault_if_a_coordinator_loads_until_the_deadline() -> None:
+@longer_if_busy(0.5)
+async def test_router_returns_a_fault_if_a_coordinator_loads_until_the_deadline(timeout: float) -> None:
     script = Script({"a": [LOADING], "b": [OK]})
-    answer = await run(FakePool(), script, timeout=0.5)
+    answer = await run(FakePool(), script, timeout=timeout)
     (fault,) = answer.faults
     assert (fault.name, fault.code, fault.group, fault.broker) == ("COORDINATOR_LOAD_IN_PROGRESS", LOADING, "a", 1)
     assert fault.message.startswith("describe: ")

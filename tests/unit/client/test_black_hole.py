@@ -108,7 +108,7 @@ async def test_the_pool_recovers_from_random_connection_failures(seed: int) -> N
     When the faults have ended, each broker can be called again, and closing the pool leaves no asyncio task.
     """
     chance = random.Random(seed)
-    options = PoolOptions(connect_timeout=0.2, backoff=0.001, backoff_max=0.01, head_start=0.01, stall=0.02)
+    options = PoolOptions(connect_timeout=60, backoff=0.001, backoff_max=0.01, head_start=0.01, stall=0.02)
     async with (
         cluster(2) as fake,
         FaultyLink("127.0.0.1", fake[1].port) as first,

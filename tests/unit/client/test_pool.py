@@ -24,6 +24,7 @@ from kgtui.errors import (
 from kgtui.protocol.messages.cluster import API_VERSIONS, METADATA
 from kgtui.protocol.messages.groups import DELETE_GROUPS, DESCRIBE_GROUPS, LIST_GROUPS
 from kgtui.protocol.messages.offsets import OFFSET_FETCH
+from tests.event_loop import longer_if_busy
 from tests.faults import FaultyLink
 from tests.unit.client.server import always, cluster, groups
 
@@ -153,14 +154,15 @@ async def test_each_connection_has_a_limited_number_of_requests_in_flight(lane: 
         assert len(fake[1].requests(LIST_GROUPS.key)) == 9
 
 
-async def test_deadline_error_says_whether_the_request_was_sent() -> None:
+@longer_if_busy(0.5)
+async def test_deadline_error_says_whether_the_request_was_sent(timeout: float) -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=replace(QUICK, stall=60)) as pool:
         await pool.version(1, LIST_GROUPS, timeout=60)
         fake[1].on[LIST_GROUPS.key] = always(None)
         with pytest.raises(
             DeadlineError, match=r"broker 1 \(127.0.0.1:\d+\) has not answered ListGroups within"
         ) as caught:
-            await pool.call(1, LIST_GROUPS, {}, timeout=0.5)
+            await pool.call(1, LIST_GROUPS, {}, timeout=timeout)
         assert (caught.value.broker, caught.value.address) == (1, fake[1].address)
         held = [asyncio.create_task(pool.call(1, LIST_GROUPS, {}, timeout=60)) for _ in range(2)]
         await fake.until(lambda: len(fake[1].requests(LIST_GROUPS.key)) >= 3)
@@ -326,10 +328,12 @@ async def test_calls_to_a_restarted_broker_succeed_again() -> None:
         assert await call_until_answered(pool)
 
 
-async def test_the_next_request_is_sent_only_after_the_throttle_time_has_passed() -> None:
+@longer_if_busy(0.8)
+async def test_the_next_request_is_sent_only_after_the_throttle_time_has_passed(timeout: float) -> None:
+    """The throttle time is `timeout` seconds."""
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         loop = asyncio.get_running_loop()
-        fake[1].on[LIST_GROUPS.key] = always({"ThrottleTimeMs": 800})
+        fake[1].on[LIST_GROUPS.key] = always({"ThrottleTimeMs": round(timeout * 1000)})
         await pool.call(1, LIST_GROUPS, {}, timeout=60)
         answered = loop.time()
         fake[1].on[LIST_GROUPS.key] = always(groups("g"))
@@ -337,7 +341,7 @@ async def test_the_next_request_is_sent_only_after_the_throttle_time_has_passed(
             await pool.call(1, LIST_GROUPS, {}, timeout=0.01)
         assert len(fake[1].requests(LIST_GROUPS.key)) == 1
         await pool.call(1, LIST_GROUPS, {}, timeout=60)
-        assert loop.time() - answered >= 0.79
+        assert loop.time() - answered >= timeout - 0.01
         await pool.call(1, LIST_GROUPS, {}, timeout=60)
 
 

@@ -21,6 +21,7 @@ from kgtui.model.health import Watching
 from kgtui.model.query import parse
 from kgtui.model.rfc3339 import parse_rfc3339
 from kgtui.simulator import ManualClock, Simulator
+from tests.event_loop import longer_if_busy
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -232,12 +233,14 @@ async def test_healthy_groups_get_verdict_ok_at_any_traffic_and_read_interval(
         assert found["code"] == 0
 
 
+@longer_if_busy(0.3)
 async def test_check_judges_only_groups_of_brokers_that_respond(
-    company: Simulator, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    company: Simulator, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, timeout: float
 ) -> None:
-    monkeypatch.setattr("kgtui.monitor.policy.CHECK_MIN_TIMEOUT", 0.3)
+    monkeypatch.setattr("kgtui.monitor.policy.CHECK_MIN_TIMEOUT", timeout)
+    company.faults.clear()
     company.faults.black_hole(2)
-    found = await checked(company, capfd, "payments", seconds=0.3, interval=0.1, timeout=2.0)
+    found = await checked(company, capfd, "payments", seconds=0.3, interval=0.1, timeout=7 * timeout)
     assert (found["code"], found["coverage"]["brokers"]) == (1, [2, 3])
     assert found["groups"]
     assert {row["coordinator"] for row in found["groups"]} <= {1, 3}

@@ -18,33 +18,37 @@ from kgtui.model.rfc3339 import rfc3339
 from kgtui.monitor.policy import watch_timeout
 from kgtui.output.group_list import GroupList, as_json, as_table
 from kgtui.simulator import Simulator
-from tests.event_loop import counting_waits
+from tests.event_loop import counting_waits, longer_if_busy
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-INTERVAL, MAX_TIMEOUT = 1.0, 30.0
+MAX_TIMEOUT = 60.0
 
 
 @asynccontextmanager
-async def watched(cluster: Simulator, filter_text: str = "", *, lag: bool) -> AsyncIterator[ListWatch]:
-    """Yield a `ListWatch` with an interval of one second, for the groups of `cluster` that match `filter_text`."""
+async def watched(cluster: Simulator, interval: float, filter_text: str = "", *, lag: bool) -> AsyncIterator[ListWatch]:
+    """Yield a `ListWatch` for the groups of `cluster` that match `filter_text`. Its `interval` is in seconds."""
     query = parse(filter_text)
     async with connect(cluster.bootstrap.split(",")) as admin:
 
         async def select(timeout: float) -> Selection:
             return await select_groups(admin, query, lag=lag, timeout=timeout)
 
-        yield ListWatch(query, select, INTERVAL, MAX_TIMEOUT)
+        yield ListWatch(query, select, interval, MAX_TIMEOUT)
 
 
 @pytest.mark.parametrize("lag", [False, True])
-async def test_ls_watch_keeps_rows_of_a_hung_broker_with_their_age(lag: bool) -> None:
+@longer_if_busy(1)
+async def test_ls_watch_keeps_rows_of_a_hung_broker_with_their_age(lag: bool, timeout: float) -> None:
     """Each read takes less than twice its timeout, which is one interval unless the machine is busy."""
-    async with Simulator(brokers=3, scenario="plain", groups=60) as cluster, watched(cluster, lag=lag) as watch:
+    async with (
+        Simulator(brokers=3, scenario="plain", groups=60) as cluster,
+        watched(cluster, timeout, lag=lag) as watch,
+    ):
         began = time.monotonic()
         before, earlier = await watch.read()
-        timeout = watch_timeout(INTERVAL, time.monotonic() - began, MAX_TIMEOUT)
+        timeout = watch_timeout(timeout, time.monotonic() - began, MAX_TIMEOUT)
         assert (before.coverage.brokers, earlier) == ((3, 3), {})
         cluster.faults.black_hole(2)
         async with counting_waits() as waited:
@@ -75,9 +79,13 @@ async def test_ls_watch_keeps_rows_of_a_hung_broker_with_their_age(lag: bool) ->
         assert now.coverage.brokers == (3, 3)
 
 
-async def test_ls_watch_removes_a_deleted_group_while_another_broker_hangs() -> None:
+@longer_if_busy(1)
+async def test_ls_watch_removes_a_deleted_group_while_another_broker_hangs(timeout: float) -> None:
     """The deleted group has a coordinator that responds; only rows of the hung broker are kept."""
-    async with Simulator(brokers=3, scenario="plain", groups=60) as cluster, watched(cluster, lag=False) as watch:
+    async with (
+        Simulator(brokers=3, scenario="plain", groups=60) as cluster,
+        watched(cluster, timeout, lag=False) as watch,
+    ):
         before, _ = await watch.read()
         cluster.faults.black_hole(2)
         deleted = next(group for group, row in before.snapshot.groups.items() if row.coordinator == 1)
@@ -86,10 +94,11 @@ async def test_ls_watch_removes_a_deleted_group_while_another_broker_hangs() -> 
     assert set(before.ids) - set(now.ids) == {deleted}
 
 
-async def test_ls_watch_applies_the_filter_to_rows_of_a_hung_broker() -> None:
+@longer_if_busy(1)
+async def test_ls_watch_applies_the_filter_to_rows_of_a_hung_broker(timeout: float) -> None:
     async with (
         Simulator(brokers=3, scenario="plain", groups=60) as cluster,
-        watched(cluster, "coordinator:1", lag=False) as watch,
+        watched(cluster, timeout, "coordinator:1", lag=False) as watch,
     ):
         before, _ = await watch.read()
         cluster.faults.black_hole(2)
@@ -98,7 +107,7 @@ async def test_ls_watch_applies_the_filter_to_rows_of_a_hung_broker() -> None:
 
 
 async def test_ls_watch_keeps_all_rows_if_no_broker_responds() -> None:
-    async with Simulator(brokers=2, scenario="plain", groups=10) as cluster, watched(cluster, lag=True) as watch:
+    async with Simulator(brokers=2, scenario="plain", groups=10) as cluster, watched(cluster, 1, lag=True) as watch:
         before, _ = await watch.read()
         for node in (1, 2):
             cluster.faults.black_hole(node)
