@@ -175,7 +175,10 @@ class Tickets:
                 response = yield message or b""
             layers = context.unwrap(response).message
             if not layers or not layers[0] & _NO_LAYER[0]:
-                raise ConnectError("the broker requires SASL encryption, unlike Kafka: check host and port")
+                raise ConnectError(
+                    "the server requires SASL encryption, which Kafka brokers never do, so it is probably not a Kafka "
+                    "broker: check host and port"
+                )
             yield context.wrap(_NO_LAYER + self.principal.encode(), False).message
         except GSSError as error:
             raise ConnectError(

@@ -177,7 +177,7 @@ FAMILY: FindingField = Field(
     "family", "FAMILY", "boolean", "whether the subject is a family of groups", lambda finding: finding.family
 )
 GROUPS: FindingField = Field(
-    "groups", "GROUPS", "array", "id of the group, or ids of all groups of the family", lambda finding: finding.groups,
+    "groups", "GROUPS", "array", "ids of the groups that the finding is about", lambda finding: finding.groups,
     format=", ".join, encode=list,
 )  # fmt: skip
 WHAT: FindingField = Field("what", "WHAT", "string", _RULES, lambda finding: finding.what)

@@ -338,9 +338,8 @@ def _neighbors_section(found: dict[str, Any] | None) -> str:
         return ""
     rows = [[code(one["group"]), code(one["state"]), _number(one["lag"])] for one in found["groups"]]
     swept, every = found["swept"]
-    return f"{found['count']:,} groups; kgtui has read {swept:,} of the {every:,} groups of the cluster\n\n" + (
-        _markdown_table(("group", "state", "lag"), rows)
-    )
+    count = f"{found['count']:,} groups. kgtui has read {swept:,} of the {every:,} groups in the cluster."
+    return f"{count}\n\n{_markdown_table(('group', 'state', 'lag'), rows)}"
 
 
 def _brokers_section(brokers: Sequence[dict[str, Any]]) -> str:

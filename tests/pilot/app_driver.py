@@ -49,7 +49,7 @@ HOSTILE = (
     "[/red]", "[bold]x", "evil\x1b[31m", "two\nlines", "bidi\u202egnirts", "zero\u200bwidth", "smile\U0001f600",
     "\u65e5\u672c\u8a9e", "a" * 249, "b" * 32_000, "[@click=app.quit]quit[/]", "\\[escaped", "%s{0}", "",
 )  # fmt: skip
-"""Group ids that break a program which draws them unchanged: markup, control characters, wide and long text."""
+"""Group ids with markup, control characters, or wide or long text, which would break a screen if drawn unchanged."""
 
 
 def sample_snapshot(**fields: Any) -> Snapshot:
@@ -62,7 +62,10 @@ def sample_snapshot(**fields: Any) -> Snapshot:
 
 
 def session_of(monitor: ScriptedMonitor | None, **fields: Any) -> Session:
-    """Return a session on a scripted monitor, with a fixed clock and time zone. `fields` are arguments of `Session`."""
+    """Return a session with a scripted monitor, a fixed clock and a fixed time zone.
+
+    `fields` are other arguments of `Session`.
+    """
     fields.setdefault("display", DisplaySettings(now=lambda: NOW, zone=timezone(timedelta(hours=1))))
     return Session(Target("prod-eu", "broker-1:9092"), monitor, **fields)
 
@@ -77,12 +80,12 @@ def app_on(snapshot: Snapshot, tmp_path: Path, **fields: Any) -> tuple[KgtuiApp,
 
 
 def main_screen(app: KgtuiApp) -> MainScreen:
-    """Return the lowest main screen on the screen stack, even if a dialog is above it."""
+    """Return the bottommost main screen of the app, even if a dialog covers it."""
     return next(screen for screen in app.screen_stack if isinstance(screen, MainScreen))
 
 
 async def settled(pilot: Pilot[Any]) -> None:
-    """Wait until the tree shows the newest snapshot and everything is drawn."""
+    """Wait until the tree shows the newest snapshot and all widgets have been drawn."""
     await pilot.pause()
     app = pilot.app
     assert isinstance(app, KgtuiApp)
@@ -96,14 +99,14 @@ async def settled(pilot: Pilot[Any]) -> None:
 
 
 async def until(pilot: Pilot[Any], true: Callable[[], bool], seconds: float = 60) -> None:
-    """Let the app run until a condition is true; fail after `seconds`."""
+    """Let the app run until a condition is true. Fail after this number of seconds."""
     async with asyncio.timeout(seconds):
         while not true():
             await pilot.pause()
 
 
 async def search_palette(pilot: Pilot[Any], text: str) -> None:
-    """Open the command palette, type a text, and wait until the first command in its list contains the text."""
+    """Open the command palette, type `text`, and wait until the first command in the list contains this text."""
     await pilot.press("ctrl+p", *text)
     commands = pilot.app.screen.query_one(CommandList)
     await until(
@@ -118,7 +121,7 @@ def rows(app: KgtuiApp) -> list[str]:
 
 
 def screen_words(app: KgtuiApp) -> str:
-    """Return the text of the whole screen without frames and line breaks, so that wrapped text can be found in it."""
+    """Return the text on the screen without frames and line breaks, so that a test can search for wrapped text."""
     return " ".join(re.sub("[│▌▊▐▎╭╮╰╯─]", " ", screen_text(app)).split())
 
 

@@ -24,7 +24,8 @@ def with_health(snapshot: Snapshot, group: str, habit: Habit, *, ago: float = 1.
     """Return a copy of a snapshot in which the health of one group is known.
 
     Args:
-        habit: how the group has consumed until now; `new` means that it was read too few times for a verdict.
+        habit: how the group has consumed its partitions until now; `new` means that there are too few reads for a
+            verdict.
         ago: time since the last read of the group, in seconds.
     """
     listing = snapshot.groups[group]

@@ -25,7 +25,7 @@ NOW = 1_760_000_000.0
 """Time of all snapshots: 2025-10-09 08:53:20 UTC, in seconds since the epoch."""
 
 Row = tuple[str, str | None, str, str | None, int]
-"""One group: id, type, protocol, state, coordinator."""
+"""A group as a tuple (id, type, protocol, state, coordinator's node id)."""
 
 
 def snapshot_of(
@@ -41,9 +41,9 @@ def snapshot_of(
     """Return a snapshot of the groups in `rows`.
 
     Args:
-        lags: group id → lag that the background sweep has read.
-        summaries: group id → summary that the background sweep has read, for tests that need more than the lag.
-        faults: node id of a broker → error of its last request.
+        lags: group id → lag in the summary of the group.
+        summaries: group id → summary of the group, for tests that need more than the lag.
+        faults: node id of a broker → error of the last request to this broker.
         fields: values for other attributes of the `Snapshot`.
     """
     groups: dict[str, Listing] = {}
@@ -77,7 +77,7 @@ def _status(node: int, groups: Mapping[str, Listing], fault: Fault | None) -> Br
 def summary(
     lag: int | None = 0, members: int | None = 1, *, unknown: int = 0, topics: tuple[str, ...] | None = ()
 ) -> Summary:
-    """Return a summary of a group, as the background sweep stores it in snapshots.
+    """Return a summary of a group, as the background sweep stores it in the snapshot.
 
     `unknown` is the number of partitions with an unknown lag.
     """
@@ -86,7 +86,7 @@ def summary(
 
 
 def many_groups(count: int, *, brokers: int = 5) -> list[Row]:
-    """Return `count` rows. Every 50th group is a Connect group; 900 of each 1,000 are Stable, the others Empty."""
+    """Return `count` groups. Every 50th is a Connect group. Nine out of ten are Stable, and the others are Empty."""
     rows: list[Row] = []
     for number in range(count):
         state = "Stable" if number % 1000 < 900 else "Empty"
@@ -96,9 +96,9 @@ def many_groups(count: int, *, brokers: int = 5) -> list[Row]:
 
 
 def with_details(snapshot: Snapshot, group: str, members: int = 2, lag: int = 100, **fields: object) -> Snapshot:
-    """Return a copy of a snapshot in which members and offsets of one group are known.
+    """Return a copy of a snapshot in which the members and offsets of one group are known.
 
-    Every partition has the same `lag`. `fields` are attributes of the `GroupDescription`.
+    Each partition has the lag `lag`. `fields` are attributes of the group's description.
     """
     listing = snapshot.groups[group]
     all_members = tuple(

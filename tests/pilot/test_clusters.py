@@ -64,7 +64,7 @@ class Clusters:
         )
 
     def session(self, target: Target, **fields: Any) -> Session:
-        """Return a session on a scripted cluster. When it is closed, the name of the cluster is added to `closed`."""
+        """Return a session on a scripted cluster. When it is closed, the cluster's name is added to `closed`."""
 
         async def close() -> None:
             self.closed.append(target.name)
@@ -103,7 +103,7 @@ async def choose(pilot: Pilot[int], *presses: str) -> None:
 
 
 async def test_choosing_another_cluster_closes_the_first_and_shows_the_new_one(tmp_path: Path) -> None:
-    """The screen shows groups and header of the new cluster, without marks and filter, and keeps its theme.
+    """The screen shows groups and header of the new cluster. It keeps its theme, but not its marks and its filter.
 
     The session of the first cluster is closed.
     """
@@ -193,10 +193,7 @@ async def test_the_cluster_dialog_shows_settings_of_each_cluster_and_marks_the_o
 
 
 async def test_control_characters_in_cluster_names_are_escaped(tmp_path: Path) -> None:
-    """Control characters in names are escaped, because a user may have copied the configuration from somebody else.
-
-    Each name takes one line.
-    """
+    """A user may have copied the configuration from somebody else. Each name takes exactly one line."""
     choices = tuple(ClusterChoice(name, name[:40], "no[color]", name[:30]) for name in HOSTILE)
     app = Clusters(tmp_path, choices).app()
     async with app.run_test(size=(80, 24)) as pilot:

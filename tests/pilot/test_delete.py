@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def ascii_id(value: str) -> str:
-    """Return a group id in ASCII, cut to 20 characters, as the name of a test parameter."""
+    """Return a group id in ASCII, cut to 20 characters, which pytest shows as the name of a parameter."""
     return ascii(value)[:20]
 
 
@@ -128,7 +128,7 @@ async def paste(app: DeleteDialogApp, pilot: Pilot[None], value: str) -> None:
 
 
 async def test_the_delete_dialog_shows_what_will_be_lost(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """The dialog shows the group's id and type, what is lost, the backup folder, and the command of Kafka's tool.
+    """The dialog also shows the group's id and type, the backup folder, and the equivalent command of Kafka's tool.
 
     The Cancel button has the focus.
     """
@@ -153,9 +153,7 @@ async def test_the_delete_dialog_shows_what_will_be_lost(admin: ScriptedAdmin, f
         assert app.screen.query_one("#delete", Button).disabled
 
 
-async def test_the_delete_dialog_shows_when_the_group_was_last_seen_to_commit(
-    admin: ScriptedAdmin, folder: StateFolder
-) -> None:
+async def test_the_delete_dialog_shows_the_time_of_the_last_commit(admin: ScriptedAdmin, folder: StateFolder) -> None:
     admin.add("payments", "consumer", state="Empty", lag=5)
     monitor, at = Monitor(admin), datetime(2026, 11, 23, 10, 0, tzinfo=UTC).timestamp()
     for seconds, position in ((0, 1), (5, 3), (10, 3)):
@@ -165,8 +163,10 @@ async def test_the_delete_dialog_shows_when_the_group_was_last_seen_to_commit(
         assert f"Last commit {text.date(at + 5)}" in screen_text(app)
 
 
-async def test_the_delete_dialog_follows_changes_of_its_group(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """A member joins and leaves again while the dialog is open. The user then has to confirm once more."""
+async def test_the_delete_dialog_is_updated_when_a_member_joins_or_leaves(
+    admin: ScriptedAdmin, folder: StateFolder
+) -> None:
+    """A member joins and leaves again while the dialog is open. The user must then confirm the deletion once more."""
     admin.add("g", state="Empty", lag=0)
     monitor = Monitor(admin, MonitorOptions(interval=0.05))
     monitor.set_view("g", ("g",))
@@ -238,7 +238,7 @@ async def test_typing_a_wrong_confirmation_text_deletes_nothing(
 async def test_canceling_the_dialog_changes_and_writes_nothing(
     admin: ScriptedAdmin, folder: StateFolder, key: str
 ) -> None:
-    """The dialog is canceled with escape, or with enter on the focused Cancel button."""
+    """The user presses escape, or presses enter while the Cancel button has the focus."""
     admin.add("g", state="Empty")
     async with dialog_on(admin, folder, "g") as (app, pilot):
         await pilot.press(key)
@@ -258,10 +258,8 @@ async def test_deleting_a_group_with_members_is_refused_with_a_reason(
         assert not app.screen.query_one("#typed").display
 
 
-async def test_deleting_a_group_that_got_a_member_meanwhile_is_refused(
-    admin: ScriptedAdmin, folder: StateFolder
-) -> None:
-    """The member joined after the plan was made, while the user was typing."""
+async def test_deleting_a_group_is_refused_after_a_member_has_joined(admin: ScriptedAdmin, folder: StateFolder) -> None:
+    """The member joins while the user is typing, after the dialog has planned the deletion."""
     admin.add("g", state="Empty")
     async with dialog_on(admin, folder, "g") as (app, pilot):
         admin.add("g", members=(member(),))
@@ -277,7 +275,7 @@ async def test_deleting_a_group_that_got_a_member_meanwhile_is_refused(
 async def test_deleting_several_groups_is_confirmed_by_typing_their_number(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
-    """Each group has a row. The number that the user must type counts only the groups that can be deleted."""
+    """The dialog has one row per group. The user must type the number of those groups that can be deleted."""
     for name in ("a", "b", "c"):
         admin.add(name, state="Empty", lag=1)
     admin.add("live", members=(member(),))
@@ -329,7 +327,7 @@ async def test_an_irreversible_delete_is_confirmed_twice(admin: ScriptedAdmin, f
 async def test_groups_with_unusual_ids_can_be_deleted(
     admin: ScriptedAdmin, folder: StateFolder, name: str, to_type: str
 ) -> None:
-    """The id is shown without control characters. The user types the shown form, and only this group is deleted."""
+    """The dialog shows the id without control characters. The user types it as shown. Only this group is deleted."""
     admin.add(name, state="Empty")
     admin.add("payment", state="Empty")
     async with dialog_on(admin, folder, name, size=(80, 24)) as (app, pilot):
@@ -360,7 +358,7 @@ async def test_the_delete_dialog_fits_every_supported_terminal_size(
         assert "To confirm, type " in screen_text(app)
 
 
-async def test_the_dialog_deletes_its_groups_even_if_the_app_has_selected_others(
+async def test_the_dialog_deletes_its_groups_although_another_group_is_selected(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
     admin.add("g", state="Empty")
@@ -420,7 +418,7 @@ async def test_a_delete_dialog_for_10000_groups_has_few_widgets(admin: ScriptedA
 
 
 async def leave_unfinished_delete(admin: ScriptedAdmin, folder: StateFolder, group: str) -> None:
-    """Delete a group in such a way that the broker deletes it, but the response never arrives."""
+    """Delete a group whose deletion stays unfinished: the broker deletes it, but the response never arrives."""
     lost = Fault("NO_ANSWER", "no answer", group=group)
     admin.delete_outcomes[group] = Outcome(group, lost, uncertain=True)
     await execute(admin, await plan(admin, [group]), folder)
@@ -430,9 +428,9 @@ async def leave_unfinished_delete(admin: ScriptedAdmin, folder: StateFolder, gro
 async def test_unfinished_deletes_are_reported_once_and_added_to_the_audit_log(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
-    """Only a session that may change the cluster checks unfinished deletes; a read-only session ignores them.
+    """A read-only session does not report unfinished deletes.
 
-    The group id contains markup, which must not be parsed in the notice.
+    The group id contains markup, which the notice must show as text.
     """
     admin.add("[/red]", state="Empty")
     await leave_unfinished_delete(admin, folder, "[/red]")

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def admin() -> ScriptedAdmin:
-    """Return a cluster with three groups: `payment` and `third` are Empty, and a look-alike of `payment` has members.
+    """Return a cluster with the Empty groups `payment` and `third`, and a group with members that looks like `payment`.
 
-    The id of the look-alike contains a Cyrillic letter.
+    The id of the last group contains a Cyrillic letter.
     """
     scripted = ScriptedAdmin()
     scripted.add("payment", state="Empty", lag=5)
@@ -61,7 +61,7 @@ async def running(
 
 
 async def select(app: KgtuiApp, pilot: Pilot[int], group: str) -> None:
-    """Put the cursor of the tree on a group, and wait until the monitor has read the `GroupDescription`."""
+    """Put the cursor of the tree on a group, and wait until the monitor has read the group's description."""
     screen = main_screen(app)
     screen.group_tree.reveal_later(group)
     await until(pilot, lambda: screen.group == group and group in screen.snapshot.details)
@@ -87,7 +87,7 @@ async def test_a_deleted_group_disappears_from_the_tree(admin: ScriptedAdmin, tm
 async def test_deleted_groups_disappear_from_the_tree_without_a_poll(
     admin: ScriptedAdmin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Polling is paused, so that no new list of groups can have caused the removal."""
+    """Polling is paused, so that the groups cannot disappear because of a new list of groups."""
     async with running(admin, tmp_path) as (app, pilot):
         screen = main_screen(app)
         await select(app, pilot, "p\u0430yment")
@@ -138,7 +138,7 @@ async def test_letters_typed_in_one_burst_reach_the_text_field_in_order(admin: S
 
 
 async def test_each_key_of_a_burst_has_its_usual_effect(admin: ScriptedAdmin, tmp_path: Path) -> None:
-    """Slash, the filter, enter, space and `d` arrive at once, and each has the effect that it has when typed slowly."""
+    """The keys slash, a filter, enter, space and `d` arrive together. Each has the same effect as when typed slowly."""
     async with running(admin, tmp_path) as (app, pilot):
         await select(app, pilot, "third")
         for key in ("slash", *"third", "enter", "space", "d"):
@@ -156,7 +156,7 @@ async def test_a_refused_delete_shows_the_reason(admin: ScriptedAdmin, tmp_path:
         assert app.screen is main_screen(app)
 
 
-async def test_the_delete_dialog_keeps_its_group_when_another_group_is_selected(
+async def test_the_delete_dialog_deletes_its_group_after_the_selection_has_changed(
     admin: ScriptedAdmin, tmp_path: Path
 ) -> None:
     async with running(admin, tmp_path) as (app, pilot):
@@ -178,7 +178,7 @@ async def test_the_delete_dialog_keeps_its_group_when_another_group_is_selected(
 
 
 async def test_a_read_only_session_cannot_delete_groups(admin: ScriptedAdmin, tmp_path: Path) -> None:
-    """The key `d` is not bound, so that no dialog opens and no request is sent."""
+    """Key `d` has no effect: no dialog opens, and no request is sent."""
     async with running(admin, tmp_path, read_only=True) as (app, pilot):
         await select(app, pilot, "payment")
         assert "delete" not in {active.binding.id for active in app.screen.active_bindings.values() if active.enabled}

@@ -34,7 +34,7 @@ EVENTS = (
 
 
 async def opened(pilot: Pilot[int], app: KgtuiApp) -> EventsScreen:
-    """Press `E`, and return the Events screen when it shows the events."""
+    """Press `E`, wait until the Events screen shows the events, and return this screen."""
     await settled(pilot)
     await pilot.press("E")
     await until(pilot, lambda: isinstance(app.screen, EventsScreen) and bool(app.screen.table.rows))
@@ -69,7 +69,7 @@ async def test_events_of_the_last_ten_minutes_are_listed_with_the_newest_first(t
         assert screen.table.row.kind is EventKind.BROKER_LOST
 
 
-async def test_events_are_selected_by_span_kind_group_and_filter(tmp_path: Path) -> None:
+async def test_events_are_limited_by_time_span_kind_group_and_filter(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(events=EVENTS, events_since=NOW - 3_100), tmp_path)
     async with app.run_test(size=(120, 40), notifications=True) as pilot:
         await settled(pilot)
@@ -92,7 +92,7 @@ async def test_events_are_selected_by_span_kind_group_and_filter(tmp_path: Path)
         assert app.screen is main_screen(app)
 
 
-async def test_events_screen_of_an_unchanged_cluster_says_so_and_closes(tmp_path: Path) -> None:
+async def test_events_screen_without_events_says_that_nothing_changed(tmp_path: Path) -> None:
     app, monitor = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
@@ -105,7 +105,7 @@ async def test_events_screen_of_an_unchanged_cluster_says_so_and_closes(tmp_path
         await settled(pilot)
 
 
-async def test_events_of_a_recording_are_those_before_the_displayed_poll(
+async def test_replay_lists_only_events_that_happened_before_the_shown_poll(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
@@ -120,7 +120,7 @@ async def test_events_of_a_recording_are_those_before_the_displayed_poll(
         assert {"always", sample_history.GROUP} <= {event.group for event in screen.table.rows}
 
 
-async def test_filter_for_a_group_that_has_disappeared_says_when_it_went(tmp_path: Path) -> None:
+async def test_filter_for_a_deleted_group_says_when_the_group_disappeared(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(events=EVENTS), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -130,7 +130,7 @@ async def test_filter_for_a_group_that_has_disappeared_says_when_it_went(tmp_pat
 
 
 async def test_only_the_newest_events_are_listed_if_there_are_very_many(tmp_path: Path) -> None:
-    """A table with 10,000 rows would delay the keys whenever the events change."""
+    """With 10,000 rows, each new event would delay the handling of keys."""
     events = [disappeared(f"g-{number}", NOW - 500 + number / 100, EMPTY) for number in range(10_000)]
     app, _ = app_on(sample_snapshot(events=events), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:

@@ -145,7 +145,7 @@ async def test_the_overview_says_how_long_to_observe_a_group_for_verdict_stop(tm
     assert "undecided STOP needs more than 45 s without progress, observed 15 s" in overview
 
 
-async def test_the_verdict_on_a_group_that_was_read_once_is_not_known_yet(tmp_path: Path) -> None:
+async def test_a_group_that_was_read_only_once_has_no_verdict(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(160, 50)) as pilot:
         await settled(pilot)

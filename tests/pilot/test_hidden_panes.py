@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def created_panes(screen: MainScreen) -> set[str]:
-    """Return the ids of the panes that exist."""
+    """Return the ids of the panes whose widgets have been created."""
     return {str(pane.id).removeprefix("pane-") for pane in screen.query(Pane)}
 
 
@@ -59,7 +59,7 @@ async def test_a_click_on_a_tab_brings_its_pane_to_the_front(tmp_path: Path) -> 
             await settled(pilot)
             assert (screen.detail.active, screen.detail.pane.display) == (entry.id, True)
             at += len(f" {entry.key} {entry.title}")
-        # This cell is right of the last tab, so that the click has no effect.
+        # The clicked cell is to the right of the last tab, so that the click has no effect.
         await pilot.click(PaneTabs, offset=(at + 3, 0))
         assert screen.detail.active == PANES[-1].id
         assert [pane.display for pane in screen.query(Pane)].count(True) == 1

@@ -40,12 +40,12 @@ async def test_the_header_and_an_error_line_report_a_broker_that_does_not_respon
 
 
 def with_broker_status(snapshot: Snapshot, **fields: Any) -> Snapshot:
-    """Return a copy of a snapshot in which every broker's status has the values in `fields`."""
+    """Return a copy of a snapshot in which each broker's status has the values in `fields`."""
     return replace(snapshot, brokers={node: replace(status, **fields) for node, status in snapshot.brokers.items()})
 
 
 async def test_the_header_is_written_at_most_once_per_second(tmp_path: Path) -> None:
-    """Brokers respond at different times. One write per response would be too much for a slow connection."""
+    """Brokers respond at different times. A write after each response would take long on slow connections."""
     first = sample_snapshot()
     app, monitor = app_on(first, tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
@@ -60,7 +60,7 @@ async def test_the_header_is_written_at_most_once_per_second(tmp_path: Path) -> 
 
 
 async def test_a_longer_poll_duration_does_not_resize_the_header(tmp_path: Path) -> None:
-    """A new size would cause a new layout, which writes several kilobytes to the terminal."""
+    """If the header changed its size, Textual would lay out the screen again and write kilobytes to the terminal."""
     app, monitor = app_on(with_broker_status(sample_snapshot(), answered_at=NOW, took_ms=7.0), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)
@@ -118,7 +118,7 @@ async def test_every_action_of_the_main_screen_runs_without_an_error(tmp_path: P
 
 
 async def test_the_key_of_an_unavailable_action_shows_the_reason(tmp_path: Path) -> None:
-    """The action does not run, neither when its key is pressed nor when it is clicked in the footer."""
+    """The action runs neither when the user presses its key nor when the user clicks it in the footer."""
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(160, 30), notifications=True) as pilot:
         await settled(pilot)
@@ -143,7 +143,7 @@ async def test_a_read_only_session_has_no_delete_key(tmp_path: Path) -> None:
         assert "delete" not in {binding.binding.id for binding in app.screen.active_bindings.values()}
 
 
-async def test_keys_pause_polling_poll_at_once_and_change_the_interval(tmp_path: Path) -> None:
+async def test_keys_pause_polling_refresh_and_change_the_polling_interval(tmp_path: Path) -> None:
     app, monitor = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)
@@ -166,7 +166,7 @@ async def test_key_shift_u_shows_times_in_utc(tmp_path: Path) -> None:
         assert "polled 08:53:19 UTC" in screen_text(app)
 
 
-async def test_the_dialog_shows_a_copied_command_exactly_as_it_was_copied(tmp_path: Path) -> None:
+async def test_the_dialog_after_a_copy_shows_exactly_the_copied_command(tmp_path: Path) -> None:
     command = quote("line\nbreak and \\ backslash")
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
@@ -177,7 +177,7 @@ async def test_the_dialog_shows_a_copied_command_exactly_as_it_was_copied(tmp_pa
 
 
 async def test_key_y_copies_the_group_id_and_shift_y_the_describe_command(tmp_path: Path) -> None:
-    """The copied command is also shown in full, so that it can be selected with the mouse."""
+    """A dialog also shows the copied command in full, so that the user can select it with the mouse."""
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)
@@ -253,7 +253,7 @@ async def test_a_narrow_screen_shows_either_the_tree_or_the_panes(tmp_path: Path
         assert screen.query_one("#left").display
 
 
-async def test_the_monitor_is_told_which_groups_are_selected_and_visible(tmp_path: Path) -> None:
+async def test_main_screen_passes_selected_and_visible_groups_to_the_monitor(tmp_path: Path) -> None:
     app, monitor = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 32)) as pilot:
         await settled(pilot)
@@ -284,7 +284,7 @@ async def test_an_unreachable_cluster_shows_the_connection_error_until_it_respon
         assert "No broker" not in screen_text(app)
 
 
-async def test_an_empty_list_of_groups_is_explained_by_the_missing_permission(tmp_path: Path) -> None:
+async def test_an_empty_tree_shows_the_missing_permission_as_its_reason(tmp_path: Path) -> None:
     app, monitor = app_on(snapshot_of([]), tmp_path)
     async with app.run_test(size=(100, 30)) as pilot:
         await settled(pilot)
@@ -296,7 +296,7 @@ async def test_an_empty_list_of_groups_is_explained_by_the_missing_permission(tm
 
 
 async def test_the_configuration_remaps_keys_by_action_id(tmp_path: Path) -> None:
-    """A notice names each configured id that is not the id of an action."""
+    """A notice names each id in the configuration that is not the id of an action."""
     app, monitor = app_on(sample_snapshot(), tmp_path, keymap={"pause": "x", "no-such": "y"})
     async with app.run_test(size=(120, 30), notifications=True) as pilot:
         await settled(pilot)
@@ -317,7 +317,7 @@ async def test_a_crash_writes_a_report_without_secrets(tmp_path: Path, monkeypat
             await settled(pilot)
 
             def fail() -> None:
-                password = "hunter2"  # Textual's own traceback would print this local variable.
+                password = "hunter2"  # Textual's own traceback would contain this value.
                 raise RuntimeError(f"sasl.jaas.config password={password!r}")
 
             monkeypatch.setattr(monitor, "refresh", fail)

@@ -41,8 +41,11 @@ def is_selected(app: KgtuiApp, group: str) -> bool:
     return main_screen(app).group == group
 
 
-async def test_the_first_screen_shows_the_worst_groups_without_a_key(tmp_path: Path) -> None:
-    """The cursor starts on the row of the cluster, and its page lists problems by harm, without abandoned groups."""
+async def test_the_first_screen_lists_groups_with_problems_before_any_key_press(tmp_path: Path) -> None:
+    """The cursor starts on the row of the cluster. The cluster's page lists the most harmful problems first.
+
+    Abandoned groups are not listed.
+    """
     app, _ = app_on(snapshot_with_problems(), tmp_path)
     async with app.run_test(size=(140, 44)) as pilot:
         await settled(pilot)
@@ -61,7 +64,7 @@ async def test_the_header_counts_the_problems_of_the_cluster(tmp_path: Path) -> 
         await until(pilot, lambda: "✘ 1 stopped · ▴ 1 falling behind" in screen_words(app))
 
 
-async def test_the_page_says_what_the_absence_of_problems_is_based_on(tmp_path: Path) -> None:
+async def test_the_page_without_problems_says_how_many_groups_were_read(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(140, 44)) as pilot:
         await settled(pilot)
@@ -87,7 +90,7 @@ async def test_key_e_in_the_table_of_problems_explains_the_group(tmp_path: Path)
         await until(pilot, lambda: isinstance(app.screen, ExplainDialog))
 
 
-async def test_exclamation_mark_goes_to_the_worst_group_and_then_to_the_next(tmp_path: Path) -> None:
+async def test_exclamation_mark_selects_groups_with_problems_in_order_of_harm(tmp_path: Path) -> None:
     app, _ = app_on(snapshot_with_problems(), tmp_path)
     async with app.run_test(size=(140, 44)) as pilot:
         await settled(pilot)

@@ -25,7 +25,7 @@ async def test_choosing_a_preset_in_the_command_palette_applies_its_filter(tmp_p
 
 
 async def test_key_up_in_the_filter_bar_cycles_through_the_presets(tmp_path: Path) -> None:
-    """Valid presets appear in the order of their names, and the name of the preset is shown beside the filter."""
+    """Valid presets are ordered by name. The filter bar shows the name of the preset beside the filter."""
     app, _ = app_on(sample_snapshot(), tmp_path, presets=PRESETS)
     async with app.run_test(size=(100, 30)) as pilot:
         await settled(pilot)

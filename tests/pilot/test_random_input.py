@@ -64,7 +64,7 @@ async def test_random_input_without_quit_keys_does_not_end_the_app(tmp_path: Pat
 
 
 def send(app: KgtuiApp, chance: random.Random) -> None:
-    """Send one input to the app: a key, a paste, a click or a resize that `chance` chooses."""
+    """Send a random key, paste, click or resize to the app. `chance` is the source of randomness."""
     kind = chance.random()
     if kind < 0.75:
         key = chance.choice(KEYS)
@@ -79,7 +79,7 @@ def send(app: KgtuiApp, chance: random.Random) -> None:
 
 
 def click_burst(app: KgtuiApp, x: int, y: int, times: int) -> None:
-    """Post the events of several mouse clicks on one cell to the app, without a pause."""
+    """Post the events of several mouse clicks on the same cell to the app, without a pause between them."""
     arguments: dict[str, Any] = {
         "widget": None, "x": x, "y": y, "delta_x": 0, "delta_y": 0, "button": 1, "shift": False, "meta": False,
         "ctrl": False, "screen_x": x, "screen_y": y,

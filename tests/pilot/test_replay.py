@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 async def test_the_replay_shows_the_poll_at_the_chosen_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The header shows the name of the lake and REPLAY. After a seek, the tree shows the groups of the new poll."""
+    """The header shows the name of the lake and REPLAY. The tree shows the groups at the chosen time."""
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
     monkeypatch.setenv("KGTUI_STATE_DIR", str(tmp_path / "state"))
     write(tmp_path / "prod", poll_of(100, groups=("before",)), poll_of(120, groups=("after",)))
@@ -46,9 +46,9 @@ async def test_the_replay_shows_the_poll_at_the_chosen_time(tmp_path: Path, monk
 
 
 async def test_keys_move_to_other_times_of_a_recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The keys `[` and `]` go to the previous and the next poll, and `t` goes to a time that the user types.
+    """Keys `[` and `]` go to the previous and to the next poll. Key `t` goes to a time that the user types.
 
-    At the first poll, `[` shows a message.
+    At the first poll, key `[` only shows a message.
     """
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
     monkeypatch.setenv("KGTUI_STATE_DIR", str(tmp_path / "state"))

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 def start_app(tmp_path: Path) -> tuple[KgtuiApp, list[str]]:
-    """Return the app on the start screen, and a list to which each tried address is added.
+    """Return the app with its start screen, and a list to which each address is added when the app connects to it.
 
-    Only the address `good:9092` answers.
+    Only connections to `good:9092` succeed.
     """
     addresses: list[str] = []
 
@@ -109,7 +109,7 @@ async def test_ctrl_c_copies_selected_text_instead_of_quitting(tmp_path: Path) -
 
 
 async def test_a_configured_cluster_can_be_opened_from_the_start_screen(tmp_path: Path) -> None:
-    """If clusters are configured without a default, the screen explains only how to set the default."""
+    """If clusters are configured but none is the default, the screen only explains how to set the default."""
 
     async def another(name: str) -> Session:
         return session_of(ScriptedMonitor(sample_snapshot()), state_folder=StateFolder(tmp_path))

@@ -26,12 +26,12 @@ def tree_of(app: KgtuiApp) -> GroupTree:
 
 
 def backgrounds(tree: GroupTree) -> set[Color | None]:
-    """Return the background colors of all lines of the tree; the line of the cursor has its own color."""
+    """Return the set of background colors in the tree. It has more than one color only if a cursor is drawn."""
     return {segment.style.bgcolor for y in range(tree.size.height) for segment in tree.render_line(y) if segment.style}
 
 
 async def test_the_tree_shows_every_group_by_type_and_state(tmp_path: Path) -> None:
-    """If there are few groups, all nodes are open at the start. Each node shows the count and the lag of its groups."""
+    """With few groups, all nodes are open at the start. Each node shows the number and the total lag of its groups."""
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -103,7 +103,7 @@ async def test_a_new_snapshot_keeps_the_cursor_scroll_position_and_open_nodes(tm
 
 
 async def test_a_deleted_group_stays_selected_until_the_cursor_moves(tmp_path: Path) -> None:
-    """If the cursor moved to the next group by itself, a key pressed at this moment would act on the wrong group."""
+    """If the next group were selected automatically, a key pressed at this moment would act on the wrong group."""
     app, monitor = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -118,7 +118,7 @@ async def test_a_deleted_group_stays_selected_until_the_cursor_moves(tmp_path: P
 
 
 async def test_a_group_that_the_filter_hides_is_not_selected(tmp_path: Path) -> None:
-    """Keys and panes do not act on a group that the user cannot see; without the filter, it is selected again."""
+    """Keys must not act on a group that the user cannot see. Without the filter, the group is selected again."""
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -180,7 +180,6 @@ async def test_the_cursor_follows_a_group_to_the_node_of_its_new_state(tmp_path:
 
 
 async def test_a_snapshot_without_changes_redraws_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tree sends nothing to the terminal for a snapshot that equals the previous one."""
     app, monitor = app_on(snapshot_of(many_groups(500)), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -203,7 +202,7 @@ async def test_a_snapshot_without_changes_redraws_nothing(tmp_path: Path, monkey
 
 @pytest.mark.parametrize("width", [60, 80, 120, 200])
 async def test_columns_stay_aligned_for_ids_with_markup_or_escape_sequences(tmp_path: Path, width: int) -> None:
-    """Every row has the width of the tree, whatever its id contains: markup, escape sequences or wide characters."""
+    """Each row is exactly as wide as the tree, even if the group id contains wide characters."""
     snapshot = snapshot_of([(group, "classic", "consumer", "Stable", 1) for group in HOSTILE])
     app, _ = app_on(snapshot, tmp_path)
     async with app.run_test(size=(width, 40)) as pilot:
@@ -340,7 +339,7 @@ async def test_the_tree_of_a_large_cluster_starts_with_closed_nodes(tmp_path: Pa
 
 
 async def test_rows_inserted_above_the_visible_area_are_redrawn_correctly(tmp_path: Path) -> None:
-    """The tree redraws each line whose row has changed, but not the lines that show the same row as before."""
+    """The tree redraws exactly those lines of the screen on which another row than before is shown."""
     before = many_groups(3_000)
     app, monitor = app_on(snapshot_of(before), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:

@@ -25,11 +25,11 @@ REBALANCES = (40, 90)
 """Indexes of the polls at which a rebalance begins. Each rebalance lasts for two polls."""
 
 GAP = 60
-"""Index of the first poll after a gap: the recorder was stopped for ten minutes before this poll."""
+"""Index of the first poll after a gap of ten minutes, during which the recorder was stopped."""
 
 
 def describe(poll: int, group: str = GROUP) -> GroupDescription:
-    """Return the `GroupDescription` of a group at the poll with index `poll`. Each rebalance adds one member."""
+    """Return the description of a group at the poll with index `poll`. Each earlier rebalance has added one member."""
     done = sum(1 for begin in REBALANCES if poll >= begin + 2)
     busy = any(begin <= poll < begin + 2 for begin in REBALANCES)
     count = 2 + done
@@ -57,7 +57,7 @@ def offsets(poll: int) -> GroupOffsets:
 
 
 def live_samples(samples: int = POLLS, every: float = 10.0) -> SeriesStore:
-    """Return the samples that a live session has taken of the sample group until now.
+    """Return time series with the samples that a live session has taken of the sample group so far.
 
     Args:
         samples: number of samples.

@@ -62,7 +62,7 @@ def app_with_history(tmp_path: Path) -> tuple[KgtuiApp, ScriptedMonitor]:
 async def test_history_of_a_live_session_has_plots_and_a_log(tmp_path: Path) -> None:
     """The log lists both rebalances, newest first, with the members that joined.
 
-    The labels of the plots show the newest value of each plot.
+    The label of each plot contains the newest value of the plot.
     """
     app, _ = app_with_history(tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -103,7 +103,7 @@ async def test_history_without_plotext_shows_bars_and_the_install_command(
         assert "pip install 'kgtui[plots]'" in screen_text(app)
 
 
-async def test_key_v_changes_the_time_span_of_the_plots_and_key_l_hides_them(tmp_path: Path) -> None:
+async def test_key_v_changes_the_time_span_and_key_l_hides_the_plots(tmp_path: Path) -> None:
     app, _ = app_with_history(tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         pane = await shown_history(pilot, app)
@@ -151,7 +151,7 @@ async def test_markup_in_member_ids_and_states_is_shown_as_text(tmp_path: Path) 
 async def test_history_of_a_recording_shows_gaps_and_enter_goes_to_a_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The log shows a gap in the recording, and enter moves the replay to the time of the current row.
+    """The log contains a row for a gap in the recording. Enter moves the replay to the time of the selected row.
 
     If the lake cannot be read, the pane shows the error.
     """
@@ -178,8 +178,8 @@ async def test_history_of_a_recording_shows_gaps_and_enter_goes_to_a_change(
             await until(pilot, lambda: "the disk is [/gone]" in screen_text(app))
 
 
-async def test_history_of_a_live_session_lists_events_that_no_change_point_shows(tmp_path: Path) -> None:
-    """Before the group was first read in full, there are no change points. Later, only some kinds are shown by them."""
+async def test_history_of_a_live_session_lists_events_without_change_points(tmp_path: Path) -> None:
+    """Change points do not cover the time before the first full read of the group, and not all kinds of events."""
     first = NOW - (sample_history.POLLS - 1) * 10.0
     listing = Listing("consumer", "consumer", "Stable", 1)
     shown = [

@@ -39,9 +39,9 @@ GROUPS = ("pay", "fraud", "fill", "calm", "restless", "perf.a", "tmp")
 
 
 def cluster(groups: tuple[str, ...] = GROUPS) -> Snapshot:
-    """Return a snapshot of the cluster: all groups of the findings except `perf.b`, which was deleted.
+    """Return a snapshot with all groups that the findings name except `perf.b`, which has been deleted.
 
-    The unused groups are in state Empty.
+    Unused groups are in state Empty.
     """
     return snapshot_of(
         [(group, "classic", "consumer", "Empty" if group in ("perf.a", "tmp") else "Stable", 1) for group in groups]
@@ -57,7 +57,7 @@ def lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 async def open_insights(pilot: Pilot[int], app: KgtuiApp) -> InsightsScreen:
-    """Open the Insights screen, and wait until it shows findings or a message that explains why it has none."""
+    """Open the Insights screen, and wait until it shows findings, or a message that says why there are none."""
     await settled(pilot)
     await pilot.press("I")
     await until(pilot, lambda: isinstance(app.screen, InsightsScreen))
@@ -77,7 +77,7 @@ def subjects(screen: InsightsScreen) -> list[str]:
 
 
 async def test_insights_lists_findings_by_urgency_with_evidence_and_plot(tmp_path: Path, lake: Path) -> None:
-    """The first finding shows how long it has lasted, what to do, its evidence, and a plot of its group."""
+    """The screen shows how long the first finding has lasted, what to do, its evidence, and a plot of its group."""
     app, _ = app_on(cluster(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await open_insights(pilot, app)
@@ -106,9 +106,9 @@ async def test_insights_lists_findings_by_urgency_with_evidence_and_plot(tmp_pat
 async def test_first_finding_is_described_in_full_before_the_cursor_moves(
     tmp_path: Path, lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The text about the finding is cut to the height of its area.
+    """The description of the finding is cut to the height of its area.
 
-    This height is known only after the first layout, so the text must be written again after the layout.
+    This height is known only after the first layout, so the description must be drawn again after the layout.
     """
     monkeypatch.setattr(screen_module, "DETAILS_DELAY", 1e6)
     app, _ = app_on(cluster(), tmp_path)
@@ -254,7 +254,7 @@ async def test_insights_without_a_lake_shows_the_commands_that_create_one(
 
 
 async def test_insights_without_gold_tables_shows_the_command_that_creates_them(tmp_path: Path, lake: Path) -> None:
-    """After the tables were created, the key `r` reads them."""
+    """After the tables have been created, key `r` reads them."""
     for table in GOLD:
         (lake / table.layer / table.name).rename(tmp_path / table.name)
     app, _ = app_on(cluster(), tmp_path)
@@ -339,7 +339,7 @@ async def test_ids_with_markup_or_escape_sequences_are_shown_as_text(
 async def test_insights_screen_responds_while_its_tables_are_read(
     tmp_path: Path, lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While a slow lake is read, the screen shows a placeholder and can be closed."""
+    """While a slow lake is being read, the screen shows a placeholder, and the user can close the screen."""
     import threading
 
     let_go = threading.Event()
@@ -366,7 +366,7 @@ async def test_insights_screen_responds_while_its_tables_are_read(
 
 
 def test_insights_reads_the_lake_with_the_highest_precedence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From highest to lowest: the replayed lake, the recorded lake, KGTUI_LAKE, the default folder for recordings."""
+    """The order is: the replayed lake, the lake of the running recorder, KGTUI_LAKE, the default folder."""
     app, _ = app_on(cluster(), tmp_path)
     session = app.session
     monkeypatch.delenv("KGTUI_LAKE", raising=False)

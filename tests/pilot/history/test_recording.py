@@ -37,7 +37,7 @@ def live(tmp_path: Path) -> KgtuiApp:
 
 
 async def submit_dialog(pilot: Pilot[int], app: KgtuiApp, folder: str | None = None) -> None:
-    """Open the Record dialog with `R`, fill in `folder` if one is given, and press enter."""
+    """Open the Record dialog with `R`, type `folder` unless it is None, and press enter."""
     await until(pilot, lambda: "payment" in screen_text(app))
     await pilot.press("R")
     await until(pilot, lambda: isinstance(app.screen, RecordDialog))
@@ -47,7 +47,7 @@ async def submit_dialog(pilot: Pilot[int], app: KgtuiApp, folder: str | None = N
 
 
 def notices(app: KgtuiApp, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return a list to which the messages of all later notices are added."""
+    """Return a list to which the text of each later notice is appended."""
     messages: list[str] = []
     notify = app.notify
 
@@ -60,7 +60,7 @@ def notices(app: KgtuiApp, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 async def recording_started(pilot: Pilot[int], app: KgtuiApp) -> None:
-    """Wait until the first poll is in the lake and the dialog is closed."""
+    """Wait until the first poll has been written to the lake and the dialog has been closed."""
     await until(pilot, lambda: "● REC" in screen_text(app))
     ongoing = app.session.recording
     assert ongoing is not None

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @asynccontextmanager
 async def replaying(tmp_path: Path, at: str) -> AsyncIterator[tuple[KgtuiApp, Pilot[int], ReplayAdmin]]:
-    """Run the app on a recording of the sample group at the time `at`, and select the group."""
+    """Run the app on a recording of the sample group, show the time `at`, and select the group."""
     args = parse_args(["replay", str(sample_history.record(tmp_path / "prod"))])
     admin = await open_recording(args.lake, at)
     async with AsyncExitStack() as stack:
@@ -41,9 +41,9 @@ async def replaying(tmp_path: Path, at: str) -> AsyncIterator[tuple[KgtuiApp, Pi
 async def test_playing_stops_on_a_key_and_at_the_end_of_the_recording(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While the recording plays, the header shows the speed. The keys `p` and `[` stop playing.
+    """While the recording is playing, the header shows the speed. Keys `p` and `[` stop it.
 
-    When playing reaches the end of the recording, a message says so.
+    At the end of the recording, playing stops with a message.
     """
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
     monkeypatch.setattr(replay, "PLAY_INTERVAL", 0.02)
@@ -69,9 +69,7 @@ async def test_playing_stops_on_a_key_and_at_the_end_of_the_recording(
 
 
 async def test_playing_adds_up_short_steps_and_skips_gaps_in_the_recording(tmp_path: Path) -> None:
-    """`advance` moves the replay by a duration. Durations shorter than the time between two polls add up until the next
-    poll is reached.
-    """
+    """`advance` moves the replay forward by a duration. Short durations add up until the next poll is reached."""
     args = parse_args(["replay", str(sample_history.record(tmp_path / "prod"))])
     admin = await open_recording(args.lake, None)
     position = LakeReplayPosition(admin)
@@ -91,7 +89,7 @@ async def test_playing_adds_up_short_steps_and_skips_gaps_in_the_recording(tmp_p
 async def test_comparison_lists_differences_and_enter_goes_to_a_group(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The key `v` limits the table to one kind of difference, and `l` limits it to the selected group.
+    """Key `v` limits the table to one kind of difference, and key `l` limits it to the selected group.
 
     Enter closes the comparison and moves the cursor of the tree to the group of the table's current row.
     """
@@ -122,8 +120,8 @@ async def test_comparison_lists_differences_and_enter_goes_to_a_group(
         await until(pilot, lambda: len(screen.table.rows) == everything)
         await pilot.press("v")
         assert [row.kind for row in screen.table.rows] == ["groups", "groups"]
-        # Select the last row, the group `early`. Enter goes to this group, because it exists at the replayed time. The
-        # group `late` in the first row does not exist at that time.
+        # The last row is about group `early`, which exists at the replayed time, so enter can go to it. Group `late` in
+        # the first row does not exist at that time.
         await pilot.press("end", "enter")
         await until(pilot, lambda: app.screen is main_screen(app))
         await until(pilot, lambda: main_screen(app).group == "early")

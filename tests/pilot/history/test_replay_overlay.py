@@ -37,7 +37,7 @@ LIVE = [(group, "consumer", "consumer", "Stable", 1) for group in (sample_histor
 
 @pytest.fixture(autouse=True)
 def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Use empty configuration and state folders instead of the folders of the user who runs the tests."""
+    """Set empty configuration and state folders, so that the folders of the user who runs the tests stay unused."""
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
     monkeypatch.setenv("KGTUI_STATE_DIR", str(tmp_path / "state"))
     monkeypatch.delenv("KGTUI_LAKE", raising=False)
@@ -45,7 +45,7 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @asynccontextmanager
 async def live(tmp_path: Path) -> AsyncIterator[tuple[KgtuiApp, ScriptedMonitor, Pilot[int]]]:
-    """Run the app on a live cluster, with a session from which recordings can be opened."""
+    """Run the app on a live cluster, in a session that can open recordings."""
     async with AsyncExitStack() as stack:
         opener = SessionOpener(parse_args([]), stack)
         app, monitor = app_on(snapshot_of(LIVE), tmp_path, open_recording=opener.recording, admin=ScriptedAdmin())
@@ -61,9 +61,9 @@ def top(app: KgtuiApp) -> MainScreen:
 
 
 async def open_recording(pilot: Pilot[int], app: KgtuiApp, lake: Path, time: str = "") -> MainScreen:
-    """Open the recording in `lake` with the key `t`, and wait until the screen shows its groups.
+    """Open the recording in the folder `lake` with key `t`, and wait until the screen shows the recorded groups.
 
-    `time` is the time to show; by default, the end of the recording.
+    `time` is the time to show. If it is empty, the end of the recording is shown.
     """
     await pilot.press("t")
     await until(pilot, lambda: isinstance(app.screen, OpenRecordingDialog))
@@ -77,9 +77,9 @@ async def open_recording(pilot: Pilot[int], app: KgtuiApp, lake: Path, time: str
 
 
 async def test_an_opened_recording_has_the_filter_and_selection_of_the_live_screen(tmp_path: Path) -> None:
-    """The recording opens with the filter, group, pane and sorting of the live screen.
+    """The screen of the recording has the same filter, selected group, pane and sort order as the live screen.
 
-    Meanwhile the live screen still receives snapshots, and it keeps its filter and group.
+    Meanwhile, the live screen still receives snapshots, and keeps its own filter and selected group.
     """
     lake = sample_history.record(tmp_path / "prod")
     async with live(tmp_path) as (app, monitor, pilot):
@@ -112,9 +112,9 @@ async def test_an_opened_recording_has_the_filter_and_selection_of_the_live_scre
 
 
 async def test_escape_closes_the_recording_and_returns_to_the_live_cluster(tmp_path: Path) -> None:
-    """If the recording has a filter, the first escape clears it and the second returns to the live cluster.
+    """If the screen of the recording has a filter, the first escape clears it, and the second closes the recording.
 
-    The key `d` does nothing in a recording, because nothing can be deleted there.
+    Key `d` has no effect in a recording, because groups cannot be deleted there.
     """
     lake = sample_history.record(tmp_path / "prod")
     async with live(tmp_path) as (app, _, pilot):
@@ -159,7 +159,7 @@ async def test_a_recording_reopens_at_the_time_that_was_shown_last(tmp_path: Pat
 async def test_the_open_recording_dialog_suggests_the_default_lake(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The default lake is the default folder for recordings, or the folder that `KGTUI_LAKE` names."""
+    """The default lake is the folder in `KGTUI_LAKE`, or the default folder for recordings if it is not set."""
     usual = sample_history.record(tmp_path / "lakes" / "prod-eu")
     async with live(tmp_path) as (app, _, pilot):
         for expected in (usual, tmp_path / "other"):
@@ -175,7 +175,7 @@ async def test_the_open_recording_dialog_suggests_the_default_lake(
 
 
 async def test_the_open_recording_dialog_explains_invalid_input(tmp_path: Path) -> None:
-    """The dialog shows an error for an empty folder field, a missing folder, an invalid time and a time too early."""
+    """The dialog shows an error if the folder is empty or missing, or the time is invalid or before the first poll."""
     lake = sample_history.record(tmp_path / "prod")
     async with live(tmp_path) as (app, _, pilot):
         await pilot.press("t")
@@ -193,8 +193,7 @@ async def test_the_open_recording_dialog_explains_invalid_input(tmp_path: Path) 
             dialog.lake.value, dialog.time.value = str(folder), time
             await pilot.press("enter")
             await until(pilot, lambda expected=message: expected in screen_words(app))  # type: ignore[misc]
-        # The dialog must no longer show the error about `[/nowhere]`, the folder of the first input, because the later
-        # inputs name a valid folder.
+        # The dialog must no longer show the error about the folder `[/nowhere]`, because the folder is valid now.
         await until(pilot, lambda: "[/nowhere]" not in screen_text(app))
         await pilot.press("escape")
         await until(pilot, lambda: app.screen is main_screen(app))
@@ -217,7 +216,7 @@ async def test_the_recorder_continues_while_a_recording_is_replayed(tmp_path: Pa
     assert ended == [lake]
 
 
-async def test_requesting_a_past_time_of_a_live_cluster_opens_its_recording_at_that_time(tmp_path: Path) -> None:
+async def test_going_to_a_past_time_suggests_the_recording_of_the_cluster(tmp_path: Path) -> None:
     lake = sample_history.record(tmp_path / "lakes" / "prod-eu")
     async with live(tmp_path) as (app, _, pilot):
         main_screen(app).post_message(TimeRequested(sample_history.time_of_poll(20)))

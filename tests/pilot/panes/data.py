@@ -27,7 +27,7 @@ HOSTILE = "[/red] evil\x1b[31m\u202egroup\nname 😀"
 
 
 def consumer_group() -> GroupDescription:
-    """A reconciling consumer group (KIP-848), with one member that still uses the classic protocol."""
+    """Return a reconciling consumer group (KIP-848), in which one member still uses the classic protocol."""
     members = []
     now = [(0, 1, 2), (3, 4, 5), (6, 7), (8, 9), (11,), ()]
     then = [(0, 1), (3, 4), (6, 7), (8, 9), (10, 11), (2, 5)]
@@ -122,7 +122,7 @@ def streams_group() -> GroupDescription:
 
 
 def connect_group() -> GroupDescription:
-    """A group of three Connect workers, one of which must revoke a task."""
+    """Return a group of three Connect workers, of which one must give up a task."""
     urls = [f"http://connect-{index}.prod:8083/" for index in range(3)]
     work = [
         (("s3-sink",), (("s3-sink", (0, 1)),), ()),
@@ -167,7 +167,7 @@ def hostile_group() -> GroupDescription:
 
 
 def consumer_offsets() -> GroupOffsets:
-    """Offsets of twelve partitions of one topic and two of another. One offset is below the log start."""
+    """Return offsets of 14 partitions in two topics. One committed offset is before the log start offset."""
     committed = [CommittedOffset("payments.settled", part, 90_000 + part * 7, 5, "") for part in range(12)]
     committed += [CommittedOffset("payments.refunds", part, 400 + part, 2, "v2") for part in range(2)]
     bounds = {
@@ -178,7 +178,7 @@ def consumer_offsets() -> GroupOffsets:
 
 
 def classic_offsets() -> GroupOffsets:
-    """Offsets of partitions with a known lag, and of one partition for each reason why a lag can be unknown."""
+    """Return offsets with known lags, and for each reason why a lag can be unknown, one partition with such a lag."""
     committed = [CommittedOffset("orders.created", part, 1000, 1, "") for part in range(12)]
     committed += [
         CommittedOffset("orders.paid", 0, None), CommittedOffset("orders.paid", 1, 77),
@@ -194,9 +194,9 @@ def classic_offsets() -> GroupOffsets:
 
 
 def share_offsets() -> GroupOffsets:
-    """Offsets of three partitions of a share group.
+    """Return offsets of three partitions of a share group.
 
-    The lag of the first is known, the lag of the second is unknown, and the third has no start offset.
+    The first partition has a known lag, the second has an unknown lag, and the third has no start offset.
     """
     shares = (
         ShareOffset("card.events", 0, 5_000, 3, 120), ShareOffset("card.events", 1, 5_100, 3, None),
@@ -213,14 +213,14 @@ def streams_offsets() -> GroupOffsets:
 
 
 def many_offsets(count: int, added_lag: int = 0) -> GroupOffsets:
-    """Offsets of `count` partitions in ten topics. `added_lag` is added to every lag."""
+    """Return offsets of `count` partitions in ten topics. `added_lag` is added to the lag of each partition."""
     names = [(f"topic-{index // (count // 10):02}", index % (count // 10)) for index in range(count)]
     committed = tuple(CommittedOffset(topic, part, 1_000) for topic, part in names)
     return GroupOffsets(committed, (), {one: PartitionBounds(0, 1_000 + one[1] % 97 + added_lag) for one in names})
 
 
 def configs() -> tuple[GroupConfig, ...]:
-    """Configurations of a group. Most have default values; one is set for the group, and one is sensitive."""
+    """Return the configs of a group. One is set for the group, one is sensitive, and the others have default values."""
     names = {
         "consumer.heartbeat.interval.ms": "5000", "consumer.session.timeout.ms": "45000",
         "share.auto.offset.reset": "latest", "share.record.lock.duration.ms": "30000",
@@ -242,7 +242,12 @@ def configs() -> tuple[GroupConfig, ...]:
 
 
 def example_snapshot(serial: int = 1, now: float = NOW) -> Snapshot:
-    """Snapshot, taken at `now`, of a cluster with brokers 1 to 4, of which broker 4 does not respond."""
+    """Return a snapshot of a cluster with brokers 1 to 4, of which broker 4 does not respond.
+
+    Args:
+        serial: number of the snapshot.
+        now: time of the snapshot in seconds since the epoch.
+    """
     descriptions = [
         consumer_group(),
         classic_group(),

@@ -25,7 +25,7 @@ def legend(pane: AssignmentsPane) -> str:
 
 
 def group_of_many_members(members: int, partitions: int = 300) -> Snapshot:
-    """Return a snapshot in which `orders.enrich` has many members. The last member is idle: it has no partitions."""
+    """Return a snapshot in which group `orders.enrich` has many members. The last member has no partitions."""
     people = tuple(
         Member(f"id-{at}", f"worker-{at}", f"/10.0.0.{at}",
                assignment=(("clicks", tuple(range(at, partitions, members - 1))),) if at < members - 1 else ())
@@ -53,7 +53,7 @@ async def test_the_grid_has_a_row_per_partition_and_a_column_per_member() -> Non
         assert "▪ owns  + to assign  - to revoke  ! no owner" in legend(pane)
 
 
-async def test_the_column_of_an_idle_member_is_filled_with_colons() -> None:
+async def test_colons_fill_the_column_of_a_member_without_partitions() -> None:
     pane = AssignmentsPane()
     async with PaneApp(pane, data.example_snapshot(), "orders.enrich").run_test(size=(80, 30)) as pilot:
         await pilot.press("v")
@@ -63,7 +63,10 @@ async def test_the_column_of_an_idle_member_is_filled_with_colons() -> None:
 
 
 async def test_keys_left_and_right_scroll_the_grid_to_hidden_members() -> None:
-    """The legend names the chosen member, whose column becomes visible, and the cursor stays on its partition."""
+    """The column of the chosen member becomes visible, and the legend names this member.
+
+    The cursor stays on its partition.
+    """
     pane = AssignmentsPane()
     async with PaneApp(pane, group_of_many_members(40), "orders.enrich").run_test(size=(80, 24)) as pilot:
         await pilot.press("v", "down", "down")

@@ -45,7 +45,7 @@ async def select_group(pilot: Pilot[int], app: KgtuiApp, group: str) -> None:
 
 
 async def wait_for_dialog_text(pilot: Pilot[int], words: str) -> None:
-    """Wait until the message of the export dialog contains `words`."""
+    """Wait until the export dialog shows a message that contains `words`."""
     async with asyncio.timeout(60):
         while words not in str(pilot.app.screen.query_one("#message", Static).content):
             await pilot.pause()
@@ -72,7 +72,7 @@ async def test_selecting_a_group_with_an_error_does_not_trigger_a_layout(tmp_pat
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: len(app.screen.query(Pane)) == 6)
         await select_group(pilot, app, "orders.enrich")
-        # The panes replace the page of the cluster, which takes a layout.
+        # The panes replace the page of the cluster first, because this replacement causes a layout.
         await until(pilot, lambda: main_screen(app).right_side.has_class("-group"))
         await settled(pilot)
         layouts.clear()

@@ -36,7 +36,7 @@ def summary_text(pane: Pane) -> str:
 
 @ENTRIES
 async def test_every_pane_shows_every_group_at_every_size(entry: Any) -> None:
-    """Each pane is also shown with the id of a group that does not exist, and without a group."""
+    """Each pane is also shown for a group that does not exist, and while no group is selected."""
     snapshot = data.example_snapshot()
     pane = entry.widget()
     app = PaneApp(pane, snapshot, GROUPS[0])
@@ -148,7 +148,7 @@ async def test_panes_say_whether_offsets_may_be_hidden(access: Access | None, ex
     snapshot = replace(snapshot, offsets={group: Reading(GroupOffsets(), snapshot.taken_at)}, summaries={})
     offsets, overview = OffsetsPane(), OverviewPane()
     async with PaneApp(offsets, snapshot, group).run_test(size=(100, 40)) as pilot:
-        # Show the same offsets with permissions, because the monitor reads the permissions after the offsets.
+        # The same offsets are shown again with permissions, because the monitor reads permissions after offsets.
         offsets.show(replace(snapshot, access=access), group)
         await pilot.pause()
         assert str(offsets.query_one(SummaryLine).content).strip() == expected
@@ -281,7 +281,7 @@ async def test_page_down_scrolls_the_overview_pane() -> None:
 
 
 async def test_the_cursor_stays_on_its_partition_when_5000_partitions_change() -> None:
-    """The rows of a large group are computed in a worker. When it is done, the cursor returns to its partition."""
+    """A worker computes the rows of a large group. When it has finished, the cursor returns to its partition."""
     pane = OffsetsPane()
     snapshot = data.example_snapshot()
 
@@ -311,7 +311,7 @@ async def test_rows_computed_for_a_previously_selected_group_are_discarded() -> 
     async with app.run_test(size=(100, 30)):
         pane.show(replace(snapshot, offsets=large), "payments.settle")
         pane.show(replace(snapshot, offsets=large), "orders.enrich")
-        # When the second group was shown, the pane canceled the worker that computed the rows of the first group.
+        # The pane canceled the worker for the rows of the first group when the second group was shown.
         with contextlib.suppress(WorkerCancelled):
             await app.workers.wait_for_complete()
         assert {row.topic for row in pane.table.rows} >= {"orders.created", "secret.audit"}

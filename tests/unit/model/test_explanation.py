@@ -52,7 +52,7 @@ def test_explanation_of_an_unknown_error_has_the_brokers_message() -> None:
     assert "no explanation for this error code" in found.meaning
 
 
-def test_explanation_gives_the_advice_of_the_fault_first() -> None:
+def test_advice_in_an_explanation_begins_with_the_advice_of_the_fault() -> None:
     found = explanation.explain_fault(Fault("NO_ANSWER", "m", advice="look at broker 4"))
     assert found.advice.startswith("Look at broker 4. ")
 

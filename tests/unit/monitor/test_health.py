@@ -184,7 +184,7 @@ async def test_the_verdict_on_the_selected_group_is_computed_first(monkeypatch: 
     assert set(judged) == set(names)
 
 
-async def test_only_the_selected_group_gets_a_verdict_while_cpu_time_is_used_up() -> None:
+async def test_without_cpu_credit_only_the_selected_group_gets_a_verdict() -> None:
     names = ("a", "b", "selected")
     setup = HealthSetup(names)
     setup.tier.set_view("selected")
