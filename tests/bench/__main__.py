@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from tests.bench.figures import Figure
 
 Scale = Literal["tiny", "quick", "full"]
-"""Names of the scales, from the smallest to the largest. `tiny` is for the tests of the benchmarks."""
+"""Names of the scales, from the smallest to the largest. The scale `tiny` is for the tests of the benchmarks."""
 
 
 def _size(bench: Any, scale: Scale) -> Any:
-    """Return the size of a benchmark at a scale, as defined in the benchmark's module."""
+    """Return the size of the benchmark `bench` at `scale`, as defined in the benchmark's module."""
     return {"tiny": bench.TINY, "quick": bench.QUICK, "full": bench.Size()}[scale]
 
 
@@ -76,8 +76,8 @@ def _pipeline(scale: Scale) -> Iterator[Figure]:
     from tests.bench import pipeline as bench
 
     yield from bench.figures(_size(bench, scale))
-    # The tests run the scale `tiny`. At this scale, the latency benchmark is left out, because it takes minutes even
-    # for a few commits.
+    # At the scale `tiny`, which tests run, the latency benchmark is left out, because it takes minutes even for a few
+    # commits.
     if scale != "tiny":
         yield from latency.figures(_size(latency, scale))
 
@@ -96,7 +96,7 @@ BENCHES: dict[str, Callable[[Scale], Iterator[Figure]]] = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the table of results and return the exit code, which does not depend on the measured times."""
+    """Print the table of results, and return the exit code, which does not depend on the measured times."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(BENCHES)}; all by default")
     scales = parser.add_mutually_exclusive_group()

@@ -1,4 +1,4 @@
-"""Minimal Textual app for comparison with kgtui. It has only one widget, which counts keys."""
+"""A minimal Textual app, with which kgtui is compared. Its only widget counts pressed keys."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from tests.bench.instruments import Callbacks, listen
 
 
 class Lines(ScrollView, can_focus=True):
-    """Scrollable widget with a thousand lines. The first line shows how many keys have been pressed.
+    """A scrollable widget with a thousand lines. The first line shows how many keys have been pressed.
 
-    The key Down redraws the first line, and the key page down redraws all lines.
+    The down arrow key redraws the first line, and the page down key redraws all lines.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -34,18 +34,16 @@ class Lines(ScrollView, can_focus=True):
         return Strip([Segment(text.ljust(self.size.width), self.rich_style)])
 
     def action_redraw_one(self) -> None:
-        """Redraw the first line."""
         self.pressed += 1
         self.refresh_line(0)
 
     def action_redraw_all(self) -> None:
-        """Redraw all lines."""
         self.pressed += 1
         self.refresh()
 
 
 class BareApp(App[None]):
-    """An app that contains only `Lines`."""
+    """A Textual app that contains only the widget `Lines`."""
 
     ENABLE_COMMAND_PALETTE = False
 

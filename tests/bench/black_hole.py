@@ -1,11 +1,14 @@
 """Measure how much a broker that never responds slows down calls to healthy brokers.
 
-Two fake clusters of three brokers run in another process. In the first cluster, all brokers are healthy. In the second,
-the third broker accepts connections and bytes but never responds. The benchmark measures calls to the first two brokers
-of each cluster, while another task keeps calling the third broker. The clusters are called in short turns, so that
-other load on the machine affects both equally. Only two calls run at the same time, because queueing on a busy CPU
-would hide the effect. The result is the 99th percentile with the silent broker, divided by the 99th percentile with
-healthy brokers.
+Two fake clusters of three brokers run in another process. In the first cluster, all brokers are healthy. In the second
+cluster, the third broker accepts connections and bytes but never responds.
+
+The benchmark measures calls to the first two brokers of each cluster, while another task keeps calling the third
+broker. The two clusters are called in short turns, so that other load on the machine affects both equally. Only two
+calls run at the same time, because queueing on a busy CPU would hide the effect.
+
+The result is a ratio: the 99th percentile of the calls' durations in the second cluster, divided by the one in the
+first cluster.
 """
 
 from __future__ import annotations
@@ -35,7 +38,7 @@ CALLS_PER_TURN = 50
 ROUNDS = 4
 GROUPS = 200
 TARGET = 1.2
-"""Maximum ratio of the two 99th percentiles. A higher ratio misses the target."""
+"""Maximum ratio of the two 99th percentiles. With a higher ratio, the benchmark misses its target."""
 
 
 async def _serve(pipe: Connection) -> None:
@@ -55,7 +58,7 @@ def _brokers(pipe: Connection) -> None:
 
 
 async def _turn(pool: Pool, calls: int) -> list[float]:
-    """Call brokers 1 and 2 while another task calls broker 3, and return the milliseconds of each call."""
+    """Call brokers 1 and 2 while another task calls broker 3; return the duration of each call in milliseconds."""
     milliseconds: list[float] = []
     other = asyncio.create_task(_keep_calling(pool, 3))
     numbers = iter(range(calls))
@@ -73,7 +76,7 @@ async def _turn(pool: Pool, calls: int) -> list[float]:
 
 
 async def _keep_calling(pool: Pool, node: int) -> None:
-    """Call one broker ten times per second, as a poller does. Errors and timeouts are ignored."""
+    """Call the broker `node` ten times per second, as a poller does. Ignore errors and timeouts."""
     while True:
         with contextlib.suppress(ClientError, UnreachableError):
             await pool.call(node, LIST_GROUPS, {}, timeout=0.5)
@@ -81,7 +84,7 @@ async def _keep_calling(pool: Pool, node: int) -> None:
 
 
 async def _compare(seeds: tuple[list[str], list[str]], calls: int) -> tuple[list[float], list[float]]:
-    """Return the duration of each call in milliseconds, first to the healthy cluster and then to the faulty cluster.
+    """Return the durations of calls to the healthy cluster, and of calls to the faulty cluster, in milliseconds.
 
     In the faulty cluster, broker 3 never responds.
 
@@ -95,17 +98,17 @@ async def _compare(seeds: tuple[list[str], list[str]], calls: int) -> tuple[list
         sides = [(healthy, milliseconds[0]), (silent, milliseconds[1])]
         for pool, _ in sides:
             await pool.metadata(timeout=10)
-            # The times of these calls are discarded, because the first calls to a broker also open connections.
+            # The durations of these calls are discarded, because the first calls to a broker also open connections.
             await _turn(pool, CALLS_PER_TURN)
         while len(milliseconds[0]) < calls:
             for pool, times in sides:
                 times += await _turn(pool, CALLS_PER_TURN)
-            sides.reverse()  # The two clusters take turns to be called first.
+            sides.reverse()  # Reverse the order, so that each cluster is called first in every second round.
     return milliseconds
 
 
 def measure(calls: int = CALLS, rounds: int = ROUNDS) -> tuple[list[float], list[float]]:
-    """Start both clusters in another process, and return the result of `_compare` for `calls` × `rounds` calls."""
+    """Start both clusters in another process; return the result of `_compare` for `calls` × `rounds` calls."""
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
     process = context.Process(target=_brokers, args=(there,), daemon=True)
@@ -120,12 +123,12 @@ def measure(calls: int = CALLS, rounds: int = ROUNDS) -> tuple[list[float], list
 def figures(calls: int = CALLS, rounds: int = ROUNDS) -> Iterator[Figure]:
     """Yield the median and the 99th percentile of the duration of calls to the cluster with a silent broker.
 
-    The reference is the same percentile of calls to the healthy cluster.
+    The reference value is the same percentile for the healthy cluster.
     """
     healthy, silent = measure(calls, rounds)
     for fraction, target in ((0.5, None), (0.99, TARGET)):
         yield Figure(
-            f"{calls} calls while one of three brokers does not answer, p{fraction * 100:.0f}",
+            f"{calls} calls while one of three brokers does not respond, p{fraction * 100:.0f}",
             percentile(silent, fraction), "ms", "all brokers healthy", percentile(healthy, fraction), target,
             of_ratio=True,
         )  # fmt: skip

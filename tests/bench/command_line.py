@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 VERSION = "4.3.1"
 PARTITIONS = 10
 IN_FLIGHT = 100
-"""Number of OffsetCommit requests that are sent before the first response is read."""
+"""Maximum number of OffsetCommit requests that are sent before the first response is read."""
 
 RECORDS = 20
 """Number of records that are written to each topic."""
@@ -43,12 +43,12 @@ RECORDS = 20
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Size of the benchmark at one scale.
+    """Parameters of the benchmark at one scale.
 
     Attributes:
         groups: number of groups.
-        topics: number of topics with 10 partitions each. Each group has offsets for one of these topics.
-        rounds: number of runs of `kgtui ls`, and of Kafka's `GroupsCommand`. The two commands take turns.
+        topics: number of topics with 10 partitions each. Each group has offsets in one of these topics.
+        rounds: number of runs of `kgtui ls`, and also of Kafka's `GroupsCommand`. The two commands take turns.
         lag_rounds: number of runs of `kgtui ls --lag`. Kafka's `--describe --all-groups` runs only once.
     """
 
@@ -63,7 +63,7 @@ TINY = Size(groups=20, topics=2, rounds=1, lag_rounds=1)
 
 
 def figures(size: Size) -> Iterator[Figure]:
-    """Start a broker, and compare kgtui's commands with Kafka's commands on it."""
+    """Start a broker, and compare kgtui's commands with Kafka's commands on this broker."""
     with tempfile.TemporaryDirectory() as folder, _broker(Path(folder)) as broker:
         _make_groups(broker, size)
         yield from compare(broker, size)
@@ -72,7 +72,7 @@ def figures(size: Size) -> Iterator[Figure]:
 def compare(broker: Cluster, size: Size) -> Iterator[Figure]:
     """Yield the wall times of kgtui's and Kafka's commands on a broker with at least `size.groups` groups."""
     ours, theirs = [], []
-    _kgtui(broker, "ls")  # This run is not measured, because the first run also compiles kgtui to byte code.
+    _kgtui(broker, "ls")  # This run is not measured, because the first run of kgtui also compiles it to byte code.
     for _ in range(size.rounds):
         ours.append(_seconds(lambda: _kgtui(broker, "ls"), size.groups))
         theirs.append(_seconds(lambda: _tool(broker, "GroupsCommand", "--list"), size.groups))
@@ -91,7 +91,7 @@ def compare(broker: Cluster, size: Size) -> Iterator[Figure]:
 
 
 def _seconds(run: Callable[[], str], least: int) -> float:
-    """Run a command, check that it prints at least `least` lines, and return its duration in seconds."""
+    """Run a command, and return its duration in seconds. Assert that the command prints at least `least` lines."""
     started = time.perf_counter()
     output = run()
     seconds = time.perf_counter() - started
@@ -109,7 +109,7 @@ def _tool(broker: Cluster, tool: str, *arguments: str) -> str:
     given = ["--bootstrap-server", broker.bootstrap, *arguments]
     if tool == "ConsumerGroupCommand":
         given += ["--timeout", "300000"]
-    # Start a new JVM for the tool, as its users do. `tests.brokers.tools` would use a JVM that has already started.
+    # Start a new JVM for the tool, as users do. `tests.brokers.tools` would use a JVM that is already running.
     quiet = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
     command = ["java", *FAST_START, quiet, "-cp", jars.classpath(VERSION), MAIN_CLASSES[tool], *given]
     return subprocess.run(command, capture_output=True, text=True, timeout=1800, check=False).stdout
@@ -139,7 +139,7 @@ def _make_groups(broker: Cluster, size: Size) -> None:
             missing = _commit_all(connection, missing)
             if not missing:
                 return
-            # Each pause is longer than the one before, because coordinators reject commits until they have loaded.
+            # Wait longer before each attempt, because a coordinator rejects commits until it has loaded its groups.
             time.sleep(0.1 + attempt / 10)
     finally:
         connection.close()
@@ -147,7 +147,7 @@ def _make_groups(broker: Cluster, size: Size) -> None:
 
 
 def _commit_all(connection: Connection, topics: Mapping[str, str]) -> dict[str, str]:
-    """Commit offsets for each group in `topics` (group → topic), and return the groups whose commit failed."""
+    """Commit offsets for each group in `topics` (group → topic); return the part of `topics` whose commits failed."""
     failed: dict[str, str] = {}
     names = list(topics)
     for start in range(0, len(names), IN_FLIGHT):

@@ -1,7 +1,7 @@
-"""Measure the CPU time to decode large responses. The reference is aiokafka's decoder for the same fields.
+"""Measure the CPU time for decoding large responses. The reference is aiokafka's decoder for the same fields.
 
-Both decoders run in the same thread, with the garbage collector off. They take turns for several rounds, and the result
-is the fastest round of each.
+Both decoders run in the same thread, with the garbage collector turned off. They take turns for several rounds, and the
+result for each decoder is its fastest round.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _LIST_OFFSETS = Schema(
 
 
 def list_groups_body(groups: int = GROUPS) -> bytes:
-    """Encode a ListGroups v5 response with group ids of about 40 characters and groups of all types."""
+    """Return the body of a ListGroups v5 response that has groups of all types, with ids of about 40 characters."""
     kinds = [
         ("consumer", "Stable", "classic"),
         ("consumer", "Empty", "classic"),
@@ -87,7 +87,10 @@ def list_groups_body(groups: int = GROUPS) -> bytes:
 
 
 def offset_fetch_body(metadata: str, groups: int = GROUPS // PARTITIONS // 4) -> bytes:
-    """Encode an OffsetFetch v8 response: groups with 4 topics of 25 partitions each."""
+    """Return the body of an OffsetFetch v8 response that has 4 topics of 25 partitions for each group.
+
+    `metadata` is the metadata of each commit.
+    """
 
     def topic(group: int, number: int) -> Mapping[str, Any]:
         return {
@@ -108,16 +111,17 @@ def offset_fetch_body(metadata: str, groups: int = GROUPS // PARTITIONS // 4) ->
 
 
 def list_offsets_body(topics: int = GROUPS // PARTITIONS) -> bytes:
-    """Encode a ListOffsets v7 response with topics of 25 partitions."""
+    """Return the body of a ListOffsets v7 response that has topics of 25 partitions."""
     partitions = [{"PartitionIndex": p, "Offset": 10**9 + p, "LeaderEpoch": 3} for p in range(PARTITIONS)]
     rows = [{"Name": f"orders.events.{t:04}", "Partitions": partitions} for t in range(topics)]
     return LIST_OFFSETS.response.encode(7, {"Topics": rows})
 
 
 def best_ms(*functions: Callable[[], object], rounds: int = ROUNDS) -> list[float]:
-    """Return the CPU time of the fastest round of each function, in milliseconds.
+    """Return the CPU time of each function's fastest round, in milliseconds.
 
-    The functions take turns, so that other load on the machine affects all of them equally."""
+    The functions take turns, so that other load on the machine affects all of them equally.
+    """
     best = [float("inf")] * len(functions)
     gc.collect()
     gc.disable()
@@ -125,7 +129,8 @@ def best_ms(*functions: Callable[[], object], rounds: int = ROUNDS) -> list[floa
         for _ in range(rounds):
             for index, function in enumerate(functions):
                 started = time.process_time()
-                # Without the variable, Python would free the result at once, and the measured time would include this.
+                # Without this variable, Python would free the result at once, and the measured time would include the
+                # freeing.
                 result = function()
                 best[index] = min(best[index], (time.process_time() - started) * 1000)
                 del result
@@ -140,10 +145,10 @@ def _figure(name: str, ours: Callable[[bytes], object], schema: Schema, body: by
 
 
 def figures(groups: int = GROUPS) -> Iterator[Figure]:
-    """Yield the CPU time to decode each response.
+    """Yield the CPU time for decoding each response.
 
     Args:
-        groups: number of groups in ListGroups, and number of partitions in OffsetFetch and ListOffsets.
+        groups: number of groups in the ListGroups response, and number of partitions in the other responses.
     """
     listed = list_groups_body(groups)
     empty, nine = (offset_fetch_body(metadata, max(groups // PARTITIONS // 4, 1)) for metadata in ("", "x" * 9))

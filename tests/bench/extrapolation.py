@@ -1,8 +1,8 @@
 """Extrapolate the measured rates of the pipeline to 100,000 groups × 10 partitions that commit every 5 seconds.
 
-The cost per record is computed from the difference between two runs, so that fixed costs of a run are left out. The
-extrapolation assumes that executors have cores as fast as the benchmark's. Half of the cores are meant to be idle, so
-that one executor may fail, and so that a backlog is processed at twice the normal speed.
+The cost per record is computed from the difference between two runs, so that it does not contain the fixed cost of a
+run. The extrapolation assumes that the executors' cores are as fast as the cores of the benchmark's machine. Half of
+the cores should be idle, so that the pipeline can catch up after an executor has failed, at twice the normal speed.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ BUSY = 0.5
 WIRE_BYTES = 130
 """Assumed size of a record in the topic, in bytes: 40 to 70 for the key, 24 or 42 for the value, and log overhead.
 
-By default, coordinators do not compress records.
+Records are assumed to be uncompressed, because coordinators do not compress them by default.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class LayerCost:
-    """Cost per record of one layer of the pipeline (bronze, silver or gold).
+    """Cost per record in one layer of the pipeline (bronze, silver or gold).
 
     Attributes:
         micros: CPU time per record, in microseconds.
-        stored: size on disk per record, in bytes; 0 if it is negligible.
+        stored: size of the layer's tables on disk per record, in bytes; 0 if it is negligible.
     """
 
     name: str
@@ -44,27 +44,27 @@ class LayerCost:
 
     @property
     def cores(self) -> float:
-        """Number of cores that the layer keeps busy."""
+        """Number of cores that the layer keeps busy at the extrapolated load."""
         return RECORDS_PER_SECOND * self.micros / 1e6
 
     @property
     def cores_needed(self) -> int:
-        """Number of cores that the layer needs if only the fraction `BUSY` of them may be busy."""
+        """Number of cores that the layer needs if at most the fraction `BUSY` of them may be busy."""
         return math.ceil(self.cores / BUSY)
 
     @property
     def gigabytes_per_day(self) -> float:
-        """Gigabytes that the layer writes per day."""
+        """Amount of data that the layer writes per day, in gigabytes."""
         return RECORDS_PER_SECOND * DAY * self.stored / 1e9
 
 
 def layer_costs(cores: int, smaller: Mapping[str, Any], larger: Mapping[str, Any]) -> list[LayerCost]:
-    """Compute the cost of each layer from two runs with different numbers of records.
+    """Compute the cost per record of each layer from two runs with different numbers of records.
 
     Args:
         cores: number of cores that both runs used.
-        smaller, larger: results of the two runs. The value `records` is the number of records. The values `seconds` and
-            `bytes` are dicts by layer, with the layer's duration and the size of its tables.
+        smaller, larger: results of the two runs. `records` is the number of records. `seconds` and `bytes` map each
+            layer to its duration and to the size of its tables.
     """
     records = larger["records"] - smaller["records"]
     return [
@@ -87,7 +87,7 @@ def figures(layers: list[LayerCost]) -> Iterator[Figure]:
         if layer.stored:
             yield Figure(f"{load}: {layer.name}, data written per day", layer.gigabytes_per_day, "GB")
     streaming = sum(layer.cores_needed for layer in layers if layer.name != "gold")
-    yield Figure(f"{load}: number of cores for bronze and silver, spare cores included", streaming, "cores")
+    yield Figure(f"{load}: cores needed for the bronze and silver jobs, including spare cores", streaming, "cores")
     gold = next(layer for layer in layers if layer.name == "gold")
     day = RECORDS_PER_SECOND * DAY * gold.micros / 1e6 / 3_600
-    yield Figure(f"{load}: gold, CPU time to compute one day", day, "core-hours")
+    yield Figure(f"{load}: CPU time to compute the gold tables of one day", day, "core-hours")

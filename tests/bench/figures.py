@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One result of a benchmark: a value that was measured, and optionally a reference value and a target.
+    """One result of a benchmark: a measured value, and optionally a reference value and a target.
 
     Attributes:
         value: value that was measured for kgtui.
         unit: unit of `value` and of `reference`.
-        reference_name: what was measured as `reference`, for example another program; empty without a reference.
-        target: maximum value, in `unit`, or maximum ratio if `of_ratio` is true; None for no target.
+        reference_name: what `reference` was measured for, for example another program; empty without a reference.
+        target: maximum of `value`, or maximum of `ratio` if `of_ratio` is true; None without a target.
     """
 
     name: str
@@ -30,12 +30,12 @@ class Figure:
 
     @property
     def ratio(self) -> float | None:
-        """Value divided by reference; None if there is no reference."""
+        """`value` divided by `reference`; None without a reference."""
         return self.value / self.reference if self.reference else None
 
     @property
     def met(self) -> bool | None:
-        """Whether the target is met; None if there is no target."""
+        """Whether the target is met; None without a target."""
         value = self.ratio if self.of_ratio else self.value
         return None if self.target is None or value is None else value <= self.target
 
@@ -44,7 +44,7 @@ _WIDTHS = (62, 13, 13, 9, 10, 6)
 
 
 def table(figures: Iterable[Figure]) -> Iterator[str]:
-    """Yield a heading and one line per figure. Each line is yielded as soon as its figure has been measured."""
+    """Yield a heading, and one line per figure as soon as the figure has been measured."""
     yield _line("what", "kgtui", "reference", "ratio", "target", "", "reference is")
     for figure in figures:
         target = "" if figure.target is None else f"≤ {_number(figure.target)}{'×' if figure.of_ratio else ''}"
@@ -67,6 +67,6 @@ def _number(value: float) -> str:
 
 
 def percentile(values: list[float], fraction: float) -> float:
-    """Return a percentile: the value that is larger than the given fraction of all values."""
+    """Return the value below which the fraction `fraction` of all values lies."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(fraction * len(ordered)))]

@@ -1,7 +1,7 @@
-"""Measure the CPU time of recording a large cluster, and the time to seek in the recording.
+"""Measure the CPU time for recording a large cluster, and the time for seeking in the recording.
 
-The cluster has 10,000 groups with 10 partitions each. It is polled every 10 s. Between two polls, a tenth of the groups
-commits.
+The cluster has 10,000 groups with 10 partitions each and is polled every 10 s. A tenth of the groups commit between two
+polls.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 INTERVAL = 10.0
-"""Seconds between two polls."""
+"""Time between two polls, in seconds."""
 
 POLLS_PER_KEYFRAME = 60
 KEYFRAMES_PER_DAY = 144
@@ -49,15 +49,15 @@ TARGET_DAY_MS = 2_000.0
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Size of the benchmark at one scale.
+    """Parameters of the benchmark at one scale.
 
     Attributes:
         groups: number of groups.
-        polls: number of polls for which CPU time is measured while they are recorded live.
+        polls: number of polls that are recorded live while CPU time is measured.
         segments: number of keyframes in the synthetic lake.
         seeks: number of seeks in the synthetic lake.
-        timelines: number of timelines to load, for each of the two lengths: one hour and one day.
-        interval: seconds between two polls of the live recording.
+        timelines: number of timelines of one hour to load, and also of timelines of one day.
+        interval: time between two polls of the live recording, in seconds.
         segment_polls: number of polls per keyframe in the synthetic lake.
     """
 
@@ -75,21 +75,19 @@ TINY = Size(groups=60, polls=2, segments=2, seeks=4, timelines=2, interval=0.5, 
 
 
 def record_figures(size: Size) -> Iterator[Figure]:
-    """Yield the CPU time of recording per poll, and the size of a recording per day and per row."""
+    """Yield the CPU time of the recorder per poll, and the size of a recording per day and per row."""
     with tempfile.TemporaryDirectory() as folder:
         lake = SyntheticLake(Path(folder), replace(size, segments=1))
         callbacks = Callbacks()
         with _measured(callbacks):
             poll = asyncio.run(_cpu_per_poll(Path(folder) / "live", size, callbacks))
     cpu = poll + lake.keyframe_cpu / size.segment_polls
-    what = f"{size.groups:,} groups × {PARTITIONS}, a tenth of the groups commits"
+    what = f"{size.groups:,} groups × {PARTITIONS}, a tenth of the groups commit per poll"
     yield Figure(f"record, {what}: CPU per poll", cpu, "s", "interval", size.interval, 0.15, of_ratio=True)
-    yield Figure("record: CPU of keyframe and compaction, per poll", lake.keyframe_cpu / size.segment_polls, "s")
+    yield Figure("record: CPU for keyframes and compaction, per poll", lake.keyframe_cpu / size.segment_polls, "s")
     yield Figure("record: longest callback of the event loop, CPU", callbacks.worst, "ms", target=LONG_MS)
     day = lake.bytes * KEYFRAMES_PER_DAY * POLLS_PER_KEYFRAME / size.segment_polls
-    yield Figure(
-        "record: size of a day, extrapolated from one keyframe", day / 1e6, "MB", target=TARGET_DAY_BYTES / 1e6
-    )
+    yield Figure("record: size per day, extrapolated from one keyframe", day / 1e6, "MB", target=TARGET_DAY_BYTES / 1e6)
     yield Figure("record: bytes per row", lake.bytes / max(lake.rows, 1), "B")
 
 
@@ -105,7 +103,7 @@ def _measured(callbacks: Callbacks) -> Iterator[None]:
 
 
 async def _cpu_per_poll(lake: Path, size: Size, callbacks: Callbacks) -> float:
-    """Record a simulated cluster, and return the CPU seconds of this process per poll."""
+    """Record a simulated cluster; return the CPU time of this process per poll, in seconds."""
     with SimulatedCluster("active", size.groups) as cluster:
         async with connect(cluster.bootstrap.split(",")) as admin:
             monitor = Monitor(admin, MonitorOptions(interval=size.interval, sweep_rate=0.001))
@@ -128,11 +126,11 @@ async def _cpu_per_poll(lake: Path, size: Size, callbacks: Callbacks) -> float:
 class SyntheticLake:
     """A lake with a recording that is written at full speed instead of in real time.
 
-    A keyframe is a complete copy of the state. One keyframe and the changes after it are recorded. The other keyframes
-    and their changes are copies of these.
+    A keyframe is a complete copy of the cluster's state. The first keyframe and the changes after it are recorded. All
+    later keyframes and changes are copies of these, with later times.
 
     Attributes:
-        keyframe_cpu: CPU seconds to write a keyframe, and to compact the changes before it.
+        keyframe_cpu: CPU time for writing a keyframe and compacting the changes before it, in seconds.
         bytes, rows: size and number of rows of one keyframe and the changes after it, after compaction.
     """
 
@@ -167,7 +165,7 @@ class SyntheticLake:
                     _copy(table, file["path"], number * size.segment_polls * length)
 
     def _advance_a_tenth(self, groups: int) -> list[int]:
-        """Advance the logs and offsets of a tenth of the groups, and return the indexes of these groups."""
+        """Advance the logs and the offsets of a tenth of the groups; return the indexes of these groups."""
         found = self._random.sample(range(groups), max(groups // 10, 1))
         for n in found:
             for part in range(PARTITIONS):
@@ -212,7 +210,7 @@ def _files_of(table: RecordedTable, keyframe: int) -> list[dict[str, Any]]:
 
 
 def _copy(table: RecordedTable, path: str, later: int) -> None:
-    """Add a copy of a file's rows to the table, with times that are `later` milliseconds later."""
+    """Append a copy of the rows in file `path` to the table, with times that are `later` milliseconds later."""
     rows = pq.ParquetFile(table.path / path).read()
     for name in ("keyframe", "poll"):
         at = rows.column_names.index(name)
@@ -222,7 +220,7 @@ def _copy(table: RecordedTable, path: str, later: int) -> None:
 
 
 def replay_figures(size: Size) -> Iterator[Figure]:
-    """Yield the times for loading 40 groups at a recorded poll, chosen at random, and the timeline of one group."""
+    """Yield the times for loading 40 random groups at a recorded poll, and for loading the timeline of one group."""
     with tempfile.TemporaryDirectory() as folder:
         path = SyntheticLake(Path(folder), size).path
         started = time.perf_counter()
@@ -251,7 +249,7 @@ def replay_figures(size: Size) -> Iterator[Figure]:
 
 
 def _load_timeline(recording: RecordingReader, choices: random.Random, seconds: float) -> float:
-    """Return the time, in milliseconds, to load the timeline of a random group over a time span of `seconds`."""
+    """Load a timeline of `seconds` seconds for a random group; return the duration in milliseconds."""
     group = choices.choice(list(recording.at(recording.last).listings))
     until = choices.uniform(min(recording.first.at + seconds, recording.last.at), recording.last.at)
     started = time.perf_counter()
@@ -262,7 +260,7 @@ def _load_timeline(recording: RecordingReader, choices: random.Random, seconds: 
 
 
 def _seek(recording: RecordingReader, at: float, choices: random.Random) -> float:
-    """Return the time, in milliseconds, to load the state at the time `at`, with all details of 40 random groups."""
+    """Load the state at the time `at`, with all details of 40 random groups; return the duration in milliseconds."""
     started = time.perf_counter()
     frame = recording.at(at)
     names = list(frame.listings)

@@ -1,7 +1,7 @@
-"""Run kgtui with measuring code added: `python -m tests.bench.instrumented_app ARGUMENTS OF kgtui`.
+"""Run kgtui with additional code that measures it: `python -m tests.bench.instrumented_app ARGUMENTS`.
 
-The row under the cursor ends with a counter. It counts the keys and filters that the tree has handled, so that the
-benchmark can tell the frame that shows a key's result from frames that are drawn after a poll.
+ARGUMENTS are the arguments of kgtui. The row under the cursor ends with a counter of the keys and filters that the tree
+has handled. The benchmark thus can tell the frame that shows a key's result from frames that are drawn after a poll.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 COUNTER_CELLS = 8
-"""Width of the counter of pressed keys, such as `<000042>`, in terminal cells."""
+"""Width of the counter of handled keys, such as `<000042>`, in terminal cells."""
 
 FAST_SWEEP = 10
 """Factor by which the background sweep is accelerated.
 
-The background sweep reads all groups one after the other. Normally, it takes 15 minutes for 100,000 groups.
+The background sweep reads all groups one after another. Normally, it takes 15 minutes for 100,000 groups.
 """
 
 
@@ -48,16 +48,16 @@ def _replace(owner: type, name: str, function: Callable[..., Any]) -> None:
 
 
 class FixedIntervalMonitor(Monitor):
-    """Monitor that always polls every 2 s. The normal monitor polls less often if the machine is busy."""
+    """A monitor that always polls every 2 s. The normal monitor polls less often if the machine is busy."""
 
     def __init__(self, admin: GroupAdmin, options: MonitorOptions) -> None:
         super().__init__(admin, replace(options, list_load=1.0))
 
 
 class Instruments:
-    """Count the keys that the app has handled, and respond to requests of the benchmark.
+    """Counts the keys that the app has handled, and responds to requests from the benchmark.
 
-    Methods of the app, the tree and the sweep are replaced for this purpose.
+    For this purpose, it replaces methods of the app, the tree and the sweep.
     """
 
     def __init__(self) -> None:
@@ -69,7 +69,7 @@ class Instruments:
         self._app: KgtuiApp | None = None
 
     def install(self) -> None:
-        """Replace the methods of the app, the tree and the sweep. Must be called before the app starts."""
+        """Replace the methods of the app, the tree and the sweep. Call this method before the app starts."""
         if str(constants.MAX_FPS) != os.environ["TEXTUAL_FPS"]:
             raise RuntimeError(
                 "import kgtui.tui before Textual: otherwise Textual draws fewer frames per second than in kgtui"
@@ -144,7 +144,7 @@ class Instruments:
         _replace(GroupTree, "render_line", render_line)
 
     def respond(self, request: str, parameters: dict[str, Any]) -> dict[str, Any]:
-        """Carry out a request of the benchmark, and return the response. Most responses contain all statistics."""
+        """Carry out a request from the benchmark, and return the response. Most responses contain all statistics."""
         assert self._app is not None
         screen = self._app.screen
         assert isinstance(screen, MainScreen)
@@ -153,7 +153,8 @@ class Instruments:
             self.callbacks.reset()
             self.snapshots = 0
         elif request == "largest":
-            # Find the tree node with the most groups. A node with child nodes has empty `parts`, so its sort key is 0.
+            # Find the node of the tree that has the most groups. A node with child nodes has empty `parts`, so its sort
+            # key is 0.
             node = max(tree.model.nodes.by_path.values(), key=lambda node: len(node.parts) and node.count)
             tree.move_to(tree.model.layout.node_row(node.path) or 0)
             return {"groups": node.count, "count": self.count}

@@ -1,4 +1,4 @@
-"""Measure CPU times inside the measured programs, and respond to requests of the benchmark through a socket."""
+"""Measure CPU times inside the measured programs, and respond to the benchmark's requests through a socket."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 LONG_MS = 20.0
-"""CPU time of a callback, in milliseconds, above which the user notices that keys are delayed."""
+"""CPU time of a callback above which a user notices a delay after a key, in milliseconds."""
 
 
 class Callbacks:
     """CPU times of the event loop's callbacks.
 
     Attributes:
-        worst: CPU time of the longest callback, in ms.
+        worst: CPU time of the longest callback, in milliseconds.
         worst_name: name of the longest callback.
-        count: number of callback calls.
-        long: number of callback calls that took longer than `LONG_MS`, by the callback's name.
+        count: number of times that any callback was called.
+        long: callback's name → number of its calls that took longer than `LONG_MS`.
     """
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class Callbacks:
         self.long.clear()
 
     def install(self) -> None:
-        """Measure all callbacks of this process from now on."""
+        """Start to measure all callbacks of this process."""
         run = asyncio.Handle._run
         clock = time.thread_time_ns
 
@@ -59,7 +59,7 @@ class Callbacks:
 
 
 def _name(handle: asyncio.Handle) -> str:
-    """Return a name for a callback: name and line of the coroutine that it resumes, or name of the called function."""
+    """Return the name of a callback: name and line of the coroutine that it resumes, or name of the called function."""
     callback: Any = getattr(handle, "_callback", None)
     task = getattr(callback, "__self__", None)
     if isinstance(task, asyncio.Task):
@@ -77,7 +77,7 @@ def listen(respond: Callable[[str, dict[str, Any]], dict[str, Any]]) -> None:
     set, do nothing.
 
     Args:
-        respond: called with the name of a request and its parameters; returns the response.
+        respond: function that takes the name and the parameters of a request, and returns the response.
     """
     number = os.environ.get("KGTUI_BENCH_CONTROL")
     if number is None:

@@ -1,7 +1,7 @@
-"""Measure the time from a commit until its offset is in a silver and in a gold table, with a real 4.3.1 broker.
+"""Measure the time from a commit until its offset is in a silver table and in a gold table, with a real 4.3.1 broker.
 
-`kgtui record` and `kgtui pipeline watch` run as users run them, because the gold table `lag` needs the data of both.
-Commits are made at fixed intervals. Both tables are read repeatedly without Spark, as kgtui's screens do.
+`kgtui record` and `kgtui pipeline watch` both run as users run them, because the gold table `lag` needs the data of
+both. The benchmark commits at fixed intervals, and reads both tables repeatedly without Spark, as kgtui's screens do.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ _TIMEOUT = 300.0
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Size of the benchmark at one scale.
+    """Parameters of the benchmark at one scale.
 
     Attributes:
         commits: number of commits.
-        pause: seconds between two commits. It is not a multiple of the programs' intervals, so that commits are made at
-            different times within an interval.
+        pause: time between two commits, in seconds. It is not a multiple of the programs' polling intervals, so that
+            the commits are made at different times within these intervals.
     """
 
     commits: int = 30
@@ -58,9 +58,9 @@ class _ObservedTable:
     """A table that is read repeatedly, to see when each committed offset arrives in it.
 
     Attributes:
-        column: name of the column with the offset.
-        newest: largest offset seen so far.
-        seen: for each offset, the time at which it was first seen in the table.
+        column: name of the column that contains the offset.
+        newest: largest offset that was seen in the table.
+        seen: offset → time at which the offset was first seen in the table.
     """
 
     path: Path
@@ -86,7 +86,7 @@ class _ObservedTable:
 
 
 def figures(size: Size) -> Iterator[Figure]:
-    """Yield, for each table, the median and the 95th percentile of the latency."""
+    """Yield the median and the 95th percentile of the latency for each table."""
     with tempfile.TemporaryDirectory(prefix="kgtui-bench-") as folder:
         broker = Cluster("4.3.1", Path(folder) / "broker")
         broker.start()
@@ -103,7 +103,7 @@ def figures(size: Size) -> Iterator[Figure]:
 
 
 def _measure(broker: Cluster, lake: Path, size: Size) -> dict[str, list[float]]:
-    """Return table name → seconds from each commit until its offset was in that table."""
+    """Return table name → seconds from each commit until the committed offset was in the table."""
     silver = _ObservedTable(lake / "silver" / "commits", "offset")
     gold = _ObservedTable(lake / "gold" / "lag", "position")
     recorder = _running(broker, "record", str(lake), "--interval", _INTERVAL, "--flush", _INTERVAL)
@@ -137,7 +137,7 @@ def _poll(tables: tuple[_ObservedTable, ...]) -> None:
 
 @contextmanager
 def _running(broker: Cluster, *arguments: str) -> Iterator[None]:
-    """Run a command of kgtui while the context is active, and interrupt it at the end of the context."""
+    """Run a kgtui command while the context is active, and send it SIGINT at the end of the context."""
     command = [sys.executable, "-m", "kgtui", *arguments, "--bootstrap-server", broker.bootstrap]
     environment = os.environ | {"KGTUI_SPARK_JARS": str(jars.spark_folder())}
     program = subprocess.Popen(command, cwd=HOME, env=environment, stdout=subprocess.DEVNULL)

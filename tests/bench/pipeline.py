@@ -1,7 +1,7 @@
-"""Measure the pipeline on random records: decoding compared with reading the files, and complete runs of several sizes.
+"""Measure the pipeline on random records: decoding, compared with reading the files, and complete runs.
 
-The benchmark starts `python -m tests.bench.pipeline CORES DECODE SIZE…` in another process for each number of cores,
-because the number of threads of a Spark session cannot be changed.
+The complete runs have several sizes. The benchmark starts `python -m tests.bench.pipeline CORES DECODE SIZE…` in a new
+process for each number of cores, because the number of threads of a Spark session cannot be changed.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
 
 _ROUNDS = 3
 _WARM_UP_FROM = 100_000
-"""A run of at least this number of records is preceded by a shorter run that warms up the JVM."""
+"""Minimum number of records of a run before which a shorter run warms up the JVM."""
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Size of the benchmark at one scale.
+    """Parameters of the benchmark at one scale.
 
     Attributes:
         decode: number of records to decode.
-        runs: number of records of each complete run, the smallest first.
-        one_core: number of records of an additional run on one core; 0 for no such run.
+        runs: number of records in each complete run, in ascending order.
+        one_core: number of records in an additional run on one core; 0 for no such run.
     """
 
     decode: int = 4_000_000
@@ -78,12 +78,12 @@ def figures(size: Size) -> Iterator[Figure]:
 
 
 def _total(run: Mapping[str, Any]) -> float:
-    """Return the duration of a run, in seconds: the sum of the durations of its layers."""
+    """Return the duration of a run in seconds, which is the sum of the durations of the run's layers."""
     return float(sum(run["seconds"].values()))
 
 
 def _measure(cores: int, decode: int, runs: tuple[int, ...]) -> Any:
-    """Run `main` of this module in another process, and return the results that it prints as JSON."""
+    """Run the function `main` of this module in another process; return the results that it prints as JSON."""
     command = [sys.executable, "-m", "tests.bench.pipeline", str(cores), str(decode), *map(str, runs)]
     environment = os.environ | {"KGTUI_SPARK_JARS": str(jars.spark_folder())}
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=environment)
@@ -91,7 +91,12 @@ def _measure(cores: int, decode: int, runs: tuple[int, ...]) -> Any:
 
 
 def main(cores: int, decode: int, *runs: int) -> None:
-    """Measure decoding and complete runs, and print the results as JSON."""
+    """Measure decoding and complete runs on `cores` cores, and print the results as JSON.
+
+    Args:
+        decode: number of records to decode.
+        runs: number of records in each complete run.
+    """
     from kgtui.pipeline.session import start
 
     spark = start(f"local[{cores}]")
@@ -108,9 +113,9 @@ def main(cores: int, decode: int, *runs: int) -> None:
 
 
 def _decode(spark: SparkSession, folder: Path) -> dict[str, float]:
-    """Return two durations in seconds: of only reading the files, and of reading and decoding them.
+    """Return the duration of only reading the files, and of reading the files and decoding the records, in seconds.
 
-    Records are decoded as in the silver job, and the results are discarded.
+    Records are decoded as in the job for the silver tables. The results are discarded.
     """
     from kgtui.pipeline.jobs.bronze import coordinator_records
     from kgtui.pipeline.transforms.offset_commits import non_commits, regular_commits
@@ -127,7 +132,7 @@ def _decode(spark: SparkSession, folder: Path) -> dict[str, float]:
 
 
 def _compute(frames: list[DataFrame]) -> float:
-    """Compute DataFrames, discard their rows, and return the duration in seconds."""
+    """Compute the rows of `frames` and discard them; return the duration in seconds."""
     started = time.perf_counter()
     for frame in frames:
         frame.write.format("noop").mode("overwrite").save()
@@ -135,7 +140,7 @@ def _compute(frames: list[DataFrame]) -> float:
 
 
 def _run(spark: SparkSession, folder: Path, records: int) -> dict[str, Any]:
-    """Run the pipeline once. Return the duration of each layer, and the size of each layer's tables."""
+    """Run the pipeline once; return the duration of each layer, and the size of each layer's tables."""
     from kgtui.commands.pipeline import update_gold
     from kgtui.lake.schemas import BRONZE, SILVER
     from kgtui.lake.tables import create_tables

@@ -1,4 +1,4 @@
-"""Write files with many random records of `__consumer_offsets`. NumPy and Arrow make this fast."""
+"""Write files with many random records of `__consumer_offsets`, with the speed of NumPy and Arrow."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Kind = Literal["commits", "commits with topic ids"]
 
 PARTITIONS = 16
-"""Number of partitions of `__consumer_offsets`. One file is written per partition."""
+"""Number of partitions of `__consumer_offsets`. `write_records` writes one file per partition."""
 
 _GROUPS, _PARTITIONS_PER_GROUP = 2_000, 10
 _START_MS, _STEP_MS = 1_790_000_000_000, 50
@@ -27,16 +27,17 @@ KINDS: dict[Kind, np.dtype[np.void]] = {
     "commits": np.dtype(_COMMIT),
     "commits with topic ids": np.dtype(_COMMIT + _TOPIC_ID),
 }
-"""Binary layout of the records' values, by kind. The values have version 4 and no metadata, like most commits.
+"""Kind of records → binary layout of the records' values.
 
-A commit has a topic id if the client has sent it (OffsetCommit v10, Kafka 4.1 and newer).
+The values have version 4 and no metadata, like most commits. A commit has a topic id if the client has sent the id
+(OffsetCommit v10, Kafka 4.1 and newer).
 """
 
 
 def write_records(folder: Path, records: int, kind: Kind = "commits") -> Path:
-    """Write `records` random offset commits of 2,000 groups into one file per partition of `__consumer_offsets`.
+    """Write `records` random offset commits of 2,000 groups to one file per partition of `__consumer_offsets`.
 
-    Each group has offsets for 10 partitions.
+    Each group has offsets in 10 partitions. Return `folder`.
     """
     folder.mkdir(parents=True)
     random = np.random.default_rng(7)
@@ -72,7 +73,7 @@ def _commits(random: np.random.Generator, times: np.ndarray[tuple[int], np.dtype
     commits["version"], commits["metadata"] = 4, 1
     commits["offset"] = random.integers(0, 1 << 40, len(times))
     commits["epoch"] = random.integers(0, 20, len(times))
-    # A coordinator sets the commit time up to a few milliseconds before the timestamp of the record.
+    # A coordinator sets the commit time up to a few milliseconds before the record's timestamp.
     commits["time"] = times - random.integers(0, 20, len(times))
     if kind == "commits with topic ids":
         commits["tags"], commits["size"] = 1, 16

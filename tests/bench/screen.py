@@ -1,4 +1,4 @@
-"""Measure the UI in a pseudo-terminal of 120×40 cells.
+"""Measure the terminal UI in a pseudo-terminal of 120×40 cells.
 
 The cluster has 100,000 groups and is polled every 2 s. Between two polls, 1 % of the groups change.
 """
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 
 DOWN, PAGE_DOWN, LEFT, RIGHT, HOME, ESCAPE = b"\x1b[B", b"\x1b[6~", b"\x1b[D", b"\x1b[C", b"\x1b[H", b"\x1b"
 INTERVAL = 2.0
-"""Seconds between two polls."""
+"""Time between two polls, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Size of the benchmark at one scale.
+    """Parameters of the benchmark at one scale.
 
     Attributes:
-        groups: number of groups of the cluster.
-        large_node_groups: number of groups of the cluster on which a branch of the tree is expanded and collapsed. The
-            largest branch has 7/10 of these groups.
+        groups: number of groups in the cluster.
+        large_node_groups: number of groups in the cluster on which a node of the tree is expanded and collapsed. The
+            largest node has 7/10 of these groups.
         keys: number of times that each key is pressed.
-        seconds: length of a measurement without keys, in seconds.
-        soak_seconds: length of the measurement of memory, in seconds.
+        seconds: duration of a measurement without keys, in seconds.
+        soak_seconds: duration of the memory measurement, in seconds.
         sweep: whether to wait until the background sweep has read every group.
     """
 
@@ -52,7 +52,7 @@ TINY = Size(groups=300, large_node_groups=400, keys=3, seconds=0.5, soak_seconds
 
 
 def figures(size: Size) -> Iterator[Figure]:
-    """Yield the figures of the UI. The reference for figures about keys is the minimal app `bare_app`."""
+    """Yield the figures of the terminal UI. The reference for figures about keys is the minimal app `bare_app`."""
     with Terminal("tests.bench.bare_app") as bare:
         bare.wait_for(BARE_APP_READY)
         bare_keys = _Keyboard(bare)
@@ -62,7 +62,7 @@ def figures(size: Size) -> Iterator[Figure]:
 
 
 def _with_changes(size: Size, bare_keys: _Keyboard, bare: Terminal) -> Iterator[Figure]:
-    """Measure polls, keys, the filter and memory on a cluster where 1 % of the groups change."""
+    """Measure polls, keys, the filter and memory on a cluster in which 1 % of the groups change between two polls."""
     with ExitStack() as stack:
         cluster = stack.enter_context(spawn(Options(groups=size.groups, churn=0.01)))
         ui = stack.enter_context(Terminal("tests.bench.instrumented_app", ["--bootstrap-server", cluster.bootstrap]))
@@ -81,7 +81,7 @@ def _with_changes(size: Size, bare_keys: _Keyboard, bare: Terminal) -> Iterator[
 
 
 def _polls(size: Size, ui: Terminal) -> Iterator[Figure]:
-    """Measure CPU time, long callbacks and output while no key is pressed."""
+    """Measure the CPU time, long callbacks and the output to the terminal while no key is pressed."""
     ui.ask("reset")
     before, written = ui.usage(), ui.written
     time.sleep(size.seconds)
@@ -92,11 +92,13 @@ def _polls(size: Size, ui: Terminal) -> Iterator[Figure]:
     )
     yield Figure(f"longest callback, CPU ({stats['worst_name'][:30]})", stats["worst"], "ms", target=20)
     yield Figure("callbacks over 20 ms of CPU", sum(stats["long"].values()), "", target=0)
-    yield Figure("bytes/s to the terminal, 1 % of the groups change", (ui.written - written) / size.seconds, "B")
+    yield Figure(
+        "bytes/s to the terminal while 1 % of the groups change per poll", (ui.written - written) / size.seconds, "B"
+    )
 
 
 def _latencies(size: Size, keys: _Keyboard, bare_keys: _Keyboard) -> Iterator[Figure]:
-    """Measure the time from pressing the key Down or page down to the frame with its result, while polls continue."""
+    """Measure the time from pressing down or page down to the frame with the key's result, while polls continue."""
     keys.expand_largest_node()
     for name, key in (("Down", DOWN), ("page down", PAGE_DOWN)):
         times, bare = [], []
@@ -151,9 +153,9 @@ def _memory(size: Size, ui: Terminal, keys: _Keyboard, bare: Terminal) -> Iterat
 
 
 def _expanding(size: Size, bare_keys: _Keyboard) -> Iterator[Figure]:
-    """Measure how fast the branch of the tree with the most groups is expanded and collapsed.
+    """Measure how fast the node of the tree with the most groups is expanded and collapsed.
 
-    The cluster has only one broker, so that this branch contains all Stable groups.
+    The cluster has only one broker, so that this node contains all Stable groups.
     """
     with ExitStack() as stack:
         options = Options(groups=size.large_node_groups, churn=0.01, brokers=1, scenario="plain")
@@ -178,7 +180,7 @@ def _expanding(size: Size, bare_keys: _Keyboard) -> Iterator[Figure]:
 
 
 def _without_changes(size: Size) -> Iterator[Figure]:
-    """Measure output and CPU time on a cluster in which nothing changes.
+    """Measure the output to the terminal and the CPU time on a cluster in which nothing changes.
 
     On the screen, only the time of the latest poll changes.
     """
@@ -192,7 +194,7 @@ def _without_changes(size: Size) -> Iterator[Figure]:
             before, written = ui.usage(), ui.written
             time.sleep(size.seconds)
             rate = (ui.written - written) / size.seconds
-            yield Figure("bytes/s to the terminal, nothing changes", rate, "B", target=100)
+            yield Figure("bytes/s to the terminal while nothing changes", rate, "B", target=100)
             cpu = (ui.usage().cpu - before.cpu) / (size.seconds / INTERVAL) * 1000
             yield Figure(f"CPU per poll, {groups:,} groups, nothing changes", cpu, "ms")
 
@@ -207,7 +209,7 @@ def _wait_until(ui: Terminal, statistic: str, least: float, timeout: float) -> N
 
 
 class _Keyboard:
-    """Press keys at random intervals, and measure the time until a frame shows that the key was counted."""
+    """Presses keys at random intervals, and measures the time until a frame shows that the key was counted."""
 
     def __init__(self, terminal: Terminal) -> None:
         self._terminal = terminal
@@ -215,11 +217,11 @@ class _Keyboard:
         self.synchronize()
 
     def synchronize(self) -> None:
-        """Fetch the number of keys that the program has counted so far."""
+        """Read from the program how many keys it has counted so far."""
         self._count: int = self._terminal.ask("stats")["count"]
 
     def press(self, key: bytes) -> float:
-        """Press a key, and return the milliseconds until the frame that shows the key's result."""
+        """Press a key; return the time until the frame that shows the key's result, in milliseconds."""
         time.sleep(self._random.uniform(0.02, 0.08))
         self._count += 1
         since = self._terminal.written
@@ -227,18 +229,17 @@ class _Keyboard:
         return (self._terminal.wait_for(b"<%06d>" % self._count, since=since, timeout=20) - pressed) * 1000
 
     def press_without_waiting(self, key: bytes) -> None:
-        """Press a key without waiting for a frame."""
         self._terminal.press(key)
         time.sleep(0.03)
 
     def select_largest_node(self) -> int:
-        """Move the cursor to the tree branch with the most groups, and return the number of these groups."""
+        """Move the cursor to the node of the tree with the most groups; return the number of these groups."""
         response = self._terminal.ask("largest")
         self._count = response["count"]
         return int(response["groups"])
 
     def expand_largest_node(self) -> None:
-        """Expand the tree branch with the most groups, and move the cursor to the first row in it."""
+        """Expand the node of the tree with the most groups, and move the cursor to the first row in it."""
         self.select_largest_node()
         self.press(RIGHT)
         self.press(DOWN)

@@ -1,6 +1,6 @@
 """Start a simulated cluster in another process: `python -m tests.bench.simulated_cluster idle|active GROUPS`.
 
-In an idle cluster, nothing ever changes, because its clock stands still. In an active cluster, producers write to a
+In an idle cluster, nothing ever changes, because its clock does not advance. In an active cluster, producers write to a
 tenth of the topics, and groups read these records and commit offsets.
 """
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 Activity = Literal["idle", "active"]
 
 PARTITIONS = 10
-"""Number of partitions per topic in an active cluster. An idle cluster has the default of `Simulator`."""
+"""Number of partitions per topic in an active cluster. An idle cluster uses the default of `Simulator`."""
 
 
 class SimulatedCluster:
-    """Context manager for a simulated cluster in another process. At the end of the context, the process is killed.
+    """Runs a simulated cluster in another process. At the end of the context, the process is killed.
 
     Attributes:
         bootstrap: bootstrap addresses of the cluster, separated by commas.
@@ -60,7 +60,7 @@ def _active(groups: int) -> Simulator:
 
 
 def _stop_most_topics(cluster: Simulator) -> None:
-    """Set the write rate of nine topics in ten to zero."""
+    """Set the write rate of nine tenths of the topics to zero."""
     state = cluster.state
     assert state.generated is not None
     topics = [replace(topic, rate=0.0) if n % 10 else topic for n, topic in enumerate(state.generated.topics)]
@@ -73,7 +73,7 @@ async def _serve(activity: str, groups: int) -> None:
         if activity == "active":
             _stop_most_topics(cluster)
         print(cluster.bootstrap, flush=True)  # noqa: T201
-        await asyncio.to_thread(sys.stdin.read)  # returns when the parent process closes this pipe or exits
+        await asyncio.to_thread(sys.stdin.read)  # this call returns when the parent process closes the pipe or exits
 
 
 if __name__ == "__main__":

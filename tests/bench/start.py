@@ -1,4 +1,4 @@
-"""Measure the time from the start of the UI's process to the first frame that shows groups."""
+"""Measure the time from the start of kgtui's process to the first frame of the terminal UI that shows groups."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 def figures(groups: int, rounds: int) -> Iterator[Figure]:
-    """Yield the time from the start of the UI to its first frame with groups. The reference is the minimal app."""
+    """Yield the time from the start of kgtui to its first frame with groups. The reference is the minimal app."""
     with spawn(Options(groups=groups, churn=0.0)) as cluster:
         wall, cpu, bare_wall, bare_cpu = [], [], [], []
-        # This start is not measured, because it reads files from disk. Later starts read them from the page cache.
+        # This start is not measured, because it reads files from disk. Later starts find the files in the page cache.
         _start("kgtui", GROUPS_SHOWN, "--bootstrap-server", cluster.bootstrap)
         for _ in range(rounds):
             wall_seconds, cpu_seconds = _start("kgtui", GROUPS_SHOWN, "--bootstrap-server", cluster.bootstrap)
@@ -32,7 +32,7 @@ def figures(groups: int, rounds: int) -> Iterator[Figure]:
 
 
 def _start(module: str, ready: bytes, *arguments: str) -> tuple[float, float]:
-    """Start a program, and return the wall time and the CPU time, in seconds, until it has written `ready`."""
+    """Start a program; return the wall time and the CPU time until the program has written `ready`, in seconds."""
     with Terminal(module, arguments, control=False) as terminal:
         seconds = terminal.wait_for(ready) - terminal.started
         return seconds, terminal.usage().cpu

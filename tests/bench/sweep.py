@@ -1,4 +1,7 @@
-"""Measure how fast the monitor reads every group with lag, and the CPU time for it, on a simulated cluster."""
+"""Measure how fast the monitor reads every group with its lag, and how much CPU time this takes.
+
+The cluster is simulated.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +25,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Size of the benchmark at one scale.
+    """Parameters of the benchmark at one scale.
 
     Attributes:
-        groups: number of groups of the cluster.
-        seconds: length of the measurement after every group has been read once, in seconds.
-        sweep_pause: `MonitorOptions.sweep_pause`; shorter than the default to save time.
+        groups: number of groups in the cluster.
+        seconds: duration of the measurement after every group has been read once, in seconds.
+        sweep_pause: value of `MonitorOptions.sweep_pause`. It is shorter than the default to save time.
     """
 
     groups: int = 10_000
@@ -40,7 +43,10 @@ TINY = Size(groups=60, seconds=0.5, sweep_pause=0.5)
 
 
 def figures(size: Size) -> Iterator[Figure]:
-    """Yield the time until every group was read, and kgtui's CPU time, as a fraction of one core, before and after."""
+    """Yield the time until every group has been read, and kgtui's CPU usage before and after this.
+
+    The CPU usage is a fraction of one core.
+    """
     with SimulatedCluster("active", size.groups) as cluster:
         once, first, first_cpu, later_cpu = asyncio.run(_measure(cluster.bootstrap.split(","), size))
     name = f"{size.groups:,} groups × {PARTITIONS} partitions"
@@ -70,7 +76,10 @@ async def _measure(seeds: list[str], size: Size) -> tuple[float, float, float, f
 
 
 async def _read_at_once(admin: KafkaGroupAdmin) -> float:
-    """Read the offsets and log ends of all groups in one call, as `kgtui ls --lag` does, and return the seconds."""
+    """Read the offsets and log end offsets of all groups in one call, as `kgtui ls --lag` does.
+
+    Return the duration in seconds.
+    """
     groups = (await admin.list_groups(timeout=60.0)).rows
     began = time.perf_counter()
     await read_groups(admin, Deadline(300.0), offsets=groups, logs=Logs.COMMITTED_ENDS)

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 COLUMNS, ROWS = 120, 40
 HOME = Path(__file__).parents[2]
-"""The repository's root folder."""
+"""Root folder of the repository."""
 
 SYNCHRONIZED_QUERY, SYNCHRONIZED_RESPONSE = b"\x1b[?2026$p", b"\x1b[?2026;2$y"
-"""Escape sequences: a program's query whether the terminal supports synchronized output, and the positive response."""
+"""Escape sequences: the query whether the terminal supports synchronized output, and the response that it does."""
 
 GROUPS_SHOWN = rb"Stable"
-"""Name of a node in the tree of groups. If a frame contains this name, the frame shows groups."""
+"""Name of a node in the tree of groups. A frame that contains this name shows groups."""
 
 BARE_APP_READY = rb"<000000>"
 """Text in the first frame of `bare_app`."""
@@ -40,8 +40,8 @@ class Usage(NamedTuple):
     """CPU time and memory of a process, as the kernel reports them.
 
     Attributes:
-        cpu: CPU seconds since the start of the process.
-        resident: bytes of resident memory.
+        cpu: CPU time since the start of the process, in seconds.
+        resident: resident memory, in bytes.
     """
 
     cpu: float
@@ -53,7 +53,7 @@ class Terminal:
 
     Args:
         module: module to run with `python -m`.
-        control: whether to pass a socket to the program, through which `ask` sends requests. The environment variable
+        control: whether to give the program a socket through which `ask` sends requests. The environment variable
             `KGTUI_BENCH_CONTROL` contains the socket's file descriptor.
     """
 
@@ -75,7 +75,7 @@ class Terminal:
         self._arrived = threading.Condition()
         self._ended = False
         env = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor", **(environment or {})}
-        env.pop("PYTHONDONTWRITEBYTECODE", None)  # Let Python cache byte code, as on a user's machine.
+        env.pop("PYTHONDONTWRITEBYTECODE", None)  # Let Python cache byte code, as it does on a user's machine.
         if control:
             env["KGTUI_BENCH_CONTROL"] = str(far.fileno())
         self.started = time.perf_counter()
@@ -98,7 +98,7 @@ class Terminal:
     # Methods that send keys to the program and wait for its output
 
     def press(self, keys: bytes) -> float:
-        """Send keys and return the time at which they were sent."""
+        """Send keys; return the time at which they were sent."""
         pressed = time.perf_counter()
         os.write(self._pty, keys)
         return pressed
@@ -109,7 +109,7 @@ class Terminal:
         return len(self._output)
 
     def wait_for(self, pattern: bytes, *, since: int = 0, timeout: float = 60.0) -> float:
-        """Wait for a pattern in the output after the first `since` bytes, and return the time at which it was complete.
+        """Wait for `pattern` in the output after the first `since` bytes; return the time at which it was complete.
 
         Raises:
             TimeoutError: the pattern did not arrive in time, or the program has ended. The message contains the end of
@@ -132,7 +132,8 @@ class Terminal:
     def _marks_until(self, position: int) -> list[tuple[int, float]]:
         """Return the chunks of output from the newest back to the chunk that contains byte `position`.
 
-        A chunk is a tuple of two numbers: length of the whole output at the end of the chunk, and time of arrival.
+        A chunk is a tuple of two numbers: the length of the whole output at the end of the chunk, and the chunk's time
+        of arrival.
         """
         found: list[tuple[int, float]] = []
         for mark in reversed(self._marks):
@@ -165,7 +166,7 @@ class Terminal:
     # Methods that query and stop the program
 
     def ask(self, request: str, **parameters: Any) -> dict[str, Any]:
-        """Send a request to the program through its socket, and return the response."""
+        """Send a request to the program through the socket, and return the response."""
         self._control.sendall(msgspec.json.encode({"name": request, **parameters}) + b"\n")
         line = self._lines.readline()
         if not line:
@@ -178,7 +179,6 @@ class Terminal:
         return usage(self._process.pid)
 
     def stop(self) -> None:
-        """Stop the program."""
         self._process.terminate()
         try:
             self._process.wait(10)
@@ -198,7 +198,7 @@ class Terminal:
 
 
 def usage(pid: int) -> Usage:
-    """Return the CPU time and the memory of a process."""
+    """Return the CPU time and the memory of process `pid`."""
     ticks = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="utf-8").split()[1])
     return Usage((int(ticks[11]) + int(ticks[12])) / os.sysconf("SC_CLK_TCK"), pages * os.sysconf("SC_PAGE_SIZE"))

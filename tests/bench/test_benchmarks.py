@@ -1,4 +1,4 @@
-"""Every benchmark runs and yields its figures. The tests do not check whether targets are met."""
+"""Every benchmark runs and yields its figures. The tests do not check whether the figures meet their targets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.bench.figures import Figure, percentile, table
 
 EXPECTED = {
     "decode": "ListGroups",
-    "black_hole": "does not answer, p99",
+    "black_hole": "does not respond, p99",
     "command_line": "ls --lag",
     "start": "first frame with groups",
     "screen": "nothing changes",
@@ -22,7 +22,7 @@ EXPECTED = {
 """Name of a benchmark → part of the name of a figure that the benchmark must yield."""
 
 MARKS = {"command_line": [pytest.mark.broker], "pipeline": [pytest.mark.full]}
-"""Pytest marks by benchmark. `command_line` starts a broker, and `pipeline` uses all cores for Spark."""
+"""Name of a benchmark → pytest marks. `command_line` starts a broker, and `pipeline` uses all cores for Spark."""
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=MARKS.get(name, [])) for name in BENCHES])
@@ -37,13 +37,13 @@ def test_each_benchmark_runs_at_the_tiny_scale(name: str) -> None:
 @pytest.mark.full
 @pytest.mark.broker
 @pytest.mark.timeout(900)
-def test_latency_benchmark_yields_four_latencies_below_300_seconds() -> None:
+def test_the_latency_benchmark_yields_four_latencies_below_300_seconds() -> None:
     seconds = {figure.name: figure.value for figure in latency.figures(latency.TINY)}
     assert len(seconds) == 4
     assert all(0 < value < 300 for value in seconds.values())
 
 
-def test_a_target_is_a_maximum_ratio_or_a_maximum_value() -> None:
+def test_the_target_of_a_figure_is_a_maximum_ratio_or_a_maximum_value() -> None:
     assert Figure("", 10, "ms", "that", 40, 1 / 3, of_ratio=True).met is True
     assert Figure("", 20, "ms", "that", 40, 1 / 3, of_ratio=True).met is False
     assert Figure("", 20, "ms", target=15).met is False
@@ -56,6 +56,6 @@ def test_the_table_marks_figures_that_miss_their_target() -> None:
     assert lines[2].split() == ["two", "1.5", "s", "≤", "2", "ok"]
 
 
-def test_a_percentile_is_one_of_the_measured_values() -> None:
+def test_a_percentile_of_a_list_is_one_of_its_values() -> None:
     assert percentile([float(number) for number in range(1, 101)], 0.98) == 99
     assert percentile([3.0], 0.99) == 3.0

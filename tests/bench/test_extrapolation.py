@@ -1,4 +1,4 @@
-"""Tests of `extrapolation`: two runs give the cost per record, and this cost gives the figures for a large cluster."""
+"""Two pipeline runs give the cost per record, and this cost gives the figures for a large cluster."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from tests.bench import extrapolation
 
 
 def run(records: int, bronze: float, silver: float, gold: float) -> dict[str, object]:
-    """Return the result of a run over `records` records in which each layer took the given number of seconds."""
+    """Return the result of a run with `records` records. The other arguments are the seconds that each layer took."""
     seconds = {"bronze": bronze, "silver": silver, "gold": gold}
     return {"records": records, "seconds": seconds, "bytes": {"bronze": records * 30, "silver": records * 20}}
 

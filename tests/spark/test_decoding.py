@@ -112,7 +112,7 @@ def test_every_record_is_decoded_into_exactly_one_silver_table(lake: SparkLake, 
 
 @pytest.mark.usefixtures("code_generation")
 def test_regular_commits_are_decoded_without_python(spark: SparkSession, records: list[Record]) -> None:
-    """A commit is regular if Spark expressions can decode it: known version, valid values and short metadata."""
+    """A regular commit has a known version, valid values and short metadata, so Spark expressions can decode it."""
     regular = [commit(version, metadata=text) for version in range(5) for text in ("", "é", "m" * 126)]
     regular += [(regular[0][0], None)]
     every = [*regular, *every_record_type(1, 1)[6:], (b"\x00\x01", b""), *records]
