@@ -32,6 +32,12 @@ STARTED = 1_795_000_000.0
 UPTIME = 600.0
 """Simulated time between the start of the cluster and the screenshots, in seconds."""
 
+BETWEEN_READS = 15.0
+"""Simulated time between two reads of all groups by the background sweep, in seconds."""
+
+READS = 5
+"""Number of reads of all groups before a screenshot, so that the tree has plots of the lag."""
+
 PATIENCE = 20.0
 """Maximum time to wait until the app has read all groups, in seconds."""
 
@@ -69,13 +75,17 @@ async def main() -> None:
         cluster.advance(UPTIME)
         for scene in SCENES:
             async with connect(cluster.bootstrap.split(",")) as admin:
-                await _picture(scene, admin, cluster.bootstrap)
+                await _picture(scene, admin, cluster)
             print(f"screenshots/{scene.name}.svg")  # noqa: T201 - what the command did
 
 
-async def _picture(scene: Scene, admin: KafkaGroupAdmin, bootstrap: str) -> None:
-    now = STARTED + UPTIME
-    monitor = Monitor(admin, MonitorOptions(sweep_rate=10_000), now=lambda: now)
+async def _picture(scene: Scene, admin: KafkaGroupAdmin, cluster: Simulator) -> None:
+    bootstrap = cluster.bootstrap
+    monitor = Monitor(
+        admin,
+        MonitorOptions(sweep_rate=10_000, sweep_pause=0.2, empty_pause=0.2, describe_pause=0.0),
+        now=cluster.clock.now,
+    )
     with tempfile.TemporaryDirectory() as state:
         session = Session(
             Target("prod-eu", bootstrap, environment="PROD"),
@@ -84,13 +94,16 @@ async def _picture(scene: Scene, admin: KafkaGroupAdmin, bootstrap: str) -> None
             filter=scene.filter,
             ui=UiSettings(theme=scene.theme or ""),
             state_folder=StateFolder(Path(state)),
-            display=DisplaySettings(now=lambda: now, zone=timezone(timedelta(hours=1))),
+            display=DisplaySettings(now=cluster.clock.now, zone=timezone(timedelta(hours=1))),
         )
         app = KgtuiApp(session)
         async with app.run_test(size=scene.size) as pilot:
             async with asyncio.timeout(PATIENCE):
                 while not monitor.snapshot.groups or monitor.snapshot.swept < len(monitor.snapshot.groups):
                     await pilot.pause(0.05)
+            for _ in range(READS - 1):
+                cluster.advance(BETWEEN_READS)
+                await pilot.pause(1.0)
             await pilot.pause(2.5)  # The page of the cluster is computed about once a second.
             for key in scene.keys:
                 await _wait_until_drawn(pilot)

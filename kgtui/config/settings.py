@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from kgtui.config.properties import Properties
 from kgtui.errors import ConfigError
-from kgtui.model.defaults import POLL_INTERVAL
+from kgtui.model.defaults import POLL_INTERVAL, TREE_COLUMNS
 from kgtui.model.paths import expanded
 
 if TYPE_CHECKING:
@@ -39,12 +39,14 @@ class UiSettings:
         interval: time between two polls of the cluster, in seconds.
         ascii: whether the terminal UI is drawn with ASCII characters only.
         utc: whether times are shown in UTC.
+        columns: the columns of the tree, the most important one first.
     """
 
     theme: str = ""
     interval: float = POLL_INTERVAL
     ascii: bool = False
     utc: bool = False
+    columns: tuple[str, ...] = TREE_COLUMNS
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +127,7 @@ def _read_settings(path: Path) -> Settings:
     clusters = _table(table.pop("clusters", {}), path, "clusters")
     settings = _typed(table, _File, path, "")
     _check_interval(settings.ui.interval, f"{path}: ui.interval")
+    _check_columns(settings.ui.columns, f"{path}: ui.columns")
     return Settings(
         path=path,
         clusters={
@@ -238,7 +241,8 @@ def _with_environment(settings: Settings) -> Settings:
         _check_interval(interval, "KGTUI_INTERVAL")
     return replace(
         settings,
-        ui=UiSettings(
+        ui=replace(
+            ui,
             theme=os.environ.get("KGTUI_THEME") or ui.theme,
             interval=interval,
             ascii=flag("KGTUI_ASCII", default=ui.ascii),
@@ -250,6 +254,12 @@ def _with_environment(settings: Settings) -> Settings:
 def _check_interval(seconds: float, where: str) -> None:
     if not 0.1 <= seconds <= 3600:
         raise ConfigError(f"{where}: {seconds:g} is out of range: expected 0.1 to 3600 seconds")
+
+
+def _check_columns(columns: tuple[str, ...], where: str) -> None:
+    unknown = [column for column in columns if column not in TREE_COLUMNS]
+    if unknown:
+        raise ConfigError(f"{where}: {unknown[0]} is not known; expected one of {', '.join(TREE_COLUMNS)}")
 
 
 def flag(name: str, *, default: bool) -> bool:

@@ -50,6 +50,11 @@ class StateFolder:
         return self.path / "lakes"
 
     @property
+    def view(self) -> Path:
+        """Path of the file with the columns and the order of the tree that the user last chose."""
+        return self.path / "view.json"
+
+    @property
     def log(self) -> Path:
         """Path of the log file."""
         return self.path / "kgtui.log"

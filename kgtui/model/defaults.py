@@ -1,4 +1,4 @@
-"""Default values that several packages share and that users can change, in seconds."""
+"""Default values that several packages share and that users can change. Times are in seconds."""
 
 from __future__ import annotations
 
@@ -7,3 +7,6 @@ TIMEOUT = 30.0
 
 POLL_INTERVAL = 2.0
 """Time between two polls of a broker by the terminal UI, and between two reads of `kgtui ls --watch`."""
+
+TREE_COLUMNS = ("lag", "members", "problem", "state", "plot", "age", "trend", "timelag")
+"""The columns of the tree. If the tree is too narrow for all of them, the last ones are left out."""

@@ -244,3 +244,41 @@ def last_progress(snapshot: Snapshot, group: str) -> float | None:
     summary = snapshot.summaries.get(group)
     at = 0 if summary is None else Trail.decode(summary.trail).progress_at
     return float(at) if at else None
+
+
+def lag_samples(snapshot: Snapshot, group: str) -> tuple[int, ...]:
+    """Return the total lag in the last reads of a group by the background sweep, oldest first."""
+    from kgtui.model.trail import lag_samples
+
+    summary = snapshot.summaries.get(group)
+    return () if summary is None else tuple(lag_samples(summary.trail))
+
+
+def lag_trend(snapshot: Snapshot, group: str) -> float | None:
+    """Return how fast the lag of a group changed in its last reads by the background sweep, in records per second.
+
+    The result is None if the group was not read twice, or if its lag is not known.
+    """
+    from kgtui.model.trail import lag_trend
+
+    summary = snapshot.summaries.get(group)
+    return None if summary is None or summary.lag is None else lag_trend(summary.trail)
+
+
+def time_lag(snapshot: Snapshot, group: str) -> tuple[float | None, bool] | None:
+    """Return the age of the oldest unread record in seconds, and whether the record may be older.
+
+    The age is None if it is not known. The result is None if the offsets were not read.
+    """
+    health = snapshot.health.get(group)
+    if health is not None:
+        age = health.time_lag
+        return (age.seconds if age else None), bool(age and age.at_least)
+    summary = snapshot.summaries.get(group)
+    if summary is None or summary.lag is None:
+        return None
+    if not summary.lag:
+        return 0.0, bool(summary.lag_unknown or summary.hidden)
+    from kgtui.model.trail import Trail
+
+    return Trail.decode(summary.trail).time_lag(), True

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from textual.command import DiscoveryHit, Hit, Provider
 
+from kgtui.model.query.sort_keys import SORT_KEYS
 from kgtui.tui import text
 from kgtui.tui.screen_actions import table
 from kgtui.tui.screens.main import MainScreen
@@ -81,7 +82,7 @@ class GroupCommands(MainScreenProvider):
 
 
 class ChoiceCommands(MainScreenProvider):
-    """Commands that choose a theme, a saved filter or a grouping of the tree."""
+    """Commands that choose a theme, a saved filter, or a grouping or an order of the tree."""
 
     async def discover(self) -> Hits:
         """Yield a command for each saved filter; shown before the user types a query."""
@@ -89,7 +90,7 @@ class ChoiceCommands(MainScreenProvider):
             yield DiscoveryHit(name, choose, help=meaning)
 
     async def search(self, query: str) -> Hits:
-        """Yield a command for each theme, grouping or saved filter whose name matches the query."""
+        """Yield a command for each theme, grouping, sort key or saved filter whose name matches the query."""
         matcher = self.matcher(query)
         for name, choose, meaning in self._choices():
             score = matcher.match(name)
@@ -104,6 +105,9 @@ class ChoiceCommands(MainScreenProvider):
             return
         for grouping, name in GROUPING_TITLES.items():
             yield f"Group tree: {name}", partial(main.group_tree.group_by, grouping), "grouping of the tree"
+        for sort, entry in SORT_KEYS.items():
+            choose = partial(main.left_side.sort_by, sort, descending=entry.largest_first)
+            yield f"Sort tree: {sort}", choose, "order of the groups in the tree"
         yield from self._filters()
 
     def _filters(self) -> Iterator[tuple[str, Callable[[], None], str]]:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from textual.widgets import Input
 
+from kgtui.config import UiSettings
+from kgtui.model.defaults import TREE_COLUMNS
 from kgtui.tui.tree.layout import RowKey
 from kgtui.tui.tree.renderer import TreeHeading
 from tests.pilot.app_driver import HOSTILE, LAGS, ROWS, app_on, main_screen, rows, sample_snapshot, settled
@@ -273,6 +275,65 @@ async def test_a_sort_term_in_the_filter_sorts_the_tree_by_any_key(tmp_path: Pat
         await pilot.press("s")
         await settled(pilot)
         assert tree_of(app).model.sort == "name"
+
+
+async def test_a_click_on_a_title_sorts_and_is_remembered(tmp_path: Path) -> None:
+    """The first click puts the largest value first, and the next one the smallest."""
+    app, _ = app_on(sample_snapshot(), tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        heading = main_screen(app).query_one(TreeHeading)
+        at = "".join(text for text, _ in heading.pieces(heading.size.width)).index("lag")
+        model = tree_of(app).model
+        await pilot.click(heading, offset=(at, 0))
+        assert (model.sort, model.descending) == ("lag", True)
+        await pilot.click(heading, offset=(at, 0))
+        assert (model.sort, model.descending) == ("lag", False)
+        assert "lag+" in "".join(text for text, _ in heading.pieces(heading.size.width))
+    assert (tmp_path / "view.json").stat().st_mode & 0o777 == 0o600
+    again, _ = app_on(sample_snapshot(), tmp_path)
+    async with again.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        model = tree_of(again).model
+        assert (model.sort, model.descending) == ("lag", False)
+        await pilot.click(main_screen(again).query_one(TreeHeading), offset=(3, 0))
+        assert (model.sort, model.descending) == ("name", False)
+
+
+async def test_columns_chosen_with_key_c_are_remembered_until_the_configuration_changes(tmp_path: Path) -> None:
+    app, _ = app_on(sample_snapshot(), tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press("C", "down", "space", "escape")
+        await settled(pilot)
+        assert tree_of(app).model.columns == tuple(column for column in TREE_COLUMNS if column != "members")
+        assert "count" not in "\n".join(rows(app))
+    for configured, shown in ((TREE_COLUMNS, False), (("members",), True)):
+        again, _ = app_on(sample_snapshot(), tmp_path, ui=UiSettings(columns=configured))
+        async with again.run_test(size=(80, 24)) as pilot:
+            await settled(pilot)
+            assert ("members" in tree_of(again).model.columns) is shown
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"configured": [], "columns": ["size"], "sort": "lag"}'])
+async def test_a_damaged_file_with_the_view_is_ignored(tmp_path: Path, content: str) -> None:
+    (tmp_path / "view.json").write_text(content)
+    app, _ = app_on(sample_snapshot(), tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        assert tree_of(app).model.columns == TREE_COLUMNS
+        assert tree_of(app).model.sort == "name"
+
+
+async def test_a_view_that_cannot_be_saved_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "view.json").symlink_to(tmp_path / "other")
+    app, _ = app_on(sample_snapshot(), tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press("s")
+        await settled(pilot)
+        assert tree_of(app).model.sort == "lag"
+        assert any("symbolic link" in one.message for one in app._notifications)
 
 
 async def test_the_last_valid_filter_stays_active_while_the_filter_is_invalid(tmp_path: Path) -> None:

@@ -91,7 +91,11 @@ def test_configuration_file_with_all_settings_is_read(folder: Path) -> None:
     ("text", "says"),
     [
         ("[ui]\ninterval = 'fast'", "ui.interval: Expected float, got str"),
-        ("[ui]\nthem = 'x'", "ui.them is not known; expected one of ascii, interval, theme, utc"),
+        ("[ui]\nthem = 'x'", "ui.them is not known; expected one of ascii, columns, interval, theme, utc"),
+        (
+            "[ui]\ncolumns = ['lag', 'size']",
+            "ui.columns: size is not known; expected one of lag, members, problem, state, plot, age, trend, timelag",
+        ),
         ("[ui]\ninterval = 0", "ui.interval: 0 is out of range: expected 0.1 to 3600 seconds"),
         ("[ui]\nascii = 1", "ui.ascii: Expected bool, got int"),
         ("ui = 3", "ui: Expected object, got int"),

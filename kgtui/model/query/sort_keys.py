@@ -28,7 +28,6 @@ class SortKeyEntry(NamedTuple):
         value: function that takes a snapshot and a group id, and returns the value by which the group is sorted, or
             None if it is not known. Groups with an unknown value come last.
         needs: the data that the value needs in addition to the list of groups.
-        column: title of the column of the tree that shows the value; `` if there is none.
         cycled: whether key `s` of the terminal UI goes through this sort key.
         largest_first: whether key `s` puts the largest value first.
         in_summary, newer_in: as in `kgtui.model.query.term_catalog.NumberKey`, for values that can be read faster.
@@ -36,7 +35,6 @@ class SortKeyEntry(NamedTuple):
 
     value: Callable[[Snapshot, str], float | str | None]
     needs: frozenset[Need] = frozenset()
-    column: str = ""
     cycled: bool = False
     largest_first: bool = True
     in_summary: str = ""
@@ -68,6 +66,11 @@ def _age(snapshot: Snapshot, group: str) -> float | None:
     return None if at is None else max(snapshot.taken_at - at, 0.0)
 
 
+def _time_lag(snapshot: Snapshot, group: str) -> float | None:
+    found = facts.time_lag(snapshot, group)
+    return None if found is None else found[0]
+
+
 def _harm(snapshot: Snapshot, group: str) -> int | None:
     judgment = snapshot.judgment(group)
     return None if judgment.kind is None and judgment.status.value == "UNKNOWN" else judgment.harm
@@ -87,7 +90,6 @@ SORT_KEYS: Mapping[str, SortKeyEntry] = {
     "lag": SortKeyEntry(
         _lag,
         frozenset({Need.OFFSETS}),
-        column="lag",
         cycled=True,
         in_summary="lag",
         newer_in="offsets",
@@ -95,11 +97,12 @@ SORT_KEYS: Mapping[str, SortKeyEntry] = {
     "members": SortKeyEntry(
         facts.member_count,
         frozenset({Need.DESCRIPTION}),
-        column="count",
         cycled=True,
         in_summary="members",
         newer_in="details",
     ),
+    "trend": SortKeyEntry(facts.lag_trend, frozenset({Need.WATCHING}), cycled=True),
+    "timelag": SortKeyEntry(_time_lag, frozenset({Need.WATCHING}), cycled=True),
     "verdict": SortKeyEntry(_harm, frozenset({Need.OFFSETS, Need.WATCHING}), cycled=True),
     "state": SortKeyEntry(lambda snapshot, group: snapshot.state_of(group)),
     "age": SortKeyEntry(_age),

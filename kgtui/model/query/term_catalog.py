@@ -153,19 +153,8 @@ def _lag(snapshot: Snapshot, group: str) -> Number:
 
 
 def _time_lag(snapshot: Snapshot, group: str) -> Number:
-    health = snapshot.health.get(group)
-    if health is not None:
-        age = health.time_lag
-        return Number(True, age.seconds if age else None, bool(age and age.at_least))
-    summary = snapshot.summaries.get(group)
-    if summary is None or summary.lag is None:
-        return Number(None)
-    if not summary.lag:
-        return Number(True, 0.0, bool(summary.lag_unknown or summary.hidden))
-    from kgtui.model.trail import Trail
-
-    seconds = Trail.decode(summary.trail).time_lag()
-    return Number(True, seconds, at_least=True)
+    found = facts.time_lag(snapshot, group)
+    return Number(None) if found is None else Number(True, *found)
 
 
 def _seconds_empty(snapshot: Snapshot, group: str) -> Number:

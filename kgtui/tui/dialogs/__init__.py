@@ -11,6 +11,7 @@ package imports `actions`, `model` and widgets, but neither the main screen nor 
 | `explain` | the verdict on a group, what its errors and its state mean, and what to do |
 | `export` | writes the incident report of a group |
 | `recordings` | record, open a recording, go to a time |
+| `columns` | chooses the columns of the tree |
 | `clusters` | chooses another configured cluster |
 | `copied` | shows a copied command, so that it can be selected by hand |
 | `prompt` | base class of dialogs that ask for text; status line for errors |

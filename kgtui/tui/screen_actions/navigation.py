@@ -113,7 +113,7 @@ def _next_grouping(screen: ClusterScreen) -> None:
 def _next_sorting(screen: ClusterScreen) -> None:
     sort, keys = screen.group_tree.model.sort, CYCLED_SORT_KEYS
     following = keys[(keys.index(sort) + 1) % len(keys)] if sort in keys else keys[0]
-    screen.group_tree.sort_by(following, descending=SORT_KEYS[following].largest_first)
+    screen.left_side.sort_by(following, descending=SORT_KEYS[following].largest_first)
 
 
 def _toggle_problems(screen: ClusterScreen) -> None:

@@ -37,6 +37,12 @@ def _toggle_utc(screen: ClusterScreen) -> None:
     screen.redraw()
 
 
+def _choose_columns(screen: ClusterScreen) -> None:
+    from kgtui.tui.dialogs.columns import ColumnsDialog
+
+    screen.app.push_screen(ColumnsDialog(screen.group_tree.model.columns, screen.left_side.show_columns))
+
+
 def _show_insights(screen: ClusterScreen) -> None:
     from kgtui.tui.insights.screen import InsightsScreen
 
@@ -103,6 +109,8 @@ ACTIONS: tuple[Action, ...] = (
                 run=lambda screen: screen.detail.pane.action_view(),
                 help="Go to the next view: in Assignments a list, a grid, or partitions per member, host or rack; in "
                      "History the last hour, 6 hours, day or 15 minutes."),
+    _ViewAction(id="columns", keys="C", shown_keys="C", name="Columns", run=_choose_columns,
+                help="Choose the columns of the tree; a click on the title of a column sorts by it."),
     _ViewAction(id="full", keys="f", shown_keys="f", name="Full screen", run=_toggle_full_screen,
                 help="Show only the pane, or the tree and the pane again."),
     _ViewAction(id="utc", keys=UTC_KEY, shown_keys=UTC_KEY, name="UTC", run=_toggle_utc,

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from textual import on
-from textual.containers import Horizontal, Vertical
+from textual.containers import Horizontal
 from textual.screen import Screen
 
 from kgtui.model.query import parse
@@ -19,11 +19,10 @@ from kgtui.tui.panes import PANES, PANES_BY_ID
 from kgtui.tui.recording import recording_mark
 from kgtui.tui.session import Playback
 from kgtui.tui.startup_notices import valid_presets
-from kgtui.tui.tree.grouping import GROUPING_TITLES
-from kgtui.tui.tree.renderer import TreeHeading
+from kgtui.tui.tree.left_side import LeftSide
 from kgtui.tui.tree.widget import GroupTree
 from kgtui.tui.widgets.broker_faults import BrokerFaults
-from kgtui.tui.widgets.empty_state import EmptyState, empty_state
+from kgtui.tui.widgets.empty_state import empty_state
 from kgtui.tui.widgets.filter_bar import FilterBar
 from kgtui.tui.widgets.footer import ActionFooter
 from kgtui.tui.widgets.group_detail import GroupDetail
@@ -55,12 +54,6 @@ class Body(Horizontal):
     BLANK = True
 
 
-class Left(Vertical):
-    """The left side of the body: the tree with its heading, or the message that replaces an empty tree."""
-
-    BLANK = True
-
-
 class ClusterScreen(Screen[None]):
     """The screen of one cluster, live or recorded, without key bindings; `MainScreen` adds them."""
 
@@ -74,16 +67,16 @@ class ClusterScreen(Screen[None]):
     ClusterScreen {
         layout: vertical;
         & #body { height: 1fr; }
-        & #left { width: 40%; min-width: 44; max-width: 84; }
+        & LeftSide { width: 40%; min-width: 44; max-width: 120; }
         & GroupTree { height: 1fr; }
         & RightSide { width: 1fr; border-left: vkey $panel; }
-        &.-narrow #left { width: 1fr; max-width: 100%; }
+        &.-narrow LeftSide { width: 1fr; max-width: 100%; }
         &.-narrow RightSide { display: none; border-left: none; }
-        &.-narrow.-pane #left { display: none; }
+        &.-narrow.-pane LeftSide { display: none; }
         &.-narrow.-pane RightSide { display: block; }
-        &.-full #left { display: none; }
+        &.-full LeftSide { display: none; }
         &.-full RightSide { display: block; border-left: none; }
-        &.-bare #left { width: 1fr; max-width: 100%; }
+        &.-bare LeftSide { width: 1fr; max-width: 100%; }
         &.-bare RightSide, &.-bare GroupTree, &.-bare TreeHeading, &.-bare BrokerFaults { display: none; }
     }
     """
@@ -126,10 +119,7 @@ class ClusterScreen(Screen[None]):
         )  # fmt: skip
         yield FilterBar(session.filter, valid_presets(session.presets))
         with Body(id="body"):
-            with Left(id="left"):
-                yield TreeHeading()
-                yield EmptyState()
-                yield GroupTree(self.snapshot, session.target.name)
+            yield LeftSide(self.snapshot, session)
             yield RightSide(
                 GroupDetail(
                     self.snapshot, session.target.command_config, self.monitor.series, session.replay_position,
@@ -147,6 +137,8 @@ class ClusterScreen(Screen[None]):
         """Show the groups that the monitor has already read."""
         if self._like is not None:
             self._arrange_like(self._like)
+        else:
+            self.left_side.restore_view()
         self.show(self.snapshot)
         if self.snapshot.groups:
             self.set_timer(FILL_DELAY, self.detail.create_remaining_panes)
@@ -161,6 +153,11 @@ class ClusterScreen(Screen[None]):
             self.update_monitor()
 
     # Properties that return the widgets of the screen
+
+    @property
+    def left_side(self) -> LeftSide:
+        """The tree with its heading."""
+        return self.query_one(LeftSide)
 
     @property
     def group_tree(self) -> GroupTree:
@@ -219,9 +216,8 @@ class ClusterScreen(Screen[None]):
         paragraphs = empty_state(
             self.snapshot, self.session.target, filtered_out=filtered_out, interval=self.monitor.interval, query=query
         )
-        self.query_one(EmptyState).show(paragraphs)
+        self.left_side.show_message(paragraphs)
         self.set_class(not self.snapshot.groups, "-bare")
-        self.group_tree.display = paragraphs is None
 
     def draw_panes(self) -> None:
         """Show the selected group in the pane in front, or the page of the node under the cursor, if it is visible."""
@@ -324,8 +320,6 @@ class ClusterScreen(Screen[None]):
 
     @on(GroupTree.SettingsChanged)
     def _reordered(self) -> None:
-        view = self.group_tree.model
-        self.query_one(TreeHeading).show(GROUPING_TITLES[view.grouping], view.sort, descending=view.descending)
         self.draw_bars()
 
     # Methods that filter the tree

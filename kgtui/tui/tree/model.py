@@ -12,15 +12,16 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from kgtui.model import facts
+from kgtui.model.defaults import TREE_COLUMNS
 from kgtui.model.judgment import Basis
 from kgtui.model.offsets import lag_of_group
 from kgtui.model.query import FilterCache
 from kgtui.model.query.sort_keys import NAME
 from kgtui.model.slices import run_at_once
 from kgtui.monitor.gc_tuning import untrack
+from kgtui.tui.tree.columns import TreeRow
 from kgtui.tui.tree.grouping import TreeNodes, build_nodes, path_of
 from kgtui.tui.tree.layout import RowKey, RowLayout
-from kgtui.tui.tree.rows import TreeRow
 from kgtui.tui.tree.sorting import merge_sorted, sort_groups
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ class TreeModel:
     Attributes:
         title: name of the cluster, which the first row shows.
         totals: path of a node → its total lag and worst problems, as last computed by the tree widget.
+        columns: ids of the columns to show, the most important one first.
         sort: the sort key (in `SORT_KEYS`) by which the groups of each node are sorted.
         marked: ids of the groups that the user has marked.
         cursor_key: the node or group on which the user put the cursor. If the filter hides it, the cursor returns to it
@@ -68,6 +70,7 @@ class TreeModel:
         self.snapshot = snapshot
         self.title = title
         self.grouping: Grouping = "type"
+        self.columns: tuple[str, ...] = TREE_COLUMNS
         self.sort = NAME
         self.descending = False
         self.nodes = TreeNodes()
@@ -299,15 +302,14 @@ class TreeModel:
         elif age is not None and age <= FRESH_SECONDS:
             age = None
         return TreeRow(
-            group,
-            snapshot.state_of(group),
-            facts.member_count(snapshot, group),
-            self._lag(group),
-            age,
+            group, snapshot.state_of(group), facts.member_count(snapshot, group), self._lag(group), age,
             group in self.marked,
             judgment,
             judgment.basis is Basis.OBSERVED and snapshot.taken_at - observed_at > FRESH_VERDICT_SECONDS,
-        )
+            facts.lag_samples(snapshot, group),
+            facts.lag_trend(snapshot, group),
+            facts.time_lag(snapshot, group),
+        )  # fmt: skip
 
     def _lag(self, group: str) -> LagTotal | None:
         reading = facts.current_offsets(self.snapshot, group)

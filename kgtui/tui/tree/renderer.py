@@ -8,9 +8,12 @@ from rich.segment import Segment
 from textual.message import Message
 from textual.strip import Strip
 
+from kgtui.model.query.sort_keys import NAME
 from kgtui.tui.textual_compat.key_order import run_binding
 from kgtui.tui.textual_compat.line_view import LineView, shift_lines
 from kgtui.tui.tree import rows
+from kgtui.tui.tree.columns import fit_columns
+from kgtui.tui.tree.grouping import GROUPING_TITLES
 from kgtui.tui.tree.model import TreeModel
 from kgtui.tui.widgets.line import LineWidget, Piece
 
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from textual import events
 
     from kgtui.model.snapshot import Snapshot
+    from kgtui.tui.tree.columns import FittedColumns
     from kgtui.tui.tree.layout import RowKey
 
 _MOST_CACHED_STRIPS = 400
@@ -220,12 +224,13 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         if row_content is None:
             return None
         node, group = row_content
-        cursor, width = row == model.cursor_row and not model.group_deleted, self.columns
+        cursor = row == model.cursor_row and not model.group_deleted
+        columns = fit_columns(self.columns, model.columns, model.grouping)
         if group is None:
             opened = node.path in model.layout.opened
             total = model.totals.get(node.path)
-            return rows.node_line(node, model.nodes, total, width, title=model.title, opened=opened, cursor=cursor)
-        return rows.group_line(model.group_row(group), len(node.path), width, cursor=cursor)
+            return rows.node_line(node, model.nodes, total, columns, title=model.title, opened=opened, cursor=cursor)
+        return rows.group_line(model.group_row(group), len(node.path), columns, cursor=cursor)
 
     def refresh_changed(self) -> None:
         """Redraw the visible lines whose content has changed since they were drawn."""
@@ -261,25 +266,32 @@ class TreeHeading(LineWidget):
     }
     """
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._shown = ("by type, state", "name", False)
+    class SortRequested(Message):
+        """The user clicked the title of a column.
 
-    def show(self, grouping: str, sort: str, *, descending: bool) -> None:
-        """Show how the groups are grouped and sorted.
-
-        Args:
-            grouping: name of the grouping, such as `by type, state`.
-            sort: a key of `SORT_KEYS`.
+        Attributes:
+            sort: the key of `SORT_KEYS` that belongs to the column.
         """
-        self._shown = (grouping, sort, descending)
-        self.redraw()
+
+        def __init__(self, sort: str) -> None:
+            super().__init__()
+            self.sort = sort
+
+    def __init__(self, model: TreeModel) -> None:
+        super().__init__()
+        self._model = model
 
     def pieces(self, width: int) -> Sequence[Piece]:
-        """Return the texts of the line. Each title is as wide as its column in the tree.
-
-        The last terminal cell of the line is above the tree's scroll bar, and stays empty.
-        """
-        grouping, sort, descending = self._shown
-        line = rows.heading_line(max(width - 1, 1), grouping, sort, descending)
+        """Return the texts of the line. Each title is as wide as its column in the tree."""
+        model = self._model
+        line = rows.heading_line(self._columns(width), GROUPING_TITLES[model.grouping], model.sort, model.descending)
         return [(words, f"tree-heading--{role}") for words, role in line.pieces]
+
+    def _columns(self, width: int) -> FittedColumns:
+        # The last terminal cell of the line, which is above the scroll bar of the tree, is empty.
+        return fit_columns(max(width - 1, 1), self._model.columns, self._model.grouping)
+
+    def on_click(self, event: events.Click) -> None:
+        """Post `SortRequested` for the column whose title was clicked."""
+        column = self._columns(self.size.width).column_at(event.x)
+        self.post_message(self.SortRequested(NAME if column is None else column.sort))

@@ -69,7 +69,7 @@ def sort_groups(
                 unknown.append(group)
             else:
                 run.append((known, sign * index))
-            if index % 2_000 == 1_999:
+            if index % 500 == 499:
                 yield
         run.sort()
         runs.append(run)

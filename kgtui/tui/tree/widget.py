@@ -115,9 +115,16 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self.model.sort, self.model.descending = sort, descending
         self._choice_made()
 
+    def show_columns(self, columns: tuple[str, ...]) -> None:
+        """Show these columns, as far as they fit. The most important one is first."""
+        self.model.columns = columns
+        self.refresh_changed()
+        self.post_message(self.SettingsChanged())
+
     def copy_arrangement(self, model: TreeModel, *, cursor: bool = False) -> None:
-        """Copy grouping and sort order of another tree; with `cursor`, also its open nodes and its cursor."""
+        """Copy grouping, sort order and columns of another tree; with `cursor`, also its open nodes and its cursor."""
         self.model.grouping, self.model.sort, self.model.descending = model.grouping, model.sort, model.descending
+        self.model.columns = model.columns
         if cursor:
             self.model.copy_open_nodes_and_cursor(model)
         self._choice_made()

@@ -13,24 +13,19 @@ from rich.cells import cell_len
 
 from kgtui.model.access import Access
 from kgtui.model.answer import Fault
+from kgtui.model.defaults import TREE_COLUMNS
 from kgtui.model.judgment import Basis, GroupStatus, Judgment, Problem
 from kgtui.model.offsets import LagTotal
 from kgtui.model.query import SORT_KEYS, SortKey, ordered
 from kgtui.model.slices import run_at_once
 from kgtui.model.summary import Summary
+from kgtui.model.trail import Position, Trail
+from kgtui.tui import text as display
+from kgtui.tui.tree.columns import LAG_WIDTH, FittedColumns, TreeRow, coarse_age, fit_columns
 from kgtui.tui.tree.grouping import GROUPINGS, Grouping, Node, build_nodes, family_of, path_of
 from kgtui.tui.tree.layout import RowKey, RowLayout
 from kgtui.tui.tree.model import TreeModel
-from kgtui.tui.tree.rows import (
-    LAG_WIDTH,
-    TreeLine,
-    TreeRow,
-    coarse_age,
-    column_widths,
-    group_line,
-    heading_line,
-    node_line,
-)
+from kgtui.tui.tree.rows import TreeLine, group_line, heading_line, node_line
 from kgtui.tui.tree.sorting import merge_sorted, sort_groups
 from kgtui.tui.tree.totals import NodeTotal, sum_nodes
 from tests.pilot.scripted_monitor import NOW, Row, many_groups, snapshot_of, summary
@@ -51,6 +46,11 @@ LISTED = st.lists(
     unique_by=lambda row: row[0],
     max_size=60,
 )
+
+
+def fitted(width: int) -> FittedColumns:
+    """Return the columns that fit a tree of this width."""
+    return fit_columns(width, TREE_COLUMNS, "type")
 
 
 def line_width(line: TreeLine) -> int:
@@ -158,10 +158,10 @@ def test_tree_says_that_lags_are_lower_bounds_if_topics_may_be_hidden(any_topic:
     snapshot = replace(snapshot_of(rows, summaries=found), access=Access(any_topic=any_topic))
     model, totals = TreeModel(snapshot), run_at_once(sum_nodes(run_at_once(build_nodes(snapshot, "type")), snapshot))
     assert totals["consumer",] == NodeTotal(5, 0 if any_topic else 2)
-    assert [lag_cell(group_line(model.group_row(group), 1, 100, cursor=False)) for group, *_ in rows] == lags
+    assert [lag_cell(group_line(model.group_row(group), 1, fitted(50), cursor=False)) for group, *_ in rows] == lags
     nodes = run_at_once(build_nodes(snapshot, "type"))
     node = nodes.by_path["consumer", "Stable"]
-    line = node_line(node, nodes, totals[node.path], 100, opened=True, cursor=False)
+    line = node_line(node, nodes, totals[node.path], fitted(50), opened=True, cursor=False)
     assert lag_cell(line) == lags[0]
 
 
@@ -266,7 +266,7 @@ def test_tree_node_shows_the_worst_status_of_its_groups_and_how_many_have_it() -
     stable, empty = totals["consumer", "Stable"], totals["consumer", "Empty"]
     assert (stable.severity, stable.problems, empty.severity, empty.problems) == (4, 2, 3, 1)
     assert totals["consumer",].problems == 2
-    line = node_line(nodes.top[0], nodes, totals["consumer",], 60, opened=True, cursor=False)
+    line = node_line(nodes.top[0], nodes, totals["consumer",], fitted(60), opened=True, cursor=False)
     assert "✘2" in "".join(piece for piece, _ in line.pieces)
 
 
@@ -276,7 +276,8 @@ def test_tree_row_has_one_status_mark_for_the_problem_or_else_for_the_state() ->
     )
     model = TreeModel(snapshot)
     lines = [
-        "".join(piece for piece, _ in group_line(model.group_row(group), 0, 100, cursor=False).pieces) for group in "ab"
+        "".join(piece for piece, _ in group_line(model.group_row(group), 0, fitted(100), cursor=False).pieces)
+        for group in "ab"
     ]
     assert lines[0].split()[:3] == ["✘", "a", "stopped"]
     assert lines[1].split()[:2] == ["✓", "b"]
@@ -289,21 +290,73 @@ def test_tree_rows_and_heading_are_exactly_as_wide_as_the_tree(width: int) -> No
     row = TreeRow("\u65e5" * 90 + "\u202e", "Stable", 12, None, 75.0, True, STOPPED)
     if width >= 8:
         assert line_width(
-            node_line(node, nodes, NodeTotal(10**15, 3, 4, 12_345), width, opened=True, cursor=False)
+            node_line(node, nodes, NodeTotal(10**15, 3, 4, 12_345), fitted(width), opened=True, cursor=False)
         ) <= max(width, 24)
     if width >= 24:
-        assert line_width(node_line(node, nodes, None, width, opened=True, cursor=False)) == width
-        assert line_width(group_line(row, 2, width, cursor=False)) == width
-        assert line_width(heading_line(width, "by type, state", "lag", True)) == width
+        assert line_width(node_line(node, nodes, None, fitted(width), opened=True, cursor=False)) == width
+        assert line_width(group_line(row, 2, fitted(width), cursor=False)) == width
+        assert line_width(heading_line(fitted(width), "by type, state", "lag", True)) == width
 
 
-def test_narrow_tree_drops_age_column_then_count_then_lag() -> None:
-    assert column_widths(80).age > 0
-    assert column_widths(44).age == 0
-    assert column_widths(44).count > 0
-    assert column_widths(30).count == 0
-    assert column_widths(30).lag > 0
-    assert column_widths(12).lag == 0
+def shown(width: int, grouping: Grouping = "type") -> set[str]:
+    """Return the ids of the columns that fit the width of the tree."""
+    return {column.id for column in fit_columns(width, TREE_COLUMNS, grouping).shown}
+
+
+def test_narrow_tree_keeps_the_lag_longest_then_members_and_the_problem() -> None:
+    assert shown(110) == {"lag", "members", "problem", "plot", "trend", "timelag", "age"}
+    assert shown(90) == {"lag", "members", "problem", "plot", "age", "trend"}
+    assert shown(79) == {"lag", "members", "problem", "plot", "age"}
+    assert shown(63) == {"lag", "members", "problem", "plot"}
+    assert shown(46) == {"lag", "members"}
+    assert shown(30) == {"lag"}
+    assert not shown(12)
+
+
+def test_tree_has_a_column_for_the_state_only_if_no_node_shows_it() -> None:
+    assert [grouping for grouping in GROUPINGS if "state" in shown(79, grouping)] == ["topic", "family", "flat"]
+
+
+def test_chosen_columns_are_kept_in_the_order_of_their_importance() -> None:
+    narrow = fit_columns(46, ("timelag", "plot", "lag"), "type")
+    assert [column.id for column in narrow.shown] == ["plot", "timelag"]
+
+
+def test_column_at_a_terminal_cell_is_the_one_that_is_drawn_there() -> None:
+    fitted_columns = fitted(90)
+    heading = "".join(piece for piece, _ in heading_line(fitted_columns, "by state", "name", False).pieces)
+    for title, column in (("problem", "problem"), ("count", "members"), ("lag/s", "trend")):
+        at = heading.index(title)
+        assert {found.id for x in range(at, at + len(title)) if (found := fitted_columns.column_at(x))} == {column}
+    assert fitted_columns.column_at(heading.index("by state")) is None
+
+
+def test_row_of_a_group_shows_its_lag_as_a_plot_with_trend_and_time_lag() -> None:
+    trail = Trail()
+    for at, lag in ((10, 0), (20, 50), (30, 400), (40, 200)):
+        trail.add(at, [Position(("t", 0), 1_000 - lag, 1_000, lag)])
+    rows: list[Row] = [(name, "consumer", "consumer", "Stable", 1) for name in ("read", "once", "none")]
+    found = {"read": replace(summary(200), trail=trail.encode()), "once": summary(7), "none": summary(None)}
+    model = TreeModel(snapshot_of(rows, summaries=found))
+    lines = {group: cells(group_line(model.group_row(group), 1, fitted(110), cursor=False)) for group in found}
+    assert lines["read"][-5:] == ["▁▁█▄", "+6.7", "≥", "30", "s"]
+    assert lines["once"][-3:] == ["7", "?", "?"]
+    assert lines["none"][-3:] == ["–", "–", "–"]
+
+
+def test_plot_trend_and_time_lag_are_drawn_with_ascii_characters() -> None:
+    row = TreeRow("g", "Stable", 1, LagTotal(9), lags=(1, 5, 9), trend=-1_234.0, time_lag=(75.0, True))
+    display.use_display_settings(display.DisplaySettings(ascii=True))
+    try:
+        line = group_line(row, 1, fitted(110), cursor=False)
+    finally:
+        display.use_display_settings(display.DisplaySettings())
+    assert cells(line)[-4:] == ["_-#", "-1.2k", ">=1", "min"]
+
+
+def cells(line: TreeLine) -> list[str]:
+    """Return the words in a row."""
+    return "".join(piece for piece, _ in line.pieces).split()
 
 
 def test_data_ages_below_a_minute_are_rounded_down_to_tens_of_seconds() -> None:
@@ -318,7 +371,7 @@ def test_tree_row_shows_the_age_of_a_lag_after_a_failed_read() -> None:
     row = TreeModel(snapshot).group_row("orders")
     assert row.total == LagTotal(7, 0, 1)
     assert row.age == 3.0
-    line = "".join(piece for piece, _ in group_line(row, 1, 100, cursor=False).pieces)
+    line = "".join(piece for piece, _ in group_line(row, 1, fitted(80), cursor=False).pieces)
     assert line.split()[-3:] == ["7", "<10", "s"]
 
 

@@ -1,0 +1,263 @@
+"""The columns of the tree: titles, widths and cells, and the choice of the columns that fit the width of the tree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from kgtui.model.judgment import NOT_READ, SEVERITY, Problem
+from kgtui.model.trail import SAMPLES
+from kgtui.tui import text
+from kgtui.tui.sparkline import spark_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from kgtui.model.judgment import Judgment
+    from kgtui.model.offsets import LagTotal
+    from kgtui.tui.tree.grouping import Grouping
+
+Piece = tuple[str, str]
+"""A piece of text, and its role: the end of a component class of the tree, such as `lag` or `kg-warn`."""
+
+LAG_WIDTH = 9
+_NAME_WIDTHS = (16, 22, 28, 28, 34)
+"""Smallest width of the names beside one column, two columns, and so on, in terminal cells."""
+_UNCHANGED = 0.05
+"""A trend that is nearer to 0 is shown as 0, in records per second."""
+_WITH_FRACTION = 10.0
+"""A trend below this value is shown with one decimal place, in records per second."""
+
+_LEAST_AGE = 10.0
+"""If a record is only known to be older than fewer seconds than this, its age is shown as unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class TreeRow:
+    """The values in the row of one group.
+
+    Attributes:
+        members: number of members; None if it is unknown.
+        total: total lag of the group; None if it has not been read yet.
+        age: age of the group's data in seconds if the data is old; None if it is current.
+        judgment: status and problem of the group.
+        judgment_stale: whether the judgment is based on old data.
+        lags: total lag in the last reads by the background sweep, oldest first.
+        trend: how fast the lag changes, in records per second; None if it is not known.
+        time_lag: age of the oldest unread record in seconds, or None if it is not known, and whether the record may be
+            older. None if the offsets were not read.
+    """
+
+    group: str
+    state: str | None
+    members: int | None
+    total: LagTotal | None
+    age: float | None = None
+    marked: bool = False
+    judgment: Judgment = NOT_READ
+    judgment_stale: bool = False
+    lags: tuple[int, ...] = ()
+    trend: float | None = None
+    time_lag: tuple[float | None, bool] | None = None
+
+    def role(self, value: float | None) -> str:
+        """Return the color role of a number in this row."""
+        if self.age is not None:
+            return "stale"
+        return "lag" if value else "muted"
+
+
+@dataclass(frozen=True, slots=True)
+class TreeColumn:
+    """One column of the tree, to the right of the names.
+
+    Attributes:
+        title: text in the heading; empty if there is none.
+        width: width in terminal cells, including the blank in front of the text.
+        meaning: what the column shows, for the dialog in which columns are chosen.
+        sort: key of `SORT_KEYS` by which a click on the title sorts the groups.
+        cell: returns the text of the column for a group, and its role.
+    """
+
+    id: str
+    title: str
+    width: int
+    meaning: str
+    sort: str
+    cell: Callable[[TreeRow], Piece]
+
+
+@dataclass(frozen=True, slots=True)
+class FittedColumns:
+    """The columns that fit the width of the tree.
+
+    Attributes:
+        name: width of the names in terminal cells.
+        shown: the columns to the right of the names, from left to right.
+    """
+
+    name: int
+    shown: tuple[TreeColumn, ...]
+
+    def width(self, column: str) -> int:
+        """Return the width of a column; 0 if it is not shown."""
+        return next((shown.width for shown in self.shown if shown.id == column), 0)
+
+    @property
+    def before_numbers(self) -> int:
+        """Width of the names together with the columns `problem` and `state`, which have no value for a node."""
+        return self.name + self.width("problem") + self.width("state")
+
+    @property
+    def numbers(self) -> tuple[TreeColumn, ...]:
+        """The columns to the right of `problem` and `state`."""
+        return tuple(column for column in self.shown if column.id not in ("problem", "state"))
+
+    def column_at(self, x: int) -> TreeColumn | None:
+        """Return the column that covers terminal cell `x` of a row; None for the names."""
+        end = self.name + 1
+        for column in self.shown:
+            start, end = end, end + column.width
+            if start <= x < end:
+                return column
+        return None
+
+
+@lru_cache(maxsize=64)
+def fit_columns(width: int, chosen: Sequence[str], grouping: Grouping) -> FittedColumns:
+    """Choose the columns that fit the width of the tree. The names take the width that the columns leave free.
+
+    One blank stays free at each end of the line. Without the column `problem`, the mark in front of the name still
+    shows the severity.
+
+    Args:
+        width: width of the tree in terminal cells.
+        chosen: the columns to show, the most important one first. A column that does not fit is left out.
+        grouping: the grouping of the tree. If it has nodes for states, the column `state` is left out.
+    """
+    name, shown = width - 2, set[str]()
+    for column in (COLUMNS[one] for one in chosen):
+        if column.id == "state" and grouping in _WITH_STATES:
+            continue
+        if name - column.width >= _NAME_WIDTHS[min(len(shown), len(_NAME_WIDTHS) - 1)]:
+            name -= column.width
+            shown.add(column.id)
+    return FittedColumns(max(name, 1), tuple(column for column in COLUMNS.values() if column.id in shown))
+
+
+_WITH_STATES: frozenset[Grouping] = frozenset({"type", "state", "coordinator"})
+
+
+def coarse_age(seconds: float | None) -> str:
+    """Format the age of data that was not read recently.
+
+    An age below ten seconds is written as `<10 s`. An age below a minute is rounded down to a multiple of ten seconds.
+    Without this rounding, all rows with groups of a broker that does not respond would be drawn again after each poll.
+    """
+    if seconds is not None and seconds < 10:
+        return "<10 s"
+    if seconds is not None and seconds < 60:
+        seconds -= seconds % 10
+    return text.age(seconds)
+
+
+_LABELS = {
+    **{problem: problem.value for problem in Problem},
+    Problem.LOSS_NEAR: "expiring",
+    Problem.BEHIND: "behind",
+    Problem.NO_PARTITIONS: "idle",
+    Problem.REBALANCING: "rebalance",
+    Problem.UNREADABLE: "unread",
+}
+"""Problem → its name in the column `problem`."""
+
+_VERDICTS = {severity: status.name for status, severity in SEVERITY.items()}
+"""`Judgment.severity` → name of the status (WARN or ERR), for severities above 0."""
+
+
+def severity_mark(level: int) -> Piece:
+    """Return the mark of a `Judgment.severity`, and its role. The mark is empty for severity 0."""
+    return (text.verdict_mark(_VERDICTS[level]), text.verdict_role(_VERDICTS[level])) if level else ("", "muted")
+
+
+def status_mark(row: TreeRow) -> Piece:
+    """Return the mark in front of a group's name, and its color role.
+
+    The mark shows how severe the problem of the group is, or the state of a group without a problem.
+    """
+    level = row.judgment.severity
+    if not level:
+        return text.state_mark(row.state), text.state_role(row.state)
+    mark, role = severity_mark(level)
+    return mark, "stale" if row.judgment_stale else role
+
+
+def _problem(row: TreeRow) -> Piece:
+    kind = row.judgment.kind
+    return "" if kind is None else _LABELS[kind], status_mark(row)[1]
+
+
+def _state(row: TreeRow) -> Piece:
+    return text.plain(row.state, COLUMNS["state"].width - 1) if row.state else text.marks().unknown, "muted"
+
+
+def _members(row: TreeRow) -> Piece:
+    return text.marks().unknown if row.members is None else text.short(row.members), row.role(row.members)
+
+
+def _lag(row: TreeRow) -> Piece:
+    if row.total is None:
+        return text.marks().unknown, row.role(None)
+    return text.lag(row.total.lag, row.total.lower_bound), row.role(row.total.lag)
+
+
+def _has_lag(row: TreeRow) -> bool:
+    return row.total is not None and row.total.lag is not None
+
+
+def _plot(row: TreeRow) -> Piece:
+    if len(row.lags) < 2 or not _has_lag(row):
+        return "", "muted"
+    return spark_rows(row.lags, 1, max(row.lags))[0], "muted" if row.age is None else "stale"
+
+
+def _trend(row: TreeRow) -> Piece:
+    if row.trend is None or not _has_lag(row):
+        return text.marks().unknown if row.total is None or _has_lag(row) else text.marks().none, row.role(None)
+    if abs(row.trend) < _UNCHANGED:
+        return "0", row.role(None)
+    short = f"{row.trend:.1f}" if abs(row.trend) < _WITH_FRACTION else text.short(round(row.trend))
+    return ("+" if row.trend > 0 else "") + short, row.role(row.trend)
+
+
+def _time_lag(row: TreeRow) -> Piece:
+    if not _has_lag(row):
+        return text.marks().unknown if row.total is None else text.marks().none, row.role(None)
+    seconds, at_least = row.time_lag or (None, False)
+    if seconds is None or (at_least and seconds < _LEAST_AGE):
+        return text.marks().unknown, row.role(None)
+    if not seconds:
+        return "0 s", row.role(None)
+    return (text.marks().at_least if at_least else "") + coarse_age(seconds), row.role(seconds)
+
+
+def _age(row: TreeRow) -> Piece:
+    return "" if row.age is None else coarse_age(row.age), "stale"
+
+
+COLUMNS: dict[str, TreeColumn] = {
+    column.id: column
+    for column in (
+        TreeColumn("problem", "problem", 10, "the problem of the group", "verdict", _problem),
+        TreeColumn("state", "state", 13, "the state, if no node shows it", "state", _state),
+        TreeColumn("members", "count", 8, "the number of members; of a node, the number of groups", "members",
+                   _members),
+        TreeColumn("lag", "lag", LAG_WIDTH, "the total lag in records", "lag", _lag),
+        TreeColumn("plot", "plot", SAMPLES + 1, "a plot of the lag in the last reads", "trend", _plot),
+        TreeColumn("trend", "lag/s", 7, "how fast the lag changes, in records per second", "trend", _trend),
+        TreeColumn("timelag", "time lag", 10, "the age of the oldest unread record", "timelag", _time_lag),
+        TreeColumn("age", "", 7, "the age of the data, if it is old", "age", _age),
+    )
+}  # fmt: skip
+"""Id → column, from left to right."""

@@ -1,0 +1,63 @@
+"""Save the columns and the order of the tree that the user chose, so that kgtui starts with them the next time."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from kgtui.config.state_folder import private_folder
+from kgtui.model.defaults import TREE_COLUMNS
+from kgtui.model.query.sort_keys import SORT_KEYS
+from kgtui.private_files import open_private
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class SavedView:
+    """The columns and the order of the tree.
+
+    Attributes:
+        configured: the columns in `config.toml` when the view was saved. If the file has other columns now, they
+            replace `columns`.
+        columns: ids of the columns, the most important one first.
+        sort: a key of `SORT_KEYS`.
+        descending: whether the largest value comes first.
+    """
+
+    configured: tuple[str, ...]
+    columns: tuple[str, ...]
+    sort: str
+    descending: bool
+
+
+def load_view(path: Path, configured: tuple[str, ...]) -> SavedView | None:
+    """Read a saved view; None if there is no file, or if its content is not a view, for example of a newer kgtui.
+
+    Args:
+        configured: the columns in `config.toml`.
+    """
+    try:
+        with open(open_private(path, os.O_RDONLY), "rb") as file:
+            content = json.load(file)
+        known = [tuple(map(str, content[key])) for key in ("configured", "columns")]
+        view = SavedView(known[0], known[1], str(content["sort"]), content["descending"] is True)
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+    if view.sort not in SORT_KEYS or not set(view.columns) <= set(TREE_COLUMNS):
+        return None
+    return view if view.configured == configured else SavedView(configured, configured, view.sort, view.descending)
+
+
+def save_view(path: Path, view: SavedView) -> None:
+    """Write a view.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    private_folder(path.parent)
+    with open(open_private(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
+        file.write(json.dumps(asdict(view)).encode())
