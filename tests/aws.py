@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ROLE_SECRET = "r0le-S3cret"
-"""Secret access key of the role that `sts_server` returns."""
+"""Secret access key of the role for which `sts_server` returns credentials."""
 
 KEY_ID, SECRET, SESSION = "AKIDEXAMPLE", "wJalr/S3cret+EXAMPLEKEY", "s3ss10n/t0ken=="
 BROKER = "b-1.demo.abc123.c2.kafka.eu-central-1.amazonaws.com"
@@ -33,7 +33,7 @@ BEARER = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule re
 
 
 def isolate_aws(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    """Hide the AWS settings of this machine, and disable the EC2 metadata service, which would need the network.
+    """Hide the AWS settings of this machine, and disable the EC2 metadata service, so that tests never call it.
 
     AWS settings are then read only from the files `config` and `credentials` in `folder`.
     """
@@ -52,9 +52,9 @@ def isolate_aws(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
 
 @contextmanager
 def sts_server() -> Iterator[tuple[str, list[tuple[str, dict[str, list[str]]]]]]:
-    """Play AWS STS on loopback.
+    """Run a server on this machine that responds like AWS STS.
 
-    Yields the URL, and a list that receives the header `Authorization` and the form fields of each request.
+    Yield its URL, and a list that receives the header `Authorization` and the form fields of each request.
     """
     received: list[tuple[str, dict[str, list[str]]]] = []
 
@@ -76,7 +76,7 @@ def sts_server() -> Iterator[tuple[str, list[tuple[str, dict[str, list[str]]]]]]
 
 
 def _answer(form: dict[str, list[str]]) -> tuple[int, str]:
-    """Return the HTTP status and the body with which AWS STS responds to these form fields."""
+    """Return the HTTP status and the body of the response of AWS STS to a request with the form fields `form`."""
     if form["Action"] == ["GetCallerIdentity"]:
         return 200, f"<R><GetCallerIdentityResult><Arn>{ROLE}/me</Arn></GetCallerIdentityResult></R>"
     if form["RoleArn"] != [ROLE]:
@@ -87,7 +87,7 @@ def _answer(form: dict[str, list[str]]) -> tuple[int, str]:
 
 
 def properties_of(options: str = "", mechanism: str = "AWS_MSK_IAM") -> dict[str, str]:
-    """Return the client properties that Amazon documents for `mechanism`, with `options` for the login module."""
+    """Return the client properties that Amazon documents for `mechanism`. `options` are options of the login module."""
     handler = (
         "sasl.login.callback.handler.class" if mechanism == "OAUTHBEARER" else "sasl.client.callback.handler.class"
     )
@@ -110,7 +110,7 @@ def tokens_of(properties: dict[str, str]) -> Tokens:
 
 
 async def signed_url(properties: dict[str, str], host: str = BROKER) -> str:
-    """Request a token for the broker `host`, and return the signed URL that the token contains."""
+    """Request a token for the broker `host`; return the signed URL that the token contains."""
     token = await tokens_of(properties).get(host)
     assert token.expires == pytest.approx(time.time() + 900, abs=30)
     text = str.__str__(token.text.reveal())
@@ -118,7 +118,7 @@ async def signed_url(properties: dict[str, str], host: str = BROKER) -> str:
 
 
 async def failure(properties: dict[str, str], host: str = BROKER) -> str:
-    """Request a token, which must fail, and return the error message. The traceback must not contain the secret."""
+    """Request a token, which must fail, and return the error message. Assert that the traceback contains no secret."""
     with pytest.raises(ConnectError) as caught:
         await tokens_of(properties).get(host)
     assert SECRET not in "".join(traceback.format_exception(caught.value))

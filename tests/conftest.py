@@ -12,11 +12,11 @@ from hypothesis import HealthCheck, settings
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-# Hypothesis must not fail a test because its examples are slow; other tests may keep the machine busy.
+# Hypothesis must not fail a test because its examples run slowly, as other tests may keep the machine busy.
 settings.register_profile("kgtui", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("kgtui")
 
-# Until all tests are collected, garbage collections would find nothing, because the new objects are modules and tests.
+# While tests are being collected, garbage collection would free nothing, because all new objects are modules and tests.
 gc.disable()
 
 pytest_plugins = ["tests.brokers.fixtures", "tests.spark.session_fixture"]
@@ -27,9 +27,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure() -> None:
-    """Make sure that programs started by tests react to SIGINT.
+    """Let programs that tests start react to SIGINT.
 
-    If a shell runs pytest in the background, pytest and the programs that it starts ignore SIGINT by default.
+    If a shell starts pytest in the background, pytest and its child processes would otherwise ignore SIGINT.
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -48,7 +48,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_collection_finish() -> None:
     """Exclude all modules and collected tests from garbage collection with `gc.freeze`.
 
-    Otherwise, garbage collection would take half of the time of tests that run the terminal UI.
+    Otherwise, garbage collection would take half of the time in tests that run the terminal UI.
     """
     gc.enable()
     gc.collect()
@@ -57,7 +57,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None]:
-    """After the last test of a module, call `gc.freeze` again if a test of the module has called `gc.unfreeze`.
+    """After the last test of a module, call `gc.freeze` again if a test in the module has called `gc.unfreeze`.
 
     The fixtures are torn down first, because some of them check the number of frozen objects.
     """

@@ -1,4 +1,4 @@
-"""Measure times, and choose timeouts, in a way that does not depend on how busy the machine is."""
+"""Measure durations in a test's event loop in a way that does not depend on how busy the machine is."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _FACTORS = (1, 6, 36)
 
 
 def longer_if_busy(timeout: float) -> Callable[[Callable[..., Awaitable[None]]], Callable[..., Awaitable[None]]]:
-    """Return a decorator for a test in which some work must be finished, and other work not, within a short timeout.
+    """Return a decorator for a test in which some work must end within a short timeout, but other work must not.
 
-    The test gets the timeout in seconds as its argument `timeout`. If it fails, the machine may have been too busy for
-    this timeout, so the test is repeated with a timeout that is 6 times as long, and then with one that is 36 times as
-    long. It fails if it fails with all of them.
+    The test gets the timeout in seconds as its argument `timeout`. If the test fails, the machine may have been too
+    busy, so the test is repeated with a timeout that is 6 times as long, and then with one that is 36 times as long.
+    The decorated test fails if it fails with all three timeouts.
     """
 
     def decorate(test: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
@@ -47,10 +47,10 @@ def longer_if_busy(timeout: float) -> Callable[[Callable[..., Awaitable[None]]],
 
 @asynccontextmanager
 async def counting_waits() -> AsyncIterator[Callable[[], float]]:
-    """Yield a function that returns how long the event loop has waited since the start of the block, in seconds.
+    """Yield a function that returns how long the event loop has waited since the block began, in seconds.
 
-    It counts sleeps of 20 ms. On a busy machine, a sleep takes longer, so the result is never greater than the elapsed
-    time, and is less if the process had to wait for the CPU.
+    The function counts sleeps of 20 ms. On a busy machine, a sleep takes longer, so the result is less than the elapsed
+    time if the process had to wait for the CPU. It is never greater than the elapsed time.
     """
     steps = 0
 

@@ -40,9 +40,9 @@ class FaultyLink:
         self._tasks: set[asyncio.Task[None]] = set()
         self._taken = asyncio.Event()
         self.connections = 0
-        """Number of connections that have been accepted so far."""
+        """Number of connections that the proxy has accepted."""
         self.carried = 0
-        """Total number of bytes that have been forwarded in both directions."""
+        """Number of bytes that the proxy has forwarded, in both directions together."""
 
     @property
     def port(self) -> int:
@@ -78,11 +78,11 @@ class FaultyLink:
         self._open.clear()
 
     def black_hole(self) -> None:
-        """Do the same as `stall`: accept connections, but forward no data until `resume` is called."""
+        """Accept connections, but forward no data until `resume` is called. This is another name for `stall`."""
         self.stall()
 
     async def resume(self) -> None:
-        """End all faults: accept connections, and forward data without delay, beginning with data held back."""
+        """End all faults: accept connections, and forward all data without delay, first the data that was held back."""
         self._delay = 0.0
         self._cut_after = None
         self._open.set()
@@ -98,7 +98,7 @@ class FaultyLink:
             writer.transport.abort()
 
     def cut_after(self, size: int) -> None:
-        """Reset all connections as soon as the server has sent `size` more bytes to the client."""
+        """Reset all connections as soon as the server has sent another `size` bytes to the client."""
         self._cut_after = size
 
     async def refuse(self) -> None:

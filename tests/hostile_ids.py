@@ -1,4 +1,4 @@
-"""The group ids in the demo cluster that are difficult to handle, for example because of control characters."""
+"""Group ids in the demo cluster that programs often handle wrongly, for example because of control characters."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from kgtui.simulator.scenarios.loader import read_file
 
 
 def hostile_group_ids() -> list[str]:
-    """Return these group ids in the order of the scenario file `company.toml`. The last two ids are the longest."""
+    """Return the ids in the order of the scenario file `company.toml`. The last two ids are the longest."""
     hostile_ids = read_file(FOLDER / "company.toml").hostile_ids
     return [] if hostile_ids is None else hostile_ids.all()

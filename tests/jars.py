@@ -18,10 +18,13 @@ import os
 from pathlib import Path
 
 BROKER_VERSIONS = ("4.3.1", "3.9.2")
-"""Kafka versions whose brokers every test run starts."""
+"""Kafka versions whose brokers are started in every test run."""
 
 FULL_BROKER_VERSIONS = ("4.4.0", "4.2.0", "4.1.2", "4.0.2")
-"""Further Kafka versions with which `tests/run --full` repeats the tests that run with each of `BROKER_VERSIONS`."""
+"""Additional Kafka versions for `tests/run --full`.
+
+It repeats with them the tests that run with each of `BROKER_VERSIONS`.
+"""
 
 ALL_BROKER_VERSIONS = (*BROKER_VERSIONS, *FULL_BROKER_VERSIONS)
 
@@ -39,15 +42,15 @@ class JarsMissingError(Exception):
 
 
 def cache() -> Path:
-    """Return the path of the folder that contains all downloaded jars. The folder need not exist."""
+    """Return the path of the folder that contains all downloaded jars. The folder may not exist yet."""
     return Path(os.environ.get("KGTUI_TEST_CACHE") or "~/.cache/kgtui-tests").expanduser()
 
 
 def folder(version: str) -> Path:
-    """Return the path of the folder with all jars for a broker of this version.
+    """Return the path of the folder with all jars for a broker of Kafka `version`.
 
     Raises:
-        JarsMissingError: the jars of this version were not downloaded.
+        JarsMissingError: the jars for this version have not been downloaded.
     """
     found = cache() / f"kafka-{version}"
     if version not in ALL_BROKER_VERSIONS or not found.is_dir():
@@ -65,19 +68,19 @@ def tools_version(version: str) -> str:
 
 
 def clients_version(version: str) -> str:
-    """Return the version of the Java clients that the tests run with a broker of `version`.
+    """Return the version of the Java clients that the tests run with a broker of Kafka `version`.
 
     Only the folders of `BROKER_VERSIONS` contain the jars for a Connect worker and a Streams program. With brokers of
-    other versions, the tests run the newest of these clients.
+    other versions, the tests use the newest of these clients.
     """
     return version if version in BROKER_VERSIONS else BROKER_VERSIONS[0]
 
 
 def classpath(version: str) -> str:
-    """Return the class path (`java -cp`) of all jars for a broker of this version.
+    """Return the class path (`java -cp`) with all jars for a broker of Kafka `version`.
 
     Raises:
-        JarsMissingError: the jars of this version were not downloaded.
+        JarsMissingError: the jars for this version have not been downloaded.
     """
     return f"{folder(version)}/*"
 
@@ -95,10 +98,10 @@ def spark_folder() -> Path:
 
 
 def clients_jar(version: str) -> Path:
-    """Return the path of the `kafka-clients` jar of this version.
+    """Return the path of the `kafka-clients` jar of Kafka `version`.
 
     Raises:
-        JarsMissingError: the jar of this version was not downloaded.
+        JarsMissingError: the jar of this version has not been downloaded.
     """
     found = cache() / "kafka-clients" / f"kafka-clients-{version}.jar"
     if not found.is_file():

@@ -1,8 +1,8 @@
-"""Start Java programs quickly: each program is compiled only once, and JVMs share the classes of Kafka.
+"""Start Java programs quickly: each program is compiled only once, and JVMs share an archive of Kafka's classes.
 
 The compiled programs and the class archives are files in the folder for Kafka's jars (`tests.jars.cache`)::
 
-    programs/Launch-1f0c….jar    a program, compiled against the jars of one class path
+    programs/Launch-1f0c….jar    a program, compiled with the jars of one class path
     kafka-4.3.1-90ab….jsa        the classes that a broker of this version loads, in the form that they have in memory
 """
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 FAST_START = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto")
-"""JVM options that reduce the start-up time of a process, at the cost of its speed later."""
+"""JVM options that let a process start sooner, although it then runs more slowly."""
 
 _WRITE_ARCHIVE = "-XX:ArchiveClassesAtExit="
 
 
 def command(classpath: str, source: Path, options: Sequence[str] = ()) -> list[str]:
-    """Return the beginning of a command line that runs a Java program. The arguments of the program follow.
+    """Return the words of a command that runs a Java program. The caller appends the program's arguments.
 
     Args:
         classpath: the jars that the program uses.
@@ -36,22 +36,22 @@ def command(classpath: str, source: Path, options: Sequence[str] = ()) -> list[s
         options: options of the JVM, in addition to `FAST_START`.
     """
     if any(option.startswith(_WRITE_ARCHIVE) for option in options):
-        # An archive is valid only for class paths that begin with the one it was written with, so that path must not
-        # contain the program. The launcher of Java compiles the program in memory.
+        # A class archive is valid only for class paths that begin with the class path for which it was written. The
+        # program's own jar would change the class path, so Java's launcher compiles the program in memory.
         return ["java", *FAST_START, *options, "-cp", classpath, str(source)]
     start = ["java", *FAST_START, *_use_archive(classpath), *options]
     return [*start, "-cp", f"{classpath}:{compiled(classpath, source)}", source.stem]
 
 
 def compiled(classpath: str, source: Path) -> Path:
-    """Return a jar with the compiled program, which is compiled if this was not done before."""
+    """Return the path of a jar with the compiled program. Compile the program if the jar does not exist."""
     key = hashlib.sha256(f"{classpath}\n{source.read_text(encoding='utf-8')}".encode()).hexdigest()[:16]
     target = jars.cache() / "programs" / f"{source.stem}-{key}.jar"
     if target.is_file():
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent) as folder:
-        # With --release, the program also runs on the oldest JDK that the tests support.
+        # Because of --release, the program also runs on the oldest JDK that the tests support.
         options = ["--release", "17", "-proc:none", "-nowarn", "-cp", classpath, "-d", folder]
         done = subprocess.run(["javac", *options, str(source)], capture_output=True, text=True, check=False)
         if done.returncode:
@@ -60,12 +60,12 @@ def compiled(classpath: str, source: Path) -> Path:
         with zipfile.ZipFile(partial, "w") as jar:
             for path in Path(folder).rglob("*.class"):
                 jar.write(path, path.relative_to(folder))
-        partial.rename(target)  # other processes never see an incomplete jar
+        partial.rename(target)  # renamed at the end, so that other processes never see an incomplete jar
     return target
 
 
 def archive(version: str) -> Path:
-    """Return the path of the class archive of one Kafka version, whether it exists or not.
+    """Return the path of the class archive of Kafka `version`, which may not exist yet.
 
     The path depends on the JVM and on the jars, because a JVM ignores an archive that was written by another JVM or
     with other jars.
@@ -77,9 +77,9 @@ def archive(version: str) -> Path:
 
 
 def write_archive(version: str) -> None:
-    """Write the class archive of one Kafka version, unless it exists, and delete its older archives.
+    """Write the class archive of Kafka `version`, unless it exists, and delete older archives of this version.
 
-    A broker is started for this purpose. The JVM writes the archive when it exits.
+    The function starts a broker, whose JVM writes the archive when it exits.
     """
     target = archive(version)
     if target.is_file():
@@ -103,11 +103,11 @@ def write_archive(version: str) -> None:
 
 
 def _use_archive(classpath: str) -> list[str]:
-    """Return the JVM options that use the class archive of the Kafka version with this class path, if it exists."""
+    """Return the JVM options that use the class archive for this class path; `[]` if there is no archive."""
     version = Path(classpath).parent.name.removeprefix("kafka-")
     if version not in jars.BROKER_VERSIONS or classpath != jars.classpath(version) or not archive(version).is_file():
         return []
-    # A JVM prints warnings about archives on standard output, which tests read.
+    # A JVM prints warnings about archives on standard output, which tests parse, so these warnings are turned off.
     return [f"-XX:SharedArchiveFile={archive(version)}", "-Xlog:disable"]
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 PRINTED_BY = {"keys": "kgtui.tui.screen_actions.table", "filter": "kgtui.model.query"}
-"""Name of a generated section in the README → module that prints the text of the section when it is run."""
+"""Name of a generated section in the README → module that prints the section's text when it is run."""
 
 
 def table(mark: str) -> str:
@@ -32,7 +32,7 @@ def between(text: str, mark: str) -> str:
 
 
 def with_tables(text: str) -> str:
-    """Return the text of the README with newly generated sections."""
+    """Return the text of the README with sections that are generated again."""
     for mark in PRINTED_BY:
         old = f"<!-- {mark} -->\n{between(text, mark)}<!-- /{mark} -->"
         text = text.replace(old, f"<!-- {mark} -->\n{table(mark)}<!-- /{mark} -->")

@@ -1,4 +1,4 @@
-"""Create `screenshots/*.svg` with the terminal UI on a simulated cluster whose clock stands still.
+"""Create `screenshots/*.svg` with the terminal UI on a simulated cluster whose clock does not advance.
 
 Run `python -m tests.screenshots` after each visible change to the terminal UI.
 """
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent.parent / "screenshots"
 STARTED = 1_795_000_000.0
-"""Simulated time at which the cluster starts, in seconds since the Unix epoch."""
+"""Simulated time at which the cluster starts, in seconds since the epoch."""
 
 UPTIME = 600.0
 """Simulated time between the start of the cluster and the screenshots, in seconds."""
@@ -44,7 +44,7 @@ PATIENCE = 20.0
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """One screenshot: its file name, the keys to press before, and the filter, size and theme of the terminal UI."""
+    """One screenshot: its file name, the keys to press before it, and the filter, size and theme of the terminal UI."""
 
     name: str
     keys: tuple[str, ...]
@@ -104,7 +104,7 @@ async def _picture(scene: Scene, admin: KafkaGroupAdmin, cluster: Simulator) -> 
             for _ in range(READS - 1):
                 cluster.advance(BETWEEN_READS)
                 await pilot.pause(1.0)
-            await pilot.pause(2.5)  # The page of the cluster is computed about once a second.
+            await pilot.pause(2.5)  # The cluster page is recomputed about once per second.
             for key in scene.keys:
                 await _wait_until_drawn(pilot)
                 await pilot.press(key)
@@ -113,7 +113,7 @@ async def _picture(scene: Scene, admin: KafkaGroupAdmin, cluster: Simulator) -> 
 
 
 async def _wait_until_drawn(pilot: Pilot[int]) -> None:
-    """Wait until the terminal UI has processed the last key and has drawn the result."""
+    """Wait until the terminal UI has handled the last key and has drawn the result."""
     await pilot.pause(0.4)
     await pilot.pause()
 

@@ -1,4 +1,4 @@
-"""`ScriptedAdmin`, a `GroupAdmin` for tests, which returns data from dictionaries instead of reading a cluster."""
+"""`ScriptedAdmin`, a `GroupAdmin` for tests that returns data from dictionaries instead of reading a cluster."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 def brokers(count: int = 3) -> dict[int, Broker]:
-    """Return node id → broker for `count` brokers, whose node ids begin at 1."""
+    """Return node id → broker for `count` brokers. Node ids begin at 1."""
     return {node: Broker(node, "127.0.0.1", 9091 + node) for node in range(1, count + 1)}
 
 
@@ -184,7 +184,7 @@ class ScriptedAdmin:
         return replace(answer, hidden=self._hidden_of(answer.rows))
 
     def _hidden_of(self, groups: Iterable[str]) -> dict[str, tuple[str, ...]]:
-        """Return the marks of these groups. All of them have marks if the user may describe only some topics."""
+        """Return the marks for these groups. If the user may describe only some topics, every group has a mark."""
         hides = self.user_access.hides_topics
         return {group: self.hidden.get(group, ()) for group in groups if hides or group in self.hidden}
 

@@ -1,4 +1,4 @@
-"""Find secrets in outputs and files, also if a program has encoded them, for example in base64."""
+"""Find secrets in outputs and files, even if a program has encoded them, for example in base64."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ UNUSED = {
     "producer.sasl.jaas.config": ("password of a producer", 'a.B required password="{}";'),
     "our.own.password": ("unknown property", "{}"),
 }
-"""Property that the login does not use → kind of secret, and value of the property with `{}` in place of the secret."""
+"""Property that the login does not use → kind of secret, and value of the property with `{}` for the secret."""
 
 
 def add_unused(properties: dict[str, str], secrets: dict[str, str]) -> None:
@@ -35,7 +35,7 @@ def add_unused(properties: dict[str, str], secrets: dict[str, str]) -> None:
 
     Args:
         properties: client properties with a login.
-        secrets: kind of secret → secret. The secrets in the new properties are added to it.
+        secrets: kind of secret → secret. The function adds the secrets of the new properties.
     """
     protocol, mechanism = properties["security.protocol"], properties.get("sasl.mechanism")
     for name, (kind, value) in UNUSED.items():
@@ -47,12 +47,13 @@ def add_unused(properties: dict[str, str], secrets: dict[str, str]) -> None:
 
 
 def encodings(secret: str | bytes) -> Iterator[bytes]:
-    """Yield a secret in the forms in which programs write it.
+    """Yield all forms in which programs write a secret.
 
-    Text is yielded as it is, escaped for Python, JSON and URLs, and in UTF-16. Bytes are yielded as they are, and as
-    Python shows them. Both are also yielded in hexadecimal digits and in base64. In base64, the secret looks different
-    if one or two other bytes precede it. All three forms are yielded, each without the characters that also depend on
-    the bytes before and after the secret.
+    Text is yielded unchanged, escaped for Python, JSON and URLs, and in UTF-16. Bytes are yielded unchanged, and as
+    Python shows them. Both are also yielded in hexadecimal digits and in base64.
+
+    The base64 text of the secret depends on how many bytes precede the secret. All three variants are yielded, without
+    the characters that also depend on neighboring bytes.
     """
     plain = secret if isinstance(secret, bytes) else secret.encode()
     yield plain
@@ -83,7 +84,7 @@ class Markers:
         self._encoded = {kind: set(encodings(secret)) for kind, secret in secrets.items()}
 
     def add(self, kind: str, secret: str | bytes) -> None:
-        """Also search for a secret that was created during the test."""
+        """Add a secret that was created during the test."""
         self._encoded.setdefault(kind, set()).update(encodings(secret))
 
     def kinds_in(self, data: bytes | str) -> set[str]:
@@ -92,15 +93,15 @@ class Markers:
         return {kind for kind, forms in self._encoded.items() if any(form in content for form in forms)}
 
     def check(self, where: str, data: bytes | str) -> None:
-        """Assert that `data` contains no secret. `where` is the source of the data, for the error message."""
+        """Assert that `data` contains no secret. `where` says in the error message where `data` comes from."""
         kinds = self.kinds_in(data)
         shown = data if isinstance(data, str) else data[:2_000].decode("utf-8", "replace")
         assert not kinds, f"{where} contains the secret of: {', '.join(sorted(kinds))}\n{shown}"
 
     def check_files(self, folder: Path) -> int:
-        """Assert that no file below `folder` has a secret in its content or path. Return the number of files.
+        """Assert that no file in `folder` has a secret in its content or path; return the number of files.
 
-        Parquet files are compressed, so that their rows are searched too.
+        The rows of Parquet files are searched, too, because these files are compressed.
         """
         files = [path for path in folder.rglob("*") if path.is_file()]
         for path in files:

@@ -1,4 +1,4 @@
-"""Sign JSON Web Tokens as an identity provider does, and verify signatures with the formulas in the standards.
+"""Sign JSON Web Tokens as an identity provider does, and verify signatures with the formulas from the standards.
 
 The verification uses only integer arithmetic and SHA-256, so that it shares no code with kgtui's signer.
 """
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 PrivateKey = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey
 
 _SHA256_PREFIX = bytes.fromhex("3031300d060960864801650304020105000420")
-"""DER encoding of the algorithm identifier of SHA-256, which precedes the digest (RFC 8017, section 9.2)."""
+"""DER encoding of SHA-256's algorithm identifier, which precedes the digest in a signature (RFC 8017, section 9.2)."""
 
 # The curve P-256 (FIPS 186-4, section D.1.2.3): y² = x³ - 3x + B modulo P, with the base point G of order N.
 _P = 0xFFFFFFFF00000001000000000000000000000000FFFFFFFFFFFFFFFFFFFFFFFF
@@ -39,19 +39,19 @@ _Point = tuple[int, int] | None
 
 
 def new_key(algorithm: str = "RS256") -> PrivateKey:
-    """Create a private key for `RS256` or `ES256`."""
+    """Create a private key for the algorithm `RS256` or `ES256`."""
     return rsa.generate_private_key(65537, 2048) if algorithm == "RS256" else ec.generate_private_key(ec.SECP256R1())
 
 
 def write_key(path: Path, key: PrivateKey, passphrase: str = "") -> Path:
-    """Write a private key to a PEM file in PKCS #8, encrypted if there is a passphrase, and return the path."""
+    """Write a private key to a PEM file in PKCS #8; return the path. With a passphrase, the key is encrypted."""
     encryption = BestAvailableEncryption(passphrase.encode()) if passphrase else NoEncryption()
     path.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption))
     return path
 
 
 def sign(claims: dict[str, Any], key: rsa.RSAPrivateKey, kid: str) -> str:
-    """Return a JSON Web Token with these claims, signed with RS256. `kid` is the key id in its header."""
+    """Return a JSON Web Token with the claims `claims`, signed with RS256. Its header has the key id `kid`."""
     header = {"alg": "RS256", "typ": "JWT", "kid": kid}
     signed = ".".join(_encoded(json.dumps(part).encode()) for part in (header, claims))
     return f"{signed}.{_encoded(key.sign(signed.encode(), padding.PKCS1v15(), SHA256()))}"
@@ -65,7 +65,7 @@ def key_set(key: rsa.RSAPrivateKey, kid: str) -> str:
 
 
 def verified(token: str, key: PrivateKey) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the header and the claims of a JSON Web Token. Raise AssertionError if `key` has not signed the token."""
+    """Return the header and the claims of a JSON Web Token. Raise AssertionError if `key` did not sign the token."""
     signed, _, signature = token.rpartition(".")
     header, claims = (json.loads(_decoded(part)) for part in signed.split("."))
     digest = hashlib.sha256(signed.encode()).digest()

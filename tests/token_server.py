@@ -1,4 +1,4 @@
-"""An OAuth token endpoint on loopback, for tests of logins with OAUTHBEARER."""
+"""An OAuth token endpoint on this machine, for tests of logins with OAUTHBEARER."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ SECRET = "cl1ent-S3cret/+"
 
 
 def unsigned_token(**claims: Any) -> str:
-    """Return a JSON Web Token without a signature. By default, it is issued now and expires in an hour.
+    """Return a JSON Web Token without a signature. By default, it is issued now and expires in one hour.
 
-    `claims` are claims to replace or to add.
+    `claims` replace or extend the default claims.
     """
     now = int(time.time())
     parts = ({"alg": "none"}, {"iat": now, "exp": now + 3600, **claims})
@@ -36,7 +36,7 @@ def unsigned_token(**claims: Any) -> str:
 
 @dataclass
 class TokenServer:
-    """The token endpoint. Tests set its attributes, which determine the next responses.
+    """A token endpoint. Tests set its attributes, which determine its next responses.
 
     Attributes:
         url: URL of the endpoint.
@@ -45,12 +45,12 @@ class TokenServer:
         headers: header fields of the response.
         claims: claims in the next tokens.
         lifetime: lifetime of the next tokens in seconds, unless `claims` contains `exp`.
-        accepts: function that gets the form fields of a request, and returns whether the client is authenticated. If
+        accepts: function that takes the form fields of a request, and returns whether the client is authenticated. If
             it returns False, the response is the error `invalid_grant`.
         signed_with: private key and key id with which tokens are signed; None for tokens without a signature.
-        pause: delay before the response in seconds.
-        drip: None to send the response at once. Otherwise, its bytes are sent one by one with pauses of 20 ms, from the
-            status line (`status`) or from the body (`body`).
+        pause: delay before the response, in seconds.
+        drip: None to send the response at once. Otherwise, its bytes are sent one by one with pauses of 20 ms, either
+            from the status line (`status`) or from the body (`body`).
         received: header fields and form fields of each request.
     """
 
@@ -73,7 +73,7 @@ class TokenServer:
         return unsigned_token(**claims) if self.signed_with is None else sign(claims, *self.signed_with)
 
     def properties(self, client_id: str = "team", **more: str) -> dict[str, str]:
-        """Return client properties that log in with a token from this endpoint. `more` are further properties."""
+        """Return client properties that log in with a token from this endpoint. `more` are additional properties."""
         return {
             "security.protocol": "SASL_PLAINTEXT",
             "sasl.mechanism": "OAUTHBEARER",

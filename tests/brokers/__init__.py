@@ -17,13 +17,12 @@ stopped at the end of the test run::
                                 TLS, and principals with few permissions
 
 A test that uses one of these fixtures gets the marker `broker` automatically, and all such tests run in one worker of
-pytest-xdist. Only a test that calls `request.getfixturevalue` needs the marker explicitly, with the name of the
-fixture: `pytest.mark.broker("live_431")`. `fixtures.checked` fails if the marker is missing.
-A test that needs a cluster of several nodes creates `Cluster("4.3.1", tmp_path, nodes=3)`, and calls `start()` and
-`stop()`.
+pytest-xdist. Only a test that calls `request.getfixturevalue` must have the marker in its source, with the name of the
+fixture: `pytest.mark.broker("live_431")`. `fixtures.checked` fails if this marker is missing. A test that needs a
+cluster of several nodes creates `Cluster("4.3.1", tmp_path, nodes=3)`, and calls `start()` and `stop()`.
 
-`group_actions` changes groups in ways that are visible only in the records of `__consumer_offsets`, such as aborted
-transactions. `offsets_topic` reads all records of `__consumer_offsets`.
+`group_actions` changes groups in ways that only the records of `__consumer_offsets` show, such as aborted transactions.
+`offsets_topic` reads all records of `__consumer_offsets`.
 
-The logs of the brokers are in the temporary folder of the pytest session (`brokers-*/…/broker-1.log`).
+The brokers' logs are in the temporary folder of the pytest session (`brokers-*/…/broker-1.log`).
 """

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 class Certificates:
     """Paths of PEM files for TLS between a client and a broker.
 
-    A key store contains a private key followed by its certificate, as Kafka expects.
+    A PEM key store contains a private key followed by the key's certificate, as Kafka expects.
 
     Attributes:
         authority: certificate of the authority that has signed the certificates of the brokers and of the client.
         server: key store of the brokers, for `localhost` and 127.0.0.1.
         client: key store of a client whose name is `CN=tls-client`.
-        client_key: the private key of the client.
-        client_certificate: the certificate of the client.
+        client_key: the client's private key.
+        client_certificate: the client's certificate.
     """
 
     authority: Path
@@ -32,7 +32,7 @@ class Certificates:
 
 
 def make_certificates(folder: Path) -> Certificates:
-    """Create the authority and all certificates in `folder` with openssl. They are valid for two days."""
+    """Create the authority and all certificates in `folder` with openssl. The certificates are valid for two days."""
     folder.mkdir(parents=True, exist_ok=True)
     authority = folder / "ca.pem"
     authority_key = folder / "ca.key"
@@ -71,9 +71,9 @@ def make_certificates(folder: Path) -> Certificates:
 
 
 def make_stores(certificates: Certificates, password: str, folder: Path | None = None) -> None:
-    """Create Java key stores and a trust store with the same password, by default in the folder of the certificates.
+    """Create Java key stores and a trust store with the password `password`, by default in the certificates' folder.
 
-    The folder must not have such stores yet.
+    The folder must not contain such stores yet.
 
     ================  ==========================================================================
     `client.p12`      PKCS #12: the client's key and both certificates, created by openssl
@@ -103,7 +103,7 @@ def make_stores(certificates: Certificates, password: str, folder: Path | None =
 
 
 def make_trust_store(authority: Path, store: Path, password: str) -> None:
-    """Create a PKCS #12 trust store at `store`, which contains the certificate of the authority."""
+    """Create a PKCS #12 trust store at `store`, which contains the certificate of `authority`."""
     where = ("-storetype", "PKCS12", "-keystore", store, "-storepass", password)
     _keytool("-importcert", *where, "-file", authority, "-alias", "ca", "-noprompt")
 

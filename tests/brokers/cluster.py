@@ -1,4 +1,4 @@
-"""Run a real Kafka cluster on loopback, and create topics, records and groups for tests."""
+"""Run a real Kafka cluster on this machine, and create topics, records and groups for tests."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Cluster:
     Attributes:
         version: Kafka version, such as `4.3.1`.
         bootstrap: addresses of the plaintext listeners, `host:port,…`.
-        folder: folder with the logs, the configuration and the data of the brokers.
+        folder: folder with the brokers' logs, configuration and data.
         nodes: the broker processes in ascending order of their node ids, which begin at 1.
     """
 
@@ -60,7 +60,7 @@ class Cluster:
         self._admin: AdminClient | None = None
 
     def addresses(self, listener: str) -> str:
-        """Return the addresses of the listener with this name on all brokers, as `host:port,…`."""
+        """Return the addresses of the listener `listener` on all brokers, as `host:port,…`."""
         return ",".join(f"{HOST}:{ports.listeners[listener]}" for ports in self._ports)
 
     def start(self) -> None:
@@ -78,7 +78,10 @@ class Cluster:
             raise
 
     def restart(self, node: int) -> None:
-        """Restart a broker whose process has ended, with the same data and ports, without waiting until it responds."""
+        """Start broker `node` again with the same data and ports. Its process must have ended.
+
+        Do not wait for a response.
+        """
         self.nodes[node - 1].stop()
         config = str(self.folder / f"server-{node}.properties")
         log = self.folder / f"broker-{node}-restarted.log"
@@ -87,17 +90,17 @@ class Cluster:
         )
 
     def stop(self) -> None:
-        """Stop all brokers and delete their data; configuration files and logs are kept."""
+        """Stop all brokers, and delete their data, but keep their configuration files and logs."""
         for process in self.nodes:
             process.stop()
         for data in self.folder.glob("data-*"):
             shutil.rmtree(data, ignore_errors=True)
 
     def tool(self, name: str, *arguments: str) -> Result:
-        """Run a command line tool of Kafka against this cluster. `jars.tools_version` determines the tool's version.
+        """Run one of Kafka's command line tools on this cluster. `jars.tools_version` determines the tool's version.
 
         Args:
-            name: a name from `tools.MAIN_CLASSES`.
+            name: key of the tool in `tools.MAIN_CLASSES`.
             arguments: arguments of the tool; `--bootstrap-server` is added if it is missing.
         """
         all_arguments = [*arguments]
@@ -107,20 +110,20 @@ class Cluster:
 
     @property
     def admin(self) -> AdminClient:
-        """An admin client of librdkafka, which tests use to prepare the cluster."""
+        """An admin client of librdkafka, with which tests prepare the cluster."""
         if self._admin is None:
             self._admin = AdminClient(self.client_config())
         return self._admin
 
     def client_config(self, **more: Any) -> dict[str, Any]:
-        """Return the configuration of a librdkafka client for this cluster, without log messages on standard error.
+        """Return the configuration of a librdkafka client for this cluster, which logs nothing to standard error.
 
-        `more` are further configs.
+        `more` are additional settings.
         """
         return {"bootstrap.servers": self.bootstrap, "log_level": 0, **more}
 
     def create_topic(self, name: str, partitions: int = 1, *, replicas: int = 1, **config: str) -> None:
-        """Create a topic with the topic configs `config`, and wait until all its partitions have leaders."""
+        """Create a topic with the topic configs `config`, and wait until all partitions of the topic have leaders."""
         (created,) = self.admin.create_topics([NewTopic(name, partitions, replicas, config=config)]).values()
         created.result(30)
         deadline = time.monotonic() + 30
@@ -137,12 +140,12 @@ class Cluster:
         deleted.result(30)
 
     def delete_records(self, topic: str, partition: int, before: int) -> None:
-        """Delete the records of a partition whose offsets are lower than `before`."""
+        """Delete all records of a partition whose offsets are lower than `before`."""
         (deleted,) = self.admin.delete_records([TopicPartition(topic, partition, before)]).values()
         deleted.result(30)
 
     def configure_group(self, group: str, config: Mapping[str, str]) -> None:
-        """Set dynamic configs of a group, which need not exist yet."""
+        """Set dynamic configs of a group, which does not have to exist yet."""
         changes = [ConfigEntry(k, v, incremental_operation=AlterConfigOpType.SET) for k, v in config.items()]
         resource = ConfigResource(ConfigResource.Type.GROUP, group, incremental_configs=changes)
         (altered,) = self.admin.incremental_alter_configs([resource]).values()
@@ -157,7 +160,7 @@ class Cluster:
             raise TimeoutError(f"{left} records of {topic}-{partition} were not acknowledged")
 
     def produce_at(self, topic: str, timestamps: Iterable[int], partition: int = 0) -> None:
-        """Append one record per timestamp in the given order. Timestamps are in milliseconds since the Unix epoch."""
+        """Append one record per timestamp in the given order. Timestamps are in milliseconds since the epoch."""
         producer = Producer(self.client_config(**{"queue.buffering.max.messages": 10_000_000}))
         for timestamp in timestamps:
             producer.produce(topic, b"x", b"key", partition=partition, timestamp=timestamp)
@@ -165,7 +168,7 @@ class Cluster:
             raise TimeoutError(f"{left} records of {topic}-{partition} were not acknowledged")
 
     def commit(self, group: str, offsets: Mapping[tuple[str, int], int], metadata: str = "") -> None:
-        """Commit offsets for a group without joining it. A group that does not exist becomes a simple group."""
+        """Commit offsets for a group without joining the group. A group that does not exist becomes a simple group."""
         kio_client.commit(self.bootstrap, group, offsets, metadata, timeout=30)
 
     def _start_node(self, node: int) -> Java:

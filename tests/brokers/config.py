@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 HOST = "127.0.0.1"
 
-# Ports that `free_ports` has returned. It does not return them again, although they look free until the broker starts
-# to listen, which takes seconds.
+# Ports that `free_ports` has already returned. It must not return them again, although they seem free until the broker
+# starts to listen, which takes seconds.
 _handed_out: set[int] = set()
 _handing_out = threading.Lock()
 
@@ -24,8 +24,8 @@ CLUSTER_ID = "a2d0dWktdGVzdHMtMDAwMQ"
 
 FAST_GROUPS = {
     "group.initial.rebalance.delay.ms": "0",
-    # These are only the minimums of the heartbeat interval and the session timeout. Tests set shorter values for some
-    # groups; all other groups keep Kafka's defaults, which tests check.
+    # These settings are only the minimums of the heartbeat interval and the session timeout. Tests set shorter values
+    # for some groups. All other groups keep Kafka's defaults, which tests check.
     "group.consumer.min.heartbeat.interval.ms": "200",
     "group.consumer.min.session.timeout.ms": "1000",
 }
@@ -37,7 +37,7 @@ FAST_GROUPS_4 = {
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """The ports of one node: one per listener, and one for the controller."""
+    """The ports of one node: one port per listener, and one port for the controller."""
 
     listeners: Mapping[str, int]
     controller: int
@@ -72,12 +72,12 @@ def server_properties(
     protocols: Mapping[str, str],
     extra: Mapping[str, str],
 ) -> dict[str, str]:
-    """Return the `server.properties` of one node.
+    """Return the text of `server.properties` for one node.
 
     Args:
         version: Kafka version, such as `4.3.1`.
-        node: node id of the node, counted from 1.
-        cluster: the ports of all nodes in ascending order of their ids.
+        node: node id, counted from 1.
+        cluster: the ports of all nodes in ascending order of their node ids.
         data: log directory of the node.
         protocols: listener name → security protocol. Brokers use the first listener to connect to each other.
         extra: additional properties, such as an authorizer.
@@ -114,7 +114,7 @@ def server_properties(
 
 
 def _of_release_3() -> dict[str, str]:
-    # In Kafka 3.9, KIP-848 groups are disabled by default. Their heartbeat interval must be set for the whole broker,
+    # KIP-848 groups are disabled by default in Kafka 3.9. Their heartbeat interval must be set for the whole broker,
     # because Kafka 3.9 has no group configs.
     return {
         "group.coordinator.rebalance.protocols": "classic,consumer",
@@ -132,12 +132,12 @@ def _of_release_4(copies: str) -> dict[str, str]:
 
 
 def preview_features(version: str) -> list[str]:
-    """Return the arguments of `StorageTool format` that enable group types which are a preview in this version."""
+    """Return the arguments of `StorageTool format` that enable group types which are a preview in Kafka `version`."""
     return ["--feature", "share.version=1"] if version.startswith("4.1.") else []
 
 
 def write_properties(path: Path, properties: Mapping[str, str]) -> Path:
-    """Write a Java properties file, and return its path. Backslashes and line breaks in values are escaped."""
+    """Write a Java properties file, and return `path`. Backslashes and line breaks in values are escaped."""
     lines = []
     for key, value in properties.items():
         escaped = value.replace("\\", "\\\\").replace("\n", "\\n")

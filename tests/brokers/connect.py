@@ -59,7 +59,7 @@ class Worker:
 
         Raises:
             JavaFailedError: the task does not run within `timeout` seconds; the message contains the worker's last
-                response and the end of its log.
+                response and the end of the worker's log.
         """
         self.lines.write_text("one\ntwo\nthree\n", encoding="utf-8")
         config = {
@@ -79,7 +79,7 @@ class Worker:
                 answer = self._ask("GET", f"connectors/{CONNECTOR}/status")
                 if [task["state"] for task in answer["tasks"]] == ["RUNNING"]:
                     return
-            # The worker does not listen while it starts, and returns HTTP errors while its group rebalances. urllib
+            # While the worker starts, it does not listen; while its group rebalances, it returns HTTP errors. urllib
             # raises a subclass of OSError in both cases.
             except OSError as error:
                 answer = error

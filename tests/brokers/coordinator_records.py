@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from tests.brokers.live import Live
 
 COMMITTED, ABORTED = 61, 62
-"""Offsets that the group `transactional` commits: the first in a committed, the second in an aborted transaction."""
+"""Offsets that the group `transactional` commits, each in its own transaction.
+
+The transaction of `COMMITTED` is committed, and the transaction of `ABORTED` is aborted.
+"""
 
 EXPRESSION = "^o[rR]ders$"
 """Regular expression to which the member of the group `by-expression` subscribes."""
@@ -37,7 +40,7 @@ CONSUMER_TYPES = {
 
 
 def types(version: str) -> set[RecordType]:
-    """Return the types of the records that a broker of this version writes for the live groups and `write_records`."""
+    """Return the types of the records that brokers of Kafka `version` write for the live groups and `write_records`."""
     release = numbers(version)
     found = CLASSIC_TYPES | CONSUMER_TYPES
     newer = group_types(version) & {"share", "streams"}
@@ -56,7 +59,7 @@ _locks: defaultdict[str, Lock] = defaultdict(Lock)
 def write_records(live: Live) -> None:
     """Run transactions, commit an offset that expires, and create and delete groups of every type.
 
-    Only the first call for a broker does this. Later calls, also from other threads, wait until the records exist.
+    Only the first call per broker does this. Later calls, also from other threads, wait until the records exist.
     """
     with _locks[live.bootstrap]:
         if live.bootstrap not in _written:

@@ -1,7 +1,7 @@
 """Pytest fixtures for real brokers.
 
 The brokers that the collected tests need are started together in the background. Brokers of `FULL_BROKER_VERSIONS` are
-an exception: each starts when a test needs it, after the broker of the previous version has been stopped.
+an exception: each of them starts when a test needs it, after the broker of the previous version has been stopped.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from tests.brokers import tools
 from tests.jars import ALL_BROKER_VERSIONS, BROKER_VERSIONS, FULL_BROKER_VERSIONS
 
 if TYPE_CHECKING:
-    # `Cluster`, `Live` and `Secure` import Kafka client libraries. At run time, they are imported only if a test needs
-    # a broker.
+    # `Cluster`, `Live` and `Secure` import Kafka client libraries, so they are imported at run time only if a test
+    # needs a broker.
     from collections.abc import Callable, Generator, Iterator
     from pathlib import Path
 
@@ -33,24 +33,24 @@ def named(kind: str, version: str) -> str:
 
 
 def only_full(version: str) -> list[pytest.MarkDecorator]:
-    """Return the mark `full` if brokers of this version run only with `--full`, otherwise no mark."""
+    """Return the mark `full` if brokers of Kafka `version` are started only with `--full`; otherwise, no mark."""
     return [pytest.mark.full] if version in FULL_BROKER_VERSIONS else []
 
 
 LIVE = tuple(named("live", version) for version in BROKER_VERSIONS)
 NAMES = (*LIVE, "secure_broker", *(named("broker", version) for version in BROKER_VERSIONS))
-"""Names of the brokers and live groups that are started together, the slowest first."""
+"""Names of the brokers and sets of live groups that are started together, the slowest first."""
 
 _FULL_VERSION = {named(kind, version): version for version in FULL_BROKER_VERSIONS for kind in ("live", "broker")}
-"""Name of a broker or of live groups that only `tests/run --full` starts → Kafka version."""
+"""Name of a broker or of a set of live groups that only `tests/run --full` starts → Kafka version."""
 
 _KIND = {"broker": "broker", "live": "live", "newest_live": "live"}
-"""Name of a fixture that runs a test once per version → kind of its values: `broker` or `live`."""
+"""Name of a fixture that runs a test once per Kafka version → kind of the fixture's values: `broker` or `live`."""
 
 _ON_ALL_VERSIONS = [pytest.param(version, marks=only_full(version)) for version in ALL_BROKER_VERSIONS]
 
 
-# This hook wraps the other implementations: it adds marks before they run, and sorts the tests after they have run.
+# This hook wraps the other implementations of the hook: it adds marks before they run, and sorts the tests afterwards.
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
     """Run all tests with real brokers in one worker of pytest-xdist, so that each broker is started only once.
@@ -72,9 +72,9 @@ def pytest_unconfigure() -> None:
 
 
 def requested_by(item: pytest.Item) -> set[str]:
-    """Return the names, such as `live_431`, of the brokers and live groups that a test uses.
+    """Return the names, such as `live_431`, of the brokers and sets of live groups that a test uses.
 
-    A test names them by a fixture, by a parameter of a fixture, or by a marker such as `broker("live_431")`.
+    A test can name them in a fixture, in a parameter of a fixture, or in a marker such as `broker("live_431")`.
     """
     names = {*getattr(item, "fixturenames", ())}
     for marker in item.iter_markers("broker"):
@@ -85,7 +85,7 @@ def requested_by(item: pytest.Item) -> set[str]:
 
 
 class Brokers:
-    """Starts brokers and live groups in the background, each at most once at a time.
+    """Starts brokers and sets of live groups in the background. A broker is not started again while it is running.
 
     Valid names are those in `NAMES` and in `_FULL_VERSION`.
     """
@@ -102,14 +102,14 @@ class Brokers:
             self._make[named("live", version)] = partial(self._live, version)
 
     def start(self, name: str) -> Future[Any]:
-        """Start a broker or a set of live groups in the background, unless it has already been started."""
+        """Start the broker or the set of live groups `name` in the background, unless it has already been started."""
         with self._lock:
             if name not in self._started:
                 self._started[name] = self._pool.submit(self._run, name)
             return self._started[name]
 
     def get(self, name: str) -> Any:
-        """Wait until a broker or a set of live groups is ready, and return it.
+        """Wait until the broker or the set of live groups `name` is ready, and return it.
 
         If its version is one of `FULL_BROKER_VERSIONS`, brokers of the other versions in this tuple are stopped first.
         """
@@ -118,13 +118,13 @@ class Brokers:
         return self.start(name).result()
 
     def write_coordinator_records(self, name: str) -> None:
-        """Call `coordinator_records.write_records` in the background for the live groups with this name."""
+        """Call `coordinator_records.write_records` in the background for the set of live groups `name`."""
         from tests.brokers import coordinator_records
 
         self._pool.submit(lambda: coordinator_records.write_records(self.get(name)))
 
     def stop(self) -> None:
-        """Stop everything that was started: first the clients of the live groups, then the brokers."""
+        """Stop everything that was started: first the members of the live groups, then the brokers."""
         self._pool.shutdown(wait=True, cancel_futures=True)
         for running in reversed(self._running.values()):
             running.stop()
@@ -165,7 +165,7 @@ class Brokers:
 
 @pytest.fixture(scope="session")
 def brokers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Brokers]:
-    """Start the brokers that the collected tests need, and stop them at the end. The other fixtures use this object."""
+    """Return an object that starts brokers when tests need them. At the end of the test run, stop all brokers."""
     brokers = Brokers(tmp_path_factory.mktemp("brokers"))
     needed = set().union(*(requested_by(item) for item in request.session.items))
     for name in NAMES:
@@ -191,28 +191,28 @@ def broker_392(brokers: Brokers) -> Cluster:
 
 @pytest.fixture(scope="session", params=_ON_ALL_VERSIONS)
 def broker(request: pytest.FixtureRequest, brokers: Brokers) -> Cluster:
-    """Run the test with `broker_431` and with `broker_392`, and with `--full` also with brokers of other versions."""
+    """Return `broker_431` and `broker_392` in turn; with `--full`, also brokers of other versions."""
     cluster: Cluster = brokers.get(named("broker", request.param))
     return cluster
 
 
 @pytest.fixture(scope="session")
 def live_431(brokers: Brokers) -> Live:
-    """Return the live groups, which are of every type, on the 4.3.1 broker."""
+    """Return the live groups on the 4.3.1 broker, which are of every type."""
     live: Live = brokers.get("live_431")
     return live
 
 
 @pytest.fixture(scope="session")
 def live_392(brokers: Brokers) -> Live:
-    """Return the live groups, which are of every type that Kafka 3.9.2 supports, on the 3.9.2 broker."""
+    """Return the live groups on the 3.9.2 broker, which are of every type that Kafka 3.9.2 supports."""
     live: Live = brokers.get("live_392")
     return live
 
 
 @pytest.fixture(scope="session", params=_ON_ALL_VERSIONS)
 def live(request: pytest.FixtureRequest, brokers: Brokers) -> Live:
-    """Run the test with the live groups on each broker that the fixture `broker` uses."""
+    """Return the live groups on each broker of the fixture `broker` in turn."""
     live: Live = brokers.get(named("live", request.param))
     return live
 
@@ -222,7 +222,7 @@ def live(request: pytest.FixtureRequest, brokers: Brokers) -> Live:
     params=[BROKER_VERSIONS[0], *(pytest.param(v, marks=pytest.mark.full) for v in ALL_BROKER_VERSIONS[1:])],
 )
 def newest_live(request: pytest.FixtureRequest, brokers: Brokers) -> Live:
-    """Run a slow test with the live groups on the 4.3.1 broker, and with `--full` with those on each broker."""
+    """Return the live groups on the 4.3.1 broker, for a slow test; with `--full`, those on each broker in turn."""
     live: Live = brokers.get(named("live", request.param))
     return live
 
@@ -235,9 +235,9 @@ def secure_broker(brokers: Brokers) -> Secure:
 
 
 def checked(request: pytest.FixtureRequest, name: str) -> Any:
-    """Return the broker or the live groups with this name, for a test that chooses the name at run time.
+    """Return the broker or the set of live groups `name`, for a test that chooses the name at run time.
 
-    The test must have a `broker` marker with this name; otherwise it fails.
+    The test fails unless it has a `broker` marker with this name.
     """
     assert name in requested_by(request.node), f"{request.node.nodeid} needs the marker broker({name!r})"
     brokers: Brokers = request.getfixturevalue("brokers")

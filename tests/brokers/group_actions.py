@@ -1,4 +1,4 @@
-"""Functions that change groups: transactional commits, commits that expire, regular expressions, and deletions."""
+"""Change groups with transactional commits, commits that expire, regular expressions, and deletions."""
 
 from __future__ import annotations
 
@@ -35,7 +35,10 @@ TIMEOUT = 60.0
 
 
 def commit_in_transactions(cluster: Cluster, group: str, topic: str, committed: int, aborted: int) -> None:
-    """Commit two offsets of partition 0: `committed` in a committed, then `aborted` in an aborted transaction."""
+    """Commit two offsets in partition 0 of `topic`, each in its own transaction.
+
+    The transaction of `committed` is committed. After it, the transaction of `aborted` is aborted.
+    """
     consumer = Consumer(cluster.client_config(**{"group.id": group}))
     producer = Producer(cluster.client_config(**{"transactional.id": f"{group}-producer"}))
     metadata = consumer.consumer_group_metadata()
@@ -70,7 +73,7 @@ def subscribed_by_expression(cluster: Cluster, group: str, expression: str) -> I
 
 
 def commit_with_retention(cluster: Cluster, group: str, topic: str, offset: int, retention: timedelta) -> None:
-    """Commit `offset` for partition 0, with an expiration after `retention` as in clients before Kafka 2.1."""
+    """Commit `offset` in partition 0, with a retention time of its own, as clients before Kafka 2.1 do."""
     partition = OffsetCommitRequestPartition(
         partition_index=i32(0), committed_offset=i64(offset), committed_metadata="expires"
     )
@@ -96,7 +99,7 @@ def commit_with_retention(cluster: Cluster, group: str, topic: str, offset: int,
 
 
 def delete_offset(cluster: Cluster, group: str, topic: str, partition: int) -> None:
-    """Delete the committed offset of one partition. The group must not have members."""
+    """Delete the group's committed offset in one partition. The group must not have members."""
     request = OffsetDeleteRequest(
         group_id=GroupId(group),
         topics=(

@@ -1,4 +1,4 @@
-"""The expected properties of the live groups that `tests.brokers.live` creates."""
+"""Expected properties of the live groups that `tests.brokers.live` creates."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 TopicPartition = tuple[str, int]
 
 ORDERS = {("orders", p): 100 for p in range(3)}
-"""(Topic, partition) → log end offset, for the topic `orders`, which most live groups read."""
+"""(Topic, partition) → log end offset in the topic `orders`, which most live groups read."""
 
 HOSTILE_IDS = {
     "markup": "[/red]",
@@ -28,12 +28,12 @@ HOSTILE_IDS = {
     "look-alike-latin": "paypal",
     "look-alike-cyrillic": "p\u0430yp\u0430l",
 }
-"""Description of an unusual id → id of a simple group. Kafka allows these ids, but many programs mishandle them."""
+"""Kind of unusual id → id of a simple group. Kafka allows these ids, but many programs handle them wrongly."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveGroup:
-    """The expected properties of one live group. They do not change while the tests run."""
+    """Expected properties of one live group. They do not change while the tests run."""
 
     id: str
     type: str
@@ -43,15 +43,19 @@ class LiveGroup:
     state: str = "Stable"
     members: int = 0
     topics: tuple[str, ...] = ()
-    """Topics to which the members subscribe; for a group without members, the topics of its committed offsets."""
+    """Topics to which the members subscribe.
+
+    For a group without members, topics in which the group has committed offsets.
+    """
     committed: Mapping[TopicPartition, int] = field(default_factory=dict)
-    """Committed offsets; for a share group, start offsets. Internal topics of streams groups are omitted."""
+    """Committed offsets; for a share group, start offsets. Offsets in internal topics of streams groups are omitted."""
     log_end: Mapping[TopicPartition, int] = field(default_factory=dict)
     """Log end offset of every partition that the group reads."""
     reported_lag: Mapping[TopicPartition, int | None] = field(default_factory=dict)
-    """Lag of a share group, as the broker reports it; None in Kafka 4.1, which does not report it.
+    """Lag of a share group, as the broker reports it; None in Kafka 4.1, which does not report this lag.
 
-    The lag can be smaller than log end minus start offset, because some records in between may be acknowledged.
+    The lag can be smaller than the difference of log end offset and start offset, because some records in between may
+    already be acknowledged.
     """
     client_ids: tuple[str, ...] = ()
     instance_ids: tuple[str, ...] = ()
@@ -71,7 +75,7 @@ class LiveGroup:
 
 
 def group_types(version: str) -> set[str]:
-    """Return the group types that brokers of this version support, including previews.
+    """Return the group types, including previews, that brokers of Kafka `version` support.
 
     Share groups of Kafka 4.0 and streams groups of Kafka 4.1 are omitted, because only clients of the same release can
     join them.
@@ -87,11 +91,11 @@ def numbers(version: str) -> tuple[int, ...]:
 
 
 def expected(version: str) -> dict[str, LiveGroup]:
-    """Return role → group for the groups that `Live` creates on a broker of this version.
+    """Return role → group for the groups that `Live` creates on a broker of Kafka `version`.
 
-    A role is the name by which tests refer to a group, such as `classic` or `empty`.
+    Tests refer to each group by its role, such as `classic` or `empty`.
     """
-    # Brokers before Kafka 4.2 support only version 0 of DescribeShareGroupOffsets, which has no lag.
+    # Brokers before Kafka 4.2 support only version 0 of DescribeShareGroupOffsets, whose response has no lag.
     share_lag = 5 if numbers(version) >= (4, 2) else None
     groups = {**_classic_groups(), **_simple_groups(), **_consumer_groups()}
     groups |= _share_groups(share_lag) | _streams_groups()

@@ -1,4 +1,4 @@
-"""Run a Kerberos key distribution center (KDC) on loopback, and create principals, keytabs and ticket caches."""
+"""Run a Kerberos key distribution center (KDC) on this machine; create principals, keytabs and ticket caches."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ START_TIMEOUT = 30.0
 """Maximum time until the KDC accepts connections, in seconds."""
 
 _MORE_FOLDERS = ("/usr/sbin", "/sbin", "/usr/local/sbin", "/opt/homebrew/opt/krb5/bin", "/opt/homebrew/opt/krb5/sbin")
-"""Folders that may contain Kerberos programs, but are often not in PATH. `tests/run` has the same list."""
+"""Folders that often contain Kerberos programs, but are not in PATH. `tests/run` has the same list."""
 
 _STOP_WITH_PARENT = '"$@" & trap "kill $!" EXIT; read -r line'
 """Shell command that runs a program until standard input is closed, so that the program never outlives the tests."""
@@ -36,8 +36,8 @@ class Kdc:
 
     Attributes:
         config: path of `krb5.conf` for clients of the KDC.
-        broker: principal of brokers on loopback, without the realm.
-        broker_keytab: path of the keytab of this principal.
+        broker: principal of brokers on this machine, without the realm.
+        broker_keytab: path of the keytab of the principal `broker`.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -58,12 +58,15 @@ class Kdc:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The environment variables of this process, with `variables` added."""
+        """Environment variables of this process, together with `variables`."""
         return {**os.environ, **self.variables}
 
     @property
     def variables(self) -> Mapping[str, str]:
-        """Environment variables for the Kerberos library: this KDC, and a ticket cache that is empty at first."""
+        """Environment variables for the Kerberos library.
+
+        They name this KDC, and a ticket cache that is empty at first.
+        """
         return {
             "KRB5_CONFIG": str(self.config),
             "KRB5_KDC_PROFILE": str(self._folder / "kdc.conf"),
@@ -71,10 +74,10 @@ class Kdc:
         }
 
     def write_config(self, name: str, port: int) -> Path:
-        """Write a `krb5.conf` that says that the KDC of `REALM` listens on this port, and return the file's path."""
+        """Write a `krb5.conf` that names `port` as the port of the KDC for `REALM`; return the path of the file."""
         path = self._folder / name
         path.write_text(
-            # The settings for DNS make the results independent of the DNS server of this machine.
+            # The settings for DNS make the results independent of this machine's DNS server.
             f"[libdefaults]\ndefault_realm = {REALM}\ndns_lookup_realm = false\ndns_lookup_kdc = false\n"
             f"dns_canonicalize_hostname = false\nrdns = false\nudp_preference_limit = 1\n"
             f"[realms]\n{REALM} = {{\n kdc = {HOST}:{port}\n}}\n",
@@ -83,7 +86,7 @@ class Kdc:
         return path
 
     def start(self) -> None:
-        """Create the database of the realm and the principal of the brokers, and start the KDC."""
+        """Create the realm's database and the principal of the brokers, and start the KDC."""
         self._run("kdb5_util", "create", "-s", "-r", REALM, "-P", "master")
         self._admin("modprinc", "-maxrenewlife", "1 day", f"krbtgt/{REALM}")
         self.add(self.broker)
@@ -108,11 +111,11 @@ class Kdc:
             self._process.wait(10)
 
     def add(self, principal: str, *options: str) -> Path:
-        """Create a principal with random keys, and return the path of its keytab.
+        """Create a principal with random keys, and return the path of the principal's keytab.
 
         Args:
             principal: name without the realm.
-            options: options of the command `addprinc` of `kadmin.local`, such as `-maxlife`.
+            options: options of `addprinc`, a command of `kadmin.local`, such as `-maxlife`.
         """
         keytab = self._keytab(principal)
         self._admin("addprinc", *options, "-randkey", principal)
@@ -120,16 +123,16 @@ class Kdc:
         return keytab
 
     def change_key(self, principal: str) -> None:
-        """Give a principal new random keys, so that the keys in its keytab are no longer valid."""
+        """Give a principal new random keys, so that the keys in the principal's keytab become invalid."""
         self._admin("cpw", "-randkey", "-keepold", principal)
         self._admin("purgekeys", principal)
 
     def delete(self, principal: str) -> None:
-        """Delete a principal, but not its keytab file."""
+        """Delete a principal from the KDC, but keep the principal's keytab file."""
         self._admin("delprinc", "-force", principal)
 
     def ticket_cache(self, principal: str, *options: str) -> Path:
-        """Get a ticket with `kinit` and the keytab of the principal, and return the path of the new ticket cache.
+        """Get a ticket with `kinit` and the principal's keytab; return the path of the new ticket cache.
 
         `options` are options of `kinit`, such as `-l 1s`.
         """
@@ -143,7 +146,7 @@ class Kdc:
         return [bytes.fromhex(key) for key in re.findall(r"\(0x([0-9a-f]+)\)", listed)]
 
     def other_realm_keytab(self) -> Path:
-        """Create a keytab with a key of `ada@OTHER.REALM`, and return its path. This realm has no KDC."""
+        """Create a keytab with a key of `ada@OTHER.REALM`, a realm without a KDC; return the path of the keytab."""
         keytab = self._folder / "other.keytab"
         commands = f"addent -password -p ada@OTHER.REALM -k 1 -e aes256-cts\nsecret\nwkt {keytab}\n"
         self._run("ktutil", text=commands)
@@ -161,14 +164,14 @@ class Kdc:
         done = subprocess.run(
             command, env=self.environment, input=text, capture_output=True, text=True, timeout=60, check=False
         )
-        # kadmin.local exits with 0 even after some errors, so the text on standard error is checked too.
+        # kadmin.local exits with 0 even after some errors, so its output on standard error is checked as well.
         if done.returncode != 0 or f"{program}: " in done.stderr.replace("kadmin.local: \n", ""):
             raise RuntimeError(f"{program} {' '.join(arguments)}: {done.stderr}{done.stdout}")
         return done.stdout
 
 
 def jaas(**options: str) -> str:
-    """Return a value for `sasl.jaas.config`: the Kerberos login module of OpenJDK with these options."""
+    """Return a value of `sasl.jaas.config`: the Kerberos login module of OpenJDK with the options `options`."""
     text = " ".join(f'{name}="{value}"' for name, value in options.items())
     return f"com.sun.security.auth.module.Krb5LoginModule required {text};"
 
@@ -187,7 +190,7 @@ def with_keytab(principal: str, keytab: Path) -> dict[str, str]:
 def with_cache(cache: Path | str = "", **options: str) -> dict[str, str]:
     """Return client properties that log in with the ticket in `cache`, or in the default cache if `cache` is empty.
 
-    `options` are further options of the login module.
+    `options` are additional options of the login module.
     """
     if cache:
         options["ticketCache"] = str(cache)

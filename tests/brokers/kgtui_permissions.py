@@ -1,8 +1,10 @@
-"""Principals that test the README's table of permissions on the broker with an authorizer.
+"""Principals with which tests check the README's table of permissions, on the broker with an authorizer.
 
 For each line of the table, `PERMISSIONS` contains a principal that has only the permissions in this line. For each
-permission, it contains a principal that lacks only this permission. Permissions for a single group apply to `GROUP`, or
-to `DELETED_GROUP` for the operation DELETE. Permissions for a single topic apply to `TOPIC`.
+permission, it contains a principal that lacks this permission and has all other permissions in the table.
+
+Permissions for a single group apply to `GROUP`, or to `DELETED_GROUP` for the operation DELETE. Permissions for a
+single topic apply to `TOPIC`.
 """
 
 from __future__ import annotations
@@ -11,12 +13,12 @@ from typing import Literal, NamedTuple
 
 
 class Permission(NamedTuple):
-    """An ACL operation that a principal is allowed to perform on a cluster, a group or a topic.
+    """An operation that an ACL allows a principal to perform on a cluster, a group or a topic.
 
     Attributes:
         operation: name of a constant in Kafka's enumeration AclOperation.
         resource: type of the resource.
-        name: name of the resource; `*` means all groups or topics.
+        name: name of the resource; `*` means all groups or all topics.
     """
 
     operation: str
@@ -54,16 +56,16 @@ LINES = {
 _ALL = frozenset(permission for permissions in LINES.values() for permission in permissions)
 
 _ALSO_MISSING = {LIST_ONE: {LIST_ALL}, SEE_TOPIC: {SEE_ANY_TOPIC}}
-"""Permission → wider permissions that include it. A principal without the permission must not have these either."""
+"""Permission → broader permissions that include it. A principal without the permission must not have these, either."""
 
 
 def only(line: str) -> str:
-    """Return the name of the principal that has only the permissions in one line of the table."""
+    """Return the name of the principal that has only the permissions in the table's line `line`."""
     return f"only-{list(LINES).index(line)}"
 
 
 def without(permission: Permission) -> str:
-    """Return the name of the principal that has every permission in the table except this one."""
+    """Return the name of the principal that has every permission in the table except `permission`."""
     return f"without-{permission.operation}-{permission.resource}-{'any' if permission.name == '*' else 'one'}"
 
 

@@ -1,4 +1,7 @@
-"""A minimal Kafka client for operations that client libraries do not support. It encodes requests with kio."""
+"""A minimal Kafka client for operations that client libraries do not support.
+
+It encodes requests with the package kio.
+"""
 
 from __future__ import annotations
 
@@ -31,19 +34,17 @@ NOT_READY = {14, 15, 16, 27}
 """Error codes after which requests are repeated: the coordinator is loading or has moved, or the group rebalances."""
 
 LONG = i32Timedelta.parse(timedelta(minutes=30))
-"""Session timeout of 30 minutes, the broker's maximum, so that a member needs no heartbeats during a test run."""
+"""Session timeout of 30 minutes, the broker's maximum. Members do not have to send heartbeats during a test run."""
 
 
 class Listed(NamedTuple):
-    """One group in a ListGroups response."""
-
     type: str
     protocol: str
     state: str
 
 
 class Connection:
-    """A connection to one broker, which can have only one request in flight."""
+    """A connection to one broker. Only one request can be in flight on it."""
 
     def __init__(self, address: str, client_id: str = "kgtui-tests") -> None:
         host, port = address.rsplit(":", 1)
@@ -51,7 +52,7 @@ class Connection:
         self._client_id = client_id
 
     def send(self, request: Any) -> None:
-        """Send a request, given as an object of kio, without waiting for the response."""
+        """Send a request, which is an object of kio, without waiting for the response."""
         buffer = BytesIO()
         header = request.__header_schema__(
             request_api_key=request.__api_key__,
@@ -65,14 +66,14 @@ class Connection:
         self._socket.sendall(struct.pack(">i", len(frame)) + frame)
 
     def receive(self, response: type[Any]) -> Any:
-        """Wait for the response to the previous request, and return it as an object of the class `response`."""
+        """Wait for the response to the last request, and return the response as an object of the class `response`."""
         (size,) = struct.unpack(">i", self._read(4))
         frame = self._read(size)
         _, read = entity_reader(response.__header_schema__)(frame, 0)
         return entity_reader(response)(frame, read)[0]
 
     def call(self, request: Any, response: type[Any]) -> Any:
-        """Send a request, and return its response as an object of the class `response`."""
+        """Send a request, and return the response as an object of the class `response`."""
         self.send(request)
         return self.receive(response)
 
@@ -81,7 +82,10 @@ class Connection:
         return self._socket.fileno()
 
     def close(self) -> None:
-        """Close the connection. A member that joined through it stays in its group until its session times out."""
+        """Close the connection.
+
+        A member that has joined through the connection stays in its group until its session times out.
+        """
         self._socket.close()
 
     def _read(self, size: int) -> bytes:
@@ -95,7 +99,7 @@ class Connection:
 
 
 def list_groups(address: str) -> dict[str, Listed]:
-    """Return group id → row for all groups that the brokers at `address` (`host:port,…`) coordinate."""
+    """Return group id → row of the list for all groups that the brokers at `address` (`host:port,…`) coordinate."""
     groups: dict[str, Listed] = {}
     for broker in address.split(","):
         connection = Connection(broker)
@@ -110,8 +114,10 @@ def list_groups(address: str) -> dict[str, Listed]:
 def wait_for_states(address: str, expected: dict[str, str], timeout: float) -> dict[str, Listed]:
     """List the groups repeatedly until each group in `expected` has its expected state. Return the last list.
 
+    `expected` maps group ids to states.
+
     Raises:
-        TimeoutError: after `timeout` seconds, some groups have another state; the message names them.
+        TimeoutError: after `timeout` seconds, some groups have another state; the message names these groups.
     """
     deadline = time.monotonic() + timeout
     while True:
@@ -125,7 +131,7 @@ def wait_for_states(address: str, expected: dict[str, str], timeout: float) -> d
 
 
 def wait_until_gone(address: str, group: str, timeout: float) -> None:
-    """List the groups repeatedly until a group no longer exists.
+    """List the groups repeatedly until `group` no longer exists.
 
     Raises:
         TimeoutError: the group still exists after `timeout` seconds.
@@ -138,7 +144,9 @@ def wait_until_gone(address: str, group: str, timeout: float) -> None:
 
 
 def find_coordinator(address: str, group: str, timeout: float) -> str:
-    """Return the address of a group's coordinator, `host:port`. The first call in a cluster creates the offsets topic.
+    """Return the address of the group's coordinator as `host:port`.
+
+    The first call in a cluster lets the brokers create the offsets topic.
 
     Raises:
         TimeoutError: the group has no coordinator after `timeout` seconds.

@@ -1,4 +1,7 @@
-"""Run groups of every type on a real broker. They are live: their members stay in the groups during the tests."""
+"""Run groups of every type on a real broker.
+
+These groups are live: their members stay in the groups during the tests.
+"""
 
 from __future__ import annotations
 
@@ -27,10 +30,10 @@ class Live:
     """The live groups in one cluster. `live["classic"]` is the group with the role `classic`.
 
     Attributes:
-        cluster: the cluster that manages the groups.
-        types: the group types that the broker supports.
+        cluster: the cluster that coordinates the groups.
+        types: the group types that the cluster supports.
         groups: role → group, as returned by `tests.brokers.groups.expected`.
-        registries: the members of the schema registry's group.
+        registries: the members of the group with the protocol type `sr`.
         worker: the Connect worker.
     """
 
@@ -46,7 +49,7 @@ class Live:
 
     @property
     def bootstrap(self) -> str:
-        """Address of the broker, `host:port`."""
+        """Address of the broker as `host:port`."""
         return self.cluster.bootstrap
 
     @property
@@ -64,7 +67,7 @@ class Live:
         return self.groups[role]
 
     def of_type(self, group_type: str) -> list[LiveGroup]:
-        """Return all live groups of one type."""
+        """Return all live groups of the type `group_type`."""
         return [group for group in self.groups.values() if group.type == group_type]
 
     def start(self) -> None:
@@ -91,7 +94,7 @@ class Live:
             raise
 
     def stop(self) -> None:
-        """Stop the clients that are members of the live groups."""
+        """Stop the clients whose consumers and workers are members of the live groups."""
         for members in self._members:
             members.leave()
         for member in self.registries:
@@ -125,7 +128,7 @@ class Live:
 
     @property
     def _librdkafka_joins_kip_848(self) -> bool:
-        """Whether librdkafka can join KIP-848 groups of this broker. If it cannot, Java consumers join them."""
+        """Whether librdkafka can join KIP-848 groups on this broker. If it cannot, Java consumers join these groups."""
         return not self.version.startswith("3.")
 
     def _make_simple_groups(self) -> None:

@@ -1,4 +1,4 @@
-"""Run librdkafka consumers that join a group, commit given offsets, and then only keep their membership."""
+"""Run librdkafka consumers that join a group, commit given offsets, and then remain idle members of the group."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ Config = Mapping[str, str | int | bool]
 IDLE: Config = {
     "enable.auto.commit": False,
     "auto.offset.reset": "earliest",
-    # `Members` stops polling a consumer as soon as the consumer has its partitions. Because of this long interval, the
-    # consumer then does not leave the group.
+    # `Members` no longer polls a consumer after the consumer has got its partitions. Because of this long interval, the
+    # consumer remains in the group.
     "max.poll.interval.ms": 86_400_000,
     "fetch.wait.max.ms": 5000,
 }
@@ -35,8 +35,9 @@ class Members:
     Args:
         cluster: the cluster of the group.
         group: group id.
-        topic: the topic that every member subscribes to.
-        members: one configuration per member, such as `CLASSIC` or `KIP_848`. The settings in `IDLE` are added to each.
+        topic: the topic to which every member subscribes.
+        members: one configuration per member, such as `CLASSIC` or `KIP_848`. The settings in `IDLE` are added to each
+            configuration.
     """
 
     def __init__(self, cluster: Cluster, group: str, topic: str, *members: Config) -> None:
@@ -46,9 +47,9 @@ class Members:
         self._consumers: list[Consumer] = []
         for number, config in enumerate(members, 1):
             if any(config["group.protocol"] != other["group.protocol"] for other in members[: number - 1]):
-                # Wait until the other members have joined. If a KIP-848 member joins while a classic group rebalances,
-                # a coordinator of Kafka 4.2 or 4.3 may fail with a NoSuchElementException, which is fatal for the
-                # member.
+                # Wait until the members that have been started have joined. If a KIP-848 member joins while a classic
+                # group rebalances, a coordinator of Kafka 4.2 or 4.3 may fail with a NoSuchElementException, which is
+                # fatal for the member.
                 self.wait_until_assigned()
             own = {"group.id": group, "client.id": f"{group}-{number}", **IDLE, **config}
             consumer = Consumer(cluster.client_config(**own))
@@ -76,7 +77,7 @@ class Members:
             consumer.pause(consumer.assignment())
 
     def commit(self, offsets: Mapping[int, int]) -> None:
-        """Commit `offsets` (partition → offset). The owner of each partition commits the partition's offset."""
+        """Commit `offsets` (partition → offset). The member that owns a partition commits the partition's offset."""
         for consumer in self._consumers:
             own = {tp.partition for tp in consumer.assignment()}
             commits = [TopicPartition(self._topic, p, offset) for p, offset in offsets.items() if p in own]
@@ -86,6 +87,6 @@ class Members:
                         raise KafkaException(done.error)
 
     def leave(self) -> None:
-        """Close all consumers. Static members (KIP-345) stay in the group until their sessions time out."""
+        """Close all consumers. Static members (KIP-345) remain in the group until their sessions time out."""
         for consumer in self._consumers:
             consumer.close()

@@ -19,7 +19,7 @@ class TopicRecord(NamedTuple):
     partition: int
     offset: int
     timestamp: int
-    """Timestamp of the record in milliseconds since the Unix epoch."""
+    """Timestamp of the record, in milliseconds since the epoch."""
     key: bytes | None
     value: bytes | None
 
@@ -29,11 +29,11 @@ def read_offsets_topic(cluster: Cluster, *, committed: bool = True, timeout: flo
 
     Args:
         cluster: the cluster to read from.
-        committed: whether to omit records of aborted transactions (`isolation.level=read_committed`).
-        timeout: time limit for reading all partitions, in seconds.
+        committed: whether to leave out records of aborted transactions (`isolation.level=read_committed`).
+        timeout: maximum time to read all partitions, in seconds.
 
     Raises:
-        TimeoutError: some partitions were not read to their end; the message names them.
+        TimeoutError: some partitions were not read to their end; the message names these partitions.
     """
     level = "read_committed" if committed else "read_uncommitted"
     consumer = Consumer(

@@ -1,4 +1,4 @@
-"""Run Java processes from Kafka's jars, and stop them when the tests end."""
+"""Run Java processes with Kafka's jars, and stop the processes when the tests end."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ LOG_TIMES = ("-Dorg.slf4j.simpleLogger.showDateTime=true",)
 
 
 class JavaFailedError(Exception):
-    """Raised if a Java process has ended or is not ready in time. The message contains the end of its log."""
+    """Raised if a Java process ends too early or is not ready in time.
+
+    The message contains the end of the process's log.
+    """
 
 
 class Java:
@@ -55,7 +58,7 @@ class Java:
 
     @property
     def pid(self) -> int:
-        """The process id, for tests that pause or kill the process."""
+        """The process id, with which tests can pause or kill the process."""
         return self._process.pid
 
     @property
@@ -83,17 +86,20 @@ class Java:
         return JavaFailedError(f"{self.log.name} ({state}): {what}; end of {self.log}:\n{tail}")
 
     def end(self, timeout: float) -> None:
-        """Close the standard input of the process, at which its program must exit, and wait until it has exited.
+        """Close the standard input of the process, so that its program exits, and wait until the process has ended.
 
         Raises:
-            subprocess.TimeoutExpired: the process still runs after `timeout` seconds.
+            subprocess.TimeoutExpired: the process is still running after `timeout` seconds.
         """
         assert self._process.stdin is not None
         self._process.stdin.close()
         self._process.wait(timeout)
 
     def stop(self) -> None:
-        """Kill the process immediately. It needs no clean shutdown, because its data is deleted anyway."""
+        """Kill the process immediately.
+
+        A clean shutdown is not necessary, because the data of the process is deleted anyway.
+        """
         self._process.kill()
         self._process.wait()
         self._listener.join(5)

@@ -19,7 +19,7 @@ MEMBER_ID_REQUIRED = 79
 
 
 class Registry:
-    """A member that joins a group like one schema registry. It starts no registry."""
+    """A group member that joins a group in the same way as a schema registry. No registry is started."""
 
     def __init__(self, address: str, group: str, host: str, port: int) -> None:
         self.identity = {
@@ -34,7 +34,7 @@ class Registry:
         self._connection = Connection(address, client_id=f"sr-{host}")
 
     def ask_to_join(self) -> None:
-        """Send JoinGroup without waiting. The coordinator responds after all members have sent JoinGroup."""
+        """Send JoinGroup without waiting. The coordinator responds when all members have sent JoinGroup."""
         self._connection.send(
             JoinGroupRequest(
                 group_id=self._group,
@@ -51,7 +51,7 @@ class Registry:
         return self._connection.fileno()
 
     def joined(self) -> JoinGroupResponse:
-        """Wait for the response to JoinGroup, and return it."""
+        """Wait for the coordinator's response to JoinGroup, and return the response."""
         answer: JoinGroupResponse = self._connection.receive(JoinGroupResponse)
         return answer
 
@@ -72,9 +72,9 @@ class Registry:
         """Send SyncGroup, and wait for the response.
 
         Args:
-            generation: generation of the group.
-            assignments: member id → encoded assignment. Only the leader passes the assignments of all members; other
-                members pass an empty dictionary.
+            generation: current generation of the group.
+            assignments: member id → encoded assignment. Only the group's leader passes the assignments of all members;
+                other members pass an empty dictionary.
         """
         answer = self._connection.call(
             SyncGroupRequest(
@@ -94,12 +94,15 @@ class Registry:
             raise ConnectionError(f"SyncGroup: error {answer.error_code}")
 
     def close(self) -> None:
-        """Close the connection. The member stays in the group until its session times out."""
+        """Close the connection. The member remains in the group until its session times out."""
         self._connection.close()
 
 
 def join_registries(address: str, group: str, hosts: list[tuple[str, int]], timeout: float) -> list[Registry]:
-    """Join a group with one member per (host, port), and return the members. The group's leader becomes the master."""
+    """Join a group with one member per (host, port), and return the members.
+
+    The group's leader becomes the master, as with real schema registries.
+    """
     address = find_coordinator(address, group, timeout)
     members: list[Registry] = []
     for host, port in hosts:
@@ -118,7 +121,7 @@ def join_registries(address: str, group: str, hosts: list[tuple[str, int]], time
 
 
 def _join_one_generation(members: list[Registry], timeout: float) -> list[JoinGroupResponse]:
-    """Let all members join the same generation of the group, and return their JoinGroup responses.
+    """Let all members join the same generation of the group, and return member → response to JoinGroup.
 
     A member that gets a response before all other members have joined sends JoinGroup again.
     """
@@ -138,7 +141,7 @@ def _join_one_generation(members: list[Registry], timeout: float) -> list[JoinGr
             if int(answers[member].error_code) != NONE:
                 raise ConnectionError(f"JoinGroup: {answers[member]}")
         newest = max((answer.generation_id for answer in answers.values()), default=0)
-        # Drop responses with an older generation, so that their members send JoinGroup again. The coordinator waits for
-        # all members before it completes the newest generation.
+        # Remove responses with an older generation, so that their members send JoinGroup again. The coordinator waits
+        # for all members before it completes the newest generation.
         answers = {m: a for m, a in answers.items() if answered and a.generation_id == newest}
     return [answers[member] for member in members]

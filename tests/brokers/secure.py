@@ -54,10 +54,10 @@ PASSWORDS = {
 """Principal → password. The docstrings of `Secure` and `kgtui_permissions` describe the principals."""
 
 SESSION, LONG_SESSION = 2.0, 10.0
-"""Maximum time between two logins on one connection, in seconds (KIP-368).
+"""Lifetime of a session on one connection, in seconds. A client must log in again before the session expires (KIP-368).
 
 `LONG_SESSION` applies to SCRAM-SHA-256 and OAUTHBEARER at the address `sasl_tls`. `SESSION` applies to both mechanisms
-at the address `sasl`, and to GSSAPI at both addresses. Other mechanisms have no limit.
+at the address `sasl`, and to GSSAPI at both addresses. Sessions with other mechanisms do not expire.
 """
 
 ISSUER, AUDIENCE, KEY_ID = "https://idp.example", "kafka-tests", "key-1"
@@ -74,7 +74,7 @@ COMMITS = {
 """Id of a simple group on the broker → its committed offsets. Each topic has one partition with 10 records."""
 
 LIVE_GROUP = "team-a-live"
-"""Id of a KIP-848 group whose only member reads the topic `team-a-events` and has committed offset 8."""
+"""Id of a KIP-848 group, whose only member reads the topic `team-a-events` and has committed the offset 8."""
 
 
 class Secure:
@@ -158,7 +158,7 @@ class Secure:
             raise
 
     def stop(self) -> None:
-        """Stop the member of `LIVE_GROUP`, then the broker, and then the KDC."""
+        """Stop the member of `LIVE_GROUP`, then the broker, and finally the KDC."""
         if self._members is not None:
             self._members.leave()
         self.cluster.stop()
@@ -167,12 +167,12 @@ class Secure:
     def command_config(
         self, principal: str, *, mechanism: str = "SCRAM-SHA-512", tls: bool = False, password: str | None = None
     ) -> Path:
-        """Write a Java properties file that logs in as `principal`, and return its path.
+        """Write a Java properties file with a login as `principal`; return the path of the file.
 
         Args:
             principal: a principal in `PASSWORDS`.
             mechanism: one of `MECHANISMS`.
-            tls: whether the file is for the address `sasl_tls`; otherwise it is for the address `sasl`.
+            tls: whether the file is for the address `sasl_tls`; otherwise, the file is for the address `sasl`.
             password: a wrong password to use instead of the one in `PASSWORDS`; None for the right password.
         """
         module = "plain.PlainLoginModule" if mechanism == "PLAIN" else "scram.ScramLoginModule"
@@ -190,7 +190,10 @@ class Secure:
 
     @contextmanager
     def acl(self, principal: str, permission: Permission, *, deny: bool = False) -> Iterator[None]:
-        """Create an ACL that allows or denies a permission to a principal on entry, and delete the ACL on exit."""
+        """Create an ACL on entry, and delete the ACL on exit.
+
+        The ACL allows `permission` to the principal, or denies it if `deny` is true.
+        """
         binding = _binding(principal, permission, AclPermissionType.DENY if deny else AclPermissionType.ALLOW)
         for created in self.cluster.admin.create_acls([binding]).values():
             created.result(30)
@@ -205,7 +208,7 @@ class Secure:
                 assert len(removed.result(30)) == 1
 
     def create_token(self, principal: str) -> tuple[str, str]:
-        """Create a delegation token for a principal with Kafka's own tool, and return the token's id and HMAC."""
+        """Create a delegation token for a principal with Kafka's own tool; return the token's id and HMAC."""
         config = str(self.command_config(principal))
         arguments = ("--bootstrap-server", self.sasl, "--command-config", config, "--create")
         done = self.cluster.tool("DelegationTokenCommand", *arguments, "--max-life-time-period", "-1")
@@ -215,17 +218,21 @@ class Secure:
         return words[0], words[1]
 
     def use_signed_tokens(self, endpoint: TokenServer, **claims: Any) -> None:
-        """Make a token endpoint return signed tokens that the broker accepts at the address `sasl`.
+        """Let a token endpoint return signed tokens that the broker accepts at the address `sasl`.
 
         Args:
             endpoint: the token endpoint.
-            claims: claims to replace or to add, for example to create a token that the broker refuses.
+            claims: claims that replace or extend the usual claims, for example to create a token that the broker
+                refuses.
         """
         endpoint.signed_with = (self.signing_key, KEY_ID)
         endpoint.claims = {"sub": "team", "iss": ISSUER, "aud": AUDIENCE, "scope": "kafka", **claims}
 
     def tls_config(self, *, with_certificate: bool = True) -> Path:
-        """Write a Java properties file for the address `tls`, optionally with a client certificate. Return its path."""
+        """Write a Java properties file for the address `tls`; return the path of the file.
+
+        If `with_certificate` is true, the properties contain a client certificate.
+        """
         properties = {"security.protocol": "SSL", **self._trust()}
         if with_certificate:
             properties |= {"ssl.keystore.type": "PEM", "ssl.keystore.location": str(self.certificates.client)}

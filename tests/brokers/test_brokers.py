@@ -1,4 +1,4 @@
-"""Tests of the broker fixtures: the brokers work, and the live groups have the expected properties."""
+"""Test the broker fixtures: the brokers work, and the live groups have their expected properties."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def test_list_groups_returns_the_expected_live_groups(live: Live) -> None:
         assert listed[group.id] == (group.type, group.protocol, group.state), role
 
 
-def test_live_consumer_groups_have_the_expected_lag(live: Live) -> None:
-    """Kafka's own tool prints the same offsets and lags as in `LiveGroup`."""
+def test_live_consumer_groups_have_their_expected_lag(live: Live) -> None:
+    """Kafka's own tool prints the offsets and lags that `LiveGroup` expects."""
     groups = [g for g in live.groups.values() if g.protocol == "consumer"]
     named = [argument for group in groups for argument in ("--group", group.id)]
     done = live.cluster.tool("ConsumerGroupCommand", "--describe", *named)
@@ -47,7 +47,7 @@ def test_live_consumer_groups_have_the_expected_lag(live: Live) -> None:
     }, done.err
 
 
-def test_live_consumer_groups_have_the_expected_members(live: Live) -> None:
+def test_live_consumer_groups_have_their_expected_members(live: Live) -> None:
     groups = [g for g in live.groups.values() if g.protocol == "consumer" and g.members]
     named = [argument for group in groups for argument in ("--group", group.id)]
     done = live.cluster.tool("ConsumerGroupCommand", "--describe", "--members", *named)
@@ -57,7 +57,7 @@ def test_live_consumer_groups_have_the_expected_members(live: Live) -> None:
     assert all(instance in done.out for instance in instances)
 
 
-def test_live_share_groups_have_the_expected_lag(live_431: Live) -> None:
+def test_live_share_groups_have_their_expected_lag(live_431: Live) -> None:
     done = live_431.cluster.tool("ShareGroupCommand", "--describe", "--all-groups")
     rows = [line.split() for line in done.out.splitlines() if "-jobs " in line or " jobs " in line]
     printed = {(row[0], row[1], int(row[2])): (int(row[3]), int(row[4])) for row in rows}
@@ -68,7 +68,7 @@ def test_live_share_groups_have_the_expected_lag(live_431: Live) -> None:
     }, done.err
 
 
-def test_live_streams_groups_have_the_expected_lag(live_431: Live) -> None:
+def test_live_streams_groups_have_their_expected_lag(live_431: Live) -> None:
     done = live_431.cluster.tool("StreamsGroupCommand", "--describe", "--all-groups", "--offsets")
     rows = [line.split() for line in done.out.splitlines() if "words " in line]
     printed = {(row[0], row[1], int(row[2])): int(row[3]) for row in rows}
@@ -76,8 +76,8 @@ def test_live_streams_groups_have_the_expected_lag(live_431: Live) -> None:
     assert printed.items() >= {(group.id, *tp): lag for tp, lag in group.lags.items()}.items(), done.err
 
 
-def test_each_principal_sees_only_the_permitted_groups(secure_broker: Secure) -> None:
-    """A broker with an authorizer omits forbidden groups from its list without an error."""
+def test_each_principal_sees_only_the_groups_that_it_may_describe(secure_broker: Secure) -> None:
+    """A broker with an authorizer leaves out forbidden groups from its list, without an error."""
 
     def groups_for(principal: str, mechanism: str, *, tls: bool) -> set[str]:
         address = secure_broker.sasl_tls if tls else secure_broker.sasl

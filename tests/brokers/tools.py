@@ -1,4 +1,4 @@
-"""Run Kafka's command line tools. All tools of one Kafka version share a JVM, because starting a JVM takes long."""
+"""Run Kafka's command line tools. All tools of one Kafka version share one JVM, because starting a JVM takes long."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Result(NamedTuple):
 
 
 class _ToolsJvm:
-    """A JVM that runs tools of one Kafka version, one after the other, with `Tools.java`."""
+    """A JVM that runs tools of one Kafka version one after another, with the program `Tools.java`."""
 
     def __init__(self, version: str, log_level: str) -> None:
         self._lock = threading.Lock()
@@ -45,7 +45,10 @@ class _ToolsJvm:
         )
 
     def run(self, words: Sequence[str], timeout: float) -> Result:
-        """Run a tool. `words` are its main class and its arguments. After `timeout` seconds, the JVM is killed."""
+        """Run a tool. `words` are the tool's main class and arguments.
+
+        Kill the JVM if the tool runs longer than `timeout` seconds.
+        """
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         with self._lock:
@@ -81,14 +84,14 @@ _starting = threading.Lock()
 def run_tool(
     version: str, tool: str, arguments: Sequence[str], *, log_level: str = "error", timeout: float = 120.0
 ) -> Result:
-    """Run one of Kafka's command line tools, and return its exit status and output. A failure raises no error.
+    """Run one of Kafka's command line tools; return its exit status and output. A tool that fails causes no exception.
 
     Args:
         version: version of Kafka, such as `4.3.1`.
-        tool: a name from `MAIN_CLASSES`.
-        arguments: the command line of the tool.
+        tool: key of the tool in `MAIN_CLASSES`.
+        arguments: arguments of the tool.
         log_level: minimum level of the log messages that the tool writes to standard error, such as `error` or `off`.
-        timeout: maximum duration in seconds.
+        timeout: maximum duration, in seconds.
     """
     key = (version, log_level)
     with _starting:

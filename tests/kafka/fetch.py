@@ -1,7 +1,7 @@
-"""Download Kafka's jars at pinned versions into the cache of the tests: `python -m tests.kafka.fetch [--full]`.
+"""Download Kafka's jars at pinned versions into the tests' cache: `python -m tests.kafka.fetch [--full]`.
 
-Maven downloads the jars if it is installed. Otherwise, Ivy from PySpark's source archive downloads them from Ivy's
-default repositories. Each folder gets its final name when it is complete, so that an interrupted run leaves no
+Maven downloads the jars if it is installed. Otherwise, the Ivy jar from PySpark's source archive downloads them from
+Ivy's default repositories. Each folder gets its final name when it is complete, so that an interrupted run leaves no
 incomplete folder.
 """
 
@@ -38,12 +38,16 @@ Coordinate = tuple[str, str, str]
 """Group id, artifact id and version of a jar in Maven Central."""
 
 Resolver = Callable[[Iterable[Coordinate], Path, bool], None]
-"""Function that downloads jars into a folder. Its third argument says whether to download their dependencies too."""
+"""Function that downloads jars into a folder.
+
+Its third argument says whether to download the jars' dependencies, too.
+"""
 
 
 def broker_coordinates(version: str) -> list[Coordinate]:
-    """Return the coordinates of the jars for a broker of this version, and for Kafka's tools if they have this version.
+    """Return the coordinates of the jars for a broker of Kafka `version`.
 
+    If Maven Central has Kafka's tools of this version, their jars are included.
     For the versions in `jars.BROKER_VERSIONS`, the jars for a Connect worker and a Streams program are included.
     """
     tools = ("kafka-tools",) if jars.tools_version(version) == version else ()
@@ -63,12 +67,12 @@ def spark_coordinates() -> list[Coordinate]:
 
 
 def missing(target: Path, coordinates: Iterable[Coordinate]) -> list[Coordinate]:
-    """Return the coordinates of the jars that are not in the folder `target` yet."""
+    """Return those of `coordinates` whose jars are not in the folder `target` yet."""
     return [one for one in coordinates if not (target / f"{one[1]}-{one[2]}.jar").is_file()]
 
 
 def pom(coordinates: Iterable[Coordinate], transitive: bool) -> str:
-    """Return a Maven project file (`pom.xml`) with these jars as its dependencies.
+    """Return the text of a Maven project file (`pom.xml`) whose dependencies are these jars.
 
     `transitive` says whether Maven also downloads the dependencies of these jars.
     """
@@ -99,7 +103,7 @@ def with_maven(coordinates: Iterable[Coordinate], into: Path, transitive: bool) 
 
 
 def ivy_resolver(ivy: Path) -> Resolver:
-    """Return a function that downloads jars with the given Ivy jar and Ivy's default settings."""
+    """Return a function that downloads jars with the Ivy jar `ivy` and Ivy's default settings."""
 
     def resolve(coordinates: Iterable[Coordinate], into: Path, transitive: bool) -> None:
         module = into / "ivy.xml"
@@ -114,7 +118,7 @@ def ivy_resolver(ivy: Path) -> Resolver:
 
 
 def ivy_module(coordinates: Iterable[Coordinate], transitive: bool) -> str:
-    """Return the text of an `ivy.xml` with these jars as dependencies in Maven's runtime scope."""
+    """Return the text of an `ivy.xml` whose dependencies, in Maven's runtime scope, are these jars."""
     dependencies = "".join(
         f'<dependency org="{group}" name="{artifact}" rev="{version}" conf="default->default" '
         f'transitive="{str(transitive).lower()}"/>'
@@ -128,7 +132,7 @@ def ivy_module(coordinates: Iterable[Coordinate], transitive: bool) -> str:
 
 
 def ivy_jar() -> Path:
-    """Return the path of the Ivy jar. It is extracted from PySpark's source archive at the first call."""
+    """Return the path of the Ivy jar. The first call extracts the jar from PySpark's source archive."""
     target = jars.cache() / "ivy.jar"
     if target.is_file():
         return target
@@ -146,9 +150,9 @@ def ivy_jar() -> Path:
 
 
 def fill(target: Path, coordinates: Iterable[Coordinate], resolve: Resolver, *, transitive: bool) -> None:
-    """Download missing jars into the folder `target`.
+    """Download the jars that are missing from the folder `target`.
 
-    Files are written to another folder first, and moved when they are complete, so that `target` never contains
+    The files are first written to another folder, and moved when they are complete, so that `target` never contains
     incomplete files.
     """
     lacking = missing(target, coordinates)
@@ -162,8 +166,8 @@ def fill(target: Path, coordinates: Iterable[Coordinate], resolve: Resolver, *, 
         if not any(partial.glob("*.jar")):
             raise SystemExit(f"no jars were resolved for {target.name}")
         for second in partial.glob("slf4j-reload4j-*.jar"):
-            # Kafka 3.9 depends on reload4j. Together with slf4j-simple, there would be two SLF4J backends, and Kafka's
-            # tools would print a warning.
+            # Kafka 3.9 depends on reload4j. With slf4j-simple as a second SLF4J backend, Kafka's tools would print a
+            # warning.
             second.unlink()
         partial.chmod(0o755)
         try:
@@ -171,7 +175,8 @@ def fill(target: Path, coordinates: Iterable[Coordinate], resolve: Resolver, *, 
         except OSError:
             if not target.is_dir():
                 raise
-            # `partial` cannot be renamed to `target`, because `target` exists. Its jars are moved one by one instead.
+            # `partial` cannot be renamed to `target`, because `target` already exists. Instead, the jars are moved one
+            # by one.
             for jar in partial.glob("*.jar"):
                 jar.replace(target / jar.name)
     finally:
@@ -200,10 +205,10 @@ def main() -> None:
 
 
 def download(targets: Iterable[tuple[Path, list[Coordinate], bool]], chosen: str) -> None:
-    """Download missing jars into folders.
+    """Download the missing jars of several folders.
 
     Args:
-        targets: each folder with its jars, and whether their dependencies are downloaded too.
+        targets: each folder with its jars, and whether to download the jars' dependencies, too.
         chosen: `maven`, `ivy`, or `auto` for Maven if it is installed.
     """
     maven = chosen == "maven" or (chosen == "auto" and shutil.which("mvn") is not None)
@@ -219,7 +224,7 @@ def _run(command: list[str]) -> None:
 
 
 def failure(command: list[str], output: str) -> str:
-    """Return the message for a failed command: the jars that the repository lacks, or the end of the output."""
+    """Return the message for a failed command: the jars that the repository does not have, or the end of the output."""
     # Maven reports only the first jar that it cannot find; Ivy reports all of them.
     absent = re.findall(r"Could not find artifact (\S+)|:: (\S+#\S+;\S+): not found", output)
     if absent:
