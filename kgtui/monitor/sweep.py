@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from dataclasses import replace
 from math import ceil
 from typing import TYPE_CHECKING
@@ -192,7 +193,7 @@ class SweepTier:
             await asyncio.sleep(PAUSE)
         lost = await self._lost(trails, read, deadline)
         for number, (group, trail) in enumerate(trails.items(), 1):
-            self._screening.judge(group, trail, lost=lost.get(group, 0))
+            self._screening.judge(group, trail, lost=lost.get(group))
             if number % _GROUPS_PER_SLICE == 0:
                 await asyncio.sleep(PAUSE)
         self._changed()
@@ -252,13 +253,17 @@ class SweepTier:
         )
 
     async def _lost(self, trails: Mapping[str, Trail], read: GroupsRead, deadline: Deadline) -> dict[str, int]:
-        """Return group id → number of unread records that retention has deleted, for groups that lost such records.
+        """Return group id → number of unread records that retention has deleted.
 
-        Log start offsets are read only for partitions with unread records whose position does not move, because this
-        takes another request.
+        Groups for which this number is not known are missing, because their offsets or the log start offsets could not
+        be read. Log start offsets are read only for partitions with unread records whose position does not move,
+        because this takes another request.
         """
         waiting: dict[str, list[tuple[TopicPartition, int]]] = {}
         for group, trail in trails.items():
+            if group not in read.committed and group not in read.share:
+                continue
+            waiting[group] = []
             if any(waited > 1 for waited in trail.waited):
                 rows = positions_of(read.committed.get(group, ()), read.share.get(group, ()), {})
                 waiting[group] = [
@@ -267,15 +272,15 @@ class SweepTier:
                     if waited > 1 and row.position is not None
                 ]
         partitions = {key for rows in waiting.values() for key, _ in rows}
-        if not partitions:
-            return {}
-        try:
-            answer = await self._admin.partition_bounds(partitions, timeout=deadline.left())
-        except KgtuiError:
-            return {}
-        return {group: lost for group, rows in waiting.items() if (lost := _count_lost(rows, answer.rows))}
+        bounds: Mapping[TopicPartition, PartitionBounds] = {}
+        if partitions:
+            with suppress(KgtuiError):
+                bounds = (await self._admin.partition_bounds(partitions, timeout=deadline.left())).rows
+        return {
+            group: _count_lost(rows, bounds) for group, rows in waiting.items() if all(key in bounds for key, _ in rows)
+        }
 
 
 def _count_lost(rows: Iterable[tuple[TopicPartition, int]], bounds: Mapping[TopicPartition, PartitionBounds]) -> int:
-    starts = ((bounds[key].log_start, position) for key, position in rows if key in bounds)
+    starts = ((bounds[key].log_start, position) for key, position in rows)
     return sum(max(start - position, 0) for start, position in starts if start is not None)

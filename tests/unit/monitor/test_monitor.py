@@ -12,7 +12,8 @@ import pytest
 from kgtui.errors import DeadlineError, UnreachableError
 from kgtui.model import facts
 from kgtui.model.answer import Answer, Coverage, Fault
-from kgtui.model.offsets import LagTotal
+from kgtui.model.judgment import Problem
+from kgtui.model.offsets import LagTotal, PartitionBounds
 from kgtui.monitor import Monitor, MonitorOptions, list_tier
 from kgtui.monitor import monitor as module
 from kgtui.monitor.gc_tuning import GcTuning
@@ -467,6 +468,39 @@ async def test_the_last_lag_is_kept_with_its_time_while_the_coordinator_moves(se
         kept_at = facts.lag_read_at(snapshot, "orders")
         assert kept_at is not None
         assert kept_at < summary.at
+
+
+class OffsetsThatFailLater(ScriptedAdmin):
+    """An admin whose coordinators describe all groups, but return offsets only until `fails` is set."""
+
+    fails = False
+
+    async def committed_offsets(
+        self, groups: Iterable[str], *, timeout: float = 30.0
+    ) -> Answer[Mapping[str, tuple[CommittedOffset, ...]]]:
+        asked = list(groups)
+        if self.fails:
+            faults = tuple(Fault("NOT_COORDINATOR", "This is not the coordinator.", 16, group=group) for group in asked)
+            return Answer({}, faults, Coverage(groups=(0, len(asked))))
+        return await super().committed_offsets(asked, timeout=timeout)
+
+
+async def test_records_stay_reported_as_lost_while_only_the_offsets_cannot_be_read() -> None:
+    admin = OffsetsThatFailLater()
+    admin.add("orders", "consumer", members=(member(topics=("t-orders",)),), lag=70)
+    admin.bounds["t-orders", 0] = PartitionBounds(1_010, 1_070)
+
+    def lost(snapshot: Snapshot) -> bool:
+        judgment = snapshot.screened.get("orders")
+        return judgment is not None and Problem.DATA_LOST in (judgment.kind, *judgment.others)
+
+    async with watching(admin) as monitor:
+        await until(monitor, lost)
+        admin.fails = True
+        failed = await until(monitor, lambda s: "orders" in s.group_faults)
+        described = failed.summaries["orders"].at
+        later = await until(monitor, lambda s: s.summaries["orders"].at > described)
+    assert lost(later)
 
 
 async def test_lag_of_a_group_is_unknown_if_its_offsets_were_never_read(admin: ScriptedAdmin) -> None:
