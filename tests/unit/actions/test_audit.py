@@ -58,8 +58,10 @@ def killed(folder: StateFolder) -> StateFolder:
     return folder
 
 
-async def test_next_start_logs_the_outcome_if_the_group_was_deleted(killed: StateFolder, admin: ScriptedAdmin) -> None:
-    """The group no longer exists, so kgtui logs a successful outcome with the field `found_later`, once."""
+async def test_next_start_of_kgtui_logs_that_an_interrupted_deletion_succeeded(
+    killed: StateFolder, admin: ScriptedAdmin
+) -> None:
+    """The group no longer exists, so kgtui logs a successful outcome once, with the field `found_later`."""
     ((entry,), _) = read_entries(killed.audit)
     assert entry.outcome is None
     (result,) = await unfinished(admin, killed)
@@ -73,18 +75,20 @@ async def test_next_start_logs_the_outcome_if_the_group_was_deleted(killed: Stat
     assert await unfinished(admin, killed) == ()
 
 
-async def test_next_start_logs_a_failure_if_the_group_still_exists(killed: StateFolder, admin: ScriptedAdmin) -> None:
-    """kgtui does not send the delete request again."""
+async def test_next_start_of_kgtui_logs_that_an_interrupted_deletion_failed(
+    killed: StateFolder, admin: ScriptedAdmin
+) -> None:
+    """The group still exists. kgtui does not send the delete request again."""
     admin.add("g", state="Empty", lag=5)
     (result,) = await unfinished(admin, killed)
     assert result.status is DeletionStatus.FAILED
     assert "delete_groups" not in {call for call, _ in admin.calls}
 
 
-async def test_deletion_with_unknown_outcome_is_checked_again_at_later_starts(
+async def test_deletion_with_unknown_outcome_is_checked_at_each_start_of_kgtui(
     killed: StateFolder, admin: ScriptedAdmin
 ) -> None:
-    """At the first start, the coordinator of the group does not respond, so the outcome remains unknown."""
+    """At the first start, the group's coordinator does not respond, so the outcome remains unknown."""
     admin.broken["g"] = Fault("NO_ANSWER", "broker 1 is down", group="g")
     admin.broken[1] = Fault("NO_ANSWER", "broker 1 is down", broker=1)
     assert await unfinished(admin, killed) == ()
@@ -92,8 +96,8 @@ async def test_deletion_with_unknown_outcome_is_checked_again_at_later_starts(
     assert len(await unfinished(admin, killed)) == 1
 
 
-async def test_start_does_not_check_logged_deletions_in_other_clusters(killed: StateFolder) -> None:
-    """That the group is missing in one cluster does not prove that it was deleted in the other cluster."""
+async def test_start_of_kgtui_does_not_check_deletions_in_other_clusters(killed: StateFolder) -> None:
+    """If the group does not exist in one cluster, this does not prove that it was deleted in the other cluster."""
     other = OtherCluster()
     assert await unfinished(other, killed) == ()
     assert {call for call, _ in other.calls} == {"cluster"}
@@ -106,7 +110,7 @@ class OtherCluster(ScriptedAdmin):
         return replace(await super().cluster(), cluster_id="another")
 
 
-async def test_start_does_not_check_deletions_that_another_process_is_executing(
+async def test_start_of_kgtui_ignores_deletions_that_another_process_is_executing(
     killed: StateFolder, admin: ScriptedAdmin
 ) -> None:
     """The other process holds a shared lock until it has logged the outcome."""
@@ -126,7 +130,7 @@ async def test_start_without_an_audit_log_sends_no_request_and_creates_no_folder
 async def test_logged_intent_has_command_process_time_cluster_and_loss(
     folder: StateFolder, admin: ScriptedAdmin
 ) -> None:
-    """Also checks that the intent and the outcome have the same id, and that only the owner can read the log."""
+    """The intent and the outcome have the same id, and only the owner can read the log."""
     admin.add("g", "share", state="Empty", lag=5)
     await execute(admin, await plan(admin, ["g"]), folder, command="kgtui delete g")
     intent, outcome = (json.loads(line) for line in folder.audit.read_text().splitlines())
@@ -141,7 +145,7 @@ async def test_logged_intent_has_command_process_time_cluster_and_loss(
     assert stat.S_IMODE(folder.audit.stat().st_mode) == 0o600
 
 
-async def test_incomplete_line_in_the_audit_log_leaves_the_next_line_readable(
+async def test_incomplete_audit_log_line_leaves_the_next_line_readable(
     folder: StateFolder, admin: ScriptedAdmin
 ) -> None:
     """An incomplete line, for example after a crash, is counted as damaged."""
@@ -154,7 +158,9 @@ async def test_incomplete_line_in_the_audit_log_leaves_the_next_line_readable(
     assert entries[0].outcome is not None
 
 
-def test_audit_log_line_is_removed_if_the_disk_becomes_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_incomplete_audit_log_line_is_removed_if_the_disk_is_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Earlier lines remain in the log."""
     log = tmp_path / "log"
     append_line(log, b"first")

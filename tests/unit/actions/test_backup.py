@@ -61,8 +61,8 @@ def write_a_backup(folder: StateFolder, data: GroupData) -> Path:
     return path
 
 
-def test_backup_contains_everything_that_the_broker_reported(folder: StateFolder) -> None:
-    """It includes leader epochs, metadata, partitions without committed offset, log bounds, epochs and configs."""
+def test_backup_contains_all_data_that_the_broker_reported(folder: StateFolder) -> None:
+    """The backup includes leader epochs, metadata, partitions without a commit, log bounds, epochs and configs."""
     backup = read_backup(write_a_backup(folder, consumer()))
     assert backup.complete
     assert backup.header["schema"] == 1
@@ -89,8 +89,8 @@ def test_backup_of_a_share_group_contains_start_offsets(folder: StateFolder) -> 
     assert backup.csv.read_text() == "t,0,5\n"
 
 
-def test_backup_csv_has_the_format_of_kafkas_tool_for_resetting_offsets(folder: StateFolder) -> None:
-    """The CSV file omits partitions without committed offset and partitions of deleted topics."""
+def test_backup_csv_has_the_format_that_kafkas_reset_tool_reads(folder: StateFolder) -> None:
+    """The CSV file omits partitions without a committed offset and partitions of deleted topics."""
     assert read_backup(write_a_backup(folder, consumer())).csv.read_text() == "orders,0,7\n"
 
 
@@ -123,8 +123,8 @@ def test_backup_has_a_safe_file_name_for_any_group_id(folder: StateFolder, name:
     assert len(path.name) < 100
 
 
-def test_truncated_backup_file_is_read_as_incomplete(folder: StateFolder) -> None:
-    """A backup is incomplete if its last line, which marks the end, is missing or if any line is incomplete."""
+def test_truncated_backup_file_is_reported_as_incomplete(folder: StateFolder) -> None:
+    """A backup is incomplete if a line is incomplete, or if the last line, which marks the end, is missing."""
     path = write_a_backup(folder, consumer())
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join(lines[:-1]))

@@ -38,7 +38,7 @@ def test_user_confirms_the_deletion_of_one_group_by_typing_its_id(group: str, as
     assert not expected.met("")
 
 
-def test_user_confirms_the_deletion_of_several_groups_by_typing_their_count() -> None:
+def test_user_confirms_the_deletion_of_several_groups_by_typing_their_number() -> None:
     expected = challenge(["a", "b", "c"], irreversible=False)
     assert (expected.asked, expected.what) == ("3", "the number of groups")
     assert not expected.met("a")
@@ -49,14 +49,14 @@ def test_user_confirms_the_deletion_of_several_groups_by_typing_their_count() ->
     [("payment", "p\u0430yment"), ("caf\u00e9", "cafe\u0301"), ("g", "g "), ("g", "G"), ("a\nb", r"a\nb"),
      ("g", "g\u200b"), ("\\\u0430", r"\u0430")],
 )  # fmt: skip
-def test_similar_ids_have_different_confirmation_texts(one: str, other: str) -> None:
-    """No text that confirms the deletion of one group is accepted for the group with the similar id."""
+def test_groups_with_similar_ids_need_different_confirmation_texts(one: str, other: str) -> None:
+    """A text that confirms the deletion of one group is never accepted for the group with the similar id."""
     assert not challenge([one], irreversible=False).accepted & challenge([other], irreversible=False).accepted
 
 
 @given(names, names)
-def test_confirmation_text_is_short_ascii_and_unique(one: str, other: str) -> None:
-    """The text for one id is not accepted for another id, except for ids of which the user types only the end."""
+def test_confirmation_text_of_a_deletion_is_short_ascii_and_unique(one: str, other: str) -> None:
+    """The text for one id is not accepted for another id, unless the user types only the end of a long id."""
     expected = challenge([one], irreversible=False)
     assert expected.asked.isascii()
     assert expected.asked.isprintable()

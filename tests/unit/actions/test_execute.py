@@ -67,10 +67,13 @@ async def delete(admin: ScriptedAdmin, folder: StateFolder, *groups: str) -> Res
 
 
 @pytest.mark.parametrize("type_", ["classic", "consumer", "share", "streams"])
-async def test_empty_group_is_deleted_after_a_backup_and_a_second_describe(
+async def test_empty_group_is_deleted_after_a_backup_and_a_second_check(
     admin: ScriptedAdmin, folder: StateFolder, type_: str
 ) -> None:
-    """Then kgtui verifies the deletion by describing the group a third time, and logs the outcome."""
+    """kgtui describes the group again before the deletion, and a third time to verify the deletion.
+
+    It logs the outcome.
+    """
     admin.add("g", type_, state="Empty", lag=5)
     made = await plan(admin, ["g"])
     admin.calls.clear()
@@ -95,15 +98,15 @@ async def test_empty_group_is_deleted_after_a_backup_and_a_second_describe(
 async def test_connect_schema_registry_and_simple_groups_can_be_deleted(
     admin: ScriptedAdmin, folder: StateFolder, kind: str
 ) -> None:
-    """These groups are classic groups with other protocol types."""
+    """These groups have the type classic and other protocol types than `consumer`."""
     admin.add("g", "classic", kind, state="Empty")
     assert (await delete(admin, folder, "g")).exit_code == 0
 
 
-async def test_intent_and_backup_are_complete_before_the_delete_request(
+async def test_intent_and_backup_are_written_before_the_delete_request_is_sent(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
-    """When the broker receives the delete request, the audit log has no outcome yet."""
+    """When the broker receives the delete request, the audit log does not contain the outcome yet."""
     seen: list[object] = []
 
     def look() -> None:
@@ -160,10 +163,10 @@ async def test_deletion_is_refused_if_the_broker_reports_a_nonempty_group(
     assert entry.outcome["result"] == "refused"
 
 
-async def test_group_whose_type_changed_after_the_plan_is_not_deleted(
+async def test_group_is_not_deleted_if_its_type_changed_after_the_plan(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
-    """Otherwise, kgtui would delete an Empty share group that has the id of the planned classic group."""
+    """Otherwise, kgtui would delete an Empty share group that has the same id as the planned classic group."""
     admin.add("g", state="Empty", lag=5)
     made = await plan(admin, ["g"])
     admin.add("g", "share", state="Empty")
@@ -178,7 +181,7 @@ async def test_group_whose_type_changed_after_the_plan_is_not_deleted(
 async def test_no_delete_request_is_sent_for_a_group_that_no_longer_exists(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
-    """Another client deleted the group after the plan was made. The result is GONE, not DELETED."""
+    """Another client deleted the group after the plan was made. The result is therefore GONE instead of DELETED."""
     admin.add("g", state="Empty", lag=5)
     made = await plan(admin, ["g"])
     admin.groups.clear()
@@ -240,7 +243,7 @@ async def test_deletion_without_response_succeeds_if_the_group_is_gone(
 async def test_deletion_is_uncertain_if_the_response_is_lost_and_the_group_exists(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
-    """The broker might still execute the request, so kgtui keeps the backup and logs no outcome."""
+    """The broker could still execute the request, so kgtui keeps the backup and logs no outcome."""
     admin.add("g", state="Empty", lag=5)
     admin.delete_outcomes["g"] = Outcome("g", LOST, uncertain=True)
     results = await delete(admin, folder, "g")
@@ -265,10 +268,8 @@ async def test_deletion_is_uncertain_if_the_request_raises_an_error(admin: Scrip
     assert (await delete(admin, folder, "g")).by_group["g"].status is DeletionStatus.UNCERTAIN
 
 
-async def test_deletion_is_uncertain_if_a_closed_connection_cancels_the_request(
-    admin: ScriptedAdmin, folder: StateFolder
-) -> None:
-    """kgtui returns one result for the group, and logs no outcome."""
+async def test_deletion_is_uncertain_if_its_connection_is_closed(admin: ScriptedAdmin, folder: StateFolder) -> None:
+    """Closing the connection cancels the request. kgtui returns one result for the group, and logs no outcome."""
     admin.add("g", state="Empty", lag=5)
 
     async def closed(groups: object, *, timeout: float = 30.0) -> object:
@@ -280,8 +281,11 @@ async def test_deletion_is_uncertain_if_a_closed_connection_cancels_the_request(
     assert entry.outcome is None
 
 
-async def test_only_a_complete_list_proves_a_deletion_on_old_brokers(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """DescribeGroups of old brokers reports the state `Dead` for deleted groups and for some existing groups.
+async def test_deletion_on_old_brokers_is_verified_only_by_a_complete_group_list(
+    admin: ScriptedAdmin, folder: StateFolder
+) -> None:
+    """DescribeGroups on old brokers returns the state Dead for deleted groups and for some existing groups.
+
 
     kgtui therefore lists all groups after the deletion. If a broker does not respond, the deletion is not verified.
     """
@@ -309,7 +313,7 @@ async def test_only_a_complete_list_proves_a_deletion_on_old_brokers(admin: Scri
     assert "could not be verified" in result.reason
 
 
-async def test_deletion_fails_if_the_group_exists_after_reported_success(
+async def test_deletion_is_failed_if_the_group_still_exists_after_reported_success(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
     admin.add("g", state="Empty", lag=5)
@@ -319,7 +323,7 @@ async def test_deletion_fails_if_the_group_exists_after_reported_success(
     assert "the group exists" in result.reason
 
 
-async def test_reason_for_a_forbidden_deletion_names_the_acl_operation(
+async def test_reason_for_a_forbidden_deletion_names_the_missing_acl_operation(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
     """The broker responds with GROUP_AUTHORIZATION_FAILED (30)."""
@@ -330,8 +334,10 @@ async def test_reason_for_a_forbidden_deletion_names_the_acl_operation(
     assert "ACL operation DELETE" in result.reason
 
 
-async def test_deletion_is_refused_if_offsets_cannot_be_backed_up(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """The offsets could be read for the plan, but not for the backup."""
+async def test_deletion_is_refused_if_the_offsets_cannot_be_backed_up(
+    admin: ScriptedAdmin, folder: StateFolder
+) -> None:
+    """kgtui could read the offsets for the plan, but not for the backup."""
     admin.add("g", state="Empty", lag=5)
     made = await plan(admin, ["g"])
     admin.commits["g"] = (CommittedOffset("t-g", 0, None, error=29),)
@@ -340,10 +346,10 @@ async def test_deletion_is_refused_if_offsets_cannot_be_backed_up(admin: Scripte
     assert delete_requests(admin) == []
 
 
-async def test_every_deletion_is_refused_if_the_state_folder_cannot_be_written(
+async def test_all_deletions_are_refused_if_the_state_folder_is_not_writable(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
-    """No backup and no intent can be written, so no delete request is sent."""
+    """kgtui can write neither a backup nor an intent, so it sends no delete request."""
     folder.path.write_text("a file where the folder should be")
     admin.add("g", state="Empty", lag=5)
     results = await delete(admin, folder, "g")
@@ -371,7 +377,7 @@ async def test_deletion_is_refused_if_the_disk_is_full(
     assert list_backups(folder) == ([], [])
 
 
-async def test_deletion_result_says_that_its_outcome_could_not_be_logged(
+async def test_result_of_a_deletion_says_that_the_outcome_could_not_be_logged(
     admin: ScriptedAdmin, folder: StateFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The result is still DELETED, because the group was deleted."""
@@ -386,10 +392,10 @@ async def test_deletion_result_says_that_its_outcome_could_not_be_logged(
     assert "could not be logged" in result.reason
 
 
-async def test_deleting_many_groups_gives_exactly_one_result_per_group(
+async def test_deletion_of_many_groups_gives_exactly_one_result_per_group(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
-    """Most of the groups are deleted. One group is active, one deletion fails, and one group is already gone."""
+    """Most groups are deleted. One group is active, the deletion of one group fails, and one group is already gone."""
     names = [f"g-{number:03}" for number in range(3 * BATCH)]
     for number, name in enumerate(names):
         admin.add(name, state="Empty", lag=number, coordinator=1 + number % 3)
@@ -409,7 +415,7 @@ async def test_deleting_many_groups_gives_exactly_one_result_per_group(
     assert len(list_backups(folder)[0]) == len(names) - 1
 
 
-async def test_slow_coordinator_delays_only_deletions_of_its_own_groups(
+async def test_slow_coordinator_delays_only_the_deletion_of_its_own_groups(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
     """Broker 1 deletes its group while the request to broker 2 is pending."""
@@ -434,7 +440,7 @@ async def test_slow_coordinator_delays_only_deletions_of_its_own_groups(
     assert (await running).exit_code == 0
 
 
-async def test_deleting_a_group_keeps_a_group_with_a_similar_id(admin: ScriptedAdmin, folder: StateFolder) -> None:
+async def test_deletion_of_a_group_keeps_a_group_with_a_similar_id(admin: ScriptedAdmin, folder: StateFolder) -> None:
     admin.add("payment", state="Empty", lag=1)
     admin.add("p\u0430yment", state="Empty", lag=1)
     await delete(admin, folder, "p\u0430yment")
@@ -445,10 +451,10 @@ UNUSUAL_IDS = ["[/red]", "a\nb", "../../etc/passwd", "\x1b[31mred", "x" * 32_000
 
 
 @pytest.mark.parametrize("name", UNUSUAL_IDS, ids=lambda name: ascii(name)[:20])
-async def test_groups_with_control_characters_or_paths_as_ids_are_deleted(
+async def test_groups_whose_ids_have_control_characters_or_paths_are_deleted(
     admin: ScriptedAdmin, folder: StateFolder, name: str
 ) -> None:
-    """The backup is inside the backup folder; the backup and the audit log contain the exact group id."""
+    """The backup is inside the backup folder. The backup and the audit log contain the exact group id."""
     admin.add(name, state="Empty")
     result = (await delete(admin, folder, name)).by_group[name]
     assert result.status is DeletionStatus.DELETED

@@ -17,8 +17,8 @@ from tests.scripted import ScriptedAdmin, member
 READS = {"describe_groups", "committed_offsets", "share_offsets", "group_configs", "partition_bounds", "access"}
 
 
-async def test_plan_says_what_deleting_a_group_would_lose(admin: ScriptedAdmin) -> None:
-    """Partitions without committed offset are not counted. Planning only reads from the cluster."""
+async def test_deletion_plan_says_which_data_of_a_group_is_lost(admin: ScriptedAdmin) -> None:
+    """Partitions without a committed offset are not counted. Making the plan changes nothing in the cluster."""
     admin.add("g", state="Empty")
     admin.commits["g"] = (
         CommittedOffset("a", 0, 10),
@@ -44,11 +44,10 @@ async def test_plan_says_what_deleting_a_group_would_lose(admin: ScriptedAdmin) 
     ("type_", "gap"),
     [("consumer", "simple classic group"), ("streams", "simple classic group"), ("share", "delivery counts")],
 )
-async def test_plan_says_what_a_backup_of_the_group_cannot_restore(admin: ScriptedAdmin, type_: str, gap: str) -> None:
-    """A consumer or streams group can be restored only as a simple classic group.
-
-    A share group can be restored only without its delivery counts.
-    """
+async def test_deletion_plan_says_what_a_backup_of_the_group_cannot_restore(
+    admin: ScriptedAdmin, type_: str, gap: str
+) -> None:
+    """A backup restores consumer and streams groups only as simple groups, and share groups without delivery counts."""
     admin.add("g", type_, state="Empty", lag=5)
     (line,) = (await plan(admin, ["g"])).allowed
     assert line.loss.undo is Undo.PARTLY
@@ -56,7 +55,7 @@ async def test_plan_says_what_a_backup_of_the_group_cannot_restore(admin: Script
     assert line.loss.positions == 1000
 
 
-async def test_deleting_a_group_without_offsets_loses_nothing(admin: ScriptedAdmin) -> None:
+async def test_deletion_of_a_group_without_offsets_loses_no_data(admin: ScriptedAdmin) -> None:
     admin.add("g", state="Empty")
     (line,) = (await plan(admin, ["g"])).allowed
     assert (line.loss.undo, line.loss.partitions, line.loss.not_restored) == (Undo.RESTORABLE, 0, ())
@@ -71,7 +70,7 @@ async def test_deletion_of_offsets_in_deleted_topics_is_irreversible(admin: Scri
     assert made.allowed[0].loss.not_restored[0] == "offsets of deleted topics (1)"
 
 
-async def test_plan_has_one_entry_per_group_in_the_requested_order(admin: ScriptedAdmin) -> None:
+async def test_deletion_plan_has_one_entry_per_group_in_the_requested_order(admin: ScriptedAdmin) -> None:
     """Active and missing groups are refused; the other group is allowed."""
     admin.add("live", members=(member(),))
     admin.add("idle", "consumer", state="Empty")
@@ -84,15 +83,15 @@ async def test_plan_has_one_entry_per_group_in_the_requested_order(admin: Script
     ]
 
 
-async def test_plan_refuses_a_group_that_an_old_broker_reports_as_dead(admin: ScriptedAdmin) -> None:
-    """DescribeGroups before version 6 returns the state `Dead` even for active groups of newer types."""
+async def test_deletion_plan_refuses_a_group_that_an_old_broker_reports_as_dead(admin: ScriptedAdmin) -> None:
+    """Before version 6, DescribeGroups returns the state Dead even for active groups of newer types."""
     admin.add("g", state="Dead", source="DescribeGroups v5", authoritative=False)
     (line,) = (await plan(admin, ["g"])).refused
     assert "cannot distinguish" in line.reason
 
 
-async def test_plan_refuses_a_group_if_some_offsets_cannot_be_read(admin: ScriptedAdmin) -> None:
-    """Without the offsets of all partitions, a complete backup is not possible."""
+async def test_deletion_plan_refuses_a_group_if_some_offsets_cannot_be_read(admin: ScriptedAdmin) -> None:
+    """Without the offsets in all partitions, a complete backup is impossible."""
     admin.add("part", state="Empty")
     admin.commits["part"] = (CommittedOffset("t", 0, 5), CommittedOffset("secret", 0, None, error=29))
     admin.add("all", "share", state="Empty")
@@ -103,8 +102,8 @@ async def test_plan_refuses_a_group_if_some_offsets_cannot_be_read(admin: Script
     ] * 2
 
 
-async def test_plan_refuses_a_group_if_reading_its_offsets_times_out(admin: ScriptedAdmin) -> None:
-    """Offsets that could not be read are not treated as if the group had no offsets."""
+async def test_deletion_plan_refuses_a_group_if_reading_its_offsets_times_out(admin: ScriptedAdmin) -> None:
+    """kgtui must not treat unread offsets as if the group had none."""
 
     async def forbidden(groups: list[str], *, timeout: float = 30.0) -> object:
         raise ClientError("broker 1: no answer in 30 s", broker=1)
@@ -117,8 +116,8 @@ async def test_plan_refuses_a_group_if_reading_its_offsets_times_out(admin: Scri
     )
 
 
-async def test_plan_names_the_missing_acl_operation_of_a_refused_group(admin: ScriptedAdmin) -> None:
-    """The user lacks permission to delete the first group, and to describe the second one."""
+async def test_deletion_plan_names_the_missing_acl_operation_of_a_refused_group(admin: ScriptedAdmin) -> None:
+    """The user lacks the permission to delete the first group, and the permission to describe the second group."""
     admin.add("g", state="Empty", operations=frozenset({"READ", "DESCRIBE"}))
     admin.add("hidden", state="Empty")
     admin.broken["hidden"] = Fault("GROUP_AUTHORIZATION_FAILED", "Group authorization failed.", 30, group="hidden")
@@ -129,7 +128,7 @@ async def test_plan_names_the_missing_acl_operation_of_a_refused_group(admin: Sc
 
 @pytest.mark.parametrize(("any_topic", "mentioned"), [(True, False), (False, True)])
 @pytest.mark.parametrize("lag", [None, 3])
-async def test_plan_says_that_some_offsets_may_be_hidden(
+async def test_deletion_plan_says_that_some_offsets_may_be_hidden(
     admin: ScriptedAdmin, any_topic: bool, mentioned: bool, lag: int | None
 ) -> None:
     """OffsetFetch omits topics that the user may not describe, without an error."""
@@ -157,7 +156,7 @@ async def test_planned_loss_is_a_lower_bound_if_a_topic_is_hidden(admin: Scripte
     assert loss.undo is Undo.PARTLY
 
 
-async def test_plan_distinguishes_groups_with_similar_ids(admin: ScriptedAdmin) -> None:
+async def test_deletion_plan_distinguishes_groups_with_similar_ids(admin: ScriptedAdmin) -> None:
     """The ids look equal, but contain Latin and Cyrillic letters, or composed and decomposed accents."""
     pairs = ["payment", "p\u0430yment", "caf\u00e9", "cafe\u0301"]
     for group in pairs:
@@ -168,7 +167,7 @@ async def test_plan_distinguishes_groups_with_similar_ids(admin: ScriptedAdmin) 
     assert [line.group for line in made.refused] == [pairs[1]]
 
 
-async def test_planning_a_deletion_raises_an_error_if_no_broker_answers(admin: ScriptedAdmin) -> None:
+async def test_deletion_plan_raises_an_error_if_no_broker_responds(admin: ScriptedAdmin) -> None:
     async def nothing(groups: object, *, timeout: float = 30.0) -> object:
         raise UnreachableError("no broker answers", (("b:1", "refused"),))
 

@@ -36,13 +36,15 @@ def allowed(**changes: object) -> Allowed:
         (Refused("g", "Stable with 2 members: stop them first"), Answer.NO, "Stable with 2 members"),
     ],
 )
-def test_safety_is_decided_from_loss_and_last_commit(line: Allowed | Refused, answer: Answer, reason: str) -> None:
+def test_safety_of_a_deletion_depends_on_its_loss_and_the_last_commit(
+    line: Allowed | Refused, answer: Answer, reason: str
+) -> None:
     safety = safety_of(line, now=NOW)
     assert safety.answer is answer
     assert reason in safety.reason
 
 
-def test_a_group_that_has_just_become_empty_may_be_restarting() -> None:
+def test_deletion_warns_that_a_group_that_has_just_become_empty_may_be_restarting() -> None:
     safety = safety_of(allowed(), now=NOW, empty_since=NOW - 40)
     assert safety.text == "uncertain: all members left 40 s ago, and the application may only be restarting"
     assert safety_of(allowed(), now=NOW, empty_since=NOW - RECENT).answer is Answer.YES

@@ -85,7 +85,7 @@ def acls(*, deny: dict[str, str] | None = None, allow: str = "READ", code: int =
     ],
     ids=["super user", "any topic", "no topic", "nothing", "other error", "operations not reported"],
 )
-async def test_permissions_are_derived_from_the_metadata_response(
+async def test_the_users_permissions_are_derived_from_the_metadata_response(
     code: int, operations: int, every_group: bool, any_topic: bool, every_topic: bool
 ) -> None:
     pool = FakePool(answers={"Metadata": metadata(code, operations)}, versions={"DescribeAcls": None})
@@ -95,7 +95,7 @@ async def test_permissions_are_derived_from_the_metadata_response(
     )  # fmt: skip
 
 
-async def test_permissions_are_read_with_one_request_that_creates_no_topic() -> None:
+async def test_reading_permissions_takes_one_request_and_creates_no_topic() -> None:
     pool = FakePool(answers={"Metadata": metadata(NO_TOPIC, EVERY_OPERATION)})
     assert await KafkaGroupAdmin(pool).access() == FULL_ACCESS
     (sent,) = pool.sent
@@ -119,7 +119,7 @@ async def test_permissions_are_read_with_one_request_that_creates_no_topic() -> 
 async def test_topics_that_acls_deny_to_the_user_are_found(
     answer: Callable[[Sent], dict[str, Any]], denied: tuple[str, ...], found: set[str] | None
 ) -> None:
-    """A broker is asked which of the ACLs are for this user, because kgtui does not know the principal of the user."""
+    """kgtui does not know the user's principal, so it asks a broker which ACLs apply to the user."""
     pool = FakePool(answers={"Metadata": metadata(NO_TOPIC, DESCRIBE, denied), "DescribeAcls": answer})
     access = await KafkaGroupAdmin(pool).access()
     assert access.denied_topics == found
@@ -127,14 +127,14 @@ async def test_topics_that_acls_deny_to_the_user_are_found(
 
 
 @pytest.mark.parametrize(("code", "operations"), [(NO_TOPIC, EVERY_OPERATION), (FORBIDDEN, DESCRIBE), (NO_TOPIC, 0)])
-async def test_acls_are_read_only_if_they_can_change_the_result(code: int, operations: int) -> None:
+async def test_acls_are_read_only_if_they_can_change_the_permissions(code: int, operations: int) -> None:
     pool = FakePool(answers={"Metadata": metadata(code, operations)})
     await KafkaGroupAdmin(pool).access()
     assert [sent.api for sent in pool.sent] == ["Metadata"]
 
 
-async def test_topics_that_a_broker_leaves_out_are_named_if_they_are_denied_now() -> None:
-    """The group has offsets in two topics. Then the broker leaves out both, but only one of them is denied."""
+async def test_topic_that_a_broker_now_leaves_out_is_named_if_it_is_denied() -> None:
+    """The group has offsets in two topics. Then the broker leaves out both topics, but only one of them is denied."""
     pool = FakePool(answers={"Metadata": metadata(NO_TOPIC, 0), "OffsetFetch": offsets(topics=("deleted", "orders"))})
     admin = KafkaGroupAdmin(pool)
     await admin.access()
@@ -148,7 +148,7 @@ async def test_topics_that_a_broker_leaves_out_are_named_if_they_are_denied_now(
     assert (await admin.committed_offsets(["pay"])).hidden == {}
 
 
-async def test_one_denied_topic_of_a_member_makes_the_lags_of_all_groups_lower_bounds() -> None:
+async def test_lags_of_all_groups_are_lower_bounds_if_one_members_topic_is_denied() -> None:
     pool = FakePool(answers={"Metadata": metadata(NO_TOPIC, 0, ("orders",)), "ListOffsets": log_ends(29)})
     admin = KafkaGroupAdmin(pool)
     assert not (await admin.access()).hides_topics
@@ -229,7 +229,7 @@ async def reads_after(admin: KafkaGroupAdmin, pool: FakePool, api: str, answer: 
 
 @pytest.mark.parametrize(("before", "during"), [(FORBIDDEN, NO_TOPIC), (NO_TOPIC, FORBIDDEN), (NO_TOPIC, NO_TOPIC)])
 async def test_offsets_are_marked_if_topics_were_hidden_before_or_during_the_read(before: int, during: int) -> None:
-    """`Answer.hidden` marks a group. Permissions are read before the offsets, and again during the request for them."""
+    """`Answer.hidden` marks a group. kgtui reads the permissions before the offsets, and again during that request."""
     pool = FakePool(answers={"Metadata": metadata(before, 0)})
     admin = KafkaGroupAdmin(pool)
     await admin.access()
@@ -245,7 +245,7 @@ async def test_offsets_are_marked_if_topics_were_hidden_before_or_during_the_rea
     assert hidden == ({"pay": ()} if FORBIDDEN in (before, during) else {})
 
 
-async def test_each_admin_reads_permissions_with_another_random_topic_name() -> None:
+async def test_each_admin_reads_permissions_with_a_different_random_topic_name() -> None:
     names = set()
     for _ in range(3):
         pool = FakePool(answers={"Metadata": metadata(NO_TOPIC, EVERY_OPERATION)})
@@ -264,7 +264,7 @@ async def test_permissions_are_read_again_after_a_failed_read() -> None:
 
 
 @pytest.mark.parametrize("release", ["2.4", "3.9", "4.3"])
-async def test_simulator_reports_permissions_of_a_user_like_a_real_broker(release: str) -> None:
+async def test_simulator_reports_a_users_permissions_as_a_real_broker_does(release: str) -> None:
     async with Simulator(kafka_version=release) as cluster:
 
         async def access() -> Access:

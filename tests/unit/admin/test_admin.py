@@ -46,14 +46,14 @@ async def test_group_lists_of_all_brokers_are_merged_and_sorted() -> None:
     assert pool.learned["g1"] == 2
 
 
-async def test_a_group_that_two_brokers_list_appears_once() -> None:
-    """While a group moves from one broker to another, both brokers may list it."""
+async def test_a_group_listed_by_two_brokers_appears_once_in_the_result() -> None:
+    """While a group moves from one broker to another, both brokers may list the group."""
     pool = FakePool(answers={"ListGroups": lambda _: lists(row("moves"))})
     assert list((await KafkaGroupAdmin(pool).list_groups()).rows) == ["moves"]
 
 
 @pytest.mark.parametrize("honest", [True, False], ids=["filtered by the broker", "filtered here"])
-async def test_list_groups_sends_filters_to_brokers_and_also_applies_them(honest: bool) -> None:
+async def test_list_groups_sends_filters_to_brokers_and_also_applies_them_itself(honest: bool) -> None:
     rows = [row("a", "Empty", "consumer"), row("b"), row("c", "Empty", "share", "share"), row("d", "Odd", "swarm", "x")]
 
     def answer(sent: Sent) -> Any:
@@ -94,7 +94,7 @@ async def test_list_groups_repeats_requests_to_a_loading_broker_until_the_deadli
     assert (times[1], times[2] > 3, answered.coverage.brokers) == (3, True, (1, 2))
 
 
-async def test_list_groups_raises_an_error_if_no_broker_answers() -> None:
+async def test_list_groups_raises_an_error_if_no_broker_responds() -> None:
     pool = FakePool(answers={"ListGroups": lambda sent: DeadlineError("late", broker=sent.node)}, nodes=(1, 2))
     with pytest.raises(UnreachableError) as caught:
         await KafkaGroupAdmin(pool).list_groups()
@@ -167,7 +167,7 @@ def retention_rows(sent: Sent) -> dict[str, Any]:
     return {"Results": results}
 
 
-async def test_only_topics_that_expire_records_by_age_have_retention_times(
+async def test_only_topics_that_delete_records_by_age_have_retention_times(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("kgtui.admin.configs.TOPICS_PER_REQUEST", 2)
@@ -188,7 +188,9 @@ async def test_only_topics_that_expire_records_by_age_have_retention_times(
     assert len(pool.sent) == 3
 
 
-async def test_retention_times_of_earlier_requests_are_kept_if_one_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_retention_times_from_earlier_requests_are_kept_if_a_request_fails(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("kgtui.admin.configs.TOPICS_PER_REQUEST", 1)
     pool = FakePool(answers={
         "DescribeConfigs": lambda sent: (
@@ -200,7 +202,7 @@ async def test_retention_times_of_earlier_requests_are_kept_if_one_fails(monkeyp
     assert [fault.name for fault in answer.faults] == ["NOT_CONNECTED"]
 
 
-async def test_a_broker_that_hangs_does_not_delay_reading_group_configs(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_silent_broker_does_not_delay_reading_group_configs(monkeypatch: pytest.MonkeyPatch) -> None:
     pool = FakePool(answers={"DescribeConfigs": lambda sent: configs(sent, None, config("a"))})
     version = pool.version
 
@@ -227,7 +229,7 @@ async def test_unsupported_and_forbidden_group_configs_are_reported_as_different
 
 
 @pytest.mark.parametrize("lookup", [True, False], ids=["coordinator lookup", "coordinator"])
-async def test_fault_for_a_forbidden_deletion_names_the_acl_operation_delete(lookup: bool) -> None:
+async def test_fault_of_a_forbidden_deletion_names_the_acl_operation_delete(lookup: bool) -> None:
     pool = FakePool(answers={
         "DeleteGroups": lambda _: {"Results": [{"GroupId": "g", "ErrorCode": FORBIDDEN, "ErrorMessage": None}]}
     })  # fmt: skip

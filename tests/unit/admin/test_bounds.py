@@ -96,7 +96,7 @@ async def test_log_bounds_are_requested_again_only_after_a_leader_change() -> No
     assert [len(sent.fields["Topics"]) for sent in logs.pool.sent] == [2, 2, 1, 1]
 
 
-async def test_log_bounds_have_an_error_code_if_no_leader_accepts_requests() -> None:
+async def test_log_bounds_have_an_error_code_if_no_leader_accepts_the_request() -> None:
     logs = Logs()
     logs.led_by = {("a", 0): 9}
     answer = await logs.read(("a", 0), ("a", 1))
@@ -105,7 +105,7 @@ async def test_log_bounds_have_an_error_code_if_no_leader_accepts_requests() -> 
     assert len(logs.pool.leaders_looked_up) == offsets.ATTEMPTS
 
 
-async def test_log_bounds_of_a_deleted_topic_need_only_one_lookup() -> None:
+async def test_log_bounds_of_a_deleted_topic_need_only_one_leader_lookup() -> None:
     logs = Logs()
     logs.pool.leaders = {"retired": -UNKNOWN_TOPIC}
     answer = await logs.read(("retired", 0), ("a", 0))
@@ -122,7 +122,7 @@ async def test_log_bounds_of_a_missing_partition_have_an_error_code() -> None:
 
 
 @pytest.mark.parametrize("where", ["metadata", "list offsets"])
-async def test_log_bounds_of_a_forbidden_topic_have_its_error_code(where: str) -> None:
+async def test_log_bounds_of_a_forbidden_topic_have_the_topics_error_code(where: str) -> None:
     logs = Logs()
     if where == "metadata":
         logs.pool.leaders = {"secret": -FORBIDDEN}
@@ -148,13 +148,13 @@ async def test_log_bounds_without_a_leader_have_an_error_after_several_lookups()
 
 @pytest.mark.parametrize(("failed", "known"), [(-2, PartitionBounds(None, END, OUT_OF_RANGE)),
                                                (-1, PartitionBounds(START, None, OUT_OF_RANGE))])  # fmt: skip
-async def test_log_start_and_log_end_are_returned_if_the_other_fails(failed: int, known: PartitionBounds) -> None:
+async def test_log_start_is_returned_if_the_log_end_fails_and_vice_versa(failed: int, known: PartitionBounds) -> None:
     logs = Logs()
     logs.codes = {("a", 0, failed): OUT_OF_RANGE}
     assert (await logs.read(("a", 0))).rows == {("a", 0): known}
 
 
-async def test_log_bounds_of_other_leaders_are_returned_if_one_times_out() -> None:
+async def test_log_bounds_from_other_leaders_are_returned_if_one_leader_times_out() -> None:
     logs = Logs()
     logs.pool.leaders = {("a", 1): 2, ("b", 1): 2}
     honest = logs.answer
@@ -164,7 +164,7 @@ async def test_log_bounds_of_other_leaders_are_returned_if_one_times_out() -> No
     assert [(fault.broker, fault.name, fault.group) for fault in answer.faults] == [(2, "NO_ANSWER", None)]
 
 
-async def test_log_bounds_are_read_from_the_new_leader_if_the_old_one_crashed() -> None:
+async def test_log_bounds_are_read_from_the_new_leader_if_the_old_leader_crashed() -> None:
     logs = Logs()
     logs.pool.leaders = {("a", 0): 2, ("a", 1): 2}
     alive = logs.answer
@@ -183,7 +183,7 @@ async def test_log_bounds_are_read_from_the_new_leader_if_the_old_one_crashed() 
     assert [refresh for _, refresh in logs.pool.leaders_looked_up] == [False, True]
 
 
-async def test_only_the_first_failure_of_a_leader_causes_another_lookup() -> None:
+async def test_only_the_first_failure_of_a_leader_causes_another_leader_lookup() -> None:
     logs = Logs()
     logs.pool.leaders = {("a", 0): 2}
     logs.pool.answers["ListOffsets"] = lambda _: DisconnectedError("lost", broker=2)

@@ -132,7 +132,7 @@ def rows_of(found: set[tuple[str, int]]) -> connect.Tasks:
 
 
 @given(had=units, revoked=units, new=units)
-def test_random_cooperative_connect_assignments_change_previous_assignments(
+def test_random_cooperative_connect_assignments_change_the_previous_ones(
     had: set[tuple[str, int]], revoked: set[tuple[str, int]], new: set[tuple[str, int]]
 ) -> None:
     allocation, increment = assignment_to(rows_of(had)), assignment_to(rows_of(new), rows_of(revoked))
@@ -151,7 +151,7 @@ def node(host: str, *, eligible: bool = True) -> schema_registry.Identity:
     return schema_registry.Identity(1, host, 8081, eligible)
 
 
-def test_leader_of_the_schema_registries_is_read_from_their_assignments() -> None:
+def test_leader_of_schema_registries_is_read_from_their_assignments() -> None:
     assigned = schema_registry.encode_assignment(schema_registry.Assignment(1, 0, "m-0", node("a")))
     nodes = classic(
         "sr",

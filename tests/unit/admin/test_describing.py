@@ -105,14 +105,14 @@ async def test_describing_listed_groups_takes_one_request_per_group_type() -> No
     }
 
 
-async def test_groups_without_a_known_type_are_described_with_each_rpc() -> None:
+async def test_groups_of_unknown_type_are_described_with_each_describe_rpc() -> None:
     answer = await Cluster(ALL).admin.describe_groups([*ALL, "nope"])
     assert types_by_group(answer) == {name: (*type_and_state, True) for name, type_and_state in ALL.items()}
     assert [(fault.group, fault.code) for fault in answer.faults] == [("nope", 69)]
 
 
 @pytest.mark.parametrize("version", [0, 5, 6])
-async def test_a_group_is_described_correctly_if_its_cached_type_is_out_of_date(version: int) -> None:
+async def test_a_group_is_described_correctly_if_its_cached_type_is_outdated(version: int) -> None:
     """The groups were deleted and created again with another type."""
     cluster = Cluster({"g": ("classic", "Empty"), "h": ("consumer", "Empty")}, versions={"DescribeGroups": version})
     await cluster.admin.list_groups()
@@ -133,12 +133,12 @@ async def test_describing_a_deleted_group_sends_no_list_request() -> None:
     assert "ListGroups" not in {sent.api for sent in cluster.pool.sent[before:]}
 
 
-async def test_describing_a_deleted_group_lists_groups_without_a_cached_type(
+async def test_describing_a_deleted_group_without_a_cached_type_lists_the_groups(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """kgtui caches the types of a limited number of deleted groups.
 
-    If the type of a group is not cached, `describe_groups` requests the list of groups.
+    If it has not cached a group's type, `describe_groups` requests the list of groups.
     """
     monkeypatch.setattr(kafka, "REMEMBERED_TYPES", 1)
     cluster = Cluster(ALL)
@@ -154,7 +154,7 @@ async def test_describing_a_deleted_group_lists_groups_without_a_cached_type(
         assert ("ListGroups" in {sent.api for sent in cluster.pool.sent[before:]}) is lists_again
 
 
-async def test_list_response_without_any_requested_group_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_list_response_that_lacks_the_requested_groups_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = Cluster(ALL)
     monkeypatch.setattr(listing, "decode_list_groups", lambda version, body: pytest.fail("the list was decoded"))
     answer = await cluster.admin.describe_groups(["nope"])
@@ -196,7 +196,7 @@ async def test_an_unknown_error_code_is_returned_as_the_groups_fault() -> None:
 
 @pytest.mark.parametrize("how", ["switched off", "too old"])
 async def test_groups_whose_describe_rpc_is_missing_are_reported_as_unsupported(how: str) -> None:
-    """A group whose type has no describe RPC on this broker is not reported as Dead or missing."""
+    """A group is not reported as Dead or missing if the broker lacks the describe RPC for the group's type."""
     rpcs = ("ShareGroupDescribe", "StreamsGroupDescribe")
     cluster = Cluster(ALL, disabled=rpcs) if how == "switched off" else Cluster(ALL, versions=dict.fromkeys(rpcs))
     # In the first pass, kgtui does not know the group types. In the second pass, `list_groups` has returned them.
@@ -210,8 +210,9 @@ async def test_groups_whose_describe_rpc_is_missing_are_reported_as_unsupported(
         await cluster.admin.list_groups()
 
 
-async def test_group_reported_as_dead_by_an_old_broker_exists_if_listed() -> None:
+async def test_group_that_an_old_broker_reports_as_dead_exists_if_it_is_listed() -> None:
     """DescribeGroups before version 6 returns Dead for unknown groups, so kgtui also requests the list of groups.
+
 
     The description of a listed group is built from the list, and is marked as not authoritative.
     """
@@ -235,7 +236,7 @@ async def test_groups_with_unusual_ids_are_described_or_reported_as_not_found(ve
 
 
 async def test_a_group_with_an_empty_id_is_described_as_classic() -> None:
-    """In Kafka 3.9, ConsumerGroupDescribe fails for all groups of a request if one of the ids is empty."""
+    """In Kafka 3.9, ConsumerGroupDescribe fails for all groups in a request if one of the ids is empty."""
     cluster = Cluster({"": ("classic", "Empty"), "c": ("consumer", "Stable")})
     assert list((await cluster.admin.describe_groups(["", "c"])).rows) == ["", "c"]
     assert {sent.api for sent in cluster.pool.sent if "" in sent.fields.get("GroupIds", [])} == set()
@@ -256,14 +257,14 @@ async def test_descriptions_from_the_first_rpc_are_kept_if_the_next_rpc_fails() 
     assert [(fault.group, fault.name) for fault in answer.faults] == [("k", "NOT_CONNECTED")]
 
 
-async def test_states_missing_in_old_list_responses_are_read_with_describegroups() -> None:
+async def test_states_that_old_list_responses_lack_are_read_with_describegroups() -> None:
     versions: dict[str, int | None] = dict.fromkeys(RPC) | {"DescribeGroups": 5, "ListGroups": 3}
     cluster = Cluster({"a": ("classic", "Stable"), "b": ("classic", "Empty")}, versions=versions)
     rows = (await cluster.admin.list_groups(states=["Empty"])).rows
     assert [(group, row.type, row.state) for group, row in rows.items()] == [("b", "classic", "Empty")]
 
 
-async def test_list_groups_returns_groups_of_other_brokers_if_one_fails() -> None:
+async def test_list_groups_returns_groups_of_other_brokers_if_one_broker_fails() -> None:
     cluster = Cluster(ALL, nodes=(1, 2))
     honest = cluster.list
     cluster.pool.answers["ListGroups"] = lambda sent: (

@@ -119,8 +119,8 @@ async def test_listing_feed_reports_no_change_if_only_the_order_changes() -> Non
 
 
 @pytest.mark.parametrize(("before", "after"), [(2, 5), (3, 4), (5, 0), (4, 5)])
-async def test_every_group_is_updated_if_the_listgroups_version_changes(before: int, after: int) -> None:
-    """Encoded groups of two ListGroups versions cannot be compared, so all groups in the new list are updates."""
+async def test_listing_feed_updates_every_group_if_the_listgroups_version_changes(before: int, after: int) -> None:
+    """Encoded groups of two ListGroups versions cannot be compared, so the feed reports all groups as updates."""
     brokers = Brokers({1: {"a": STABLE, "gone": EMPTY}})
     brokers.set_version(before)
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
@@ -135,10 +135,12 @@ async def test_every_group_is_updated_if_the_listgroups_version_changes(before: 
     assert (delta.total, delta.updated, delta.states_listed) == (2, {}, after >= 4)
 
 
-async def test_consumer_protocol_groups_have_no_type_in_listgroups_version_4() -> None:
+async def test_groups_with_the_consumer_protocol_have_no_type_in_listgroups_v4() -> None:
     """ListGroups version 4 returns no types.
 
-    A group with the protocol type `consumer` may have the type classic or consumer. A Connect group is always classic.
+    A group with the protocol type `consumer` may have the type classic or consumer.
+
+    A Connect group always has the type classic.
     """
     brokers = Brokers({1: {"a": STABLE, "c": ("connect", "Stable", "classic")}})
     brokers.pool.versions = {"ListGroups": 4, "ConsumerGroupDescribe": 0}
@@ -172,7 +174,7 @@ async def test_listing_feeds_report_the_new_coordinator_of_a_moved_group() -> No
         assert brokers.pool.learned["moves"] == 2
 
 
-async def test_failed_poll_of_a_listing_feed_keeps_the_last_list() -> None:
+async def test_listing_feed_keeps_the_last_list_after_a_failed_poll() -> None:
     brokers = Brokers({1: {"a": STABLE}})
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
     await poll_and_apply(feed, known)
@@ -200,7 +202,7 @@ polls = st.lists(st.tuples(st.dictionaries(ids, columns, max_size=6), st.sampled
 
 
 @given(polls=polls)
-async def test_applying_the_changes_of_all_polls_gives_the_current_groups(
+async def test_applying_all_changes_of_a_listing_feed_gives_the_current_groups(
     polls: list[tuple[dict[str, Group], int]],
 ) -> None:
     """Between two polls, groups and the ListGroups version change at random."""
@@ -255,10 +257,10 @@ async def test_listing_feed_returns_the_right_changes_in_any_group_order(
                 }
 
 
-async def test_a_group_id_that_contains_encoded_rows_hides_no_other_group() -> None:
-    """A poll skips encoded groups of the last response that it finds unchanged in the new response.
+async def test_listing_feed_hides_no_group_if_an_id_contains_encoded_rows() -> None:
+    """A poll skips encoded groups from the last response that occur unchanged in the new response.
 
-    It must not mistake the same bytes inside a group id for such groups.
+    It must not mistake equal bytes inside a group id for such groups.
     """
     brokers = Brokers({1: {"a": STABLE, "b": EMPTY}})
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
@@ -269,7 +271,7 @@ async def test_a_group_id_that_contains_encoded_rows_hides_no_other_group() -> N
     assert await poll_and_apply(feed, known) == ({hostile, "a"}, set())
 
 
-async def test_listing_feed_decodes_only_response_parts_that_changed(
+async def test_listing_feed_decodes_only_the_changed_parts_of_a_response(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     brokers = Brokers({1: {f"g{number}": STABLE for number in range(3000)}})

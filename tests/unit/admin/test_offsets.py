@@ -58,7 +58,7 @@ async def read(pool: FakePool, names: Sequence[str], timeout: float = 30) -> Any
     return await OffsetReader(pool).committed(1, names, Deadline(timeout), Lane.BULK)
 
 
-async def test_committed_offsets_are_sorted_and_offset_minus_one_is_decoded_as_none() -> None:
+async def test_committed_offsets_are_sorted_and_minus_one_is_decoded_as_none() -> None:
     def answer(sent: Sent) -> Any:
         rows = [commit(2, 7, 3, "note"), commit(0, NONE, NONE, None), commit(1, NONE, NONE, None, error=29)]
         return {"Groups": [group("g", *rows, topic="b") | {"Topics": [
@@ -74,16 +74,16 @@ async def test_committed_offsets_are_sorted_and_offset_minus_one_is_decoded_as_n
     )
 
 
-async def test_offsets_of_up_to_200_small_groups_take_one_request() -> None:
+async def test_offsets_of_up_to_200_small_groups_are_read_with_one_request() -> None:
     pool = FakePool(answers={"OffsetFetch": every_group_with()})
     batch = await read(pool, NAMES)
     assert (len(pool.sent), list(batch.rows)) == (1, NAMES)
 
 
-async def test_groups_per_offset_request_depend_on_partitions_per_group(
+async def test_groups_per_offset_request_depend_on_the_partitions_per_group(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """kgtui learns the mean number of partitions per group, to request about 20,000 partitions at once."""
+    """kgtui measures the mean number of partitions per group, so that a request is for about 20,000 partitions."""
     assert offsets.PARTITIONS_PER_REQUEST == 20_000
     monkeypatch.setattr(offsets, "PARTITIONS_PER_REQUEST", 200)
     reader, many = OffsetReader(pool := FakePool(answers={"OffsetFetch": every_group_with(20)})), NAMES[:25]
@@ -100,7 +100,7 @@ async def test_groups_per_offset_request_depend_on_partitions_per_group(
     assert len(names_of(pool.sent[3])) == len(many), "another broker must have a batch size of its own"
 
 
-async def test_a_timed_out_offset_request_is_repeated_in_two_halves() -> None:
+async def test_an_offset_request_that_times_out_is_repeated_in_two_halves() -> None:
     def answer(sent: Sent) -> Any:
         return every_group_with()(sent) if len(names_of(sent)) <= 3 else DeadlineError("late", broker=1)
 
@@ -120,7 +120,7 @@ async def test_offsets_of_other_groups_are_read_if_one_group_times_out() -> None
     assert [(fault.group, fault.name, fault.broker) for fault in answered.faults] == [("g002", "NO_ANSWER", 1)]
 
 
-async def test_offset_request_that_times_out_leaves_time_for_other_groups() -> None:
+async def test_an_offset_request_that_times_out_leaves_time_for_other_groups() -> None:
     def answer(sent: Sent) -> Any:
         return DeadlineError("late", broker=1) if "g000" in names_of(sent) else every_group_with()(sent)
 
@@ -130,7 +130,7 @@ async def test_offset_request_that_times_out_leaves_time_for_other_groups() -> N
     assert [sent.timeout for sent in pool.sent] == [pytest.approx(wait, abs=2) for wait in (20, 20, 40)]
 
 
-async def test_offsets_of_earlier_requests_are_kept_if_a_request_fails(
+async def test_offsets_from_earlier_requests_are_kept_if_a_request_fails(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(offsets, "PARTITIONS_PER_REQUEST", 200)
@@ -148,7 +148,7 @@ async def test_offsets_of_earlier_requests_are_kept_if_a_request_fails(
     assert batch.without_result(["a", "b", "c"]) == ["b", "c"]
 
 
-async def test_groups_whose_offsets_cannot_be_read_have_separate_error_codes() -> None:
+async def test_each_group_whose_offsets_cannot_be_read_has_its_own_error_code() -> None:
     def answer(sent: Sent) -> Any:
         codes = {"forbidden": 30, "newer": 31_999, "fine": 0}
         return {"Groups": [group(name, commit(0), error=codes[name]) for name in reversed(names_of(sent))]}
@@ -183,7 +183,7 @@ class OneByOne:
 
 
 @pytest.mark.parametrize("version", [2, 5, BATCHED_FROM - 1])
-async def test_old_brokers_get_few_concurrent_offset_requests_of_one_group(version: int) -> None:
+async def test_old_brokers_get_few_concurrent_offset_requests_of_one_group_each(version: int) -> None:
     answer = OneByOne()
     pool = FakePool(answers={"OffsetFetch": answer}, versions={"OffsetFetch": version})
     batch = await read(pool, NAMES[:20])
@@ -198,7 +198,7 @@ async def test_offsets_of_other_groups_are_read_if_one_connection_is_lost() -> N
     assert isinstance(batch.error, DisconnectedError)
 
 
-async def test_offsets_of_brokers_without_offsetfetch_version_2_are_unsupported() -> None:
+async def test_offsets_are_unsupported_on_brokers_without_offsetfetch_version_2() -> None:
     pool = FakePool(versions={"OffsetFetch": 1})
     answered = await KafkaGroupAdmin(pool).committed_offsets(["g"])
     assert [(fault.name, fault.code) for fault in answered.faults] == [("NOT_SUPPORTED", None)]
@@ -237,7 +237,7 @@ async def test_missing_start_offset_or_lag_of_a_share_group_is_none(version: int
 
 
 @pytest.mark.parametrize("how", ["switched off", "too old"])
-async def test_share_offsets_without_the_describe_api_are_unsupported(how: str) -> None:
+async def test_share_offsets_are_unsupported_on_brokers_without_the_describe_api(how: str) -> None:
     pool = FakePool(answers={"DescribeShareGroupOffsets": lambda _: {"Groups": [share("s", error=35)]}})
     if how == "too old":
         pool.versions["DescribeShareGroupOffsets"] = None

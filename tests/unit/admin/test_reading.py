@@ -89,7 +89,7 @@ async def test_offsets_of_each_group_are_read_with_the_request_for_its_type() ->
     assert read.faults == []
 
 
-async def test_log_bounds_are_read_for_assigned_partitions_without_committed_offset() -> None:
+async def test_log_bounds_are_read_for_assigned_partitions_without_a_commit() -> None:
     admin = ScriptedAdmin()
     admin.add("c", members=(member(assignment=(("t-c", (0, 1)), ("gone", (0,)))),), lag=5)
     admin.bounds["t-c", 1] = PartitionBounds(3, 9)
@@ -124,7 +124,7 @@ async def test_log_bounds_are_read_for_partitions_of_active_streams_tasks() -> N
     ]
 
 
-async def test_each_fault_of_read_groups_has_a_group_and_step() -> None:
+async def test_each_fault_of_read_groups_names_a_group_and_a_step() -> None:
     admin = ScriptedAdmin()
     admin.add("fine", lag=1)
     admin.add("forbidden", lag=1)
@@ -151,7 +151,7 @@ async def test_descriptions_and_offsets_are_returned_if_log_bounds_cannot_be_rea
     assert [(fault.name, fault.group) for fault in read.general_faults] == [("UNREACHABLE", None)]
 
 
-async def test_descriptions_are_passed_to_the_callback_before_log_bounds_are_read() -> None:
+async def test_callback_gets_the_descriptions_before_log_bounds_are_read() -> None:
     admin = ScriptedAdmin()
     admin.add("c", lag=5)
     reported: list[tuple[set[str], set[str]]] = []
@@ -186,7 +186,7 @@ async def test_lag_is_the_same_with_and_without_log_starts() -> None:
     assert {row.log_start for row in (ends.bounds or {}).values()} == {None}
 
 
-async def test_committed_ends_reads_only_partitions_with_a_committed_offset() -> None:
+async def test_option_committed_ends_reads_only_partitions_with_a_committed_offset() -> None:
     admin = ScriptedAdmin()
     admin.add("c", members=(member(assignment=(("t-c", (0, 1)),)),), lag=5)
     admin.add("s", "share", lag=7)
@@ -199,7 +199,10 @@ async def test_committed_ends_reads_only_partitions_with_a_committed_offset() ->
 
 @pytest.mark.parametrize("separately", [False, True])
 async def test_read_groups_raises_or_returns_the_error_of_a_request(separately: bool) -> None:
-    """With `separately=True`, `read_groups` returns a fault and the results of the other requests."""
+    """With `separately=True`, `read_groups` returns a fault and the results of the other requests.
+
+    Otherwise, it raises the error.
+    """
     admin = UnreachableOffsets()
     admin.add("c", lag=5)
     reading = read_groups(
@@ -216,7 +219,7 @@ async def test_read_groups_raises_or_returns_the_error_of_a_request(separately: 
 
 
 async def test_groups_of_other_coordinators_are_read_if_one_does_not_respond() -> None:
-    """After the first failed batch of a coordinator, no second batch is requested from this coordinator."""
+    """After the first failed batch of groups, kgtui requests no second batch from the same coordinator."""
     admin = ScriptedAdmin()
     for number in range(4):
         admin.add(f"here-{number}", lag=number)
@@ -258,8 +261,8 @@ def test_deadline_divides_the_remaining_time_equally_among_remaining_steps(
     ],
     ids=["subscribed", "owned"],
 )
-async def test_members_topics_that_the_user_cannot_describe_are_hidden(logs: Logs, reader: Member) -> None:
-    """The topic `new` is not hidden: the group has no offsets in it, but the user may describe it."""
+async def test_topics_of_members_that_the_user_may_not_describe_are_hidden(logs: Logs, reader: Member) -> None:
+    """The topic `new` is not hidden: the group has no offsets in this topic, but the user may describe it."""
     admin = ScriptedAdmin()
     admin.add("c", members=(reader,), lag=5)
     admin.bounds |= {("secret", part): PartitionBounds(None, None, 29) for part in (0, 1)}

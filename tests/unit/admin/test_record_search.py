@@ -107,7 +107,7 @@ def test_record_search_finds_timestamps_for_every_traffic_pattern(shape: str) ->
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_record_search_with_one_percent_precision_takes_fewer_rounds(shape: str) -> None:
+def test_record_search_with_one_percent_precision_needs_no_more_rounds(shape: str) -> None:
     random = Random(shape)
     log = dense(SHAPES[shape][0](random))
     for offset in [random.randrange(1001, log.end) for _ in range(30)]:
@@ -182,7 +182,7 @@ def test_record_search_reports_records_without_timestamps(answer: tuple[int, int
     assert search.result() == RecordTime(5, reason=NO_TIMESTAMPS, rounds=1)
 
 
-def test_first_unread_record_is_the_log_start_if_records_expired_unread() -> None:
+def test_first_unread_record_is_at_the_log_start_if_older_ones_expired_unread() -> None:
     log = dense([NOW - 9000, NOW - 5000, NOW - 1000])
     found = log.search(10)
     assert found.unread == ((NOW - 9000) / 1000,) * 2

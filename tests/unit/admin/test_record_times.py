@@ -148,7 +148,7 @@ async def test_record_times_searches_tiered_storage_if_listoffsets_supports_it(v
     assert answer.rows["remote", 0].unread == FOUND
 
 
-async def test_record_times_asks_the_new_leader_after_a_leader_change() -> None:
+async def test_record_times_sends_requests_to_the_new_leader_after_a_leader_change() -> None:
     logs = Logs()
     logs.led_by = {("a", 0): 2}
     honest = logs.answer
@@ -163,7 +163,7 @@ async def test_record_times_asks_the_new_leader_after_a_leader_change() -> None:
     assert logs.pool.leaders_looked_up == [(["a"], False), (["a"], True)]
 
 
-async def test_record_times_of_other_leaders_are_returned_if_one_fails() -> None:
+async def test_record_times_from_other_leaders_are_returned_if_one_leader_fails() -> None:
     logs = Logs()
     logs.pool.leaders = {("a", 1): 2, ("a", 2): 3}
     honest = logs.answer
@@ -175,5 +175,5 @@ async def test_record_times_of_other_leaders_are_returned_if_one_fails() -> None
     assert sorted(fault.broker for fault in answer.faults) == [2, 3]
 
 
-async def test_record_times_with_zero_timeout_reports_no_response() -> None:
+async def test_record_times_with_a_timeout_of_zero_reports_that_no_broker_responded() -> None:
     assert (await Logs().read(("a", 0), timeout=0)).rows == {("a", 0): RecordTime(400, reason=NO_ANSWER)}

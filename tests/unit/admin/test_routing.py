@@ -84,7 +84,7 @@ async def run(
     )
 
 
-async def test_router_sends_requests_to_coordinators_in_batches_of_groups() -> None:
+async def test_router_sends_requests_in_batches_of_groups_to_their_coordinators() -> None:
     names = [f"g{number:02}" for number in range(25)]
     pool = FakePool(coordinators={name: number % 2 + 1 for number, name in enumerate(names)})
     script = Script({name: [OK] for name in names})
@@ -125,7 +125,7 @@ async def test_router_repeats_requests_to_a_loading_coordinator_without_a_lookup
 
 
 @longer_if_busy(0.5)
-async def test_router_returns_a_fault_if_a_coordinator_loads_until_the_deadline(timeout: float) -> None:
+async def test_router_returns_a_fault_if_a_coordinator_is_loading_until_the_deadline(timeout: float) -> None:
     script = Script({"a": [LOADING], "b": [OK]})
     answer = await run(FakePool(), script, timeout=timeout)
     (fault,) = answer.faults
@@ -168,7 +168,7 @@ async def test_router_repeats_requests_a_few_times_after_lost_connections(error:
         BrokerError("no", code=29, name="TOPIC_AUTHORIZATION_FAILED"),
     ],
 )
-async def test_router_returns_a_fault_per_group_of_a_failed_batch(error: KgtuiError) -> None:
+async def test_router_returns_a_fault_for_each_group_of_a_failed_batch(error: KgtuiError) -> None:
     pool = FakePool(coordinators={"a": 1, "b": 1, "c": 2})
     script = Script({"a": [error], "b": [OK], "c": [OK]})
     answer = await run(pool, script)
@@ -192,7 +192,7 @@ async def test_router_keeps_results_that_arrived_before_a_batch_failed() -> None
     ]
 
 
-async def test_router_returns_a_fault_for_groups_missing_in_the_response() -> None:
+async def test_router_returns_a_fault_for_groups_that_the_response_lacks() -> None:
     answer = await run(FakePool(), Script({"a": [OK], "b": [None]}))
     (fault,) = answer.faults
     assert (fault.group, fault.name, fault.broker) == ("b", "NO_ANSWER", 1)
@@ -227,14 +227,14 @@ async def test_router_raises_an_error_only_if_all_requests_failed() -> None:
     ("error", "times"),
     [(DisconnectedError("lost"), 1), (DeadlineError("late"), 1), (ConnectError("refused"), RECONNECTS + 1)],
 )
-async def test_router_repeats_a_write_only_if_it_was_not_sent(error: KgtuiError, times: int) -> None:
+async def test_router_repeats_a_write_request_only_if_it_was_not_sent(error: KgtuiError, times: int) -> None:
     script = Script({"a": [error]})
     answer = await run(FakePool(), script, repeat=False)
     assert script.times("a") == times
     assert [fault.name for fault in answer.faults] == [error.fault_name]
 
 
-async def test_router_repeats_a_write_while_groups_move_or_load() -> None:
+async def test_router_repeats_a_write_request_while_the_group_moves_or_loads() -> None:
     script = Script({"a": [MOVED, LOADING, OK]})
     answer = await run(FakePool(), script, repeat=False)
     assert (list(answer.rows), script.times("a")) == (["a"], 3)

@@ -215,7 +215,7 @@ def test_jwt_bearer_grant_without_a_valid_endpoint_url_raises_config_error(url: 
         from_properties(properties_of(TokenServer(url)))
 
 
-def test_error_without_the_cryptography_package_gives_the_install_command(
+def test_assertion_without_the_cryptography_package_gives_the_install_command(
     keys: dict[str, PrivateKey], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.asymmetric", None)

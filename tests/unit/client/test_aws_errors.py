@@ -116,7 +116,10 @@ def test_error_for_a_refused_aws_request_has_advice_for_this_request(operation: 
 async def test_changed_aws_credentials_are_used_to_sign_the_next_token(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A token is replaced near the end of its lifetime, or ten seconds after it was signed if a broker refused it."""
+    """A token is replaced near the end of its lifetime.
+
+    If a broker refuses the token, it is replaced ten seconds after it was signed.
+    """
     now = time.time()
     clock = [now]
     monkeypatch.setattr(tokens_module, "time", SimpleNamespace(time=lambda: clock[0]))

@@ -12,7 +12,7 @@ from kgtui.client.first_success import AllFailedError, all_of, first_success
 from kgtui.errors import ConnectError, DecodeError, KgtuiError
 
 
-def test_backoff_pauses_double_up_to_a_limit_and_reset_after_success() -> None:
+def test_backoff_pause_doubles_up_to_a_limit_and_is_reset_after_success() -> None:
     now = 100.0
     backoff = Backoff(0.1, 1.0, clock=lambda: now, chance=lambda: 0.5)
     assert backoff.remaining() == 0
@@ -34,7 +34,7 @@ def test_jitter_changes_the_backoff_pause_by_up_to_20_percent() -> None:
     assert all(0.8 <= pause <= 1.2 for pause in pauses)
 
 
-def test_two_thousand_failures_do_not_overflow_the_backoff_pause() -> None:
+def test_backoff_pause_does_not_overflow_after_two_thousand_failures() -> None:
     backoff = Backoff(0.1, 5.0, chance=lambda: 0.5)
     assert [backoff.failed() for _ in range(2000)][-1] == 5.0
 

@@ -19,10 +19,11 @@ FOREVER = PoolOptions(connect_timeout=600, head_start=0.01)
 
 
 @pytest.mark.parametrize("met_before", [True, False])
-async def test_a_hanging_broker_does_not_delay_calls_to_other_brokers(met_before: bool) -> None:
+async def test_a_silent_broker_does_not_delay_calls_to_other_brokers(met_before: bool) -> None:
     """Broker 1 stops responding on an open connection, or before kgtui has connected to it.
 
-    The calls to the other brokers succeed while the calls to broker 1 still wait.
+
+    The calls to the other brokers succeed while the calls to broker 1 are still waiting.
     """
     async with cluster(3) as fake, FaultyLink("127.0.0.1", fake[1].port) as hole:
         fake.hosts[1] = ("127.0.0.1", hole.port)

@@ -31,7 +31,7 @@ def closed_port() -> int:
 
 
 async def test_the_first_bootstrap_server_that_responds_is_used() -> None:
-    """Bootstrap servers that hang, refuse the connection or do not resolve must not delay the one that responds."""
+    """Bootstrap servers that are silent, refuse the connection or do not resolve must not delay a responding one."""
     async with cluster(1) as fake, FaultyLink("127.0.0.1", fake[1].port) as hole:
         hole.black_hole()
         seeds = [hole.address, f"127.0.0.1:{closed_port()}", "no-such-host.invalid:9092", fake[1].address]
@@ -74,7 +74,7 @@ async def test_unreachable_error_lists_each_bootstrap_server_with_a_reason() -> 
 
 @longer_if_busy(0.5)
 async def test_unreachable_error_lists_attempts_that_are_pending_at_the_deadline(timeout: float) -> None:
-    """A pending connection attempt continues after the deadline of the call, so a later call succeeds."""
+    """A pending connection attempt continues after the call's deadline, so a later call succeeds."""
     async with cluster(1) as fake, FaultyLink("127.0.0.1", fake[1].port) as hole:
         hole.black_hole()
         refused = f"127.0.0.1:{closed_port()}"
@@ -138,7 +138,7 @@ async def test_rebootstrap_contacts_bootstrap_servers_even_if_brokers_respond() 
         assert seed.connections == 2
 
 
-async def test_broker_with_a_changed_address_is_called_at_the_new_one() -> None:
+async def test_a_broker_whose_address_changed_is_called_at_the_new_address() -> None:
     async with (
         cluster(1) as fake,
         FaultyLink("127.0.0.1", fake[1].port) as link,
@@ -178,7 +178,7 @@ async def test_feature_list_with_a_higher_epoch_replaces_the_older_list() -> Non
         assert (await pool.metadata(timeout=60, refresh=True)).features == {"share.version": 1}
 
 
-async def test_server_without_metadata_api_is_reported_as_possible_controller() -> None:
+async def test_a_server_without_the_metadata_api_is_reported_as_possible_controller() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         del fake[1].ranges[METADATA.key]
         with pytest.raises(UnreachableError, match=r"is a Kafka node but not a broker; it may be a controller"):

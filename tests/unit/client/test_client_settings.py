@@ -46,7 +46,7 @@ def test_sasl_mechanism_user_and_password_are_read_from_client_properties(protoc
         ("PLAIN", 'tokenauth="true"', False),
     ],
 )
-def test_the_jaas_option_tokenauth_selects_delegation_tokens_for_scram_only(
+def test_the_jaas_option_tokenauth_selects_delegation_tokens_only_for_scram(
     mechanism: str, option: str, token: bool
 ) -> None:
     properties = SASL | {"sasl.mechanism": mechanism, "sasl.jaas.config": f"{SCRAM[:-1]} {option};"}
@@ -151,7 +151,9 @@ def test_client_properties_set_the_reconnect_backoff_of_the_pool(
         ({"ssl.trustmanager.algorithm": "Own"}, "ssl.trustmanager.algorithm is not supported yet: remove the property"),
     ],
 )
-def test_the_error_names_the_unsupported_or_invalid_client_property(properties: dict[str, str], says: str) -> None:
+def test_the_client_property_error_names_the_unsupported_or_invalid_property(
+    properties: dict[str, str], says: str
+) -> None:
     with pytest.raises(ConfigError) as caught:
         from_properties(properties)
     assert says in str(caught.value)
@@ -325,7 +327,7 @@ def test_the_ca_certificates_of_the_system_are_trusted_by_default() -> None:
         (Tls(key_pem=Secret("hunter2"), chain_pem="x"), "ssl.keystore.key and ssl.keystore.certificate.chain: "),
     ],
 )
-def test_the_error_names_the_property_with_an_invalid_certificate_or_key(tls: Tls, says: str) -> None:
+def test_the_tls_error_names_the_property_with_an_invalid_certificate_or_key(tls: Tls, says: str) -> None:
     with pytest.raises(ConfigError) as caught:
         tls.context("x")
     assert str(caught.value).startswith(says)
@@ -353,6 +355,6 @@ def test_an_encrypted_key_without_the_right_password_raises_config_error(pem: Pa
 
 
 @pytest.mark.parametrize(("file", "missing"), [("cert.pem", "private key"), ("key.pem", "certificate")])
-def test_the_error_says_what_is_missing_in_a_pem_key_store(pem: Path, file: str, missing: str) -> None:
+def test_the_key_store_error_says_what_is_missing_in_a_pem_file(pem: Path, file: str, missing: str) -> None:
     with pytest.raises(ConfigError, match=rf"{file}: there is no {missing} in PEM; expected a PEM file"):
         Tls(key_file=str(pem / file)).context("x")

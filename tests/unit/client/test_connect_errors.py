@@ -142,14 +142,14 @@ async def hangs_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -
     ],
 )
 @pytest.mark.parametrize("settings", [PLAINTEXT, TLS], ids=["plain", "tls"])
-async def test_the_error_says_what_listens_on_the_port_instead_of_kafka(
+async def test_the_connection_error_says_what_listens_on_the_port_instead_of_kafka(
     talk: Talk, says: str, settings: ClientSettings
 ) -> None:
     async with server(talk) as address:
         assert await reason(address, settings, QUICK if talk is silent else PATIENT) == f"{address} {says}"
 
 
-async def test_error_for_a_refused_connection_says_nothing_listens_on_the_port() -> None:
+async def test_the_connection_error_says_that_nothing_listens_on_the_port() -> None:
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
         port = sock.getsockname()[1]
@@ -158,13 +158,13 @@ async def test_error_for_a_refused_connection_says_nothing_listens_on_the_port()
     assert await reason(address) == expected
 
 
-async def test_the_error_says_that_the_host_name_does_not_resolve() -> None:
+async def test_the_connection_error_says_that_the_host_name_does_not_resolve() -> None:
     message = await reason("no-such-host.invalid:9092", options=PoolOptions(connect_timeout=10))
     assert message.startswith("no-such-host.invalid does not resolve (")
     assert "check the name, and the DNS or /etc/hosts of this machine" in message
 
 
-async def test_dropped_packets_are_reported_as_a_timeout() -> None:
+async def test_dropped_packets_are_reported_as_a_connection_timeout() -> None:
     """The test fills the listen backlog of a server, so that the kernel drops SYN packets as a firewall does."""
     with socket.socket() as full:
         full.bind(("127.0.0.1", 0))
@@ -203,7 +203,7 @@ def tls_server(certificate: Path) -> ssl.SSLContext:
     return context
 
 
-async def test_the_error_says_that_the_broker_certificate_is_for_another_host(
+async def test_the_connection_error_says_that_the_certificate_is_for_another_host(
     certificate: Path, tls_server: ssl.SSLContext
 ) -> None:
     settings = ClientSettings("SSL", tls=Tls(trust_file=str(certificate)))
@@ -216,7 +216,7 @@ async def test_the_error_says_that_the_broker_certificate_is_for_another_host(
             assert (await pool.metadata(timeout=60)).cluster_id == "fake"
 
 
-async def test_the_error_says_that_the_broker_certificate_is_not_trusted(tls_server: ssl.SSLContext) -> None:
+async def test_the_connection_error_says_that_the_broker_certificate_is_not_trusted(tls_server: ssl.SSLContext) -> None:
     async with cluster(1, tls=tls_server) as fake:
         message = await reason(fake[1].address, ClientSettings("SSL", tls=Tls(verify_hostname=False)))
         assert message.startswith(f"the certificate of {fake[1].address} is not trusted (")
@@ -227,7 +227,7 @@ async def test_the_error_says_that_the_broker_certificate_is_not_trusted(tls_ser
 
 
 @pytest.mark.parametrize(("days", "says"), [((-9, -2), "has expired: renew the"), ((2, 9), "is not valid yet: check")])
-async def test_the_error_says_that_the_broker_certificate_is_expired_or_not_yet_valid(
+async def test_the_connection_error_says_that_the_broker_certificate_is_not_valid_now(
     tmp_path: Path, days: tuple[int, int], says: str
 ) -> None:
     file = tmp_path / "server.pem"
@@ -253,7 +253,9 @@ def write_self_signed(file: Path, first: int, last: int) -> None:
     file.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()) + text)
 
 
-async def test_the_error_says_that_the_client_certificate_was_rejected(tmp_path: Path, certificate: Path) -> None:
+async def test_the_connection_error_says_that_the_client_certificate_was_rejected(
+    tmp_path: Path, certificate: Path
+) -> None:
     write_self_signed(own := tmp_path / "client.pem", -9, -2)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
@@ -275,7 +277,7 @@ async def test_connecting_raises_connect_error_if_the_key_store_file_is_missing(
         await link.session()
 
 
-async def test_the_error_says_that_the_port_requires_tls(tls_server: ssl.SSLContext) -> None:
+async def test_the_connection_error_says_that_the_port_requires_tls(tls_server: ssl.SSLContext) -> None:
     async with cluster(1, tls=tls_server) as fake:
         address = fake[1].address
         message = await reason(address)
@@ -284,7 +286,7 @@ async def test_the_error_says_that_the_port_requires_tls(tls_server: ssl.SSLCont
         )
 
 
-async def test_the_error_says_that_the_port_uses_plain_text_instead_of_tls() -> None:
+async def test_the_connection_error_says_that_the_port_uses_no_tls() -> None:
     async with cluster(1) as fake:
         address = fake[1].address
         message = await reason(address, TLS, QUICK)
@@ -304,10 +306,10 @@ def many_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("many_addresses")
-async def test_the_next_ip_address_is_tried_if_the_first_one_does_not_respond(
+async def test_the_next_ip_address_of_a_host_is_tried_if_the_first_does_not_respond(
     certificate: Path, tls_server: ssl.SSLContext
 ) -> None:
-    """The host name has two IP addresses. The certificate is checked for the host name, not for the IP address."""
+    """The certificate is checked for the host name, not for the IP address."""
     settings = ClientSettings("SSL", tls=Tls(trust_file=str(certificate)))
     async with (
         cluster(1, tls=tls_server) as fake,
@@ -318,7 +320,7 @@ async def test_the_next_ip_address_is_tried_if_the_first_one_does_not_respond(
 
 
 @pytest.mark.usefixtures("many_addresses")
-async def test_a_refused_login_is_not_repeated_at_the_next_ip_address() -> None:
+async def test_a_refused_login_is_not_repeated_at_the_hosts_next_ip_address() -> None:
     tries: list[int] = []
 
     async def counted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -380,7 +382,7 @@ def sasl(
     return talk
 
 
-async def test_the_error_lists_the_sasl_mechanisms_that_the_broker_offers() -> None:
+async def test_the_login_error_lists_the_sasl_mechanisms_that_the_broker_offers() -> None:
     for code in (0, 33):
         async with server(sasl(offered=("SCRAM-SHA-512", "OAUTHBEARER"), code=code)) as address:
             message = await reason(address, LOGIN)
@@ -388,20 +390,20 @@ async def test_the_error_lists_the_sasl_mechanisms_that_the_broker_offers() -> N
             assert "set sasl.mechanism to a mechanism that the broker offers: SCRAM-SHA-512, OAUTHBEARER" in message
 
 
-async def test_the_error_for_a_refused_login_names_the_user() -> None:
+async def test_the_login_error_names_the_refused_user() -> None:
     async with server(sasl(login_code=58)) as address:
         assert await reason(address, LOGIN) == (
             f"{address} refused the login as 'alice': check user name and password in sasl.jaas.config"
         )
 
 
-async def test_the_error_says_that_the_listener_does_not_use_sasl() -> None:
+async def test_the_login_error_says_that_the_listener_does_not_use_sasl() -> None:
     for broker in (sasl(code=34), sasl(keys=(3,))):
         async with server(broker) as address:
             message = await reason(address, LOGIN)
             assert message.startswith(f"{address} does not use SASL, but a login is configured: use the SASL port")
 
 
-async def test_an_unexpected_login_error_is_reported_with_its_name_and_code() -> None:
+async def test_an_unexpected_login_error_code_is_reported_with_its_name() -> None:
     async with server(sasl(login_code=44)) as address:
         assert await reason(address, LOGIN) == f"{address} refused the login with the error POLICY_VIOLATION (44)"

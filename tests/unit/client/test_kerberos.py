@@ -143,7 +143,7 @@ def test_error_without_the_gssapi_package_lists_the_packages_to_install(monkeypa
     assert "libkrb5-dev, python3-dev and gcc (Debian, Ubuntu), krb5-devel, python3-devel and gcc (RHEL, Fedora)" in text
 
 
-def test_error_for_a_missing_kerberos_library_says_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_for_a_missing_kerberos_library_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     class Finder:
         def find_spec(self, name: str, *_: object) -> None:
             if name == "gssapi":
@@ -233,7 +233,7 @@ async def test_error_for_a_refused_kerberos_login_names_principal_and_service(mo
     )
 
 
-async def test_ticket_requests_to_a_silent_kdc_occupy_only_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_ticket_requests_to_a_silent_kdc_use_only_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     answered, asked = threading.Event(), []
 
     def wait(host: str) -> tuple[str, bool]:

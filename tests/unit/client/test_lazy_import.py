@@ -33,7 +33,7 @@ def run(code: str) -> str:
         "from aiokafka import *\nprint(AIOKafkaConsumer.__module__)",
     ],
 )
-def test_lazily_imported_package_can_still_be_imported_in_full(code: str) -> None:
+def test_a_lazily_imported_package_can_still_be_imported_in_full(code: str) -> None:
     assert run(code) == "aiokafka.consumer.consumer\n"
 
 
@@ -42,7 +42,7 @@ def test_importing_a_package_in_full_keeps_its_lazily_loaded_modules() -> None:
     assert run(code) == "True True\n"
 
 
-def test_undefined_attribute_of_a_lazily_imported_package_raises_attribute_error() -> None:
+def test_an_undefined_attribute_of_a_lazy_package_raises_attribute_error() -> None:
     code = "import aiokafka\nprint(hasattr(aiokafka, 'nonsense'), 'aiokafka.consumer' in sys.modules)"
     assert run(code) == "False True\n"
 
@@ -62,7 +62,7 @@ def test_lazy_package_ignores_a_package_that_is_not_installed() -> None:
     assert "kgtui_no_such_package" not in sys.modules
 
 
-def test_without_package_hides_a_package_only_inside_the_block() -> None:
+def test_without_package_hides_a_package_only_inside_the_with_block() -> None:
     code = """
 import sys
 from kgtui.client.lazy_import import without_package

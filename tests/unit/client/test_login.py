@@ -76,14 +76,14 @@ async def until_sent(raw: FakeConnection, count: int) -> None:
             await asyncio.sleep(0.01)
 
 
-async def test_a_token_login_succeeds_when_the_broker_sends_an_empty_response() -> None:
+async def test_a_token_login_succeeds_if_the_broker_sends_an_empty_response() -> None:
     raw = FakeConnection({})
     await (await start(raw)).ready()
     assert [name for name, _ in raw.sent] == ["SaslHandshake v1", "SaslAuthenticate v2"]
     assert b"n,,\x01auth=Bearer " in raw.sent[1][1]
 
 
-async def test_token_login_fails_if_the_broker_refuses_with_a_challenge() -> None:
+async def test_a_token_login_fails_if_the_broker_refuses_it_with_a_challenge() -> None:
     """The broker's first response has no error code; the response to the client's second message has one (RFC 7628)."""
     status = '{"status":"insufficient_scope"}'
     raw = FakeConnection({"AuthBytes": status.encode()}, {"ErrorCode": 58, "ErrorMessage": status})
@@ -96,7 +96,7 @@ async def test_token_login_fails_if_the_broker_refuses_with_a_challenge() -> Non
 
 
 @pytest.mark.parametrize("message", [None, "no json", "[" * 30_000, '["status"]', '{"status": "x y\\u001b"}'])
-async def test_error_for_a_refused_token_omits_an_invalid_status(message: str | None) -> None:
+async def test_the_error_for_a_refused_token_omits_an_invalid_status(message: str | None) -> None:
     with pytest.raises(ConnectError, match="broker:9092 refused the token: the broker requires"):
         await start(FakeConnection({"ErrorCode": 58, "ErrorMessage": message}))
 
@@ -153,7 +153,7 @@ async def test_connection_is_closed_if_the_broker_refuses_a_repeated_login(
     assert raw.closed
 
 
-async def test_connection_stays_open_until_session_ends_if_token_refresh_fails(
+async def test_connection_stays_open_until_its_session_ends_if_token_refresh_fails(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     raw = FakeConnection({"SessionLifetimeMs": 100_000})

@@ -48,14 +48,14 @@ async def test_coordinators_are_looked_up_in_batches_and_cached() -> None:
         assert (await pool.find_coordinators(["group-24"], timeout=60, refresh=True)).nodes == {"group-24": 3}
 
 
-async def test_no_request_is_sent_for_coordinators_stored_with_learn_coordinators() -> None:
+async def test_coordinators_stored_with_learn_coordinators_need_no_lookup_request() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         pool.learn_coordinators((f"g{number}" for number in range(1000)), 1)
         found = await pool.find_coordinators(["g1", "g999"], timeout=60)
         assert (found.nodes, fake[1].received) == ({"g1": 1, "g999": 1}, [])
 
 
-async def test_brokers_without_batch_lookup_get_one_request_per_group() -> None:
+async def test_old_brokers_get_one_coordinator_lookup_request_per_group() -> None:
     """Before version 4, a FindCoordinator request can contain only one group (KIP-699)."""
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake[1].ranges[FIND_COORDINATOR.key] = (0, 3)
@@ -69,7 +69,7 @@ async def test_brokers_without_batch_lookup_get_one_request_per_group() -> None:
 
 
 async def test_a_coordinator_lookup_is_repeated_only_after_retriable_errors() -> None:
-    """The lookup is repeated while the coordinator moves or loads its groups, but not after an authorization error."""
+    """kgtui repeats the lookup while the coordinator moves or loads, but not after an authorization error."""
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake.group_codes = {"moving-group": [16, 15], "loading-group": [14], "forbidden-group": [30, 30, 30]}
         found = await pool.find_coordinators(
@@ -90,7 +90,7 @@ async def test_a_coordinator_lookup_is_repeated_only_after_retriable_errors() ->
 
 
 @longer_if_busy(0.3)
-async def test_coordinator_lookup_returns_the_last_error_of_a_group_at_the_deadline(timeout: float) -> None:
+async def test_a_coordinator_lookup_returns_the_groups_last_error_at_the_deadline(timeout: float) -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake.group_codes = {"stuck-group": [15] * 10_000}
         found = await pool.find_coordinators(["stuck-group", "healthy-group"], timeout=timeout)
@@ -109,7 +109,7 @@ async def test_coordinator_lookup_asks_another_broker_if_one_does_not_respond() 
             assert found.nodes == {f"g{number}": 1}
 
 
-async def test_a_coordinator_lookup_without_response_returns_an_error_per_group() -> None:
+async def test_a_coordinator_lookup_without_a_response_returns_an_error_per_group() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         await pool.metadata(timeout=60)
         fake[1].on[FIND_COORDINATOR.key] = always(None)
@@ -119,7 +119,7 @@ async def test_a_coordinator_lookup_without_response_returns_an_error_per_group(
         assert set(found.errors) == {"group-a", "group-b"}
 
 
-async def test_coordinator_and_leader_lookups_raise_unreachable_error_without_reachable_brokers() -> None:
+async def test_lookups_without_reachable_brokers_raise_unreachable_error() -> None:
     async with cluster(1) as fake:
         seeds = fake.seeds
     async with Pool(seeds, options=QUICK) as pool:
@@ -129,7 +129,7 @@ async def test_coordinator_and_leader_lookups_raise_unreachable_error_without_re
             await pool.find_leaders(["topic"], timeout=60)
 
 
-async def test_the_broker_error_rebootstrap_required_clears_the_coordinator_cache() -> None:
+async def test_the_error_rebootstrap_required_clears_the_coordinator_cache() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         pool.learn_coordinators(["other-group"], 1)
         fake.group_codes = {"group": [129]}
@@ -156,13 +156,13 @@ async def test_partition_leaders_are_looked_up_in_batches_and_cached() -> None:
         assert (await pool.find_leaders(["t3"], timeout=60, refresh=True)).nodes == {("t3", 0): 2}
 
 
-async def test_repeated_leader_failures_clear_cached_topics_less_and_less_often(
+async def test_repeated_failures_of_a_leader_clear_cached_topics_less_often(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Only topics in which the failed broker leads a partition are removed from the cache.
 
-    After a removal, further failures of the broker have no effect during a pause, which grows with each removal.
-    A response from the broker resets the pause.
+    After a removal, further failures of this broker have no effect during a pause, which grows with each removal. A
+    response from the broker resets the pause.
     """
     now = 1_000.0
     monkeypatch.setattr(lookups_module, "Backoff", partial(Backoff, clock=lambda: now))

@@ -146,12 +146,12 @@ async def test_msk_login_assumes_the_configured_role_with_its_session_name(
 
 
 @pytest.mark.usefixtures("credentials", "sts")
-async def test_error_for_a_refused_role_gives_the_aws_error_code() -> None:
+async def test_error_for_a_refused_aws_role_gives_the_aws_error_code() -> None:
     message = await failure(properties_of('awsRoleArn="arn:aws:iam::1:role/other"'))
     assert message.startswith("AWS refused AssumeRole (AccessDenied): check awsRoleArn in sasl.jaas.config")
 
 
-async def test_error_says_that_aws_credentials_or_the_region_are_missing(
+async def test_msk_login_error_says_that_aws_credentials_or_the_region_are_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     advice = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, run `aws configure` or `aws sso login`, or set awsP"
@@ -198,14 +198,14 @@ async def test_error_says_that_aws_credentials_or_the_region_are_missing(
         ({"sasl.client.callback.handler.class": "x.Y"}, "sasl.client.callback.handler.class is not supported yet"),
     ],
 )
-def test_error_names_the_invalid_msk_iam_property_or_option(properties: dict[str, str], says: str) -> None:
+def test_msk_login_error_names_the_invalid_property_or_option(properties: dict[str, str], says: str) -> None:
     with pytest.raises(ConfigError) as caught:
         from_properties({**properties_of(), **properties})
     assert says in str(caught.value)
     assert SECRET not in "".join(traceback.format_exception(caught.value))
 
 
-def test_error_without_amazons_signer_gives_the_install_command(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_msk_login_without_amazons_signer_gives_the_install_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(msk_iam, "find_spec", lambda _: None)
     with pytest.raises(ConfigError, match=r"is not installed\. Run: pip install 'kgtui\[security\]'"):
         from_properties(properties_of())
@@ -241,7 +241,7 @@ async def test_msk_token_is_replaced_if_a_host_name_contains_another_region(monk
 
 
 @pytest.mark.usefixtures("credentials")
-async def test_late_msk_token_for_another_region_does_not_replace_the_cached_one(
+async def test_late_msk_token_for_another_region_does_not_replace_the_cached_token(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Signing the first token takes so long that a token for the broker's own region is ready earlier."""
@@ -292,6 +292,8 @@ async def test_error_for_a_refused_msk_login_names_identity_and_reason() -> None
         ),
     ],
 )
-async def test_error_says_why_a_source_of_aws_credentials_fails(tmp_path: Path, setting: str, reason: str) -> None:
+async def test_msk_login_error_says_why_a_source_of_aws_credentials_fails(
+    tmp_path: Path, setting: str, reason: str
+) -> None:
     (tmp_path / "config").write_text(f"[default]\n{setting}\n")
     assert f"the AWS credentials cannot be used {reason}: set AWS_ACCESS_KEY_ID" in await failure(properties_of())

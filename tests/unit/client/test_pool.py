@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 QUICK = PoolOptions(connect_timeout=30.0, backoff=0.01, backoff_max=0.02, head_start=0.05, retry_pause=0.01, stall=0.05)
 
 
-async def test_a_call_returns_response_broker_api_version_and_duration() -> None:
+async def test_a_call_returns_the_response_the_broker_the_version_and_the_duration() -> None:
     async with cluster(2) as fake, Pool([fake[1].address], options=QUICK) as pool:
         view = await pool.metadata(timeout=60)
         assert {node: broker.port for node, broker in view.brokers.items()} == {1: fake[1].port, 2: fake[2].port}
@@ -83,7 +83,7 @@ async def test_calling_an_unsupported_api_raises_unsupported_error() -> None:
         assert (caught.value.broker, caught.value.address) == (1, fake[1].address)
 
 
-async def test_apiversions_is_repeated_in_an_older_version_if_unsupported() -> None:
+async def test_an_unsupported_apiversions_request_is_repeated_in_an_older_version() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake[1].ranges |= {API_VERSIONS.key: (0, 2)}
         view = await pool.metadata(timeout=60)
@@ -91,7 +91,7 @@ async def test_apiversions_is_repeated_in_an_older_version_if_unsupported() -> N
         assert [request.version for request in fake[1].requests(API_VERSIONS.key)] == [0, 2]
 
 
-async def test_features_of_the_cluster_are_none_if_no_broker_reports_features() -> None:
+async def test_features_of_the_cluster_are_none_if_no_broker_reports_any() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake[1].on[API_VERSIONS.key] = lambda request: {
             **_answer(fake[1].api_versions(request)),
@@ -330,7 +330,7 @@ async def test_calls_to_a_restarted_broker_succeed_again() -> None:
 
 @longer_if_busy(0.8)
 async def test_the_next_request_is_sent_only_after_the_throttle_time_has_passed(timeout: float) -> None:
-    """The throttle time is `timeout` seconds."""
+    """The broker's throttle time is `timeout` seconds."""
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         loop = asyncio.get_running_loop()
         fake[1].on[LIST_GROUPS.key] = always({"ThrottleTimeMs": round(timeout * 1000)})
@@ -408,7 +408,7 @@ async def test_the_pool_works_if_two_brokers_advertise_the_same_address() -> Non
             await pool.metadata(timeout=60, refresh=True)
 
 
-async def test_closing_the_pool_while_connecting_makes_the_waiting_call_fail() -> None:
+async def test_closing_the_pool_while_it_connects_lets_the_waiting_call_fail() -> None:
     async with cluster(1) as fake, FaultyLink("127.0.0.1", fake[1].port) as link:
         link.black_hole()
         pool = Pool([link.address], options=PoolOptions(connect_timeout=60))
@@ -419,7 +419,7 @@ async def test_closing_the_pool_while_connecting_makes_the_waiting_call_fail() -
             await looking
 
 
-async def test_closing_the_pool_closes_connections_and_makes_pending_calls_fail() -> None:
+async def test_closing_the_pool_closes_connections_and_lets_pending_calls_fail() -> None:
     async with cluster(3) as fake:
         pool = Pool(fake.seeds, options=QUICK)
         fake[3].on[LIST_GROUPS.key] = always(None)

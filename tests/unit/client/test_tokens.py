@@ -142,7 +142,7 @@ async def test_an_unsigned_token_is_created_if_no_token_endpoint_is_configured()
         ({"sasl.login.callback.handler.class": "x.Own"}, "sasl.login.callback.handler.class is not supported yet: use"),
     ],
 )
-def test_the_error_names_the_invalid_or_missing_oauthbearer_property(more: dict[str, str], says: str) -> None:
+def test_the_token_login_error_names_the_invalid_or_missing_property(more: dict[str, str], says: str) -> None:
     with pytest.raises(ConfigError) as caught:
         from_properties(TokenServer("http://localhost:1/token").properties(**more))
     assert says in str(caught.value)
@@ -166,7 +166,7 @@ def test_the_error_names_the_invalid_or_missing_oauthbearer_property(more: dict[
         (200, " " * 1_000_001, "returned more than 1,000,000 bytes"),
     ],
 )
-async def test_error_says_why_the_response_of_the_token_endpoint_is_unusable(
+async def test_the_token_error_says_why_the_endpoints_response_is_unusable(
     endpoint: TokenServer, status: int, body: str, says: str
 ) -> None:
     endpoint.status, endpoint.body = status, body
@@ -185,7 +185,7 @@ async def test_invalid_date_and_lifetime_from_the_token_endpoint_are_ignored(end
     assert (token.expires, token.ahead) == (inf, 0.0)
 
 
-async def test_the_error_says_that_the_token_endpoint_is_down_or_silent(endpoint: TokenServer) -> None:
+async def test_the_token_error_says_that_the_endpoint_is_down_or_silent(endpoint: TokenServer) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     down = endpoint.properties(**{"sasl.oauthbearer.token.endpoint.url": f"http://127.0.0.1:{port}/"})
@@ -231,7 +231,7 @@ async def test_token_request_times_out_if_the_response_arrives_byte_by_byte(
 
 
 @longer_if_busy(0.2)
-async def test_http_error_status_is_reported_even_if_its_body_arrives_slowly(
+async def test_http_error_status_of_a_token_endpoint_is_reported_despite_a_slow_body(
     endpoint: TokenServer, timeout: float
 ) -> None:
     endpoint.status, endpoint.body, endpoint.drip = 401, '{"error": "invalid_client"}' + " " * 100, "body"
@@ -239,7 +239,7 @@ async def test_http_error_status_is_reported_even_if_its_body_arrives_slowly(
     assert "refused the client 'team' (HTTP 401): check client id, client secret and scope" in message
 
 
-def test_program_exits_without_waiting_for_a_silent_token_endpoint(endpoint: TokenServer) -> None:
+def test_the_program_exits_without_waiting_for_a_silent_token_endpoint(endpoint: TokenServer) -> None:
     program = """
 import asyncio, sys
 from kgtui.client.oauth import OAuth
@@ -289,7 +289,7 @@ async def test_an_oauth_token_is_refreshed_before_it_expires(
     assert len(endpoint.received) == 2
 
 
-async def test_the_old_token_is_used_until_it_expires_if_the_refresh_fails(
+async def test_an_oauth_token_is_used_until_it_expires_if_its_refresh_fails(
     endpoint: TokenServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = time.time()
@@ -311,7 +311,7 @@ async def test_the_old_token_is_used_until_it_expires_if_the_refresh_fails(
 async def test_token_refresh_uses_the_clock_of_the_token_endpoint(
     endpoint: TokenServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The clock of this machine is 1,000 s slow, so that the token looks valid for 2,000 s instead of 1,000 s."""
+    """This machine's clock is 1,000 s slow, so the token seems to be valid for 2,000 s instead of 1,000 s."""
     now = time.time()
     clock = [now]
     monkeypatch.setattr(tokens_module, "time", SimpleNamespace(time=lambda: clock[0]))

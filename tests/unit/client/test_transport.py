@@ -42,7 +42,7 @@ def test_aiokafkas_create_conn_accepts_the_arguments_that_kgtui_passes() -> None
 
 
 async def test_aiokafka_reads_only_the_documented_attributes_of_a_request() -> None:
-    """The docstring of `kgtui.client.transport` lists these attributes. A later version of aiokafka might read more."""
+    """The docstring of `kgtui.client.transport` lists these attributes. A later version of aiokafka could read more."""
     used: list[str] = []
 
     class Bare:
@@ -83,7 +83,7 @@ async def test_aiokafka_reads_only_the_documented_attributes_of_a_request() -> N
     assert {name for name in used if not name.startswith("__")} == contract
 
 
-def test_exchange_encodes_a_request_for_aiokafka_and_returns_the_response() -> None:
+def test_transport_encodes_a_request_for_aiokafka_and_returns_the_response() -> None:
     exchange = Exchange(LIST_GROUPS, 5, b"body")
     assert exchange.prepare({}) is exchange
     header = exchange.build_request_header(7, "me").encode()
@@ -236,7 +236,7 @@ async def test_a_response_that_is_larger_than_the_limit_is_not_read(announced: i
     assert received < 10_000_000
 
 
-async def test_property_receive_message_max_bytes_limits_the_size_of_a_response() -> None:
+async def test_the_property_receive_message_max_bytes_limits_the_response_size() -> None:
     settings = from_properties({"receive.message.max.bytes": "1000"})
     assert settings.warnings == ()
     async with cluster(1) as fake, Pool(fake.seeds, settings) as pool:

@@ -104,7 +104,7 @@ def test_check_prints_only_unhealthy_groups_and_exits_with_1(run: Callable[..., 
     assert stuck.endswith("no commit on t-stuck-0 for 2 min, 1,740 unread")
 
 
-def test_check_with_the_option_all_also_prints_groups_that_are_ok(run: Callable[..., Completed]) -> None:
+def test_check_with_the_option_all_also_prints_healthy_groups(run: Callable[..., Completed]) -> None:
     ran = run("check", "--all")
     assert verdicts(ran) == {"connect": "OK", "fine": "OK", "queue": "OK", "slow": "WARN", "stuck": "STOP"}
 
@@ -121,7 +121,7 @@ def test_check_reports_how_soon_unread_records_expire(admin: ScriptedAdmin, run:
     assert parse_rfc3339(stuck["loss"]["at"]) == pytest.approx(expected)
 
 
-def test_check_shows_exact_ages_of_groups_that_are_not_ok(
+def test_check_shows_exact_record_ages_of_unhealthy_groups(
     admin: ScriptedAdmin, script: Script, run: Callable[..., Completed]
 ) -> None:
     written = script.time - 3_000.0
@@ -141,7 +141,7 @@ def test_check_shows_exact_ages_of_groups_that_are_not_ok(
     assert stuck["partitions"][0]["age"]["exact"] is True
 
 
-def test_check_says_why_exact_ages_and_expiry_are_not_known(
+def test_check_says_why_exact_record_ages_and_expiry_are_unknown(
     admin: ScriptedAdmin, run: Callable[..., Completed]
 ) -> None:
     admin.times = {("t-stuck", 0): RecordTime(1000, reason=FORBIDDEN_TOPIC)}
@@ -211,7 +211,9 @@ def test_check_reads_groups_once_per_interval_and_at_the_end(
     assert asked == [("fine",)] * 4
 
 
-def test_check_with_a_fractional_interval_does_no_extra_read(run: Callable[..., Completed], script: Script) -> None:
+def test_check_with_a_fractional_interval_does_no_additional_read(
+    run: Callable[..., Completed], script: Script
+) -> None:
     run("check", "fine", "--for", "3.6s", "--interval", "0.3s")
     assert len(script.steps) == 12
 
@@ -222,7 +224,7 @@ def test_check_reads_only_groups_that_match_the_filter(run: Callable[..., Comple
     assert set(watched) == {("stuck",)}
 
 
-def test_check_applies_filter_terms_about_verdicts_after_the_watch(run: Callable[..., Completed]) -> None:
+def test_check_applies_filter_terms_about_verdicts_to_the_final_verdicts(run: Callable[..., Completed]) -> None:
     assert verdicts(run("check", "verdict:stop,ok")) == {"connect": "OK", "fine": "OK", "queue": "OK", "stuck": "STOP"}
     ran = run("check", "verdict:warn")
     assert (ran.code, verdicts(ran)) == (0, {"slow": "WARN"})
@@ -232,7 +234,7 @@ def test_check_with_sort_lag_uses_the_lag_of_the_last_read(run: Callable[..., Co
     assert list(verdicts(run("check", "--all", "sort:lag-"))) == ["stuck", "slow", "queue", "fine", "connect"]
 
 
-def test_check_says_that_verdicts_of_a_short_watch_are_not_final(run: Callable[..., Completed]) -> None:
+def test_check_says_that_verdicts_after_a_short_watch_are_not_final(run: Callable[..., Completed]) -> None:
     ran = run("check", "--for", "20s", "--all")
     assert ran.code == 0
     assert verdicts(ran) == {"connect": "OK", "fine": "OK", "queue": "OK", "slow": "OK?", "stuck": "OK?"}
@@ -244,7 +246,7 @@ def test_check_says_that_verdicts_of_a_short_watch_are_not_final(run: Callable[.
     ]
 
 
-def test_check_json_has_verdict_and_cause_per_group_and_verdict_counts(run: Callable[..., Completed]) -> None:
+def test_check_json_has_the_verdict_and_cause_of_each_group_and_counts(run: Callable[..., Completed]) -> None:
     ran = run("check", "--format", "json", "--all")
     whole = json.loads(ran.out)
     assert whole["version"] == 1
@@ -266,7 +268,7 @@ def test_check_json_has_verdict_and_cause_per_group_and_verdict_counts(run: Call
     assert [connect[name] for name in ("verdict", "lag", "time_lag", "trend", "drain", "loss")] == ["OK", *[None] * 5]
 
 
-def test_check_json_says_how_long_a_watch_gives_a_final_verdict(run: Callable[..., Completed]) -> None:
+def test_check_json_says_which_watch_duration_gives_final_verdicts(run: Callable[..., Completed]) -> None:
     ran = run("check", "stuck", "--format", "json", "--for", "20s", "--all")
     assert objects(ran)["stuck"]["undecided"] == [
         {"verdict": "STOP", "lacks": "time", "partitions": 1, "needs": 45.0, "has": 20.0,
@@ -321,10 +323,10 @@ def test_check_gives_no_verdict_for_a_group_that_cannot_be_read(
     assert made["coverage"]["groups"] == [1, 2]
 
 
-def test_check_fails_if_the_lag_of_a_group_is_unknown(
+def test_check_exits_with_an_error_code_if_a_groups_lag_is_unknown(
     run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
-    """The user is not permitted to describe the topic, so the lag is unknown, and the verdict is not final."""
+    """The user may not describe the topic, so the lag is unknown, and the verdict is not final."""
 
     def forbid(_step: int) -> None:
         admin.bounds["t-fine", 0] = PartitionBounds(None, None, 29)
@@ -353,7 +355,7 @@ def test_check_restarts_the_lag_trend_of_a_group_after_a_failed_read(
     assert (stuck["reads"], stuck["reads_failed"], stuck["trend"]) == (24, 1, None)
 
 
-def test_check_exits_with_0_if_a_group_is_deleted_meanwhile(
+def test_check_exits_with_0_if_a_group_is_deleted_during_the_watch(
     run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
     def leave(step: int) -> None:
@@ -432,7 +434,7 @@ def test_check_of_a_cluster_without_groups_exits_with_0(
     assert (ran.code, len(ran.out.splitlines()), script.steps) == (0, 1, [])
 
 
-def test_check_on_a_terminal_prints_duration_and_groups_per_verdict(
+def test_check_on_a_terminal_prints_the_duration_and_the_groups_per_verdict(
     run: Callable[..., Completed], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
@@ -464,7 +466,7 @@ def test_check_with_wrong_options_exits_with_2_and_prints_one_line(
     assert message in ran.err
 
 
-async def test_sleep_until_a_time_in_the_past_returns_at_once() -> None:
+async def test_the_clock_returns_at_once_if_the_time_to_sleep_until_is_past() -> None:
     clock = Clock()
     before = clock.now()
     await clock.sleep_until(before - 1000)

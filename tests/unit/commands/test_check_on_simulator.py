@@ -100,7 +100,7 @@ async def test_check_gives_no_final_verdict_if_all_offsets_are_hidden(
     assert "OFFSETS_MAY_BE_HIDDEN" in found["err"]
 
 
-async def test_check_does_not_call_a_group_ok_if_its_members_and_offsets_are_withheld(
+async def test_check_does_not_call_a_group_ok_if_its_members_and_offsets_are_hidden(
     company: Simulator, capfd: pytest.CaptureFixture[str]
 ) -> None:
     company.faults.forbid_topics(["*"])
@@ -113,7 +113,7 @@ async def test_check_does_not_call_a_group_ok_if_its_members_and_offsets_are_wit
 async def test_check_verdict_is_not_final_if_some_topics_are_hidden(
     company: Simulator, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The user may not describe another topic, in which the group might have offsets. The exit code is still 0."""
+    """The user may not describe another topic, in which the group could have offsets. The exit code is still 0."""
     company.faults.forbid_topics(["unrelated"])
     found = await checked(company, capfd, "web.sessions")
     (row,) = found["groups"]
@@ -129,12 +129,12 @@ async def test_check_verdict_is_not_final_if_some_topics_are_hidden(
 
 
 @pytest.mark.parametrize("granted", [True, False])
-async def test_check_uses_permissions_that_change_during_the_watch(
+async def test_check_notices_permissions_that_change_during_the_watch(
     company: Simulator, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, granted: bool
 ) -> None:
     """The permission to describe all topics is granted or revoked during the watch.
 
-    Because the filter contains a term for the lag, the permissions are also read before the watch.
+    The filter contains a term for the lag, so the permissions are also read before the watch.
     """
     monkeypatch.setattr(group_watch, "ACCESS_MAX_AGE", 0.0)
     sleep_until = SimulatedClock.sleep_until
@@ -150,10 +150,10 @@ async def test_check_uses_permissions_that_change_during_the_watch(
     assert row["offsets_may_be_hidden"] is not granted
 
 
-async def test_check_names_a_members_topic_that_the_user_cannot_describe(
+async def test_check_names_a_members_topic_that_the_user_may_not_describe(
     company: Simulator, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """An ACL forbids the user to describe this topic. The user may describe all other topics."""
+    """An ACL denies DESCRIBE on this topic. The user may describe all other topics."""
     listed = await checked(company, capfd, "type:classic state:Stable kind:consumer", seconds=10)
     group = listed["groups"][0]["group"]
     topic = listed["groups"][0]["max_lag"]["topic"]
@@ -221,10 +221,10 @@ async def test_check_of_15_seconds_says_that_verdicts_are_not_final(
     assert found["code"] == 0
 
 
-async def test_healthy_groups_get_verdict_ok_at_any_traffic_and_read_interval(
+async def test_healthy_groups_get_the_verdict_ok_at_any_traffic_and_read_interval(
     company: Simulator, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The simulated traffic rises and falls every four minutes; reads and commits have different intervals."""
+    """The simulated traffic rises and falls every four minutes. Reads and commits have different intervals."""
     steady = [name for name, cause in CAUSES.items() if cause == "OK"]
     names = "/^(" + "|".join(steady) + ")$/"
     for interval in (1.5, 3.7, 11.0):

@@ -87,7 +87,7 @@ def at(poll: int) -> str:
     return datetime.fromtimestamp(START / 1000 + poll * 10, UTC).isoformat()
 
 
-def test_check_of_a_recording_without_option_at_judges_its_end(check: Callable[..., Completed]) -> None:
+def test_check_of_a_recording_judges_its_end_by_default(check: Callable[..., Completed]) -> None:
     ran = check()
     assert (ran.code, ran.err) == (1, "")
     assert ran.verdicts == {"slow": "WARN", "stuck": "STOP"}
@@ -95,10 +95,10 @@ def test_check_of_a_recording_without_option_at_judges_its_end(check: Callable[.
     assert check("--all").verdicts == {"fine": "OK", "slow": "WARN", "stuck": "STOP"}
 
 
-def test_check_with_option_at_uses_only_polls_before_that_time(
+def test_check_with_the_option_at_uses_only_polls_before_that_time(
     check: Callable[..., Completed],
 ) -> None:
-    """The recording has several keyframes and some compacted files, so that each time needs other files."""
+    """The recording has several keyframes and some compacted files, so that each time needs different files."""
     verdicts = {poll: check("--all", "stuck", "--at", at(poll)).verdicts["stuck"] for poll in (12, 14, 24, 30)}
     assert verdicts == {12: "OK", 14: "OK", 24: "STOP", 30: "STOP"}
 
@@ -183,7 +183,9 @@ def test_check_computes_the_lag_trend_only_from_polls_after_a_gap(
     assert (row["reads"], row["trend_seconds"]) == (9, 20.0)
 
 
-def test_check_exits_with_1_if_recorded_polls_lack_a_broker(tmp_path: Path, check: Callable[..., Completed]) -> None:
+def test_check_exits_with_1_if_recorded_polls_lack_data_of_a_broker(
+    tmp_path: Path, check: Callable[..., Completed]
+) -> None:
     silent = Fault("NO_ANSWER", "no answer within 5 s", broker=2)
     recording = RecordingBuilder(tmp_path / "silent")
     for poll in range(13):

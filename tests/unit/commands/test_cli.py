@@ -45,7 +45,7 @@ def modules_loaded_by(*words: str) -> set[str]:
 HEAVY = {"textual", "aiokafka", "asyncio", "re2", "rich", "rich_argparse", "shtab", "msgspec"}
 
 
-def test_version_and_help_import_no_large_module() -> None:
+def test_the_options_version_and_help_import_no_large_module() -> None:
     assert not modules_loaded_by("--version") & (HEAVY | {"argparse"})
     assert not modules_loaded_by("--help") & HEAVY
     assert not modules_loaded_by("groups", "--help") & (HEAVY | {"argparse"})
@@ -104,7 +104,7 @@ def test_the_option_help_works_for_kgtui_and_every_command(capsys: pytest.Captur
         assert f"usage: kgtui {name}" in capsys.readouterr().out
 
 
-def test_help_of_ls_explains_filter_terms(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_help_of_ls_explains_filter_terms(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         cli.main(["ls", "--help"])
     out = capsys.readouterr().out
@@ -113,7 +113,9 @@ def test_help_of_ls_explains_filter_terms(capsys: pytest.CaptureFixture[str]) ->
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
-def test_completion_script_contains_commands_and_options(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_shell_completion_script_contains_commands_and_options(
+    shell: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert cli.main(["--print-completion", shell]) == 0
     out = capsys.readouterr().out
     for word in ("ls", "show", "delete", "doctor", "groups", "bootstrap-server"):
@@ -123,7 +125,7 @@ def test_completion_script_contains_commands_and_options(shell: str, capsys: pyt
         assert shell == "tcsh" or option in out
 
 
-def test_bash_accepts_the_completion_script(capsys: pytest.CaptureFixture[str]) -> None:
+def test_bash_accepts_the_shell_completion_script(capsys: pytest.CaptureFixture[str]) -> None:
     cli.main(["--print-completion", "bash"])
     script = capsys.readouterr().out
     done = subprocess.run(["bash", "-n"], input=script, capture_output=True, text=True, check=False)
@@ -156,7 +158,7 @@ def test_error_for_an_unreachable_cluster_names_the_addresses_and_exits_with_3(
         (ConnectError("a\nb \x1b[31m", broker=1), 1, r"kgtui: a\nb \x1b[31m"),
     ],
 )
-def test_each_error_prints_one_line_without_control_characters(
+def test_each_error_of_a_command_prints_one_line_without_control_characters(
     error: Exception, code: int, line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail(_args: object) -> int:
@@ -170,7 +172,7 @@ def test_each_error_prints_one_line_without_control_characters(
     assert "Traceback" not in err
 
 
-def test_crash_report_contains_no_secrets(
+def test_a_crash_report_contains_no_secrets(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     def fail(_args: object) -> int:
@@ -194,7 +196,7 @@ def test_crash_report_contains_no_secrets(
         assert "sasl.password=[removed]" in shown
 
 
-def test_crash_is_described_on_stderr_if_no_report_file_can_be_written(
+def test_a_crash_is_described_on_stderr_if_no_report_can_be_written(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     (tmp_path / "state").write_text("in the way")
@@ -203,7 +205,7 @@ def test_crash_is_described_on_stderr_if_no_report_file_can_be_written(
     assert "ZeroDivisionError" in capsys.readouterr().err
 
 
-def test_ctrl_c_exits_with_130_and_prints_nothing(
+def test_ctrl_c_ends_a_command_with_130_and_without_output(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def interrupted(_args: object) -> int:
@@ -232,7 +234,7 @@ def test_symbols_are_replaced_by_ascii_text_if_stdout_is_ascii() -> None:
     assert done.stderr == b"kgtui: - \\u6771\n"
 
 
-def test_unknown_commands_and_options_are_rejected(capsys: pytest.CaptureFixture[str]) -> None:
+def test_kgtui_rejects_unknown_commands_and_options(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["lst"]) == 2
     assert "invalid choice: 'lst'" in capsys.readouterr().err
     assert cli.main(["--bootstrap", "x"]) == 2
@@ -279,14 +281,16 @@ def test_error_for_an_unknown_option_says_how_to_show_help(
     ],
     ids=" ".join,
 )
-def test_empty_name_of_cluster_group_or_file_is_rejected(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """The name is empty if a script passes an unset variable. With a default value, kgtui might use another cluster."""
+def test_an_empty_name_of_a_cluster_group_or_file_is_rejected(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The name is empty if a script passes an unset variable. With a default value, kgtui could use another cluster."""
     assert cli.main(words) == 2
     assert "the value is empty" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", cli._NAMING_VARIABLES)
-def test_empty_environment_variable_that_names_a_cluster_or_file_is_rejected(
+def test_an_empty_environment_variable_for_a_cluster_or_file_is_rejected(
     name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv(name, " ")
@@ -294,7 +298,7 @@ def test_empty_environment_variable_that_names_a_cluster_or_file_is_rejected(
     assert f"{name} is set, but its value is empty" in capsys.readouterr().err
 
 
-def test_commands_accept_a_group_id_that_is_a_single_space() -> None:
+def test_commands_accept_a_group_id_that_consists_of_one_space() -> None:
     assert parser.parse_args(["show", " "]).groups == [" "]
     assert parser.parse_args(["delete", "--group", " "]).group == [" "]
 
@@ -305,7 +309,7 @@ def test_an_empty_filter_matches_all_groups() -> None:
 
 @pytest.mark.parametrize("redirection", [">/dev/full", ">&-"])
 @pytest.mark.parametrize("command", ["--version", "--help", "ls --help", "groups --version", "clusters --format json"])
-def test_command_that_cannot_write_to_stdout_reports_why_and_exits_with_1(
+def test_a_command_that_cannot_write_to_stdout_reports_why_and_exits_with_1(
     command: str, redirection: str, tmp_path: Path
 ) -> None:
     ran = shell(f"{sys.executable} -m kgtui {command} {redirection}", tmp_path)
@@ -315,7 +319,7 @@ def test_command_that_cannot_write_to_stdout_reports_why_and_exits_with_1(
 
 
 @pytest.mark.parametrize("redirection", ["2>/dev/full", "2>&-"])
-def test_command_that_cannot_write_to_stderr_still_prints_its_result(redirection: str, tmp_path: Path) -> None:
+def test_a_command_that_cannot_write_to_stderr_still_prints_its_result(redirection: str, tmp_path: Path) -> None:
     """`kgtui ls` prints the groups. It exits with 1, because a warning about a property could not be printed."""
     properties = tmp_path / "client.properties"
     properties.write_text("sasl.mechanismm=PLAIN\n")

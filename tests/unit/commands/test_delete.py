@@ -105,7 +105,7 @@ def test_delete_with_options_yes_and_expect_asks_for_no_confirmation(
         (["--dry-run", "--expect", "7"], "2 groups match, but --expect is 7"),
     ],
 )
-def test_unconfirmed_delete_exits_with_4_and_sends_nothing(
+def test_delete_without_confirmation_exits_with_4_and_sends_no_request(
     admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str], words: list[str], reason: str
 ) -> None:
     assert cli.main(["delete", "state:Empty", *words]) == 4
@@ -157,10 +157,10 @@ def test_delete_exits_with_1_if_a_deletion_fails(admin: ScriptedAdmin) -> None:
     assert cli.main(["delete", "state:Empty", "--yes", "--expect", "2"]) == 1
 
 
-def test_delete_with_the_option_group_deletes_exactly_these_ids(
+def test_delete_with_the_option_group_deletes_exactly_the_given_ids(
     admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """An id that looks like a filter term is not parsed. The exit code is 4 if a group does not exist."""
+    """An id that looks like a filter term is not parsed as a filter. The exit code is 4 if a group does not exist."""
     admin.add("type:share", state="Empty")
     assert cli.main(["delete", "--group", "type:share", "--yes", "--expect", "1"]) == 0
     assert sent(admin) == ["type:share"]
@@ -208,7 +208,7 @@ def test_delete_exits_with_1_without_asking_if_no_group_matches(
     assert sent(admin) == []
 
 
-def test_delete_says_that_the_user_may_see_no_group(admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]) -> None:
+def test_delete_says_that_the_user_may_see_no_groups(admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]) -> None:
     admin.groups.clear()
     admin.user_access = Access(frozenset(), any_topic=False)
     assert cli.main(["delete", "--dry-run", "state:Empty"]) == 1
@@ -242,7 +242,7 @@ def test_deletion_is_refused_if_the_typed_confirmation_is_wrong(
     assert sent(admin) == []
 
 
-def test_deletion_of_several_groups_is_confirmed_by_typing_their_count(admin: ScriptedAdmin, terminal: Any) -> None:
+def test_deletion_of_several_groups_is_confirmed_by_typing_their_number(admin: ScriptedAdmin, terminal: Any) -> None:
     terminal("2")
     assert cli.main(["delete", "/./"]) == 4
     assert sent(admin) == ["idle-a", "idle-b"]
@@ -251,7 +251,7 @@ def test_deletion_of_several_groups_is_confirmed_by_typing_their_count(admin: Sc
 def test_irreversible_deletion_needs_a_second_confirmation(
     admin: ScriptedAdmin, terminal: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The user types `irreversible` on a terminal after the group id, or passes `--irreversible`."""
+    """The user types `irreversible` on a terminal after the group id, or passes the option `--irreversible`."""
     admin.bounds["t-idle-a", 0] = PartitionBounds(None, None, 3)
     words = ["delete", "idle-a", "--yes", "--expect", "1"]
     assert cli.main(words) == 4
@@ -298,7 +298,7 @@ def test_commands_delete_backups_and_audit_escape_control_characters_in_ids(
     assert output.out.count(r"\x1b[31mred\n") >= 4
 
 
-def test_delete_first_resolves_earlier_deletions_with_unknown_outcome(
+def test_delete_first_determines_unknown_outcomes_of_earlier_deletions(
     admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
     admin.delete_outcomes["idle-a"] = Outcome("idle-a", Fault("NO_ANSWER", "lost", group="idle-a"), uncertain=True)
@@ -318,7 +318,10 @@ def test_delete_first_resolves_earlier_deletions_with_unknown_outcome(
 def test_backups_command_lists_all_backups_or_prints_one(
     admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """For a single backup, the command that restores it is printed too. An incomplete backup causes exit code 1."""
+    """For a single backup, it also prints the command that restores the backup.
+
+    An incomplete backup causes exit code 1.
+    """
     assert cli.main(["backups"]) == 0
     assert "there are no backups" in capsys.readouterr().err
     assert cli.main(["delete", "state:Empty", "--yes", "--expect", "2"]) == 0
@@ -382,7 +385,7 @@ def test_delete_opens_only_one_connection_to_the_cluster(
 def test_ctrl_c_at_the_confirmation_of_a_deletion_exits_at_once(
     admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The command exits although the user has entered no line, and sends no request."""
+    """The command does not wait for the line that the user has not finished, and sends no request."""
 
     class Interrupted(Terminal):
         def readline(self, size: int | None = -1, /) -> str:  # type: ignore[override]

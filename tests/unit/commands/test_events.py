@@ -70,7 +70,7 @@ def admin() -> ScriptedAdmin:
     return admin
 
 
-async def test_events_are_printed_as_lines_of_one_table_while_they_happen(
+async def test_events_command_prints_each_event_when_it_happens(
     admin: ScriptedAdmin, capfd: pytest.CaptureFixture[str]
 ) -> None:
     watched = Watched(admin, capfd)
@@ -90,10 +90,10 @@ async def test_events_are_printed_as_lines_of_one_table_while_they_happen(
 
 
 @pytest.mark.parametrize("operations", [frozenset[str](), frozenset({"DESCRIBE"})])
-async def test_events_say_that_the_user_may_see_no_group(
+async def test_events_command_says_that_the_user_may_see_no_groups(
     capfd: pytest.CaptureFixture[str], operations: frozenset[str]
 ) -> None:
-    """Without groups, the message is only missing if the user may list all groups."""
+    """If a cluster really has no groups, this message is missing only if the user may list all groups."""
     admin = ScriptedAdmin(user_access=Access(operations, any_topic=True))
     watched = Watched(admin, capfd)
     await watched.until(lambda: sum(call == "poll" for call, _ in admin.calls) > 2 * len(admin.brokers))
@@ -101,7 +101,7 @@ async def test_events_say_that_the_user_may_see_no_group(
     assert ("there is no group that you may see" in watched.err) is not bool(operations)
 
 
-async def test_json_has_one_object_per_event_with_all_its_values(
+async def test_events_json_has_one_object_per_event_with_all_its_values(
     admin: ScriptedAdmin, capfd: pytest.CaptureFixture[str]
 ) -> None:
     watched = Watched(admin, capfd, "--format", "json", "--kind", "joined")
@@ -129,7 +129,7 @@ async def test_json_has_one_object_per_event_with_all_its_values(
         (("members:5+",), set()),
     ],
 )
-async def test_filter_selects_events_also_of_groups_that_no_longer_exist(
+async def test_events_filter_also_selects_events_of_deleted_groups(
     admin: ScriptedAdmin, capfd: pytest.CaptureFixture[str], words: tuple[str, ...], selected: set[str]
 ) -> None:
     admin.add("gone", "classic", state="Empty")
@@ -146,7 +146,7 @@ async def test_filter_selects_events_also_of_groups_that_no_longer_exist(
     assert {event["group"] for event in found} == selected
 
 
-async def test_configs_are_read_if_the_filter_matches_a_single_group(
+async def test_events_command_reads_configs_if_the_filter_matches_one_group(
     admin: ScriptedAdmin, capfd: pytest.CaptureFixture[str]
 ) -> None:
     watched = Watched(admin, capfd, "orders")
@@ -174,7 +174,9 @@ def test_events_of_a_recording_are_printed_for_any_interval(
     assert (len(out.splitlines()), err) == (expected, "")
 
 
-def test_table_of_a_recording_has_the_texts_of_its_events(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_events_table_of_a_recording_has_the_text_of_each_event(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     write(tmp_path, *LIFE)
     assert main(["events", "--lake", str(tmp_path)]) == 0
     heading, *rows = capfd.readouterr().out.splitlines()
@@ -193,7 +195,7 @@ def test_table_of_a_recording_has_the_texts_of_its_events(tmp_path: Path, capfd:
         (("orders", "--group", "orders"), "cannot be used together"),
     ],
 )
-def test_wrong_options_are_reported_in_one_line(
+def test_events_command_reports_wrong_options_in_one_line(
     capfd: pytest.CaptureFixture[str], words: tuple[str, ...], message: str
 ) -> None:
     assert main(["events", *words]) == 2
@@ -209,14 +211,16 @@ def cluster() -> Iterator[SimulatorProcess]:
     process.stop()
 
 
-def test_events_end_with_0_when_their_time_is_over_and_with_3_without_a_broker(cluster: SimulatorProcess) -> None:
+def test_events_command_exits_with_0_after_its_time_and_3_without_a_broker(cluster: SimulatorProcess) -> None:
     done = kgtui("events", "nobody", "--for", "1s", "--bootstrap-server", cluster.bootstrap)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert kgtui("events", "--bootstrap-server", "127.0.0.1:1").returncode == 3
 
 
 @pytest.mark.parametrize("close", [False, True], ids=["Ctrl-C", "closed pipe"])
-def test_events_end_silently_at_ctrl_c_and_when_their_reader_exits(cluster: SimulatorProcess, close: bool) -> None:
+def test_events_command_ends_silently_on_ctrl_c_and_when_its_pipe_is_closed(
+    cluster: SimulatorProcess, close: bool
+) -> None:
     """Nothing is printed here, so that a closed pipe must be noticed without writing to it."""
     words = ["events", "nobody", "--bootstrap-server", cluster.bootstrap]
     with subprocess.Popen(

@@ -27,7 +27,9 @@ def lake(tmp_path: Path) -> Path:
     return write(tmp_path / "lake", rows_with_problems())
 
 
-def test_insights_prints_findings_with_advice_most_urgent_first(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_insights_prints_findings_with_advice_and_the_most_urgent_first(
+    lake: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     assert main(["insights", "--lake", str(lake)]) == 0
     out = capfd.readouterr().out
     first = out.splitlines()[:4]
@@ -92,7 +94,7 @@ def test_insights_json_has_every_finding_and_every_gold_table(lake: Path, capfd:
     }
 
 
-def test_insights_reads_the_lake_from_the_environment_variable(
+def test_insights_reads_the_path_of_the_lake_from_the_environment_variable(
     lake: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["insights"]) == 2

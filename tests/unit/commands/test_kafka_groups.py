@@ -45,7 +45,7 @@ def test_kgtui_groups_rejects_options_with_the_messages_of_kafkas_script(words: 
     assert (str(caught.value), caught.value.usage, caught.value.exit_code) == (message, True, 1)
 
 
-def test_kgtui_groups_rejects_a_repeated_option_when_reading_its_value() -> None:
+def test_kgtui_groups_rejects_a_repeated_option_only_when_it_reads_the_value() -> None:
     found = read_options(["--server", "a", "--server", "b"], OPTIONS)
     with pytest.raises(KafkaOptionError, match="Found multiple arguments for option server") as caught:
         found.value("server")
@@ -60,7 +60,7 @@ def test_kgtui_groups_help_wraps_long_option_descriptions() -> None:
     assert lines[2].startswith("* --server <String: a rather")
 
 
-def test_kgtui_groups_pads_columns_to_a_width_in_utf16_units() -> None:
+def test_kgtui_groups_pads_columns_to_a_width_in_utf_16_code_units() -> None:
     assert utf16_length("a🦄") == 3
     assert pad("a🦄", 5) == "a🦄  "
     assert pad("toolong", 3) == "toolong"
@@ -92,7 +92,7 @@ def test_kgtui_groups_selects_the_same_groups_as_kafkas_script(words: list[str],
     )
 
 
-async def test_kgtui_groups_lists_groups_of_other_brokers_if_one_fails() -> None:
+async def test_kgtui_groups_lists_groups_of_other_brokers_if_one_broker_fails() -> None:
     admin = ScriptedAdmin()
     admin.add("a", coordinator=1)
     admin.add("b", coordinator=2)

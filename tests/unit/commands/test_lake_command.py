@@ -101,7 +101,7 @@ def test_lake_commands_reject_invalid_arguments(
     assert capfd.readouterr().err.startswith("kgtui: ")
 
 
-def test_the_option_keep_accepts_rules_for_tables_layers_or_everything() -> None:
+def test_the_option_keep_of_lake_prune_accepts_rules_for_tables_and_layers() -> None:
     assert parse_keep(["30d", "gold=365d", "/gold/lag/=all"]) == KeepRules(30, (("gold", 365), ("gold/lag", None)))
     assert parse_keep(["36h"]) == KeepRules(1)
     with pytest.raises(UsageError, match="at least one day"):
@@ -119,5 +119,5 @@ def test_lake_status_formats_sizes_with_decimal_units(count: int, text: str) -> 
 @pytest.mark.parametrize(
     ("amount", "text"), [(0, "0"), (0.25, "0.2"), (950, "950"), (18_240, "18.2k"), (-2e6, "-2.0M")]
 )
-def test_short_formats_large_numbers_with_suffix_k_or_m(amount: float, text: str) -> None:
+def test_lake_commands_format_large_numbers_with_the_suffix_k_or_m(amount: float, text: str) -> None:
     assert short(amount) == text

@@ -40,7 +40,7 @@ async def watched(cluster: Simulator, interval: float, filter_text: str = "", *,
 
 @pytest.mark.parametrize("lag", [False, True])
 @longer_if_busy(1)
-async def test_ls_watch_keeps_rows_of_a_hung_broker_with_their_age(lag: bool, timeout: float) -> None:
+async def test_ls_watch_keeps_the_rows_of_a_silent_broker_with_their_age(lag: bool, timeout: float) -> None:
     """Each read takes less than twice its timeout, which is one interval unless the machine is busy."""
     async with (
         Simulator(brokers=3, scenario="plain", groups=60) as cluster,
@@ -80,8 +80,8 @@ async def test_ls_watch_keeps_rows_of_a_hung_broker_with_their_age(lag: bool, ti
 
 
 @longer_if_busy(1)
-async def test_ls_watch_removes_a_deleted_group_while_another_broker_hangs(timeout: float) -> None:
-    """The deleted group has a coordinator that responds; only rows of the hung broker are kept."""
+async def test_ls_watch_removes_a_deleted_group_while_another_broker_is_silent(timeout: float) -> None:
+    """The deleted group's coordinator responds. Only rows of the silent broker are kept."""
     async with (
         Simulator(brokers=3, scenario="plain", groups=60) as cluster,
         watched(cluster, timeout, lag=False) as watch,
@@ -95,7 +95,7 @@ async def test_ls_watch_removes_a_deleted_group_while_another_broker_hangs(timeo
 
 
 @longer_if_busy(1)
-async def test_ls_watch_applies_the_filter_to_rows_of_a_hung_broker(timeout: float) -> None:
+async def test_ls_watch_applies_the_filter_to_the_rows_of_a_silent_broker(timeout: float) -> None:
     async with (
         Simulator(brokers=3, scenario="plain", groups=60) as cluster,
         watched(cluster, timeout, "coordinator:1", lag=False) as watch,

@@ -32,7 +32,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "state"
 
 
-def test_log_file_has_mode_0600_without_secrets_or_control_characters(
+def test_log_file_is_private_and_has_no_secrets_or_control_characters(
     folder: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     path = start_log(debug=True)

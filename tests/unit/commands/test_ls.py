@@ -125,7 +125,9 @@ def test_ls_reports_missing_groups_and_suggests_similar_ids(
     assert run("ls", *words, "--allow-empty") == (0, ran.out, ran.err)
 
 
-def test_ls_with_the_option_group_lists_exactly_these_ids(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
+def test_ls_with_the_option_group_lists_exactly_the_given_ids(
+    run: Callable[..., Completed], admin: ScriptedAdmin
+) -> None:
     admin.add("type:share", lag=3)
     ran = run("ls", "--group", "type:share", "--group", "idle", "--lag")
     assert (ran.code, groups(ran)) == (0, ["idle", "type:share"])
@@ -133,7 +135,7 @@ def test_ls_with_the_option_group_lists_exactly_these_ids(run: Callable[..., Com
     assert run("ls", "--group", "pay", "idle").code == 2
 
 
-def test_options_of_ls_are_accepted_before_and_after_the_command(run: Callable[..., Completed]) -> None:
+def test_options_of_ls_are_accepted_before_and_after_the_command_name(run: Callable[..., Completed]) -> None:
     assert groups(run("--filter", "pay", "ls")) == ["pay"]
     assert groups(run("--timeout", "5", "ls", "pay", "--timeout", "6")) == ["pay"]
 
@@ -181,7 +183,7 @@ def test_ls_reports_a_partial_result_if_a_broker_does_not_respond(
     assert found["faults"][0]["broker"] == 2
 
 
-def test_ls_shows_no_lag_for_a_group_that_the_user_cannot_describe(
+def test_ls_shows_no_lag_for_a_group_that_the_user_may_not_describe(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.broken["pay"] = Fault(
@@ -203,10 +205,10 @@ RESTRICTED = Access(frozenset({"DESCRIBE"}), any_topic=False)
 """Permissions of a user who is allowed to describe some topics, but not all."""
 
 
-def test_ls_lags_are_lower_bounds_if_some_topics_are_hidden(
+def test_lags_in_ls_are_lower_bounds_if_some_topics_are_hidden(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
-    """The exit code is 1 only if none of the offsets of a group are visible."""
+    """The exit code is 1 only if all offsets of a group are hidden."""
     admin.add("quiet", "consumer")
     admin.user_access = RESTRICTED
     ran = run("ls", "--lag")
@@ -247,7 +249,7 @@ def test_ls_json_and_wide_format_show_that_offsets_may_be_hidden(
     assert row["offsets_may_be_hidden"] is None
 
 
-def test_ls_lag_filter_excludes_groups_whose_hidden_lag_might_not_match(
+def test_ls_lag_filter_excludes_groups_whose_hidden_lag_could_be_outside(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.user_access = RESTRICTED
@@ -260,10 +262,10 @@ def test_ls_lag_filter_excludes_groups_whose_hidden_lag_might_not_match(
     assert (groups(ran), ran.err) == (["idle"], "")
 
 
-def test_ls_names_a_members_topic_that_the_user_cannot_describe(
+def test_ls_names_a_members_topic_that_the_user_may_not_describe(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
-    """An ACL forbids the user to describe the topic `secret`."""
+    """An ACL denies DESCRIBE on the topic `secret`."""
     admin.add("old", "classic", members=(member("m", topics=("t-old", "secret")),), lag=3)
     admin.bounds["secret", 0] = PartitionBounds(None, None, 29)
     admin.user_access = Access(any_topic=True)
@@ -289,7 +291,7 @@ def test_ls_reads_permissions_only_if_it_needs_the_lag(run: Callable[..., Comple
     assert [call for call, _ in admin.calls].count("access") == 1
 
 
-def test_ls_shows_unknown_lag_without_offsets_if_permissions_are_unknown(
+def test_ls_shows_an_unknown_lag_without_offsets_if_permissions_are_unknown(
     run: Callable[..., Completed], admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def fails(*, max_age: float, timeout: float) -> Access:
@@ -302,7 +304,7 @@ def test_ls_shows_unknown_lag_without_offsets_if_permissions_are_unknown(
 
 
 @pytest.mark.parametrize("words", [("ls",), ("ls", "--lag"), ("ls", "state:Empty"), ("check", "--for", "1s")])
-def test_ls_and_check_report_that_the_user_can_see_no_groups(
+def test_ls_and_check_report_that_the_user_may_see_no_groups(
     run: Callable[..., Completed], admin: ScriptedAdmin, words: tuple[str, ...]
 ) -> None:
     admin.groups.clear()
@@ -322,7 +324,7 @@ def test_ls_of_a_cluster_without_groups_exits_with_0(run: Callable[..., Complete
     assert (ran.code, groups(ran), ran.err) == (0, [], "")
 
 
-def test_ls_lag_is_a_lower_bound_if_one_partition_lag_is_unknown(
+def test_lag_in_ls_is_a_lower_bound_if_one_partitions_lag_is_unknown(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.commits["idle"] += (CommittedOffset("gone", 0, 3), CommittedOffset("t-idle", 1, None))
@@ -336,7 +338,9 @@ def test_ls_lag_is_a_lower_bound_if_one_partition_lag_is_unknown(
     assert groups(run("ls", "lag:..5")) == []
 
 
-def test_ls_reports_groups_with_the_same_error_in_one_line(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
+def test_ls_reports_all_groups_with_the_same_error_in_one_line(
+    run: Callable[..., Completed], admin: ScriptedAdmin
+) -> None:
     for group in ("pay", "idle"):
         admin.broken[group] = Fault("GROUP_AUTHORIZATION_FAILED", "forbidden", 30, group=group)
     ran = run("ls", "--lag")
@@ -344,14 +348,14 @@ def test_ls_reports_groups_with_the_same_error_in_one_line(run: Callable[..., Co
     assert "(and 1 more with the same error)" in ran.err
 
 
-def test_ls_reports_that_the_term_empty_needs_the_terminal_ui(run: Callable[..., Completed]) -> None:
+def test_ls_reports_that_the_filter_term_empty_needs_the_terminal_ui(run: Callable[..., Completed]) -> None:
     ran = run("ls", "empty:1h+")
     assert (ran.code, groups(ran)) == (1, [])
     assert "the filter could not be applied to 1 of 4 groups" in ran.err
     assert "the term empty: works only in the terminal UI" in ran.err
 
 
-def test_ls_judges_from_one_read_only_an_empty_group_with_unread_records(run: Callable[..., Completed]) -> None:
+def test_ls_judges_after_one_read_only_an_empty_group_with_unread_records(run: Callable[..., Completed]) -> None:
     ran = run("ls", "verdict:warn+")
     assert (ran.code, groups(ran)) == (0, ["idle"])
     assert "could not be applied to 2 of 4 groups" in ran.err

@@ -118,7 +118,7 @@ def test_pipeline_reports_a_lake_that_cannot_be_written(
 def test_pipeline_rejects_a_lake_with_data_of_another_cluster(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """The tables of a lake have no column for the cluster, so rows of two clusters could not be distinguished."""
+    """The tables of a lake have no column for the cluster, so rows of two clusters could not be told apart."""
 
     async def found(_: object) -> OffsetsTopic:
         return OffsetsTopic(("127.0.0.1:1",), {0: (0, 7)}, cluster_id="staging")

@@ -27,7 +27,7 @@ def test_progress_line_on_a_terminal_is_redrawn_and_finally_erased(monkeypatch: 
     assert out.getvalue() == "\x1b[2K\rkgtui: step 0\x1b[2K\rkgtui: step 2\x1b[2K\r"
 
 
-def test_progress_in_a_pipe_prints_a_line_every_ten_seconds(
+def test_progress_in_a_pipe_is_printed_as_a_line_every_ten_seconds(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     now = [0.0]

@@ -82,7 +82,7 @@ def test_recorder_writes_all_polls_before_it_exits(
     assert [moment.gap for moment in found.polls() if moment.gap] == ["the recording begins", "recorder stopped"]
 
 
-def test_recorder_reports_an_earlier_recorder_that_runs_or_was_killed(
+def test_recorder_reports_an_earlier_recorder_that_is_running_or_was_killed(
     cluster: SimulatorProcess, tmp_path: Path
 ) -> None:
     lake = tmp_path / "lake"
@@ -111,7 +111,7 @@ def test_kgtui_record_of_an_unreachable_cluster_creates_no_lake(
 
 
 @pytest.mark.parametrize("command", ["record", "replay"])
-def test_record_and_replay_reject_a_folder_that_is_no_lake(
+def test_record_and_replay_reject_a_folder_that_is_not_a_lake(
     tmp_path: Path, command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "notes.txt").touch()
@@ -161,7 +161,7 @@ def test_ls_and_show_read_a_recording_at_a_point_in_time(tmp_path: Path, capsys:
     assert "--lake" in capsys.readouterr().err
 
 
-def test_kgtui_replay_without_a_terminal_is_rejected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_kgtui_replay_is_rejected_without_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(tmp_path / "lake", poll_of())
     assert cli.main(["replay", str(tmp_path / "lake")]) == 2
     assert "kgtui ls --lake" in capsys.readouterr().err
@@ -174,7 +174,7 @@ def test_parse_duration_returns_seconds_and_rejects_invalid_durations() -> None:
             parse_duration("--for", text)
 
 
-def test_parse_time_accepts_absolute_and_relative_times_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parse_time_accepts_only_absolute_and_relative_times(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "Europe/Berlin")
     time.tzset()
     try:
@@ -199,7 +199,7 @@ def test_parse_time_accepts_absolute_and_relative_times_only(monkeypatch: pytest
 def test_recorder_exits_with_70_if_the_monitor_crashes(
     cluster: SimulatorProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A recorder that ignored the crash would record no groups, and exit with 0."""
+    """If the recorder ignored the crash, it would record no groups and exit with 0."""
 
     async def fail(self: Monitor) -> None:
         raise ZeroDivisionError("for this test")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pytest
 
 
-async def test_stopped_group_has_verdict_stop_after_a_minute_and_a_reading_group_is_ok(
+async def test_screening_finds_a_stopped_group_after_a_minute_and_a_reading_one_ok(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     admin = ScriptedAdmin()

@@ -40,7 +40,7 @@ def test_report_is_written_to_stdout_if_the_output_file_is_a_dash(
     assert capfd.readouterr().out.startswith("<!doctype html>")
 
 
-def test_report_written_to_a_named_pipe_does_not_replace_the_pipe(lake: Path, tmp_path: Path) -> None:
+def test_report_is_written_into_a_named_pipe_without_replacing_the_pipe(lake: Path, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     read: list[bytes] = []
@@ -67,7 +67,7 @@ def test_report_options_since_and_until_set_the_time_range_of_plots(lake: Path, 
         (["-o", "{0}"], "cannot write"),
     ],
 )
-def test_report_rejects_wrong_options(
+def test_report_command_rejects_wrong_options(
     lake: Path, tmp_path: Path, words: list[str], message: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "report.html"
@@ -76,14 +76,14 @@ def test_report_rejects_wrong_options(
     assert not out.exists()
 
 
-def test_report_rejects_a_lake_without_gold_tables(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_report_command_rejects_a_lake_without_gold_tables(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     LakeFolder.of(tmp_path / "lake").prepare()
     assert main(["report", str(tmp_path / "lake"), "-o", str(tmp_path / "report.html")]) == 2
     assert "kgtui pipeline run" in capfd.readouterr().err
     assert not (tmp_path / "report.html").exists()
 
 
-def test_report_names_an_unreadable_table_and_exits_with_1(
+def test_report_command_names_an_unreadable_table_and_exits_with_1(
     lake: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (lake / "gold/churn/_delta_log/00000000000000000000.json").write_text("{")

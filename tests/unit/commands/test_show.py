@@ -50,7 +50,7 @@ def test_show_reports_a_missing_group_and_shows_the_other_groups(run: Callable[.
     assert ran.err == "kgtui: group nope: Group nope not found. [GROUP_ID_NOT_FOUND]\n"
 
 
-def test_show_reports_a_group_that_the_user_cannot_describe(
+def test_show_reports_a_group_that_the_user_may_not_describe(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.broken["pay"] = Fault("GROUP_AUTHORIZATION_FAILED", "forbidden", 30, group="pay", advice="grant DESCRIBE")
@@ -59,7 +59,9 @@ def test_show_reports_a_group_that_the_user_cannot_describe(
     assert ran.err == "kgtui: group pay: forbidden [GROUP_AUTHORIZATION_FAILED] (grant DESCRIBE)\n"
 
 
-def test_show_has_the_times_of_unread_records(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
+def test_show_prints_when_unread_records_were_written_and_expire(
+    run: Callable[..., Completed], admin: ScriptedAdmin
+) -> None:
     admin.times = {
         ("t-pay", 0): RecordTime(1000, TimeRange(3600.0, 3600.0), TimeRange(3540.0, 3541.0)),
         ("t-queue", 0): RecordTime(1000, reason=COMPACTED),
@@ -119,7 +121,7 @@ def test_show_does_not_mention_permissions_if_everything_is_visible(
     assert "may see" not in ran.out
 
 
-def test_show_names_an_assigned_topic_that_the_user_cannot_describe(
+def test_show_names_an_assigned_topic_that_the_user_may_not_describe(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.add("old", "classic", members=(member("m", assignment=(("t-old", (0,)), ("secret", (0,)))),), lag=3)
@@ -136,7 +138,7 @@ def test_show_names_an_assigned_topic_that_the_user_cannot_describe(
 def test_show_says_that_offsets_in_hidden_topics_are_not_listed(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
-    """The exit code is 0, because only offsets in other topics, which brokers leave out, might be missing."""
+    """The exit code is 0, because only offsets in other topics, which brokers leave out, could be missing."""
     admin.user_access = Access(any_topic=False)
     ran = run("show", "pay")
     assert (ran.code, ran.err) == (0, "")
@@ -150,7 +152,7 @@ def test_show_says_that_offsets_in_hidden_topics_are_not_listed(
     assert "not listed" not in ran.out
 
 
-def test_show_names_a_subscribed_topic_that_the_user_cannot_describe(
+def test_show_names_a_subscribed_topic_that_the_user_may_not_describe(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.add("old", "classic", members=(member("m", topics=("t-old", "secret")),), lag=3)

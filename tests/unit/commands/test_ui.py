@@ -102,7 +102,7 @@ async def test_command_line_options_override_settings_of_the_configuration_file(
         assert flagged.monitor.interval == 3
 
 
-async def test_address_typed_in_the_terminal_ui_is_opened_only_if_a_broker_responds() -> None:
+async def test_an_address_typed_in_the_terminal_ui_is_opened_only_if_it_responds() -> None:
     async with AsyncExitStack() as stack, Simulator(brokers=1, scenario="empty") as cluster:
         opener = SessionOpener(build().parse_args([]), stack)
         with pytest.raises(UnreachableError) as caught:
@@ -123,8 +123,8 @@ async def test_simulated_cluster_stops_when_the_terminal_ui_closes() -> None:
     assert await sessions._failed_attempts(Target("demo", tuple(session.target.bootstrap.split(",")))) != ()
 
 
-def test_terminal_ui_is_rejected_without_a_terminal() -> None:
-    """Textual draws on stderr, which is no terminal in cron jobs or if it is redirected to a file."""
+def test_the_terminal_ui_is_rejected_without_a_terminal() -> None:
+    """Textual draws on stderr, which is not a terminal in cron jobs or if it is redirected to a file."""
     refused = subprocess.run(
         [sys.executable, "-m", "kgtui", "demo"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
@@ -173,7 +173,7 @@ async def test_session_opens_an_unreachable_cluster_from_the_configuration(folde
         assert (again.read_only, again.target.command_config) == (True, "prod.properties")
 
 
-async def test_the_option_command_config_applies_to_the_first_cluster_only(
+async def test_the_option_command_config_applies_only_to_the_first_cluster(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Passwords in the file must not be sent to other clusters. The option `--read-only` applies to all clusters."""
@@ -208,7 +208,7 @@ async def test_kgtui_demo_offers_other_clusters_only_if_some_are_configured(fold
 
 
 async def test_kgtui_reads_groups_while_python_imports_the_terminal_ui(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first frame then shows groups already. Polling stops when the terminal UI closes."""
+    """The first frame therefore already shows groups. Polling stops when the terminal UI closes."""
     sessions_opened: list[Session] = []
 
     async def until_listed(session: Session) -> int:
