@@ -38,6 +38,8 @@ _SUMS = Struct("<IqqH")
 _REWIND = Struct("<IIqB")
 _FORGET_REWIND_AFTER = 10
 """Number of reads with progress after which a position that went back is forgotten, like Burrow's window of commits."""
+_INT64 = 2**63 - 1
+"""Largest sum of offsets that is stored. Larger sums, which only a faulty broker causes, are stored as this value."""
 _MANY = 0xFF
 """Largest value of a counter that is stored in one byte."""
 
@@ -301,7 +303,7 @@ def _sums(at: int, rows: Sequence[Position]) -> Sums:
             ends, total = ends + log_end, total + lag
         elif position is not None:
             unknown += 1
-    return Sums(at, ends, total, min(unknown, 0xFFFF))
+    return Sums(at, max(min(ends, _INT64), -_INT64), min(total, _INT64), min(unknown, 0xFFFF))
 
 
 def _recreated(rows: Sequence[Position], positions: Sequence[int]) -> bool:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset
-from kgtui.model.trail import SAMPLES, WAITED_MAX, Position, Trail, positions_of
+from kgtui.model.trail import SAMPLES, WAITED_MAX, Position, Trail, lag_samples, positions_of
 from tests.unit.model.health.reads import described
 
 T0 = 1_700_000_000
@@ -38,6 +38,14 @@ def test_trail_of_ten_partitions_adds_at_most_300_bytes_per_group() -> None:
     trail = trail_of(*[rows(*[(10**12 + n, 10**12 + 5)] * 10) for n in range(7)])
     size = sys.getsizeof(trail.encode())
     assert -(-size // 16) * 16 + 8 <= 300
+
+
+@given(st.lists(st.lists(st.tuples(*[st.none() | st.integers(-(2**63), 2**63 - 1)] * 2), max_size=3), max_size=4))
+@example([[(0, 2**63 - 1), (0, 2**63 - 1)]])
+def test_trail_accepts_any_offsets_that_a_broker_can_send(reads: list[list[tuple[int | None, int | None]]]) -> None:
+    trail = trail_of(*[rows(*read) for read in reads])
+    assert len(trail.samples) <= SAMPLES
+    assert len(lag_samples(trail.encode())) == len(trail.samples)
 
 
 def test_waiting_time_counts_only_while_records_wait_and_the_position_does_not_move() -> None:
