@@ -35,6 +35,9 @@ GROUPS_PER_REQUEST = 200
 PARTITIONS_PER_REQUEST = 20_000
 """Maximum number of partitions in a ListOffsets request, and target number of partitions in an OffsetFetch response."""
 
+PARTITIONS_PER_SLICE = 500
+"""Number of partitions in an OffsetFetch response that are processed without a pause, which takes about 2 ms."""
+
 BATCHED_FROM = 8
 """First version of OffsetFetch that accepts several groups in one request (KIP-709, Kafka 3.0)."""
 
@@ -126,8 +129,13 @@ class OffsetReader:
             await self._read_batch(node, groups[:half], version, batch, deadline, lane, last=False)
             await self._read_batch(node, groups[half:], version, batch, deadline, lane, last=last)
             return
+        added = 0
         for row in reply.value["Groups"]:
             _add_committed(batch, row["GroupId"], row)
+            added += sum(len(topic["Partitions"]) for topic in row["Topics"])
+            if added > PARTITIONS_PER_SLICE:
+                added = 0
+                await asyncio.sleep(0)  # Let the terminal UI, which may use the same event loop, handle key presses.
         self._adapt_batch_size(node, reply.value["Groups"])
 
     def _adapt_batch_size(self, node: int, rows: Sequence[OffsetFetchGroup]) -> None:

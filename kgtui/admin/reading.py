@@ -36,6 +36,8 @@ _Rows = Answer[Mapping[str, T]]
 _UNANSWERED = frozenset({"NOT_CONNECTED", "NO_ANSWER", "DISCONNECTED", "UNREACHABLE"})
 """Names of the faults which mean that a coordinator did not answer at all."""
 
+_GROUPS_PER_SLICE = 50
+"""Number of groups whose members are examined at once. After that, other tasks may run."""
 
 _CONCURRENT_SEARCHES = 8
 """Maximum number of groups for whose record times requests are sent at the same time."""
@@ -141,7 +143,7 @@ async def read_groups(
     read.add(OFFSETS, read.committed, commits)
     read.add(OFFSETS, read.share, shares)
     read.add(CONFIGS, read.configs, values)
-    partitions = _partitions_to_measure(read, logs)
+    partitions = await _partitions_to_measure(read, logs)
     if partitions:
         await _read_logs(
             admin,
@@ -219,9 +221,13 @@ async def read_record_times(
     return found
 
 
-def _partitions_to_measure(read: GroupsRead, logs: Logs) -> set[TopicPartition]:
+async def _partitions_to_measure(read: GroupsRead, logs: Logs) -> set[TopicPartition]:
     if logs is Logs.NONE:
         return set()
+    for number, group in enumerate(read.descriptions, 1):
+        read.note_members(group)
+        if number % _GROUPS_PER_SLICE == 0:
+            await asyncio.sleep(0)
     if logs is Logs.COMMITTED_ENDS:
         committed = (row for rows in read.committed.values() for row in rows)
         return {(row.topic, row.partition) for row in committed if row.offset is not None} | read.permission_checks()

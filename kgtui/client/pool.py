@@ -192,7 +192,8 @@ class Pool:
     ) -> Reply[Any]:
         """Send one request to one broker, and decode the response.
 
-        Long responses are decoded in a thread. If the broker closes the connection before it responds, the request is
+        Long responses are decoded in a thread, and so is the first response of an API version, because its decoder is
+        compiled then. If the broker closes the connection before it responds, the request is
         sent once more, unless it changes something on the broker.
 
         Args:
@@ -211,7 +212,8 @@ class Pool:
         remaining = max(0.0, started + timeout - time.monotonic())
         raw = await link.exchange(api, value, timeout=remaining, version=version)
         read = decode or api.response.decode
-        if len(raw.body) > self.options.thread_bytes:
+        compiled = decode is not None or api.response.decoder_compiled(raw.version)
+        if len(raw.body) > self.options.thread_bytes or not compiled:
             decoded = await self._in_thread(partial(read, raw.version, raw.body))
         else:
             decoded = read(raw.version, raw.body)

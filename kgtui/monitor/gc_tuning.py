@@ -31,6 +31,16 @@ _FREEZE_FROM = 10_000
 _GROWTH = 20_000
 """Number of memory blocks, about 2 MB, that must be allocated after a collection before the next one starts."""
 
+_YOUNG = 20_000
+"""A collection is postponed while more objects than this were created since the last one and still exist.
+
+Most of these objects are responses that are being processed and will soon be freed. A collection that visits them takes
+longer than 10 ms.
+"""
+
+_POSTPONED_MOST = 15
+"""Maximum number of times in a row that a collection is postponed."""
+
 _AWAY_AFTER = 60.0
 """Time without a change of the view, in seconds, after which the user is considered to be away."""
 
@@ -56,6 +66,7 @@ class GcTuning:
         self._switched_off = False
         self._full_collection_at = 0.0
         self._blocks = 0  # smallest observed number of allocated memory blocks since the last garbage collection
+        self._postponed = 0
         self._trim: Callable[[int], object] | None = None
 
     @contextmanager
@@ -120,11 +131,15 @@ class GcTuning:
             gc.unfreeze()
             self._collect()
         elif blocks - self._blocks > _GROWTH:
-            self._collect()
+            if gc.get_count()[0] > _YOUNG and self._postponed < _POSTPONED_MOST:
+                self._postponed += 1
+            else:
+                self._collect()
 
     def _collect(self) -> None:
         gc.collect()
         gc.freeze()
+        self._postponed = 0
         self._blocks = sys.getallocatedblocks()
         if self._trim is not None:
             # `malloc_trim` takes milliseconds. In a thread, it does not block the event loop, because ctypes releases

@@ -113,7 +113,8 @@ class MonitorOptions:
             selected group.
         sweep_rate: maximum number of groups per second that the background sweep reads from all brokers together.
         first_sweep_factor: factor by which the first sweep reads more groups per second than `sweep_rate`.
-        sweep_batch: maximum number of groups that the sweep reads with one request.
+        sweep_batch: maximum number of groups that the sweep reads from one broker at the same time.
+        sweep_partitions: maximum number of partitions of these groups together, unless it is only one group.
         sweep_pause: minimum time, in seconds, from the start of one sweep to the start of the next. Each sweep reads
             all groups with members.
         empty_pause: minimum time, in seconds, between two reads of an Empty group by the sweep.
@@ -135,8 +136,9 @@ class MonitorOptions:
     list_load: float = 0.1
     visible_groups: int = 40
     sweep_rate: float = 600.0
-    first_sweep_factor: float = 2.3
-    sweep_batch: int = 100
+    first_sweep_factor: float = 2.6
+    sweep_batch: int = 250
+    sweep_partitions: int = 2_500
     sweep_pause: float = 15.0
     empty_pause: float = 120.0
     describe_pause: float = 60.0

@@ -12,7 +12,6 @@ from kgtui.admin.deadline import Deadline
 from kgtui.admin.reading import Logs, read_groups
 from kgtui.errors import KgtuiError
 from kgtui.model.answer import fault_of
-from kgtui.model.offsets import lag_of_group
 from kgtui.model.slices import PAUSE
 from kgtui.model.summary import summary_of, with_newer_offsets
 from kgtui.model.trail import positions_of
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from kgtui.admin.base import GroupAdmin
     from kgtui.admin.groups_read import GroupsRead
     from kgtui.model.answer import Fault
-    from kgtui.model.group import GroupDescription
     from kgtui.model.offsets import PartitionBounds, TopicPartition
     from kgtui.model.summary import Summary
     from kgtui.model.trail import Position, Trail
@@ -38,6 +36,9 @@ _GROUPS_PER_SLICE = 20
 
 _SCREENING_INTERVAL = 1.0
 """Time, in seconds, between two searches for groups that have been in a rebalance for too long."""
+
+_EXPECTED_PARTITIONS = 50.0
+"""Number of partitions that a group is expected to have before the first batch of groups was read."""
 
 _CHANGED_PER_BATCH = 0.5
 """Maximum number of groups whose state has changed in one batch, as a fraction of the batch size.
@@ -72,6 +73,7 @@ class SweepTier:
         self._timer = timer
         self._changed = changed
         self._sweeps: dict[int, asyncio.Task[None]] = {}
+        self._average_partitions = _EXPECTED_PARTITIONS
 
     async def run(self) -> None:
         """Run one sweep task per coordinator until this task is cancelled."""
@@ -115,20 +117,31 @@ class SweepTier:
             first: whether this is the first sweep over the coordinator's groups.
             seconds: time over which the batches are spread.
         """
-        size = self._options.sweep_batch
-        for start in range(0, len(groups), size):
+        round_began, done, options = self._timer.now(), 0, self._options
+        while done < len(groups):
             began = self._timer.now()
-            changed = [] if first else self._changed_groups(node, ceil(size * _CHANGED_PER_BATCH))
-            part = groups[start : start + size]
-            batch = dict.fromkeys((*changed, *part))
-            listed = [group for group in batch if group in self._store.groups]
+            part = self._next_batch(groups, done)
+            done += len(part)
+            changed = [] if first else self._changed_groups(node, ceil(len(part) * _CHANGED_PER_BATCH))
+            listed = [group for group in dict.fromkeys((*changed, *part)) if group in self._store.groups]
             answered = not listed or await self._read(listed, set(changed))
-            took = self._timer.now() - began
-            pause = len(listed) * len(self._sweeps) / self._rate(first=first)
+            now = self._timer.now()
+            # The times of all batches are counted from the beginning of the round, so that a slow batch is caught up.
+            due = round_began + done * len(self._sweeps) / self._rate(first=first)
             if not first:
-                pause = max(pause, took / self._options.sweep_load, seconds * len(part) / len(groups) * 0.9)
+                due = max(due, began + (now - began) / options.sweep_load, round_began + seconds * done / len(groups))
             # After a batch to which the coordinator did not respond, the pause is longer.
-            await self._timer.pause_for((pause if answered else self._options.sweep_pause) - took)
+            await self._timer.pause_for((due if answered else began + options.sweep_pause) - now)
+
+    def _next_batch(self, groups: Sequence[str], start: int) -> Sequence[str]:
+        """Return the next groups to read, from index `start` on, with about `sweep_partitions` partitions at most."""
+        summaries, limit, partitions = self._store.summaries, self._options.sweep_partitions, 0.0
+        for end in range(start, min(start + self._options.sweep_batch, len(groups))):
+            summary = summaries.get(groups[end])
+            partitions += self._average_partitions if summary is None else summary.partitions
+            if partitions > limit and end > start:
+                return groups[start:end]
+        return groups[start : start + self._options.sweep_batch]
 
     def _rate(self, *, first: bool) -> float:
         """Return the maximum number of groups per second that the sweeps of all coordinators together read."""
@@ -191,6 +204,8 @@ class SweepTier:
                 if trail is not None:
                     trails[group] = trail
             await asyncio.sleep(PAUSE)
+        if trails:
+            self._average_partitions = sum(len(trail.positions) for trail in trails.values()) / len(trails)
         lost = await self._lost(trails, read, deadline)
         for number, (group, trail) in enumerate(trails.items(), 1):
             self._screening.judge(group, trail, lost=lost.get(group))
@@ -218,8 +233,7 @@ class SweepTier:
             return None
         at = self._timer.recorded_at() if self._timer.recorded_at is not None else now
         trail = self._screening.add(group, at, rows, description)
-        summary = self._summary(group, read, description, fault, now, memberless=memberless)
-        store.store_summary(group, replace(summary, trail=trail.encode(), screened=trail.reads > 1))
+        store.store_summary(group, self._summary(group, read, trail, fault, now, memberless=memberless))
         return trail
 
     def _positions(self, group: str, read: GroupsRead) -> list[Position] | None:
@@ -228,28 +242,27 @@ class SweepTier:
         return None if self._store.groups[group].has_offsets else []
 
     def _summary(
-        self,
-        group: str,
-        read: GroupsRead,
-        description: GroupDescription | None,
-        fault: Fault | None,
-        now: float,
-        *,
-        memberless: bool,
+        self, group: str, read: GroupsRead, trail: Trail, fault: Fault | None, now: float, *, memberless: bool
     ) -> Summary:
         store, earlier = self._store, self._store.summaries.get(group)
-        topics = read.topics_of(group)
+        description, topics = read.descriptions.get(group), read.topics_of(group)
         if description is None and not memberless and earlier is not None:
             if topics is None:
-                return earlier
-            return with_newer_offsets(earlier, read.lag_of(group), topics, fault, now, shared=store.topics)
+                return replace(earlier, trail=trail.encode(), screened=trail.reads > 1)
+            return with_newer_offsets(earlier, read.lag_of(group), topics, fault, now, shared=store.topics, trail=trail)
         store.track_members(group, now, description, memberless=memberless)
-        offsets = read.offsets_of(group)
-        if offsets is None and not store.groups[group].has_offsets:
+        if topics is None and not store.groups[group].has_offsets:
             topics = ()
-        sums = None if offsets is None else lag_of_group(offsets)
         return summary_of(
-            description, sums, topics, fault, now, memberless=memberless, shared=store.topics, earlier=earlier
+            description,
+            read.total_of(group),
+            topics,
+            fault,
+            now,
+            memberless=memberless,
+            shared=store.topics,
+            earlier=earlier,
+            trail=trail,
         )
 
     async def _lost(self, trails: Mapping[str, Trail], read: GroupsRead, deadline: Deadline) -> dict[str, int]:

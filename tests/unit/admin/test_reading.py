@@ -283,3 +283,20 @@ async def test_topic_permissions_are_checked_only_for_topics_without_offsets() -
     admin.add("c", members=(member(topics=("t-c",), assignment=(("t-c", (0,)),)),), lag=5)
     await read_groups(admin, Deadline(5), describe=["c"], offsets=listings(admin), logs=Logs.ENDS)
     assert dict(admin.calls)["partition_bounds"] == ("t-c-0",)
+
+
+async def test_total_of_a_group_equals_the_total_of_its_offsets_with_owned_partitions() -> None:
+    admin = ScriptedAdmin()
+    owned = (("t", (0, 1, 2)), ("secret", (0,)))
+    admin.add("c", "consumer", members=(member(topics=("t", "secret"), assignment=owned),))
+    admin.add("s", "share", lag=4)
+    admin.commits["c"] = (CommittedOffset("t", 0, 5), CommittedOffset("t", 1, None))
+    admin.bounds |= {("t", partition): PartitionBounds(0, 9) for partition in range(3)}
+    admin.bounds["secret", 0] = PartitionBounds(None, None, 29)
+    read = await read_groups(admin, Deadline(5.0), describe=admin.groups, offsets=admin.groups, logs=Logs.ENDS)
+    for group in ("c", "s"):
+        offsets = read.offsets_of(group)
+        assert offsets is not None
+        assert read.total_of(group) == lag_of_group(offsets)
+    assert read.total_of("c") == LagTotal(4, 1, 4, hidden=True)
+    assert read.total_of("unknown") is None

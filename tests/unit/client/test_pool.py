@@ -21,6 +21,7 @@ from kgtui.errors import (
     UnreachableError,
     UnsupportedError,
 )
+from kgtui.protocol import decoder_codegen
 from kgtui.protocol.messages.cluster import API_VERSIONS, METADATA
 from kgtui.protocol.messages.groups import DELETE_GROUPS, DESCRIBE_GROUPS, LIST_GROUPS
 from kgtui.protocol.messages.offsets import OFFSET_FETCH
@@ -358,6 +359,24 @@ async def test_only_long_responses_are_decoded_in_another_thread() -> None:
         here, size = (await pool.call(1, LIST_GROUPS, {}, timeout=60, decode=where)).value
         assert not here
         assert size > QUICK.thread_bytes
+
+
+async def test_first_response_of_an_api_is_decoded_in_another_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its decoder is compiled then, which would delay key presses in the terminal UI."""
+    threads: list[threading.Thread] = []
+    compile_struct = decoder_codegen.compile_struct
+
+    def compiling(*args: Any, **named: Any) -> Any:
+        threads.append(threading.current_thread())
+        return compile_struct(*args, **named)
+
+    monkeypatch.setattr(decoder_codegen, "compile_struct", compiling)
+    monkeypatch.setattr(LIST_GROUPS.response, "_decoders", {})
+    async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
+        await pool.call(1, LIST_GROUPS, {}, timeout=60)
+        await pool.call(1, LIST_GROUPS, {}, timeout=60)
+    assert len(threads) == 1
+    assert threads[0] is not threading.main_thread()
 
 
 async def test_a_damaged_response_does_not_close_the_connection() -> None:

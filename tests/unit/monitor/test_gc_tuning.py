@@ -92,10 +92,27 @@ def test_reference_cycles_are_freed_after_memory_has_grown(tuning: GcTuning) -> 
     reference = weakref.ref(Cycle())
     tuning.tidy(now=1_000.0, last_view=990.0)
     assert reference() is not None
-    kept = [[number] for number in range(80_000)]
+    kept = [[number] for number in range(15_000)]
     tuning.tidy(now=1_000.0, last_view=990.0)
-    assert len(kept) == 80_000
+    assert len(kept) == 15_000
     assert reference() is None
+
+
+def test_collection_of_many_new_objects_waits_until_they_are_freed_or_fifteen_calls(
+    tuning: GcTuning, collections: list[int]
+) -> None:
+    tuning.freeze_once(10_000)
+    responses = [[number] for number in range(60_000)]
+    for _ in range(15):
+        tuning.tidy(now=1_000.0, last_view=990.0)
+    assert collections == []
+    tuning.tidy(now=1_000.0, last_view=990.0)
+    assert collections == [2]
+    responses += [[number] for number in range(60_000)]
+    tuning.tidy(now=1_000.0, last_view=990.0)
+    del responses[75_000:]
+    tuning.tidy(now=1_000.0, last_view=990.0)
+    assert collections == [2, 2]
 
 
 def test_next_pause_turns_off_a_garbage_collector_that_kgtui_has_turned_on(tuning: GcTuning) -> None:
@@ -180,7 +197,7 @@ tuning.freeze_once(10_000)
 blocks = [b"x" * 100_000 for _ in range(600)]
 before = resident()
 del blocks[:-1]  # the last one keeps the heap as long as it is
-kept = [[number] for number in range(80_000)]
+kept = [[number] for number in range(15_000)]
 stayed = before - resident()
 tuning.tidy(now=1_000.0, last_view=999.0)
 for thread in threading.enumerate():

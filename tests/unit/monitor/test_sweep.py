@@ -1,0 +1,62 @@
+"""Tests of the background sweep: the sizes of its batches, and its speed."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kgtui.admin.base import ListingDelta
+from kgtui.model.offsets import CommittedOffset
+from kgtui.monitor.poll_timer import PollTimer
+from kgtui.monitor.screening import Screening
+from kgtui.monitor.store import Store
+from kgtui.monitor.sweep import SweepTier
+from tests.scripted import ScriptedAdmin
+from tests.unit.monitor.test_monitor import FAST, until, watching
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pytest
+
+
+async def test_batches_of_the_sweep_are_limited_by_groups_and_by_partitions() -> None:
+    admin = ScriptedAdmin()
+    for number in range(60):
+        group = f"g-{number:02}"
+        admin.add(group, "consumer")
+        rows = range(100 if number < 20 else 2)
+        admin.commits[group] = tuple(CommittedOffset("t", partition, 5) for partition in rows)
+    async with watching(admin, replace(FAST, sweep_pause=300.0, sweep_batch=25, sweep_partitions=1_000)) as monitor:
+        await until(monitor, lambda s: s.swept == 60)
+    sizes = [len(ids) for method, ids in admin.calls if method == "committed_offsets"]
+    assert sizes == [20, 10, 25, 5]
+
+
+async def test_sweep_catches_up_after_a_slow_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 1_000.0
+    pauses: list[float] = []
+    admin = ScriptedAdmin()
+    for number in range(3):
+        admin.add(f"g-{number}")
+    store = Store(10, lambda: now)
+    await store.take_list(1, ListingDelta(admin.groups, [], len(admin.groups), 1.0), first=True)
+    timer = PollTimer(1.0, lambda: now)
+
+    async def pause_for(seconds: float) -> bool:
+        pauses.append(seconds)
+        return False
+
+    async def read(groups: Sequence[str], _changed: set[str]) -> bool:
+        nonlocal now
+        now += 1.5 if groups == ["g-0"] else 0.25
+        return True
+
+    options = replace(FAST, sweep_batch=1, sweep_rate=1.0, first_sweep_factor=1.0)
+    tier = SweepTier(admin, store, Screening(store), options, timer, lambda: None)
+    tier._sweeps[1] = asyncio.current_task()  # type: ignore[assignment]
+    monkeypatch.setattr(timer, "pause_for", pause_for)
+    monkeypatch.setattr(tier, "_read", read)
+    await tier._read_round(1, ["g-0", "g-1", "g-2"], first=True, seconds=0.0)
+    assert pauses == [-0.5, 0.25, 1.0]
