@@ -25,8 +25,8 @@ class CompletingInput(Input):
     """
 
     def __init__(self, value: str, completions: Iterable[str], **options: Any) -> None:
+        self._completions = tuple(completions)  # set first, because Textual may call `watch_value` for the initial value
         super().__init__(value, **options)
-        self._completions = tuple(completions)
 
     def watch_value(self, value: str) -> None:
         """Find the completion of a changed text. Textual calls this method after it has removed the old proposal."""
