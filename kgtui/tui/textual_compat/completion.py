@@ -25,7 +25,8 @@ class CompletingInput(Input):
     """
 
     def __init__(self, value: str, completions: Iterable[str], **options: Any) -> None:
-        self._completions = tuple(completions)  # set first, because Textual may call `watch_value` for the initial value
+        # This attribute is set first, because `super().__init__` calls `watch_value` if the app is running.
+        self._completions = tuple(completions)
         super().__init__(value, **options)
 
     def watch_value(self, value: str) -> None:
