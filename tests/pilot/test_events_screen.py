@@ -86,7 +86,7 @@ async def test_events_are_limited_by_time_span_kind_group_and_filter(tmp_path: P
         await pilot.press("l", "slash", *"orders", "enter")
         await until(pilot, lambda: kinds(screen) == ["disappeared", "state"])
         await pilot.press("enter")
-        await until(pilot, lambda: "orders.gone does not exist now" in screen_words(app))
+        await until(pilot, lambda: "orders.gone no longer exists" in screen_words(app))
         await pilot.press("down", "enter")
         await until(pilot, lambda: main_screen(app).group == "orders.export")
         assert app.screen is main_screen(app)
@@ -97,7 +97,7 @@ async def test_events_screen_without_events_says_that_nothing_changed(tmp_path: 
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
         await pilot.press("E")
-        await until(pilot, lambda: "nothing changed in this time" in screen_words(app))
+        await until(pilot, lambda: "kgtui has found no changes in this time span" in screen_words(app))
         await pilot.press("E")
         await settled(pilot)
         assert app.screen is main_screen(app)

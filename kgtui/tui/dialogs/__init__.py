@@ -1,4 +1,4 @@
-"""Modal dialogs. Each dialog asks the user for input or shows something, and returns its result when it is dismissed.
+"""Modal dialogs. Each dialog asks the user for input or shows a text, and returns a result when it is dismissed.
 
 A dialog acts on the groups that were selected or marked when it was opened, even if the selection changes later. This
 package imports `actions`, `model` and widgets, but neither the main screen nor the app.

@@ -41,7 +41,7 @@ FRAME_WIDTH = 6
 
 
 class ClusterDialog(ModalScreen["Session | None"]):
-    """Lists the configured clusters. Dismissed with a session on the chosen cluster, or None if nothing was chosen."""
+    """Lists the configured clusters. Dismissed with a session on the chosen cluster, or None if none was chosen."""
 
     DEFAULT_CSS = f"""
     ClusterDialog {{
@@ -111,10 +111,10 @@ class ClusterDialog(ModalScreen["Session | None"]):
         self.choices.focus()
 
     def on_resize(self) -> None:
-        """Write the rows again, so that their columns fit the new width."""
+        """Write the rows again, with columns that fit the new width."""
         if self._session.clusters:
             # Writing the rows requests a layout. Textual ignores such requests during a resize, so the rows are written
-            # afterwards.
+            # after the resize.
             self.call_after_refresh(self._write_rows)
 
     def _write_rows(self) -> None:
@@ -159,7 +159,7 @@ def cluster_rows(clusters: Sequence[ClusterChoice], open_name: str, width: int) 
 
     Args:
         open_name: name of the open cluster, whose row is marked.
-        width: cells per row.
+        width: width of a row in terminal cells.
     """
     badges = [_badge(choice) for choice in clusters]
     badge_width = min(max(7, *(cell_len(badge) for badge, _ in badges)), max(16, width // 2))

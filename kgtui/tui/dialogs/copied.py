@@ -1,6 +1,6 @@
 """The dialog that shows a copied command.
 
-If the terminal ignores the clipboard sequence (OSC 52), the user can select the command by hand.
+Some terminals ignore the escape sequence for the clipboard (OSC 52). The user can then select the command by hand.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ class CopiedDialog(ModalScreen[None]):
     """Shows copied text in full width; escape, enter, q, y or Y closes it.
 
     Args:
-        copied: the copied text, a quoted command line. It is shown exactly as it was copied.
-        note: a remark about the copied text; `""` if there is nothing to remark.
+        copied: the copied text, which is a command line with shell quoting. It is shown exactly as it was copied.
+        note: a remark about the copied text; empty if there is none.
     """
 
     DEFAULT_CSS = """

@@ -1,9 +1,8 @@
 """The delete dialog shows whether deleting is safe and what will be lost, asks for confirmation, and deletes.
 
 The dialog acts on the groups that were selected or marked when it was opened, even if the selection changes later. It
-makes its plan again when the monitor observes a change of these groups.
-`kgtui.actions` plans and executes the delete, and describes each group again immediately before the delete request is
-sent.
+plans the deletion again when the monitor observes a change of these groups. `kgtui.actions` plans and executes the
+deletion, and describes each group again immediately before it sends the delete request.
 """
 
 from __future__ import annotations
@@ -55,18 +54,19 @@ if TYPE_CHECKING:
 _OTHER_LINES = 13
 """Total height of frame, title, question, text fields, status and buttons, in lines.
 
-The details of the plan may take the remaining lines of the screen.
+The remaining lines of the screen are available for the details of the plan.
 """
 
 
 MOST_LIVE = 100
-"""Maximum number of groups whose plan is made again when they change, because a plan takes several requests."""
+"""Maximum number of groups in a dialog that plans again when one of them changes. A plan takes several requests."""
 
 
 class DeleteDialog(ModalScreen[Results | None]):
     """Asks for confirmation, and deletes groups. Dismissed with the results, or None if nothing was deleted.
 
-    The plan is made again, and the user has to confirm it again, if one of the groups changes while the dialog is open.
+    If one of the groups changes while the dialog is open, the deletion is planned again, and the user must confirm it
+    again.
 
     Args:
         session: provides the `GroupAdmin` that deletes the groups, and the state folder for backups and the audit log.
@@ -108,7 +108,7 @@ class DeleteDialog(ModalScreen[Results | None]):
     class Planned(Message):
         """Posted when the plan is ready.
 
-        The plan says for each group whether it may be deleted and what will be lost.
+        The plan says for each group whether the group can be deleted, and what will be lost.
         """
 
         def __init__(self, plan: Plan) -> None:
@@ -116,14 +116,14 @@ class DeleteDialog(ModalScreen[Results | None]):
             self.plan = plan
 
     class Finished(Message):
-        """Posted when the delete was executed and each group has a result."""
+        """Posted after the deletion, when each group has a result."""
 
         def __init__(self, results: Results) -> None:
             super().__init__()
             self.results = results
 
     class Failed(Message):
-        """Posted when the plan or the delete failed before any delete request was sent."""
+        """Posted when the plan or the deletion failed before any delete request was sent."""
 
         def __init__(self, reason: str) -> None:
             super().__init__()
@@ -134,7 +134,7 @@ class DeleteDialog(ModalScreen[Results | None]):
         self.groups = tuple(dict.fromkeys(groups))
         self.plan: Plan | None = None
         self.deleting = False
-        """Whether the delete is running. If it is running and the user quits the app, the app first shows a warning."""
+        """Whether the deletion is running. If the user quits meanwhile, the app shows a warning first."""
         self._session = session
         self._folder = session.state_folder
         self._challenge: Challenge | None = None
@@ -142,7 +142,7 @@ class DeleteDialog(ModalScreen[Results | None]):
         self._unsubscribe: Callable[[], None] | None = None
         self._planning = False
         self._planned_from: tuple[object, ...] = ()
-        """The monitor's data about the groups when the plan was begun. The plan is made again if the data changes."""
+        """The monitor's data about the groups when planning began. A change of the data starts another plan."""
 
     def compose(self) -> ComposeResult:
         with Vertical(id="box"):
@@ -206,7 +206,7 @@ class DeleteDialog(ModalScreen[Results | None]):
             self.post_message(self.Planned(made))
 
     def _observed_groups(self) -> tuple[object, ...]:
-        """Return what the monitor knows about the groups, so that a change of the groups can be found by comparison."""
+        """Return the monitor's data about the groups. A change of the groups is found by comparing this data."""
         monitor = self._session.monitor
         if monitor is None:
             return ()
@@ -220,11 +220,11 @@ class DeleteDialog(ModalScreen[Results | None]):
             return
         if not self._planning and self._observed_groups() != self._planned_from:
             self._make_plan()
-        # Draw the ages in the details again.
+        # The details are drawn again, because they contain ages.
         self._show_details()
 
     def _last_commits(self) -> dict[str, float]:
-        """Return group id → time of the group's last commit. Groups without an observed commit are left out."""
+        """Return group id → time of the last commit that kgtui has observed, for groups with such a commit."""
         monitor = self._session.monitor
         if monitor is None:
             return {}
@@ -237,7 +237,7 @@ class DeleteDialog(ModalScreen[Results | None]):
         return times
 
     def _observed(self) -> Observed:
-        """Return what the monitor has observed about the groups."""
+        """Return how long the groups have been Empty and up to which record they have read, if the monitor knows it."""
         now, monitor = text.display_settings().now(), self._session.monitor
         if monitor is None:
             return Observed(now)
@@ -275,8 +275,8 @@ class DeleteDialog(ModalScreen[Results | None]):
         if asked is None:
             self.query_one("#cancel").focus()
             return
-        # `asked` is the text that the user must type. It is not escaped, because it is printable ASCII, and because
-        # escaping would show each backslash twice.
+        # The text that the user must type is printable ASCII. It is not escaped, because escaping would show each
+        # backslash twice.
         question = Content.assemble(f"To confirm, type {asked.what}:\n", (asked.asked, "bold"))
         self.query_one("#question", Static).update(question)
         self.query_one("#second-word", Input).placeholder = f"type {asked.second_word} here as well"
@@ -302,9 +302,9 @@ class DeleteDialog(ModalScreen[Results | None]):
     # Methods that check the text that the user types to confirm the delete
 
     def on_key(self, event: events.Key) -> None:
-        """If a button has the focus, put a typed character into the text field and focus the field.
+        """Insert a character that is typed while a button has the focus into the text field, and focus this field.
 
-        The user can therefore type the confirmation at once, although the button Cancel has the focus at first.
+        The user can therefore type the confirmation at once, although the Cancel button has the focus at first.
         """
         character = event.character
         if not event.is_printable or character is None or character == " " or not isinstance(self.focused, Button):
@@ -369,15 +369,15 @@ class DeleteDialog(ModalScreen[Results | None]):
             self.dismiss(message.results)
 
         def closed(_: None) -> None:
-            # This dialog is dismissed only after the result dialog has been removed from the screen stack, because
-            # Textual can dismiss only the top screen.
+            # This dialog is dismissed after the result dialog has been removed, because Textual can dismiss only the
+            # topmost screen.
             self.call_next(close)
 
         self.app.push_screen(DeleteResultDialog(message.results, self._folder), closed)
 
     @on(Button.Pressed, "#cancel")
     def action_cancel(self) -> None:
-        """Close the dialog without deleting anything; has no effect while the delete is running."""
+        """Close the dialog without deleting anything. Has no effect while the deletion is running."""
         if not self.deleting:
             self.dismiss(None)
 

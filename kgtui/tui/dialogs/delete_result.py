@@ -1,4 +1,4 @@
-"""The dialog with the results of a delete."""
+"""The dialog with the results of a deletion."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 
 class DeleteResultDialog(ModalScreen[None]):
-    """Shows the result of a delete for each group, failures first, and the paths of the backups and the audit log.
+    """Shows the result of a deletion for each group, failures first, and the paths of the backups and the audit log.
 
     Args:
-        results: the results of the delete.
+        results: the results of the deletion.
         folder: folder with the backups and the audit log.
     """
 

@@ -1,4 +1,4 @@
-"""Contents of the delete dialogs: fields about one group, and a table of several groups or results."""
+"""Contents of the delete dialogs: fields with details of one group, and a table with one row per group or result."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ _WORST_FIRST = (
 
 @dataclass(frozen=True, slots=True)
 class DeleteRow:
-    """One row of the table in a delete dialog: one group.
+    """One row of the table in a delete dialog, which represents one group.
 
     Attributes:
-        status: `delete` or `refused` before the delete, and the result afterwards, such as `deleted`.
+        status: `delete` or `refused` before the deletion, and the result after it, such as `deleted`.
         role: color role of the status.
-        details: what will be lost, why the delete is refused or failed, or the name of the backup file.
+        details: what will be lost, why the deletion was refused or failed, or the name of the backup file.
     """
 
     group: str
@@ -68,7 +68,11 @@ class DeleteRow:
 
 
 def columns(details_title: str) -> tuple[Column[DeleteRow], ...]:
-    """Return the columns of a delete dialog's table. The last column, `details_title`, shows `DeleteRow.details`."""
+    """Return the columns of a delete dialog's table.
+
+    Args:
+        details_title: title of the last column, which shows `DeleteRow.details`.
+    """
     return (
         Column("verdict", "WHAT", lambda row: row.status, lambda row: Cell(row.status, row.role), max_width=12),
         Column("group", "GROUP", lambda row: row.group, min_width=16, max_width=60, cut="middle"),
@@ -90,14 +94,13 @@ class DeleteTable(DetailedTable[DeleteRow]):
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What kgtui has observed about the groups of a plan.
+    """Observations about the groups of a plan. All times are in seconds since the epoch.
 
     Attributes:
-        now: seconds since the epoch.
-        empty_since: group id → when the group became Empty, in seconds since the epoch, for groups that became Empty
-            since kgtui started.
-        consumed_until: group id → when the newest record that the group has read was written, in seconds since the
-            epoch, for groups for which this is known.
+        now: current time.
+        empty_since: group id → time at which the group became Empty, for groups that became Empty after kgtui started.
+        consumed_until: group id → time at which the newest record that the group has read was written, for groups for
+            which this time is known.
     """
 
     now: float
@@ -105,12 +108,16 @@ class Observed:
     consumed_until: Mapping[str, float] = field(default_factory=dict)
 
     def safety_of(self, line: Allowed | Refused) -> Safety:
-        """Return whether it is safe to delete a group of the plan, with the reason."""
+        """Return whether it is safe to delete a group, and why.
+
+        Args:
+            line: the line of the plan for the group.
+        """
         return safety_of(line, now=self.now, empty_since=self.empty_since.get(line.group))
 
 
 def plan_rows(made: Plan, observed: Observed) -> list[DeleteRow]:
-    """Return the rows of a plan: first the groups that will be deleted, then the groups whose delete is refused."""
+    """Return the rows of a plan. Groups that will be deleted come first, and groups whose deletion is refused last."""
     allowed = [
         DeleteRow(
             line.group,
@@ -126,7 +133,7 @@ def plan_rows(made: Plan, observed: Observed) -> list[DeleteRow]:
 
 
 def result_rows(results: Results) -> list[DeleteRow]:
-    """Return one row per result: the deletes that failed or may have failed first, the successful ones last."""
+    """Return one row per result. Deletions that failed or may have failed come first, and successful ones last."""
     ordered = sorted(results.by_group.values(), key=lambda result: _WORST_FIRST.index(result.status))
     return [
         DeleteRow(
@@ -178,11 +185,11 @@ def group_details(
     """Return the details in a dialog about one group: whether the delete is safe, and what will be lost.
 
     Args:
-        line: what the plan says about the group.
+        line: the line of the plan for the group.
         folder: state folder with the backups.
-        commands: Kafka commands that delete the same group.
-        width: cells per line.
-        observed: what kgtui has observed about the group.
+        commands: commands of Kafka's own tools that would delete the same group.
+        width: width of a line in terminal cells.
+        observed: observations about the group.
     """
     safety = observed.safety_of(line)
     safe = ("Safe", (Cell(safety.text, _ANSWER_ROLES[safety.answer]),))
@@ -216,7 +223,7 @@ def _last_commit(line: Allowed, observed: Observed) -> str:
 
 
 def _fields(fields: Iterable[tuple[str, tuple[Cell, ...]]], width: int) -> Content:
-    """Return one line per `(label, value)`. A long value is wrapped; all its lines begin in the same column."""
+    """Return one line per pair (label, value). Long values are wrapped, and their lines begin in the same column."""
     lines: list[tuple[Cell, ...]] = []
     for name, cells in fields:
         for index, part in enumerate(wrap_cells(cells, max(16, width - LABEL_WIDTH))):
@@ -225,14 +232,14 @@ def _fields(fields: Iterable[tuple[str, tuple[Cell, ...]]], width: int) -> Conte
 
 
 def _command(command: CommandLine, width: int) -> Iterable[Content]:
-    """Yield a Kafka command and its note. The command is not escaped here, because it is quoted for the shell."""
+    """Yield a Kafka command and its note. The command is not escaped, because it is already quoted for the shell."""
     yield Content.assemble(("\nSame as     ", f"${MUTED}"), text.fit(command.text, 600, cut="middle"))
     if command.note:
         yield Content.assemble("\n", _fields([("", (Cell(command.note, MUTED),))], width))
 
 
 def kafka_commands(made: Plan, bootstrap: str, command_config: str | None) -> list[CommandLine]:
-    """Return commands of Kafka's own tools that delete the groups of a plan, except groups whose delete is refused.
+    """Return commands of Kafka's own tools that delete those groups of a plan whose deletion is not refused.
 
     There is one command per kind of group, such as `consumer` or `share`.
 

@@ -28,7 +28,10 @@ LABEL_WIDTH = 10
 
 
 def explanation_lines(explanations: Sequence[Explanation], width: int) -> list[tuple[Cell, ...]]:
-    """Return explanations as lines of at most `width` cells, with a blank line between two explanations."""
+    """Return the lines of some explanations, with at most `width` terminal cells each.
+
+    A blank line separates two explanations.
+    """
     lines: list[tuple[Cell, ...]] = []
     for explanation in explanations:
         if lines:
@@ -63,10 +66,10 @@ def _title(explanation: Explanation) -> Cell:
 
 
 class ExplainDialog(ModalScreen[None]):
-    """Shows explanations of one subject. The explanations do not change while the dialog is open.
+    """Shows explanations, which do not change while the dialog is open.
 
     Args:
-        subject: title of the dialog, for example a group id.
+        subject: title of the dialog, which names what is explained, for example a group id.
         explanations: the explanations, from top to bottom.
     """
 
@@ -104,7 +107,7 @@ class ExplainDialog(ModalScreen[None]):
         """Create a dialog that explains the verdict on a group, its errors, its missing numbers and its state.
 
         Args:
-            refused: `(action, reason)` of an unavailable action, which is explained first; None if there is none.
+            refused: pair (action, reason) for an unavailable action, which is explained first; None if there is none.
         """
         explanations = explain_group(snapshot, group, time_text)
         return cls(group, [explain_refusal(*refused), *explanations] if refused is not None else explanations)
@@ -122,7 +125,7 @@ class ExplainDialog(ModalScreen[None]):
 
     def on_resize(self) -> None:
         # Writing the text requests a layout. Textual ignores such requests during a resize, so the text is written
-        # afterwards.
+        # after the resize.
         self.call_after_refresh(self._write)
 
     def _write(self) -> None:

@@ -1,4 +1,4 @@
-"""The Export dialog: writes a file about a group, for an incident report, and shows the path of the file."""
+"""The Export dialog, which writes the data of a group to a file for an incident report, and shows the file's path."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ class ExportDialog(ModalScreen["Path | None"]):
     """Asks for the format and writes the file. Dismissed with the path of the file, or None if nothing was written.
 
     Args:
-        screen: the screen with the group. Snapshots that arrive after the dialog was opened are ignored.
+        screen: the screen from which the data is taken. Snapshots that arrive after the dialog has been opened are
+            ignored.
         group: id of the group.
     """
 
@@ -89,7 +90,7 @@ class ExportDialog(ModalScreen["Path | None"]):
         self.dismiss(self.written)
 
     def action_write(self, form: ExportFormat) -> None:
-        """Write the file in a format."""
+        """Write the file in the format that the user has chosen."""
         self._write(form)
 
     @work(exclusive=True, group="export", exit_on_error=False, description="export")

@@ -23,7 +23,7 @@ ResultT = TypeVar("ResultT")
 class StatusLine(Static):
     """A line with an error message, or with the current step of the dialog's action.
 
-    It is hidden while it has no text.
+    The line is hidden while it has no text.
     """
 
     DEFAULT_CSS = """
@@ -35,16 +35,16 @@ class StatusLine(Static):
         super().__init__(id="status", markup=False)
 
     def show(self, message: str, role: str = "kg-error") -> None:
-        """Show a message in the color of a theme role. Line breaks are preserved; an empty message hides the line."""
+        """Show a message in the color of a theme role. Line breaks are preserved. An empty message hides the line."""
         self.set_class(bool(message), "-visible")
         safe = "\n".join(text.plain(line, 500) for line in message.split("\n"))
         self.update(Content.assemble((safe, f"${role}")))
 
 
 class TextPrompt(ModalScreen["ResultT | None"], Generic[ResultT]):
-    """A dialog with one or more text fields; enter submits the text, escape closes the dialog with None.
+    """A dialog with one or more text fields. Enter submits the text, and escape closes the dialog with None.
 
-    Subclasses override `compose_fields` and `submit`. An error raised by `submit` is shown, and the dialog stays open.
+    Subclasses override `compose_fields` and `submit`. If `submit` raises an error, the dialog shows it and stays open.
     """
 
     PROMPT_TITLE: ClassVar[str]
@@ -84,7 +84,7 @@ class TextPrompt(ModalScreen["ResultT | None"], Generic[ResultT]):
         raise NotImplementedError
 
     def key_hints(self) -> tuple[str, ...]:
-        """Return one hint per key, such as `enter submits`."""
+        """Return a hint for each key of the dialog, such as `enter submits`."""
         return ("enter submits", "esc closes")
 
     async def submit(self) -> ResultT | None:

@@ -25,18 +25,18 @@ if TYPE_CHECKING:
 
 TIME_EXAMPLES = "10:04, 2026-11-21T10:04:23Z or 15m (before the end)"
 TYPING_PAUSE = 0.2
-"""Delay between the last keystroke and reading the folder from disk, in seconds.
+"""Delay, in seconds, between the last keystroke in the folder field and the read of this folder from disk.
 
 Without the delay, the folder would be read on every keystroke.
 """
 
 
 class RecordDialog(TextPrompt[None]):
-    """Asks for a folder, and begins to record the cluster into it.
+    """Asks for a folder, and starts to record the cluster into this folder.
 
     Args:
         session: session whose cluster is recorded.
-        on_change: called when the recording has begun or ended.
+        on_change: called after the recording has started or ended.
     """
 
     PROMPT_TITLE = "Record"
@@ -98,8 +98,8 @@ class OpenRecordingDialog(TextPrompt["Session"]):
 
     Args:
         session: session on the live cluster.
-        lake: initial text of the field for the folder of the recording; None for the folder that `lake_of` returns.
-        at: initial value of the time field, in seconds since the epoch; None to leave the field empty.
+        lake: initial content of the folder field; None for the folder that `lake_of` returns.
+        at: initial content of the time field, in seconds since the epoch; None leaves the field empty.
     """
 
     PROMPT_TITLE = "Open a recording"
@@ -124,7 +124,7 @@ class OpenRecordingDialog(TextPrompt["Session"]):
         self._at = at
 
     def compose_fields(self) -> ComposeResult:
-        """Create the fields for folder and time, and the line about the recorded time span."""
+        """Create the fields for folder and time, and the line that shows the recorded time span."""
         time = "" if self._at is None else text.to_datetime(self._at).isoformat(timespec="seconds")
         yield Static(self.ABOUT, id="about", classes="note", markup=False)
         yield Static("Folder of the recording", classes="note", markup=False)
@@ -188,10 +188,12 @@ class OpenRecordingDialog(TextPrompt["Session"]):
 
 
 class TimeDialog(TextPrompt[bool]):
-    """Asks for a time in the open recording, and shows this time. Dismissed with True, or None if canceled.
+    """Asks for a time in the open recording, and moves the replay to this time.
+
+    The dialog is dismissed with True, or None if canceled.
 
     Args:
-        position: the position in the recording; the dialog moves it.
+        position: the displayed time of the recording, which the dialog changes.
     """
 
     PROMPT_TITLE = "Go to a time"
@@ -201,7 +203,7 @@ class TimeDialog(TextPrompt[bool]):
         self._position = position
 
     def compose_fields(self) -> ComposeResult:
-        """Create the line about the recorded time span, and the field for the time."""
+        """Create the line that shows the recorded time span, and the field for the time."""
         yield Static(_span_text(*self._position.span), id="span", classes="note", markup=False)
         yield Static("Time", classes="note", markup=False)
         yield Input(placeholder=TIME_EXAMPLES, compact=True)

@@ -155,7 +155,9 @@ class AssignmentsPane(Pane):
             self.table.set_rows(load_rows(assignment, skew, self._names), columns=load_columns(skew), fresh=fresh)
             parts.insert(0, (Cell(f"by {self._view}", ACCENT),))
         summary = join_with_dots(parts or [(Cell("nothing is assigned", MUTED),)])
-        self.query_one(SummaryLine).set_cells(summary, hint="v view  l unsettled" if assignment.placements else "")
+        self.query_one(SummaryLine).set_cells(
+            summary, hint="v next view  l only unsettled" if assignment.placements else ""
+        )
         self.query_one("#legend", SummaryLine).set_cells(legend_cells)
 
     def _draw_grid(self, assignment: Assignment, *, fresh: bool) -> PaneLine:

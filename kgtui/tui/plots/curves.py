@@ -31,7 +31,7 @@ def curve_rows(curves: Sequence[Sequence[float]], width: int, rows: int, top: fl
     """Draw one or two curves, and return the lines from top to bottom.
 
     Args:
-        curves: values of each curve, `VALUES_PER_CELL` per terminal cell. NaN interrupts the curve.
+        curves: values of each curve, with `VALUES_PER_CELL` values per terminal cell. NaN interrupts the curve.
         width: width of each line in terminal cells.
         rows: number of lines.
         top: value at the upper edge of the plot. The value at the lower edge is 0.
@@ -53,12 +53,12 @@ def curve_rows(curves: Sequence[Sequence[float]], width: int, rows: int, top: fl
 
 
 def is_second(character: str) -> bool:
-    """Return whether a character from `curve_rows` is part of the second curve."""
+    """Return whether a character in a line from `curve_rows` belongs to the second curve."""
     return character in "•+"
 
 
 def _known_stretches(values: Sequence[float]) -> Iterator[tuple[int, list[float]]]:
-    """Yield `(index of the first value, values)` for each run of neighboring values without NaN."""
+    """Yield a pair (index of the first value, values) for each series of adjacent values without NaN."""
     stretch: list[float] = []
     for index, value in enumerate((*values, math.nan)):
         if not math.isnan(value):

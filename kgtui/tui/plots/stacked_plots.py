@@ -20,22 +20,22 @@ if TYPE_CHECKING:
     from kgtui.model.timeline import GroupTimeline
 
 LABEL_WIDTH = 12
-"""Width of the labels to the left of each plot, in terminal cells. A label is the name of the plot and a value."""
+"""Width of the labels to the left of each plot, in terminal cells. A label has the name of the plot and a value."""
 
 MIN_LINES = 7
 """Minimum height of all plots together, in lines."""
 
 _CLOCK_WITH_SECONDS = 900.0
-"""If the plots cover at most this time span, in seconds, the times below them include seconds."""
+"""Maximum time span of the plots, in seconds, for which the times below the plots include seconds."""
 
 _CLOCK_WITH_DATE = 86_400.0
-"""If the plots cover more than this time span, in seconds, the times below them include the date."""
+"""Maximum time span of the plots, in seconds, for which the times below the plots do not include the date."""
 
 
 _AVERAGED_SECONDS = 10.0
-"""Time span over which rates are averaged, in seconds.
+"""Minimum time span over which rates are averaged, in seconds.
 
-If one value of the plot covers a longer time than this, rates are averaged over the time that the value covers.
+If one value in the plot represents a longer time span, rates are averaged over that time span.
 """
 
 
@@ -43,8 +43,8 @@ class StackedPlot(NamedTuple):
     """One of the plots that are drawn below each other, such as the plot of the lag.
 
     Attributes:
-        labels: the labels to the left of the plot, one per line, from the top. There may be fewer labels than lines.
-        rows: the lines of the plot, from the top.
+        labels: the labels to the left of the plot, one per line, from top to bottom. The last lines can have no labels.
+        rows: the lines of the plot, from top to bottom.
     """
 
     labels: list[PaneLine]
@@ -65,14 +65,14 @@ def plot_lines(
 
     Args:
         with_curves: whether to draw curves (see `curves.available`) instead of bars.
-        at: time to mark with a vertical line, such as the replayed time. The labels show the values at this time.
-        since: time to mark with a vertical line if `at` is None, such as the start of a problem. The labels then show
-            the latest values.
-        states: whether to draw the plot of group states, and the plot that marks when the group changed.
+        at: time to mark with a vertical line, such as the replayed time, in seconds since the epoch. The labels contain
+            the values at this time. If it is None, they contain the latest values.
+        since: time to mark with a vertical line if `at` is None, such as the start of a problem.
+        states: whether to draw the plot of group states, and the plot that marks changes to the group.
     """
     plot_width = max(width - LABEL_WIDTH - 1, 10)
-    # The plots of lag and rates get the lines that other plots do not need. The plot of members and the time axis take
-    # one line each, and so do the plots of states and changes if they are drawn.
+    # The plots of lag and rates share the lines that the other plots do not need. The plot of members and the time axis
+    # need one line each, and so do the plots of states and changes if they are drawn.
     free_lines = max(height, MIN_LINES) - (4 if states else 2)
     plots = (
         _curves(timeline, plot_width, free_lines, at) if with_curves else _sparks(timeline, plot_width, free_lines, at)
@@ -117,9 +117,9 @@ def _count(value: float | None) -> str:
 
 
 def _labels(timeline: GroupTimeline, at: float | None) -> tuple[list[PaneLine], list[PaneLine], list[PaneLine]]:
-    """Return three lists of labels: for the lag, the rate of records written, and the rate of records read.
+    """Return the labels of three plots: lag, records written per second, and records read per second.
 
-    The labels show the values at the time `at` or, if `at` is None, the latest values.
+    The labels contain the values at the time `at` or, if `at` is None, the latest values.
     """
     lag = [
         _label("lag", _count(timeline.value_at(timeline.lag, at))),
@@ -133,10 +133,10 @@ def _labels(timeline: GroupTimeline, at: float | None) -> tuple[list[PaneLine], 
 
 
 def _drawn_flows(timeline: GroupTimeline, cells: int) -> list[list[float]]:
-    """Return two lists of `cells` values to plot: the rate of records written and the rate of records read.
+    """Return two lists of `cells` values to plot: records written per second, and records read per second.
 
-    The values are moving averages. Without averaging, the rate of records read would often fall to 0, because clients
-    commit only every few seconds.
+    The values are moving averages. Without averaging, the number of records read per second would often fall to 0,
+    because clients commit only every few seconds.
     """
     averaged = math.ceil(_AVERAGED_SECONDS * cells / max(timeline.until - timeline.since, 1e-9))
     return [smooth(resample(timeline, values, cells, "mean"), averaged) for _, values, _ in _flows(timeline)]
@@ -197,9 +197,9 @@ def _members(timeline: GroupTimeline, plot_width: int, at: float | None) -> Stac
 
 
 def _states(timeline: GroupTimeline, plot_width: int) -> StackedPlot:
-    """Draw the plot of states. Each terminal cell stands for a time span and shows the group's state in this span.
+    """Draw the plot of states. Each terminal cell represents a time span, and shows the group's state in it.
 
-    If the group had several states in a span, a rebalancing state is shown, or else any state other than Stable.
+    If the group had several states in a time span, a rebalancing state has precedence, then any state but Stable.
     """
     change_points = _by_cell(timeline, plot_width)
     marks: list[tuple[str, str]] = []
@@ -225,9 +225,9 @@ def _state_mark_of(states: Sequence[str | None]) -> tuple[str, str]:
 
 
 def _changes(timeline: GroupTimeline, plot_width: int, at: float | None) -> StackedPlot:
-    """Draw the plot of changes. It marks each terminal cell that covers the time of a change, such as a new epoch.
+    """Draw the plot of changes, which marks each terminal cell in whose time span the group changed.
 
-    The label shows the epoch at the time `at`; if `at` is None, the latest epoch.
+    The label shows the group epoch at the time `at` or, if `at` is None, the latest epoch.
     """
     change_points = _by_cell(timeline, plot_width)
     last = timeline.change_point_at(timeline.until if at is None else at)
@@ -256,14 +256,14 @@ def _join_marks(marks: Sequence[tuple[str, str]]) -> PaneLine:
 
 
 def _column(timeline: GroupTimeline, at: float, plot_width: int) -> int | None:
-    """Return the terminal cell, counted from 0, that covers a point in time; None if the plots do not cover it."""
+    """Return the index of the terminal cell whose time span contains the time `at`; None if no cell does."""
     if not timeline.since <= at <= timeline.until:
         return None
     return min(int((at - timeline.since) / max(timeline.until - timeline.since, 1e-9) * plot_width), plot_width - 1)
 
 
 def _draw_stroke(line: PaneLine, column: int) -> PaneLine:
-    """Add one cell of a vertical bar (`│`) to a line of the plot, unless the plot has drawn something in this cell."""
+    """Draw one cell of a vertical line (`│`) into a line of the plot, unless this cell is not empty."""
     stroke = "|" if text.display_settings().ascii else "│"
     cells: list[Cell] = []
     left = 0
@@ -308,14 +308,14 @@ Summary = Literal["largest", "mean", "last"]
 
 
 def resample(timeline: GroupTimeline, values: Sequence[float], count: int, summary: Summary) -> list[float]:
-    """Divide the timeline into `count` time spans of equal length, and return one value for each of them.
+    """Divide the timeline into `count` time spans of equal length, and return one value per time span.
 
-    A time span without a sample has the value of the last sample before it. The value is unknown (NaN) in a gap of the
-    recording, and after the last sample.
+    The value of a time span without a sample is that of the last sample before it. In a gap of the recording and after
+    the last sample, the value is unknown (NaN).
 
     Args:
         values: the samples, one for each of `timeline.times`; NaN for an unknown value.
-        summary: which value a time span with several samples has.
+        summary: how one value is computed from several samples in the same time span.
     """
     buckets: list[list[float]] = [[] for _ in range(count)]
     scale = count / max(timeline.until - timeline.since, 1e-9)
@@ -344,9 +344,9 @@ def _summarize(bucket: list[float], summary: Summary) -> float:
 
 
 def smooth(values: Sequence[float], cells: int) -> list[float]:
-    """Replace each value with the average of itself and the `cells` - 1 values before it.
+    """Return the moving averages of some values. Each is the average of a value and the `cells - 1` values before it.
 
-    NaN stays NaN and is left out of the averages.
+    NaN values stay NaN, and are left out of the averages.
     """
     if cells <= 1:
         return list(values)

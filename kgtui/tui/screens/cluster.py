@@ -37,14 +37,14 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.model import TreeModel
 
 PANE_DELAY = 0.1
-"""Delay between the last cursor move and the drawing of the panes, in seconds.
+"""Delay, in seconds, between the last move of the cursor and the drawing of the panes.
 
-While an arrow key is held down, the panes are therefore not drawn, and the cursor does not wait for them.
+As a result, panes are not drawn while an arrow key is held down, and the cursor moves without waiting for them.
 """
 FILL_DELAY = 0.3
-"""Delay between the first drawing of groups and the creation of the hidden panes, in seconds.
+"""Delay, in seconds, between the first drawing of groups and the creation of the hidden panes.
 
-The delay lets the groups appear first, because the hidden panes are not urgent.
+With the delay, the groups appear sooner, because creating the panes takes time.
 """
 
 
@@ -85,10 +85,10 @@ class ClusterScreen(Screen[None]):
         """Create a screen on one cluster.
 
         Args:
-            session: the session with the cluster or recording.
+            session: the cluster or recording to show.
             monitor: publishes the snapshots to show.
-            like: another screen, from which grouping and sorting are copied. If `session` is a recording that was
-                opened over a live screen, the cursor and the pane in front are copied too.
+            like: another screen, from which grouping and sort order are copied. If `session` is a recording that was
+                opened above a live screen, the position of the cursor and the pane in front are copied too.
         """
         # The CSS class "-bare" (no groups to show) is set before the screen is mounted and not at the first snapshot,
         # because each later change of a CSS class makes Textual recompute all styles.
@@ -97,8 +97,8 @@ class ClusterScreen(Screen[None]):
         self.monitor = monitor
         self.snapshot = monitor.snapshot
         self.only_problems = False
+        """Whether the tree shows only groups with a problem."""
         self._order_before = (NAME, False)
-        """Whether the tree shows only groups of which some data could not be read."""
         self.group: str | None = None
         """Id of the selected group; None if no group is selected."""
         self.playback = Playback(session)
@@ -146,7 +146,7 @@ class ClusterScreen(Screen[None]):
     def _arrange_like(self, view: TreeModel) -> None:
         over_live = self.session.live_session is not None
         self.group_tree.copy_arrangement(view, cursor=over_live)
-        # Drop the reference to the copied tree model, so that the memory of its groups can be freed.
+        # The reference to the copied tree model is removed, so that the memory of its groups can be freed.
         self._like = None
         if over_live:
             self.group = self.group_tree.group
@@ -171,7 +171,7 @@ class ClusterScreen(Screen[None]):
 
     @property
     def right_side(self) -> RightSide:
-        """The panes of the selected group, or the page of the node under the cursor."""
+        """The right side of the screen: the panes of the selected group, or the page of the node under the cursor."""
         return self.query_one(RightSide)
 
     @property
@@ -220,7 +220,7 @@ class ClusterScreen(Screen[None]):
         self.set_class(not self.snapshot.groups, "-bare")
 
     def draw_panes(self) -> None:
-        """Show the selected group in the pane in front, or the page of the node under the cursor, if it is visible."""
+        """Show the panes of the selected group, or the page of the node under the cursor, unless both are hidden."""
         right_side = self.right_side
         if not right_side.display:
             return
@@ -230,20 +230,20 @@ class ClusterScreen(Screen[None]):
             right_side.show_page(self.page_subject())
 
     def page_subject(self) -> PageSubject:
-        """Return the set of groups of the node under the cursor, which is the whole cluster in the first row."""
+        """Return the groups of the node under the cursor, or all groups if the cursor is on the row of the cluster."""
         path, parts = self.group_tree.model.groups_under_cursor()
         if not path:
             return PageSubject(None, self.session.target.name, list(self.snapshot.by_listing.values()))
         return PageSubject(path, " · ".join(path), parts)
 
     def redraw(self) -> None:
-        """Draw everything again, for example after a change of the time zone."""
+        """Draw all widgets that show times again, for example after a change of the time zone."""
         self.draw_bars()
         self.query_one(BrokerFaults).show(self.snapshot)
         self.detail.redraw()
 
     def toast(self, message: str, *, title: str = "") -> None:
-        """Show a short message that disappears by itself."""
+        """Show a short message in a notice that disappears after a few seconds."""
         self.notify(message, title=title, timeout=6, markup=False)
 
     # Methods that select a group, and that tell the monitor which groups are selected or visible
@@ -329,12 +329,12 @@ class ClusterScreen(Screen[None]):
         self.apply_filter()
 
     def apply_filter(self) -> None:
-        """Show only groups that match the filter and, if `only_problems` is set, have a problem."""
+        """Show only groups that match the filter. If `only_problems` is set, they must also have a problem."""
         expression = self.filter_bar.active_filter
         self.group_tree.filter(parse(f"{expression} problem:yes" if self.only_problems else expression))
 
     def toggle_problems(self) -> None:
-        """Show only groups with a problem, the worst first; or all groups again, in the previous order."""
+        """Switch between showing only groups with a problem, the worst first, and all groups in the previous order."""
         model = self.group_tree.model
         self.only_problems = not self.only_problems
         if self.only_problems:
@@ -355,7 +355,7 @@ class ClusterScreen(Screen[None]):
     # Methods that move the focus between the tree and the panes
 
     def bring(self, pane: str) -> None:
-        """Bring a pane to the front, or the part of the page that has the same number.
+        """Bring a pane to the front. If no group is selected, bring the part of the page with the same number instead.
 
         On a narrow screen, the pane or the page replaces the tree.
         """

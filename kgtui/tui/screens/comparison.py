@@ -27,17 +27,17 @@ if TYPE_CHECKING:
     from kgtui.model.group import Listing
 
 MAX_ROWS = 2_000
-"""Maximum number of rows per kind of difference. Further differences are only counted."""
+"""Maximum number of rows per kind of difference. The other differences are only counted."""
 
 VIEWS = ("all", "groups", "members", "partitions", "lag")
-"""Views of the screen, in the order in which the key `v` goes through them.
+"""Views of the screen, in the order in which key `v` selects them.
 
-The first view shows all differences. Each other view shows one kind of difference and is named after this kind.
+The first view shows all differences. Each other view shows only the kind of difference after which it is named.
 """
 
 
 class Difference(NamedTuple):
-    """One difference between two points in time: one row of the table.
+    """One difference between two points in time, which is one row of the table.
 
     Attributes:
         kind: `groups`, `members`, `partitions` or `lag`, as in `VIEWS`.
@@ -45,7 +45,7 @@ class Difference(NamedTuple):
         group: the group id.
         description: what exactly has changed, without control characters.
         role: color role of the verb.
-        number: index of the difference among the differences of all kinds, used as its row key in the table.
+        number: index of the difference in the list of all differences. It is the key of the row in the table.
     """
 
     kind: str
@@ -57,7 +57,7 @@ class Difference(NamedTuple):
 
 
 def differences(comparison: Comparison, only_group: str | None = None) -> tuple[list[Difference], int]:
-    """Return up to `MAX_ROWS` differences of each kind, and the number of differences that were left out.
+    """Return at most `MAX_ROWS` differences of each kind, and the number of differences that were left out.
 
     Args:
         only_group: id of the only group whose differences are returned; None for all groups.
@@ -177,11 +177,13 @@ class DifferenceTable(LineTable[Difference]):
 
 
 class ComparisonScreen(ModalScreen["str | None"]):
-    """Shows a comparison. Dismissed with the id of the group that the user chose, or None if the user chose none.
+    """Shows the differences between two points in time.
+
+    The screen is dismissed with the id of the group that the user chose, or None if the user chose none.
 
     Args:
-        comparison: the differences between two points in time.
-        group: id of the group to which the key `l` limits the table; None if no group was selected.
+        comparison: the differences.
+        group: id of the group to which key `l` limits the table; None if no group was selected.
     """
 
     DEFAULT_CSS = """
@@ -204,7 +206,7 @@ class ComparisonScreen(ModalScreen["str | None"]):
     | key | does |
     |---|---|
     | v | show all differences, or only groups, members, partitions or lag |
-    | l | show only differences of the group that was selected before the comparison, or of all groups again |
+    | l | switch between the differences of the selected group and those of all groups |
     | escape, q, M | close |
     """
 
@@ -266,12 +268,12 @@ class ComparisonScreen(ModalScreen["str | None"]):
         self._show()
 
     def action_only(self) -> None:
-        """Show only differences of the group that was selected before the comparison, or of all groups again."""
+        """Switch between the differences of the group that is selected in the tree and those of all groups."""
         if self._group is not None:
             self._only_group = not self._only_group
             self._list()
 
     def action_choose(self) -> None:
-        """Close the screen, and put the cursor of the tree on the group of the table's current row."""
+        """Close the screen, and put the cursor of the tree on the group in the current row of the table."""
         if self.table.row is not None:
             self.dismiss(self.table.row.group)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from kgtui.tui.screens.cluster import ClusterScreen
 
 SPANS = (600.0, 3_600.0, 21_600.0, 86_400.0)
-"""Time spans that the screen can cover, in seconds. The key `v` switches to the next one."""
+"""Time spans for which the screen can show events, in seconds. Key `v` switches to the next one."""
 
 KEYS = "enter group  / filter  v span  o kind  l selected group  esc closes"
 
@@ -46,7 +46,7 @@ _KINDS: tuple[tuple[str, frozenset[EventKind]], ...] = (
     ("verdicts and configs", frozenset({EventKind.VERDICT, EventKind.CONFIG})),
     ("brokers", frozenset({EventKind.BROKER_LOST, EventKind.BROKER_BACK})),
 )
-"""Names of the kinds of events that the key `o` goes through, and the events that each of them has."""
+"""Pairs (name, kinds of events): the selections among which key `o` switches."""
 
 _ROLES = {
     EventKind.APPEARED: OK,
@@ -60,16 +60,16 @@ _ROLES = {
     EventKind.REWOUND: ERROR,
     EventKind.BROKER_LOST: ERROR,
 }
-"""Kind of an event → color role; kinds that are missing have the normal text color."""
+"""Kind of an event → color role. Other kinds are shown in the normal text color."""
 
 
 MAX_ROWS = 2_000
-"""Maximum number of events in the table. The events before them are only counted."""
+"""Maximum number of events in the table. Older events are only counted."""
 
 _WIDE = "-" * 200
-"""Value of the last column for all rows, so that this column takes all space that is left.
+"""Text from which the width of the last column is computed, so that this column takes all remaining space.
 
-The width of a column is computed from the values of all rows, which would take long for the texts of all events.
+Computing the width from the texts of all events would take too long.
 """
 
 COLUMNS: tuple[Column[Event], ...] = (
@@ -84,13 +84,13 @@ COLUMNS: tuple[Column[Event], ...] = (
 
 
 class EventSelection(NamedTuple):
-    """The events that the screen shows.
+    """The conditions that an event must meet to be shown.
 
     Attributes:
-        query: filter of the groups.
-        kinds: kinds of the events.
+        query: filter that the group of the event must match.
+        kinds: kinds of events.
         group: id of the only group whose events are shown; None for all groups and brokers.
-        since: events up to this time are left out, in seconds since the epoch.
+        since: time after which the event must have happened, in seconds since the epoch.
     """
 
     query: Query
@@ -99,11 +99,11 @@ class EventSelection(NamedTuple):
     since: float
 
     def apply(self, events: Sequence[Event], snapshot: Snapshot) -> list[Event]:
-        """Return the selected events, newest first.
+        """Return the events that meet the conditions, newest first.
 
         Args:
-            events: events, oldest first.
-            snapshot: data of the groups, which the filter may need.
+            events: all events, oldest first.
+            snapshot: data of the groups, which some filters need.
         """
         return [
             event
@@ -127,9 +127,9 @@ class EventTable(LineTable[Event]):
 
 
 class EventsScreen(ModalScreen["str | None"]):
-    """Shows the events of a live cluster while they happen, or those before the displayed poll of a recording.
+    """Shows the events of a live cluster as they happen, or the events of a recording up to the displayed poll.
 
-    Dismissed with the id of the group to which the user wants to go, or None.
+    The screen is dismissed with the id of the group to which the user wants to go, or None.
     """
 
     DEFAULT_CSS = """
@@ -141,8 +141,8 @@ class EventsScreen(ModalScreen["str | None"]):
     }
     """
 
-    # BLANK makes Textual draw the background of the screen as one plain color, which is fast. The user does not see
-    # this background, because the box covers the whole screen.
+    # With BLANK, Textual draws the background of the screen in one color, which is fast. The user does not see the
+    # background, because the box covers the whole screen.
     BLANK = True
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,E", "dismiss(None)", "Close", show=False),
@@ -167,7 +167,7 @@ class EventsScreen(ModalScreen["str | None"]):
         """Create the screen.
 
         Args:
-            main: the main screen, with the session and the selected group.
+            main: the main screen, from which the session and the selected group are taken.
         """
         super().__init__()
         self._main = main
@@ -192,11 +192,11 @@ class EventsScreen(ModalScreen["str | None"]):
         return self.query_one("#events", EventTable)
 
     def on_mount(self) -> None:
-        """List the events. On a live cluster, list them again with each snapshot that has new events."""
+        """List the events. On a live cluster, list them again after each snapshot with new events."""
         self.table.focus()
         if self._main.session.replay_position is None:
-            # Listeners run in the context of the monitor, which lacks the display settings of the app. Messages are
-            # handled in the context of the screen.
+            # Listeners run in the context of the monitor, which lacks the display settings of the app. The listener
+            # therefore posts a message, which is handled in the context of the screen.
             self._unsubscribe = self._main.monitor.subscribe(self._post)
         self._list(fresh=True)
 
@@ -211,7 +211,7 @@ class EventsScreen(ModalScreen["str | None"]):
     @on(SnapshotArrived)
     def _snapshot_arrived(self, message: SnapshotArrived) -> None:
         if message.snapshot.events is not self._events:
-            # With the cursor on the newest event, the table follows the events; otherwise, it stays where it is.
+            # If the cursor is on the newest event, the table scrolls to new events. Otherwise, the cursor stays.
             self._list(fresh=self.table.cursor == 0)
 
     @property
@@ -221,7 +221,7 @@ class EventsScreen(ModalScreen["str | None"]):
 
     @work(exclusive=True, group="events", description="events")
     async def _list(self, *, fresh: bool) -> None:
-        """Read the events, and show those that are selected. `fresh` moves the cursor to the newest event."""
+        """Read the events, and show those that meet the conditions. With `fresh`, move the cursor to the newest one."""
         position, snapshot = self._main.session.replay_position, self._main.monitor.snapshot
         since = self._now - SPANS[self._span]
         group = self._main.group if self._only_group else None
@@ -244,11 +244,11 @@ class EventsScreen(ModalScreen["str | None"]):
 
     def _show(self, rows: Sequence[Event], *, fresh: bool) -> None:
         self.query_one(SummaryLine).set_cells(join_with_dots(self._summary(rows)))
-        self.table.set_placeholder("nothing changed in this time, as far as kgtui has read the cluster")
+        self.table.set_placeholder("kgtui has found no changes in this time span")
         self.table.set_rows(rows[:MAX_ROWS], fresh=fresh)
 
     def _summary(self, rows: Sequence[Event]) -> list[PaneLine]:
-        """Return the parts of the summary: the number of events, the span, and what limits the list."""
+        """Return the parts of the summary line: number of events, time span, and why events may be missing."""
         parts: list[PaneLine] = [
             (Cell(plural(len(rows), "event"), ACCENT), Cell(f" in {text.age(SPANS[self._span])}")),
             (Cell("shown: ", MUTED), Cell(_KINDS[self._kind][0], ACCENT if self._kind else "")),
@@ -303,11 +303,14 @@ class EventsScreen(ModalScreen["str | None"]):
         self._list(fresh=False)
 
     def action_choose(self) -> None:
-        """Close the screen and put the cursor of the tree on the group of the row; say it if the group is gone."""
+        """Close the screen and put the cursor of the tree on the group in the current row.
+
+        If the group no longer exists, show a message instead.
+        """
         row = self.table.row
         if row is None or row.group is None:
             return
         if row.group in self._main.snapshot.groups:
             self.dismiss(row.group)
         else:
-            self.notify(f"{text.plain(row.group, 80, cut='middle')} does not exist now", timeout=6, markup=False)
+            self.notify(f"{text.plain(row.group, 80, cut='middle')} no longer exists", timeout=6, markup=False)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 LEFT_WIDTH = 20
 _HELP_KEYS = next(action.keys for action in table.ACTIONS if action.id == "help")
-"""The keys that open the help screen, which also close it."""
+"""The keys that open the help screen. The same keys close the screen."""
 
 
 class HelpScreen(ModalScreen[None]):
@@ -70,8 +70,8 @@ class HelpScreen(ModalScreen[None]):
 
     def on_resize(self) -> None:
         """Wrap the text for the new width."""
-        # Writing the text requests a layout. Textual ignores layout requests during a layout, so the text is written
-        # after it.
+        # Writing the text requests a layout. Textual ignores such requests during a layout, so the text is written
+        # after the current layout.
         self.call_after_refresh(self._write)
 
     def _write(self) -> None:
@@ -90,7 +90,7 @@ Rows = list[tuple[str, str]]
 
 
 def _row(left: str, right: str, width: int) -> list[tuple[str, str] | str]:
-    """Return the arguments of `Content.assemble` for one row: a key or term (`left`) and its meaning (`right`)."""
+    """Return a row for `Content.assemble`. The row has a key or filter term (`left`) and its meaning (`right`)."""
     lines = textwrap.wrap(right, max(width - LEFT_WIDTH - 3, 12)) or [""]
     parts: list[tuple[str, str] | str] = [(f"  {text.pad(left, LEFT_WIDTH)} ", "$kg-accent"), f"{lines[0]}\n"]
     return [*parts, *(f"{' ' * (LEFT_WIDTH + 3)}{line}\n" for line in lines[1:])]

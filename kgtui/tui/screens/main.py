@@ -1,4 +1,4 @@
-"""The main screen: the screen of one cluster with all its keys, and a recording that is shown over it."""
+"""The main screen: the screen of one cluster with all its keys, and the screen of a recording above it."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ class MainScreen(ClusterScreen):
         return ActionFooter(items, self.why_unavailable)
 
     def why_unavailable(self, action_id: str) -> str | None:
-        """Return why an action is unavailable now; None when it is available."""
+        """Return why an action is unavailable at the moment; None if the action is available."""
         context = ActionContext(self.session, self.snapshot, self.group, marked=len(self.marked))
         return table.why_unavailable(action_id, context)
 
     def run_action_by_id(self, action_id: str) -> None:
         """Run the action with this id, or show why it is unavailable."""
-        # If keys are pressed quickly, the tree's message about its last cursor move may not be handled yet. Therefore,
-        # the selected group is read from the tree itself.
+        # The selected group is read from the tree itself. If keys are pressed quickly, the tree's message about the
+        # last move of its cursor may not have been handled yet.
         if self.group != self.group_tree.group:
             self.group = self.group_tree.group
             self.update_monitor()
@@ -57,7 +57,7 @@ class MainScreen(ClusterScreen):
         self.draw_bars()
 
     def action_run_action(self, action_id: str) -> None:
-        """Run the action whose key was pressed."""
+        """Run the action of the key that the user has pressed, or show why it is unavailable."""
         self.run_action_by_id(action_id)
 
     @on(ActionRequested)
@@ -86,11 +86,11 @@ class MainScreen(ClusterScreen):
 
 
 class ReplayOverlay:
-    """The screen of one recording, over the screen of the live cluster, which keeps running and is not changed.
+    """The screen of one recording, which covers the screen of the live cluster. The live screen keeps running.
 
     Args:
         app: the app that shows both screens.
-        session: session of the recording; its `live_session` is the session of `live`.
+        session: session of the recording. Its `live_session` is the session of the screen `live`.
         live: screen of the live cluster.
     """
 

@@ -1,4 +1,4 @@
-"""The widgets around the tree and the panes: header, filter bar, group detail, lines about broker errors, footer.
+"""The widgets around the tree and the panes, such as the header, the filter bar and the footer.
 
 | module | contents |
 |---|---|
@@ -6,7 +6,7 @@
 | `filter_bar` | the filter expression and its syntax errors |
 | `group_detail` | the right side: title, tabs and panes of the selected group |
 | `broker_faults` | lines about brokers that do not respond and errors of the cluster |
-| `empty_state` | the text in place of an empty tree |
+| `empty_state` | the text that replaces an empty tree |
 | `footer` | the most important keys |
 | `tabs` | base class: a line with the titles of tabs |
 | `line` | base class: one line of text that redraws only changed cells |

@@ -1,4 +1,4 @@
-"""Lines above the footer about errors: one per broker that does not respond, and one per error of the whole cluster."""
+"""Lines with errors above the footer: one per broker with an error, and one per error of the whole cluster."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 MAX_LINES = 3
 NO_ANSWER_FAULTS = frozenset({"NO_ANSWER", "NOT_CONNECTED", "DISCONNECTED", "UNREGISTERED"})
-"""Names of the errors that mean that a broker did not respond. Every other error was returned by the broker."""
+"""Names of the errors which mean that a broker did not respond. All other errors were returned by a broker."""
 
 
 class BrokerFaults(Static):
-    """Lines about broker and cluster errors. The widget is hidden while there is no error."""
+    """Widget with one line per error of a broker or of the cluster. It is hidden while there are no errors."""
 
     DEFAULT_CSS = """
     BrokerFaults { height: auto; max-height: 4; padding: 0 1; background: $panel; color: $kg-error; display: none; }
@@ -32,9 +32,9 @@ class BrokerFaults(Static):
         self._lines: list[str] = []
 
     def show(self, snapshot: Snapshot) -> None:
-        """Show the errors of a snapshot.
+        """Show the errors in a snapshot.
 
-        A new layout of the screen is requested only if the number of lines differs.
+        The screen is laid out again only if the number of lines has changed.
         """
         lines = fault_lines(snapshot)
         if lines == self._lines:
@@ -53,8 +53,8 @@ def _height(lines: list[str], width: int) -> int:
 def fault_lines(snapshot: Snapshot) -> list[str]:
     """Return one line per broker with an error, and one line per error of the whole cluster.
 
-    The broker that has failed for the longest time comes first. If there are more than `MAX_LINES` lines, the last line
-    says how many are left out.
+    The broker that has not responded for the longest time comes first. If there are more than `MAX_LINES` errors, the
+    last line says how many are left out.
     """
     failing = [status for status in snapshot.brokers.values() if status.fault is not None]
     failing.sort(key=lambda status: (status.answered_at or 0.0, status.node))
@@ -67,7 +67,10 @@ def fault_lines(snapshot: Snapshot) -> list[str]:
 
 
 def broker_line(status: BrokerStatus) -> str:
-    """Return a line such as `! broker 4: no answer for 12 s (its 218 groups are as of 10:04:11)`."""
+    """Return the line about a broker, such as `! broker 4: no answer for 12 s (its 218 groups are as of 10:04:11)`.
+
+    Return an empty string if the broker has no error.
+    """
     fault = status.fault
     if fault is None:
         return ""
@@ -85,7 +88,7 @@ def broker_line(status: BrokerStatus) -> str:
 
 
 def cluster_line(fault: Fault) -> str:
-    """Return the line about an error of the whole cluster, with advice on what to do about the error."""
+    """Return the line about an error of the whole cluster, with the advice on what to do about it."""
     advice = f" {text.marks().arrow} {fault.advice}" if fault.advice else ""
     return f"{text.marks().fault} {_one_line(fault)}{advice}"
 

@@ -1,4 +1,4 @@
-"""The text in place of an empty tree, which says why no group is shown and what the user can do about it."""
+"""The text that replaces an empty tree. It says why no groups are shown, and what the user can do about it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kgtui.tui.session import Target
 
 Paragraphs = list[tuple[str, str]]
-"""Lines of text as `(text, role)`. The text contains no control characters. The role gives the color."""
+"""Lines as pairs (text without control characters, color role)."""
 
 
 _LOWER_BOUNDS: Paragraphs = [
@@ -26,7 +26,7 @@ _LOWER_BOUNDS: Paragraphs = [
 
 
 class EmptyState(Static):
-    """Widget with the text in place of an empty tree. It is hidden while the tree shows groups."""
+    """Widget with the text that replaces an empty tree. It is hidden while the tree shows groups."""
 
     DEFAULT_CSS = """
     EmptyState { height: 1fr; padding: 1 2; display: none; }
@@ -38,7 +38,7 @@ class EmptyState(Static):
         self._paragraphs: Paragraphs | None = None
 
     def show(self, paragraphs: Paragraphs | None) -> None:
-        """Show these lines. With None, the widget is hidden."""
+        """Show these lines, or hide the widget if `paragraphs` is None."""
         if paragraphs != self._paragraphs:
             self._paragraphs = paragraphs
             self.set_class(paragraphs is not None, "-visible")
@@ -47,16 +47,16 @@ class EmptyState(Static):
 
 
 _MOST_GONE = 3
-"""Maximum number of disappeared groups that the text names."""
+"""Maximum number of deleted or expired groups that the text names."""
 
 
 def empty_state(
     snapshot: Snapshot, target: Target, *, filtered_out: bool, interval: float, query: Query | None = None
 ) -> Paragraphs | None:
-    """Return the text that says why no group is shown; None if the tree shows groups.
+    """Return the text that says why no groups are shown; None if the tree shows groups.
 
     Args:
-        filtered_out: whether no group matches the filter.
+        filtered_out: whether a filter is active that no group matches.
         interval: time between two polls, in seconds.
         query: the filter; None if there is none.
     """
@@ -89,7 +89,7 @@ def _filtered_out(snapshot: Snapshot, query: Query | None) -> Paragraphs:
 
 
 def _gone(snapshot: Snapshot, query: Query) -> list[str]:
-    """Return one line for each of the last groups that disappeared and that the filter would have selected."""
+    """Return one line for each of the last deleted or expired groups that match the filter."""
     found: dict[str, float] = {}
     for event in reversed(snapshot.events):
         group = event.group

@@ -1,4 +1,4 @@
-"""The filter bar: the filter expression, a note beside it, and below it the message of a syntax error."""
+"""The filter bar, with the filter expression, a note beside the expression, and syntax errors below it."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ SHORT_HINT = "filter: a word, lag:1k+, state:Empty … (? lists all)"
 
 
 class Expression(CompletingInput, NoRelayout):
-    """The input field of the filter, which completes the typed text to a preset.
+    """The input field of the filter, which completes typed text to the filter expression of a preset.
 
-    Unlike Textual's own `Input`, it does not lay out the screen again on every keystroke.
+    Unlike Textual's own `Input`, this field does not lay out the screen again on each keystroke.
     """
 
     def on_resize(self) -> None:
@@ -78,7 +78,7 @@ class FilterBar(Vertical):
             self.text = text
 
     class Done(Message):
-        """Posted when the user leaves the filter bar, so that the screen moves the focus to the tree."""
+        """Posted when the user leaves the filter bar. The screen then moves the focus to the tree."""
 
     def __init__(self, expression: str = "", presets: Mapping[str, str] | None = None) -> None:
         super().__init__()
@@ -87,7 +87,7 @@ class FilterBar(Vertical):
         self._before = expression
         self._coverage = ""
         self.active_filter = ""
-        """The filter expression that the tree currently uses."""
+        """The filter expression that is applied to the tree: the last one without a syntax error."""
 
     def compose(self) -> ComposeResult:
         """Create the input field, the note beside it, and the line for a syntax error below it."""
@@ -105,7 +105,7 @@ class FilterBar(Vertical):
         return self.query_one(Input)
 
     def begin(self) -> None:
-        """Focus the input field immediately, so that it receives the next typed character."""
+        """Focus the input field immediately, so that it receives the next character that the user types."""
         self._before = self.active_filter
         self.screen.set_focus(self.input)
 
@@ -122,17 +122,17 @@ class FilterBar(Vertical):
     def show_coverage(self, searched: tuple[int, int] | None, *, only_problems: bool, unobserved: int = 0) -> None:
         """Update the note beside the filter.
 
-        The note names the preset (saved filter) that equals the filter, and says whether only groups with problems are
-        shown. If the filter needs data that has not been read for all groups yet, the note says how many groups have
-        been searched.
+        The note contains the name of the preset (saved filter) that is equal to the filter, and says whether only
+        groups with problems are shown. If the filter needs data that has not been read for all groups yet, the note
+        says for how many groups the filter has been tested.
 
         Args:
-            searched: `(number of groups that the filter has tested, number of groups to test)`. The filter can test a
-                group only after its data has been read. None if there is no filter, or if the filter needs no data
-                except the list of groups.
-            only_problems: whether the user has pressed `z`, so that only groups with a problem are shown.
-            unobserved: number of groups with a possible problem that are not read at every poll, because there are too
-                many. It is shown together with `only_problems`.
+            searched: pair (number of groups that the filter has tested, number of all groups to test); None if there is
+                no filter, or if it needs only the list of groups. Other filters can test a group only after its data
+                has been read.
+            only_problems: whether only groups with a problem are shown, because the user has pressed `z`.
+            unobserved: number of groups with a possible problem that are not read in full, because there are too many.
+                It is shown only if `only_problems` is true.
         """
         active = self.active_filter.strip()
         notes = [text.plain(name, 24) for name, saved in self._presets.items() if saved == active][:1]
@@ -167,10 +167,9 @@ class FilterBar(Vertical):
         self.post_message(self.Done())
 
     def on_key(self, event: events.Key) -> None:
-        """Handle the keys that leave the filter bar, and the key `up`, which inserts the next preset (saved filter).
+        """Handle the keys escape, down and tab, which leave the filter bar, and up, which inserts the next preset.
 
-        Escape, down and tab move the focus to the tree. Escape also restores the filter that was active before the user
-        began to type.
+        Escape also restores the filter that was active before the user began to type.
         """
         if event.key == "escape":
             event.stop()
@@ -187,7 +186,7 @@ class FilterBar(Vertical):
             self.post_message(self.Done())
 
     def _next_preset(self) -> None:
-        """Insert the next preset. The first preset follows the last one and any filter that is not a preset."""
+        """Insert the next preset. If the filter is the last preset, or is no preset, insert the first preset."""
         saved = list(self._presets.values())
         at = saved.index(self.input.value) + 1 if self.input.value in saved else 0
         self.input.value = saved[at % len(saved)]

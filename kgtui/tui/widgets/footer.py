@@ -22,7 +22,7 @@ class FooterItem(NamedTuple):
         action: id of the action.
         key: the key as the footer shows it.
         name: name of the action, which the footer shows in lower case.
-        help: one sentence about the action, for the tooltip.
+        help: a sentence that says what the action does, for the tooltip.
     """
 
     action: str
@@ -32,16 +32,16 @@ class FooterItem(NamedTuple):
 
     @property
     def width(self) -> int:
-        """Width of key, name and blanks between them, in terminal cells."""
+        """Width of the key, the name and the blanks around them, in terminal cells."""
         return cell_len(self.key) + cell_len(self.name) + 3
 
 
 class ActionFooter(LineWidget):
-    """The line with the keys and the names of their actions. A click on an action runs it.
+    """The line with the keys and the names of their actions. A click on a key or name runs its action.
 
     Args:
         items: the keys from left to right.
-        why_unavailable: returns the reason why an action is unavailable; None if the action is available.
+        why_unavailable: takes the id of an action, and returns the reason why it is unavailable, or None if it is not.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"footer--key", "footer--name", "footer--off"}
@@ -69,7 +69,7 @@ class ActionFooter(LineWidget):
         self._ends: list[tuple[int, FooterItem]] = []
 
     def pieces(self, width: int) -> Sequence[Piece]:
-        """Return the keys that fit into the width. The last two keys, help and quit, are left out after all others."""
+        """Return the keys that fit into the width. The last two, help and quit, are left out only after all others."""
         pieces: list[Piece] = []
         self._ends = []
         end = 0
@@ -84,17 +84,17 @@ class ActionFooter(LineWidget):
         return pieces
 
     def item_at(self, x: int) -> FooterItem | None:
-        """Return the key that is drawn in terminal cell `x` of the footer; None if there is no key."""
+        """Return the item that is drawn in terminal cell `x` of the footer; None if the cell is empty."""
         return next((item for end, item in self._ends if x < end), None)
 
     def on_click(self, event: events.Click) -> None:
-        """Ask the screen to run the action that was clicked, or to say why the action is unavailable."""
+        """Post a message, so that the screen runs the clicked action, or shows why the action is unavailable."""
         item = self.item_at(event.x)
         if item is not None:
             self.post_message(ActionRequested(item.action))
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Set the tooltip to what the key under the mouse does, or to the reason why its action is unavailable."""
+        """Set the tooltip for the key under the mouse: what its action does, or why the action is unavailable."""
         item = self.item_at(event.x)
         if item is None:
             self.tooltip = None
@@ -104,7 +104,7 @@ class ActionFooter(LineWidget):
 
 
 def _fitting(items: Sequence[FooterItem], width: int) -> list[FooterItem]:
-    """Leave out items from the right until the rest fits. The last two items are left out only after all others."""
+    """Return the items that fit. Items are left out from the right, but the last two only after all others."""
     kept = list(items)
     while len(kept) > 1 and sum(item.width for item in kept) > width:
         kept.pop(-3 if len(kept) > 2 else 0)

@@ -60,12 +60,12 @@ class GroupTitle(LineWidget):
         self._group: str | None = None
 
     def show(self, snapshot: Snapshot, group: str | None) -> None:
-        """Show the title of a group. With None, the line is empty."""
+        """Show the title of a group, or an empty line if `group` is None."""
         self._snapshot, self._group = snapshot, group
         self.redraw()
 
     def pieces(self, width: int) -> Sequence[Piece]:
-        """Return the texts of the title.
+        """Return the texts of the title for a line of this width.
 
         On a narrow screen, texts on the right are left out before the group id is cut.
         """
@@ -106,22 +106,22 @@ class PaneTabs(LineTabs):
     """The line with the titles of the panes."""
 
     def titles(self, width: int) -> dict[str, str]:
-        """Return the titles of the panes. Titles are shortened if not all of them fit."""
+        """Return id of a pane → its title. Short titles are returned if the long ones do not fit into `width` cells."""
         return pane_titles(width)
 
 
 class GroupDetail(Vertical):
     """Title and panes of the selected group.
 
-    Only one pane is visible, the pane in front. The other panes are hidden and not drawn. A pane is created when it is
-    first brought to the front, or by `create_remaining_panes`.
+    Only the pane in front is visible. The other panes are hidden, and are not drawn. A pane is created when it is
+    brought to the front for the first time, or by `create_remaining_panes`.
 
     Args:
         snapshot: the snapshot to show first.
-        command_config: path of the client properties file, which is part of the Kafka commands in the panes.
-        series: lag samples of all groups.
-        replay_position: the recorded time that the terminal UI shows; None for a live cluster.
-        front: id of the pane in front.
+        command_config: path of the client properties file, for the Kafka commands that the panes show.
+        series: time series of the lag of all groups.
+        replay_position: the displayed time of the recording; None for a live cluster.
+        front: id of the pane that is in front at first.
     """
 
     DEFAULT_CSS = """
@@ -164,7 +164,7 @@ class GroupDetail(Vertical):
             if entry.id not in self._panes:
                 await asyncio.to_thread(getattr, entry, "widget")
                 if not self.query(ContentSwitcher):
-                    return  # The screen was removed while the pane was being imported.
+                    return  # The screen was closed while the module of the pane was being imported.
                 self._pane(entry.id)
 
     @property
@@ -196,7 +196,7 @@ class GroupDetail(Vertical):
         return pane
 
     def show(self, snapshot: Snapshot, group: str | None) -> None:
-        """Show a group of a snapshot."""
+        """Show a group of a snapshot, or no group if `group` is None."""
         self._snapshot, self._group = snapshot, group
         self.query_one(GroupTitle).show(snapshot, group)
         self.pane.show(snapshot, group)

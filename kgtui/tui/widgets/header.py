@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 
 
 _WIDEST = ("", "in 999 ms", "· lag read: 100%")
-"""Texts whose widths are reserved for the three pieces of the poll status, so that the widget does not grow.
+"""Longest texts of the three pieces of the poll status. Their widths are reserved, so that the widget does not grow.
 
-The pieces are the time of the last poll, its duration, and for how many groups the lag was read. The first text is
+The pieces are the time of the last poll, its duration, and for how many groups the lag has been read. The first text is
 empty, because all times have the same length.
 """
 
 
 class PollStatus(LineWidget):
-    """The right end of the header. It is a separate widget, so that its clock does not redraw the whole header."""
+    """The poll status at the right end of the header. As a separate widget, it is redrawn without the other parts."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"header--plain", "header--quiet"}
     DEFAULT_CSS = """
@@ -48,8 +48,8 @@ class PollStatus(LineWidget):
     def show(self, right: list[Piece]) -> int:
         """Show these pieces of text, and return the width of the widget in terminal cells.
 
-        Every change of the width causes a layout of the screen. Therefore the width does not shrink unless the number
-        of pieces changes.
+        Each change of the width causes a new layout of the screen. The width therefore shrinks only if the number of
+        pieces changes.
         """
         self._shown = _with_blanks(right)
         needed = _reserved_width(right) + 1 if right else 0
@@ -65,13 +65,13 @@ class PollStatus(LineWidget):
             return []
         (first, role), *others = self._shown
         blank = width - sum(cell_len(piece) for piece, _ in self._shown) - 1
-        # The blanks that align the text are part of the first piece. As a separate piece, the blanks would have a style
-        # of their own, so more bytes would be sent to the terminal.
+        # The blanks that align the text are part of the first piece. A separate piece would have a style of its own,
+        # so that more bytes would be sent to the terminal.
         return [(" " * blank + first, role), *others, (" ", "")]
 
 
 class ClusterHeader(LineWidget):
-    """The line about the cluster. `PollStatus` at its right end says when the last poll was and how long it took."""
+    """The header line about the cluster. At its right end, `PollStatus` shows time and duration of the last poll."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "header--name", "header--live", "header--warn", "header--error", "header--plain", "header--quiet",
@@ -81,8 +81,8 @@ class ClusterHeader(LineWidget):
     | :- | :- |
     | `header--name` | Name and environment of the cluster. A color in its configuration replaces the background. |
     | `header--live` | LIVE. |
-    | `header--warn` | PAUSED, REPLAY, CONNECTING, the number of brokers if not all of them respond, or hidden topics. |
-    | `header--error` | NO ANSWER, REFUSED. |
+    | `header--warn` | PAUSED, REPLAY, CONNECTING, hidden topics, problems, or brokers that do not respond. |
+    | `header--error` | NO ANSWER, REFUSED, and severe problems. |
     | `header--plain` | Numbers and times. |
     | `header--quiet` | Less important text, which is left out first on a narrow screen. |
     """
@@ -155,7 +155,7 @@ class ClusterHeader(LineWidget):
         self.redraw()
 
     def pieces(self, width: int) -> Sequence[Piece]:
-        """Return the pieces of the left part of the header, and update `PollStatus`, which shows the right part.
+        """Return the pieces of text in the left part of the header, and update `PollStatus` in the right part.
 
         If not all pieces fit into the width, the less important ones are left out.
         """
@@ -191,8 +191,8 @@ class ClusterHeader(LineWidget):
                 (f"{text.exact(groups)} group{'' if groups == 1 else 's'}", "header--plain"),
             ]  # fmt: skip
         if snapshot.hides_topics:
-            # This text explains why the tree shows lower bounds such as `≥ 120`. A narrow screen has no other
-            # explanation, because it does not show the details of a group.
+            # This text explains why the tree shows lower bounds such as `≥ 120`. On a narrow screen, there is no other
+            # explanation, because the details of groups are hidden.
             figures.append(("not all topics", "header--warn"))
         if self._matching is not None:
             figures.append((f"{text.exact(self._matching)} shown", "header--plain"))
@@ -230,8 +230,8 @@ class ClusterHeader(LineWidget):
         polled = f"polled {text.clock(newest, offset=True)}"
         right = [(polled, "header--plain")]
         if polled != self._polled or self._poll_ms is None:
-            # The duration of the poll is updated only together with the time in `polled`, at most once per second. An
-            # update for every response would send more bytes to the terminal.
+            # The duration of the poll is updated only together with the time of the poll, at most once per second. An
+            # update after each response would send more bytes to the terminal.
             durations = (status.took_ms for status in snapshot.brokers.values() if status.took_ms is not None)
             self._polled, self._poll_ms = polled, max(durations, default=None)
         if self._poll_ms is not None:
@@ -243,7 +243,7 @@ class ClusterHeader(LineWidget):
 
 
 def problem_counts(problems: Mapping[Problem, int]) -> list[Piece]:
-    """Return one piece for each kind of problem, such as `1 stopped`, the most harmful first.
+    """Return one piece of text for each kind of problem, such as `1 stopped`. The most harmful kind comes first.
 
     Args:
         problems: problem → number of groups with this problem.
@@ -267,7 +267,7 @@ def _with_blanks(right: list[Piece]) -> list[Piece]:
 
 
 def _reserved_width(right: Sequence[Piece]) -> int:
-    """Return the width to reserve for these pieces, so that their numbers can grow without another layout."""
+    """Return the width to reserve for these pieces, so that longer numbers in them cause no new layout."""
     spare = (max(0, cell_len(widest) - cell_len(piece)) for (piece, _), widest in zip(right, _WIDEST, strict=False))
     return _width(right) + sum(spare)
 

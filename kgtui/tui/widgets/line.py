@@ -1,6 +1,6 @@
 """A widget with one line of text.
 
-The widget redraws only the cells that changed, so that a clock in the line sends only a few bytes to the terminal.
+The widget redraws only the cells that have changed, so that a clock in the line sends only a few bytes to the terminal.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.style import Style
 
 Piece = tuple[str, str]
-"""A piece of text without control characters, and the component class that gives its style; the class may be empty."""
+"""Pair of a text without control characters and the component class for its style; the class can be empty."""
 
 
 class LineWidget(StyleCache):
@@ -36,7 +36,7 @@ class LineWidget(StyleCache):
         self._pieces: tuple[Piece, ...] = ()
 
     def pieces(self, width: int) -> Sequence[Piece]:
-        """Return the text of the line for a width in terminal cells. Subclasses must override this method."""
+        """Return the text of the line for this width in terminal cells. Subclasses must override this method."""
         raise NotImplementedError
 
     def redraw(self) -> None:
@@ -68,7 +68,10 @@ class LineWidget(StyleCache):
 
 
 def spread(left: Iterable[Piece], right: Iterable[Piece], width: int) -> list[Piece]:
-    """Return pieces of text at the left and right ends of a line. If not all fit, the pieces on the left are cut."""
+    """Return a line with some pieces at its left end and others at its right end.
+
+    If they do not all fit into `width` terminal cells, the pieces on the left are cut.
+    """
     left, right = list(left), list(right)
     free = max(width - sum(cell_len(piece) for piece, _ in right), 0)
     fitted: list[Piece] = []
@@ -91,10 +94,10 @@ def _cells(pieces: Iterable[Piece]) -> list[tuple[str, str]]:
 
 
 def _changed_cells(old: list[tuple[str, str]], new: list[tuple[str, str]]) -> tuple[int, int]:
-    """Return the range of cells to redraw, as `(start, end)` without the cell at `end`; `(0, 0)` if nothing differs.
+    """Return the range of cells to redraw as a pair (first cell, cell after the last one); (0, 0) if nothing differs.
 
-    The range extends from the first to the last cell that differs. There is only one range, although it may contain
-    equal cells, because Textual would write the start of the line again for every further range.
+    The single range can contain cells that have not changed. Several ranges would not be better, because Textual would
+    write the start of the line again for each of them.
     """
     length = max(len(old), len(new))
     differ = [index for index in range(length) if old[index : index + 1] != new[index : index + 1]]

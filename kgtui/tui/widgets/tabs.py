@@ -15,10 +15,9 @@ if TYPE_CHECKING:
 
 
 class LineTabs(LineWidget):
-    """The line with the titles of tabs. A click on a title brings the tab to the front.
+    """The line with the titles of tabs. A click on a title brings the tab to the front. Subclasses override `titles`.
 
-    Textual's own tabs are not used, because they consist of a dozen widgets, which would slow down every frame.
-    Subclasses override `titles`.
+    Textual's own tabs are not used, because they consist of a dozen widgets, which would slow down each frame.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"tabs--front", "tabs--behind"}
@@ -40,7 +39,7 @@ class LineTabs(LineWidget):
     """
 
     class Chosen(Message):
-        """Posted when the title of a tab was clicked.
+        """Posted when the user has clicked the title of a tab.
 
         Attributes:
             tab: id of the tab.
@@ -57,10 +56,10 @@ class LineTabs(LineWidget):
         self._ends: list[tuple[int, str]] = []
 
     def titles(self, width: int) -> Mapping[str, str]:
-        """Return id of the tab → title, for all tabs from left to right. Subclasses must override this method.
+        """Return id of a tab → its title, for all tabs from left to right. Subclasses must override this method.
 
         Args:
-            width: number of terminal cells for all titles and one blank after each of them.
+            width: number of terminal cells that are available for the titles and one blank after each of them.
         """
         raise NotImplementedError
 
@@ -70,7 +69,7 @@ class LineTabs(LineWidget):
         self.redraw()
 
     def pieces(self, width: int) -> Sequence[Piece]:
-        """Return the titles of the tabs."""
+        """Return the titles of the tabs, for a line of this width in terminal cells."""
         pieces: list[Piece] = []
         self._ends, end = [], 0
         # The titles get one cell less than the width, because a blank precedes the first title.
@@ -81,7 +80,7 @@ class LineTabs(LineWidget):
         return pieces
 
     def on_click(self, event: events.Click) -> None:
-        """Ask the parent widget to bring the clicked tab to the front.
+        """Post `Chosen`, so that the parent widget brings the clicked tab to the front.
 
         A click on the blank before a title counts as a click on the title.
         """
