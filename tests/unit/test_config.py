@@ -129,7 +129,7 @@ def test_configuration_file_with_all_settings_is_read(folder: Path) -> None:
         ),
     ],
 )
-def test_configuration_error_names_file_key_and_expected_value(folder: Path, text: str, says: str) -> None:
+def test_configuration_error_names_the_file_the_key_and_the_expected_value(folder: Path, text: str, says: str) -> None:
     assert load_error(folder, text) == says
 
 
@@ -140,19 +140,21 @@ def test_error_about_a_newer_file_version_says_to_upgrade(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("version", ["", "version = 1\n"])
-def test_the_old_configuration_key_colour_is_read_as_color(folder: Path, version: str) -> None:
+def test_old_configuration_key_colour_is_read_as_color(folder: Path, version: str) -> None:
     write(folder, f"{version}[clusters.prod]\nbootstrap = 'a:9092'\ncolour = 'red'\n")
     assert config.load().clusters["prod"].color == "red"
 
 
-def test_invalid_toml_is_rejected_with_its_position(folder: Path) -> None:
+def test_invalid_toml_is_rejected_with_the_position_of_the_error(folder: Path) -> None:
     assert "line 2" in load_error(folder, "[ui]\ntheme = dark\n")
     (folder / "config.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(ConfigError, match="this is not TOML"):
         config.load()
 
 
-def test_environment_variables_take_precedence_over_the_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_variables_take_precedence_over_the_configuration_file(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write(folder, "[ui]\ntheme = 'dark'\ninterval = 5\nascii = true")
     monkeypatch.setenv("KGTUI_THEME", "light")
     monkeypatch.setenv("KGTUI_ASCII", "no")
@@ -181,10 +183,10 @@ CLUSTERS = """
 """
 
 
-def test_cluster_is_chosen_by_flag_then_variable_then_default_then_localhost(
+def test_cluster_is_chosen_by_option_then_variable_then_default_then_localhost(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`Target.source` names the flag, variable or file that chose the cluster."""
+    """`Target.source` names the option, the variable or the file that chose the cluster."""
     assert config.resolve(config.load()) == config.Target("localhost:9092", ("localhost:9092",), source=ASSUMED)
     write(folder, CLUSTERS)
     (folder / "prod.properties").write_text("client.id=from-file\nsecurity.protocol=SSL\n", encoding="latin-1")
@@ -217,7 +219,7 @@ def test_unknown_cluster_error_lists_the_configured_clusters(folder: Path) -> No
         config.resolve(config.load(), Namespace(cluster="prd"))
 
 
-def test_flag_and_variable_can_make_a_cluster_read_only_but_never_writable(
+def test_option_and_variable_can_make_a_cluster_read_only_but_never_writable(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(folder, CLUSTERS)
@@ -236,7 +238,7 @@ def test_address_of_a_configured_cluster_selects_the_settings_of_that_cluster(fo
     assert (target.name, target.read_only, target.color, target.environment) == ("prod-2:9092", True, "red", "PROD")
 
 
-def test_flag_command_config_replaces_all_properties_of_a_configured_cluster(folder: Path, tmp_path: Path) -> None:
+def test_option_command_config_replaces_all_properties_of_a_configured_cluster(folder: Path, tmp_path: Path) -> None:
     write(folder, CLUSTERS)
     (folder / "prod.properties").write_text("client.id=from-file\n")
     other = tmp_path / "other.properties"
@@ -311,7 +313,7 @@ PEM = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIE+h/N\nabcdefghijklmnopqr
 @pytest.mark.parametrize(
     ("text", "line"), [(PEM, 1), (f"acks=1\n\n{PEM}", 3), (f"security.protocol=SSL\nssl.keystore.key={PEM}", 3)]
 )
-def test_pem_file_instead_of_properties_is_refused_without_showing_its_lines(
+def test_pem_file_instead_of_properties_is_rejected_without_showing_its_lines(
     tmp_path: Path, text: str, line: int
 ) -> None:
     file = tmp_path / "client.properties"
@@ -322,7 +324,7 @@ def test_pem_file_instead_of_properties_is_refused_without_showing_its_lines(
     assert not any(part in str(caught.value) for part in PEM.splitlines())
 
 
-def test_warnings_about_properties_name_the_line_and_the_source_that_wins(
+def test_warning_about_a_property_names_its_line_and_the_source_that_is_used(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = folder / "client.properties"
@@ -360,7 +362,7 @@ def test_warnings_about_properties_name_the_line_and_the_source_that_wins(
     assert config.resolve(config.load(), flags).properties.warnings == common
 
 
-def test_key_that_is_no_property_name_is_reported_by_its_line_number_only(tmp_path: Path) -> None:
+def test_invalid_property_name_is_reported_only_by_its_line_number(tmp_path: Path) -> None:
     """Warnings show unknown keys. A key that cannot be a property name may be part of a secret, so it is not shown."""
     file = tmp_path / "client.properties"
     lines = (
@@ -388,8 +390,11 @@ def test_secrets_in_properties_are_read_from_environment_variables_and_files(
     assert properties == {"ssl.key.password": "a-frösch-b", "ssl.keystore.password": "s3cret ${HOME}"}
 
 
-def test_a_url_of_a_token_file_is_not_replaced_with_the_token(tmp_path: Path) -> None:
-    """The URL names the file for Kafka's own login, while `file:PATH` in other properties is kgtui's own reference."""
+def test_url_of_a_token_file_is_not_replaced_with_the_token(tmp_path: Path) -> None:
+    """The URL names the file for Kafka's own login.
+
+    In other properties, `file:PATH` is kgtui's syntax for a reference.
+    """
     token = tmp_path / "token"
     token.write_text("S3cret")
     key = "sasl.oauthbearer.token.endpoint.url"

@@ -54,11 +54,11 @@ def value(folder: Path, text: str, **more: str) -> str:
 def test_references_to_declared_config_providers_are_replaced_with_values(
     folder: Path, text: str, expected: str
 ) -> None:
-    """As in Kafka, references to other providers and the references `${NAME}` and `file:PATH` stay as they are."""
+    """As in Kafka, references to other providers and the references `${NAME}` and `file:PATH` are left unchanged."""
     assert value(folder, text) == expected
 
 
-def test_references_stay_as_they_are_without_config_providers(folder: Path) -> None:
+def test_references_are_left_unchanged_without_config_providers(folder: Path) -> None:
     assert filled_in({"a": "${env:PASS}", "b": "${PASS}"}, "x", folder) == {"a": "${env:PASS}", "b": "hunter2"}
 
 

@@ -75,14 +75,14 @@ def test_maven_file_excludes_all_dependencies_if_transitive_is_false() -> None:
     ],
     ids=["maven", "ivy"],
 )
-def test_error_of_a_resolver_names_the_jar_that_does_not_exist(output: str) -> None:
+def test_error_of_a_failed_download_names_the_jar_that_does_not_exist(output: str) -> None:
     message = fetch.failure(["mvn", "-B"], f"a line\n{output}\nmany other lines")
     assert re.fullmatch(r"The jar repository does not have org\.apache\.kafka.kafka-tools.*9\.9\.9\.", message), message
     assert fetch.failure(["mvn", "-B"], "Connection refused") == "mvn -B … failed:\nConnection refused"
 
 
-def test_full_runs_fetch_the_brokers_of_six_versions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The normal run fetches two of them. Where Maven Central has no tools, only the broker is fetched."""
+def test_full_test_runs_fetch_the_brokers_of_six_versions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A normal test run fetches two of them. If Maven Central has no tools of a version, only the broker is fetched."""
 
     archives: list[str] = []
 
@@ -105,7 +105,7 @@ def test_full_runs_fetch_the_brokers_of_six_versions(monkeypatch: pytest.MonkeyP
     assert sorted(archives) == ["3.9.2", "3.9.2", "4.3.1", "4.3.1"]
 
 
-def test_error_about_missing_jars_of_a_full_run_names_the_option() -> None:
+def test_error_about_missing_jars_of_a_full_test_run_names_the_option() -> None:
     with pytest.raises(jars.JarsMissingError, match="run tests/run --full once"):
         jars.classpath("4.4.0")
 

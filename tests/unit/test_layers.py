@@ -118,16 +118,20 @@ def test_model_and_protocol_load_neither_asyncio_nor_sockets() -> None:
         assert not loaded_by_package(package) & {"asyncio", "socket", "ssl", "selectors"}, package
 
 
-def test_importing_kgtui_loads_no_package_of_an_extra_except_pyspark_in_the_pipeline() -> None:
-    """kgtui must start on hosts on which its extras, such as Spark and Delta, are not installed."""
+def test_importing_kgtui_loads_no_package_of_an_extra_outside_the_pipeline() -> None:
+    """kgtui must start on hosts on which its extras, such as Spark and Delta, are not installed.
+
+    The pipeline loads PySpark.
+    """
     extras = {"cryptography", "deltalake", "pandas", "pyarrow", "pyspark"}
     for package in PACKAGES:
         assert not loaded_by_package(package) & (extras - {"pyspark"} if package == "pipeline" else extras), package
 
 
 def test_pipeline_loads_only_packages_that_spark_executors_have() -> None:
-    """Spark executors get the packages `pipeline`, `protocol`, `model` and `lake`. Of third-party packages, they only
-    have PySpark and Arrow.
+    """Executors get kgtui's packages `pipeline`, `protocol`, `model` and `lake`.
+
+    Of third-party packages, they have only PySpark and Arrow.
     """
     loaded = loaded_by_package("pipeline")
     assert "pyspark" in loaded

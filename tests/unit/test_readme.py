@@ -66,7 +66,7 @@ def test_generated_tables_in_the_readme_are_current(mark: str) -> None:
     assert with_tables(TEXT) == TEXT
 
 
-def test_filter_table_has_every_term_with_a_valid_example() -> None:
+def test_filter_table_in_the_readme_has_every_term_with_a_valid_example() -> None:
     rows = [line for line in between(TEXT, "filter").splitlines() if line.startswith("| `")]
     examples = [re.findall(r"`([^`]*)`", line) for line in rows]
     assert examples == [[row.term, row.example] for row in HELP]
@@ -77,7 +77,7 @@ def test_filter_table_has_every_term_with_a_valid_example() -> None:
 
 
 @pytest.mark.parametrize("words", commands_in_readme(), ids=" ".join)
-def test_parsers_of_kgtui_accept_the_commands_in_the_readme(words: list[str]) -> None:
+def test_commands_in_the_readme_are_accepted_by_the_parsers_of_kgtui(words: list[str]) -> None:
     """The parsers accept the options and the filters of each command line."""
     if words[:1] == ["groups"]:
         assert "list" in read_options(words[1:], OPTIONS)
@@ -88,8 +88,8 @@ def test_parsers_of_kgtui_accept_the_commands_in_the_readme(words: list[str]) ->
             parse(text)
 
 
-def test_commands_in_the_readme_are_found_and_unknown_options_are_rejected() -> None:
-    """Otherwise, the test of the commands in the README could pass without checking any command."""
+def test_search_for_commands_in_the_readme_finds_them() -> None:
+    """The parser also rejects unknown options. Otherwise, the test of the commands could pass without checking any."""
     assert {"demo", "ls", "show", "delete", "backups", "audit", "doctor", "groups"} <= {
         w[0] for w in commands_in_readme()
     }
@@ -108,7 +108,7 @@ def test_configuration_examples_in_the_readme_are_valid(tmp_path: Path, monkeypa
 
 
 def test_configuration_example_in_the_readme_has_every_key_and_variable() -> None:
-    """Java properties may be added to the table of a cluster; their names contain a dot."""
+    """The table of a cluster may also contain Java properties, whose names contain a dot."""
     keys, config = fenced(TEXT, "toml")
     example = tomllib.loads(config + keys)
     clusters = {key for cluster in example["clusters"].values() for key in cluster if "." not in key}
@@ -121,7 +121,7 @@ def test_configuration_example_in_the_readme_has_every_key_and_variable() -> Non
     assert {name for name in variables if f"`{name}`" not in TEXT} == set()
 
 
-def test_links_in_the_readme_exist() -> None:
+def test_links_in_the_readme_have_existing_targets() -> None:
     links = [link for link in re.findall(r"\]\(([^)#\s]+)", TEXT) if "://" not in link]
     assert links
     assert [link for link in links if not (ROOT / link).exists()] == []

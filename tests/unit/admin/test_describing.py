@@ -122,7 +122,7 @@ async def test_a_group_is_described_correctly_if_its_cached_type_is_outdated(ver
 
 
 async def test_describing_a_deleted_group_sends_no_list_request() -> None:
-    """All describe RPCs respond that the group does not exist, so the possibly long list of groups is not needed."""
+    """All describe RPCs respond that the group does not exist, so kgtui does not need the list of all groups."""
     cluster = Cluster(ALL)
     await cluster.admin.list_groups()
     del cluster.groups["k"]

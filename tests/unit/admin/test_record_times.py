@@ -126,7 +126,7 @@ async def test_record_times_sends_no_request_for_compacted_topics() -> None:
 @pytest.mark.parametrize("version", [8, 9])
 @pytest.mark.parametrize("readable", [True, False])
 async def test_record_times_skips_tiered_storage_on_brokers_before_kafka_4(version: int, readable: bool) -> None:
-    """If the configs of the topic cannot be read, a local log start after the log start reveals tiered storage."""
+    """A local log start offset above the log start offset reveals tiered storage if the configs cannot be read."""
     logs = Logs()
     logs.pool.versions = {"ListOffsets": version}
     logs.local_start = {"remote": 300}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pytest
 
 
-async def test_screening_finds_a_stopped_group_after_a_minute_and_a_reading_one_ok(
+async def test_repeated_screening_finds_a_stopped_group_after_a_minute(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     admin = ScriptedAdmin()

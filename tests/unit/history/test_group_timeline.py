@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         st.tuples(values.polls(), st.booleans(), st.sampled_from(["", "flush", "compact"])), min_size=1, max_size=6
     )
 )
-def test_group_timeline_has_the_recorded_group_state_of_each_poll(
+def test_group_timeline_has_the_recorded_state_of_the_group_at_each_poll(
     tmp_path_factory: pytest.TempPathFactory, polls: list[tuple[PollResult, bool, str]]
 ) -> None:
     path = tmp_path_factory.mktemp("lake")
@@ -76,7 +76,10 @@ def at(poll: int) -> float:
 
 
 def test_group_timeline_has_lag_rates_and_member_count_per_poll(tmp_path: Path) -> None:
-    """Rates are records written and records read since the previous poll, in records/s. The first poll has no rates."""
+    """The rates are the records written and the records read since the previous poll, in records/s.
+
+    The first poll has none.
+    """
     write(tmp_path, poll_of(100, end=150), poll_of(120, end=200), poll_of(120, end=200), keyframes=(2,))
     lake = RecordingReader(tmp_path)
     timeline = lake.group_timeline("pay", at(0), at(2))
@@ -137,8 +140,8 @@ def test_group_timeline_reports_how_long_a_rebalance_lasted(tmp_path: Path) -> N
 MEMBER = Member("m-1", "client", "/10.0.0.1")
 
 
-def test_group_timeline_has_no_rates_at_a_poll_that_could_not_read_offsets(tmp_path: Path) -> None:
-    """The next poll has no rates either, because a rate needs the offsets of two consecutive polls.
+def test_group_timeline_has_no_rates_after_a_poll_that_could_not_read_offsets(tmp_path: Path) -> None:
+    """A rate needs the offsets of two consecutive polls, so this poll and the next one have no rates.
 
     Faults of brokers other than the group's coordinator have no effect.
     """

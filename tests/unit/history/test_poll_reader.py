@@ -32,7 +32,7 @@ NOTHING = GroupOffsets((), (), {})
     ),
     skipped=st.integers(0, 3),
 )
-def test_poll_reader_yields_the_recorded_state_of_each_poll(
+def test_poll_reader_returns_the_recorded_state_of_each_poll(
     tmp_path_factory: pytest.TempPathFactory, polls: list[tuple[PollResult, bool, str]], skipped: int
 ) -> None:
     path = tmp_path_factory.mktemp("lake")
@@ -57,14 +57,14 @@ def test_poll_reader_yields_the_recorded_state_of_each_poll(
             assert read.fault is None
 
 
-def test_poll_reader_yields_only_the_requested_groups(tmp_path: Path) -> None:
+def test_poll_reader_returns_only_the_requested_groups(tmp_path: Path) -> None:
     write(tmp_path, poll_of(100, groups=("pay", "ship")))
     lake = RecordingReader(tmp_path)
     (poll,) = read_polls(lake, ["pay", "nobody"], lake.polls())
     assert list(poll.groups) == ["pay"]
 
 
-def test_poll_reader_yields_none_for_values_that_a_poll_could_not_read(tmp_path: Path) -> None:
+def test_poll_reader_returns_none_for_values_that_a_poll_could_not_read(tmp_path: Path) -> None:
     of_group = ("offsets", Fault("GROUP_AUTHORIZATION_FAILED", "no", 30, 1, "pay"))
     of_coordinator = ("offsets", Fault("NO_ANSWER", "no answer", broker=1))
     of_other_broker = ("offsets", Fault("NO_ANSWER", "no answer", broker=2))

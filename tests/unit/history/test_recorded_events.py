@@ -98,12 +98,12 @@ def texts_by_poll(events: Sequence[Event]) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("keyframes", [(), (4,), (2, 7), tuple(range(9))])
-def test_recorded_events_are_the_same_for_any_choice_of_keyframes(tmp_path: Path, keyframes: tuple[int, ...]) -> None:
+def test_recorded_events_do_not_depend_on_the_choice_of_keyframes(tmp_path: Path, keyframes: tuple[int, ...]) -> None:
     write(tmp_path, *LIFE, keyframes=keyframes)
     assert texts_by_poll(list(recorded_events(RecordingReader(tmp_path)))) == EXPECTED
 
 
-def test_monitor_finds_the_recorded_group_events_in_the_same_reads() -> None:
+def test_monitor_finds_the_recorded_events_in_the_same_reads() -> None:
     log = EventLog(100)
     tracker = EventTracker(log, 100)
     before: PollResult | None = None
@@ -134,7 +134,7 @@ def test_recorded_events_of_one_group_include_no_other_events(tmp_path: Path) ->
 
 
 def test_smaller_offsets_of_a_recreated_group_cause_no_event(tmp_path: Path) -> None:
-    """The group was deleted and created again, so its smaller offset is not a rewind."""
+    """The group was deleted and created again, so its smaller offset does not mean that it was rewound."""
     write(tmp_path, LIFE[1], LIFE[0], poll(STABLE, commits={0: 1}), keyframes=(1,))
     kinds = [event.kind for event in recorded_events(RecordingReader(tmp_path))]
     assert kinds == [EventKind.DISAPPEARED, EventKind.APPEARED]
@@ -148,7 +148,7 @@ def test_smaller_offsets_of_a_recreated_group_cause_no_event(tmp_path: Path) -> 
     since=st.integers(0, 6),
     until=st.integers(0, 6),
 )
-def test_recorded_events_of_a_time_range_equal_the_filtered_whole(
+def test_recorded_events_of_a_time_range_are_a_part_of_all_events(
     tmp_path_factory: pytest.TempPathFactory, polls: list[tuple[PollResult, bool, str]], since: int, until: int
 ) -> None:
     path = tmp_path_factory.mktemp("lake")

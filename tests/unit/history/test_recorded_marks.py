@@ -36,7 +36,7 @@ async def marked_groups(lake: Path, poll: int) -> set[str]:
     return set((await replay.committed_offsets(["pay", "ship"])).hidden)
 
 
-async def test_a_replay_marks_the_groups_that_were_marked_at_the_poll(tmp_path: Path) -> None:
+async def test_replay_marks_the_groups_whose_offsets_were_hidden_at_the_poll(tmp_path: Path) -> None:
     polls = [poll_of(groups=("pay", "ship"), hidden=hidden) for hidden in (VISIBLE, HIDDEN, HIDDEN, VISIBLE, None)]
     write(tmp_path, *polls, keyframes=(2,))
     assert [await marked_groups(tmp_path, poll) for poll in range(5)] == [set(), {"pay"}, {"pay"}, set(), set()]
@@ -45,13 +45,13 @@ async def test_a_replay_marks_the_groups_that_were_marked_at_the_poll(tmp_path: 
     assert [offsets is not None and offsets.hidden for offsets in reads] == [False, True, True, False, False]
 
 
-async def test_a_mark_is_kept_while_the_offsets_cannot_be_read(tmp_path: Path) -> None:
+async def test_mark_for_hidden_offsets_is_kept_while_offsets_cannot_be_read(tmp_path: Path) -> None:
     write(tmp_path, poll_of(hidden=HIDDEN), PollResult({"pay": STABLE}, hidden=VISIBLE), poll_of(hidden=VISIBLE))
     assert [await marked_groups(tmp_path, poll) for poll in range(3)] == [{"pay"}, {"pay"}, set()]
 
 
 @pytest.mark.parametrize("cause", ["owned partition", "withheld members"])
-async def test_a_group_is_marked_if_a_topic_of_a_member_was_refused(tmp_path: Path, cause: str) -> None:
+async def test_recorded_group_is_marked_if_the_user_may_not_see_a_members_topic(tmp_path: Path, cause: str) -> None:
     poll = replace(poll_of(hidden=VISIBLE), committed={"pay": ()})
     if cause == "owned partition":
         poll = replace(poll, bounds={("t", 0): PartitionBounds(None, None, 29)})
@@ -67,7 +67,7 @@ async def test_a_group_is_marked_if_a_topic_of_a_member_was_refused(tmp_path: Pa
 async def test_permissions_in_a_replay_agree_with_the_marks_of_the_poll(
     tmp_path: Path, hidden: frozenset[str], hides: bool, any_topic: str
 ) -> None:
-    """The lake has only the permissions that the recorder had last."""
+    """The lake stores only the permissions that the recorder had last."""
     write(tmp_path, poll_of(hidden=hidden))
     stored = f'{{"cluster_operations": ["DESCRIBE"], "any_topic": {any_topic}}}'
     (LakeFolder.of(tmp_path).path / "access.json").write_text(stored, encoding="utf-8")
@@ -87,7 +87,7 @@ def test_comparison_and_history_of_a_recording_say_that_lags_are_lower_bounds(tm
 def test_ls_says_that_a_recorded_group_has_no_visible_offsets(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Brokers may have left out offsets of one of the two groups. The other group has no offsets."""
+    """Brokers may have left out offsets of one of the two groups. The other group really has no offsets."""
     poll = poll_of(groups=("pay", "ship"), hidden=HIDDEN)
     write(tmp_path, replace(poll, committed={"pay": (), "ship": ()}))
     assert main(["ls", "--lag", "--lake", str(tmp_path)]) == 1
@@ -96,7 +96,9 @@ def test_ls_says_that_a_recorded_group_has_no_visible_offsets(
     assert "group pay: no offsets that you may see" in err
 
 
-def test_commands_mark_the_lag_of_a_recorded_group(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_commands_mark_the_lag_of_a_recorded_group_with_hidden_offsets(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     write(tmp_path, poll_of(groups=("pay", "ship"), hidden=HIDDEN))
     assert main(["ls", "--lag", "--lake", str(tmp_path)]) == 0
     out, err = capfd.readouterr()
@@ -109,7 +111,7 @@ def test_commands_mark_the_lag_of_a_recorded_group(tmp_path: Path, capfd: pytest
     assert "OK?" in capfd.readouterr().out
 
 
-async def test_a_lake_without_marks_uses_the_stored_permissions(tmp_path: Path) -> None:
+async def test_replay_of_a_lake_without_marks_uses_the_stored_permissions(tmp_path: Path) -> None:
     write(tmp_path, poll_of(hidden=HIDDEN))
     table = str(LakeFolder.of(tmp_path).table(GROUPS.name))
     rows = DeltaTable(table).to_pyarrow_table().drop_columns(["offsets_may_be_hidden"])

@@ -141,7 +141,7 @@ async def test_recorder_creates_lake_files_that_only_their_owner_can_read(tmp_pa
             assert stat.S_IMODE(os.stat(os.path.join(folder, name)).st_mode) == 0o600, name
 
 
-async def test_second_recorder_with_the_same_lake_is_refused(tmp_path: Path) -> None:
+async def test_second_recorder_for_the_same_lake_is_refused(tmp_path: Path) -> None:
     async with recording(tmp_path / "lake") as (recorder, _):
         await until(lambda: recorder.status.polls >= 1)
         second = Recorder(ScriptedMonitor(scripted()), scripted(), tmp_path / "lake")
@@ -199,7 +199,7 @@ class Disk:
 
 @pytest.mark.parametrize("table", ["partitions", "polls"])
 @pytest.mark.parametrize("late", [False, True], ids=["before", "after"])
-async def test_recorder_reports_a_full_disk_and_later_continues(
+async def test_recorder_reports_a_full_disk_and_continues_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table: str, late: bool
 ) -> None:
     """No row is lost or duplicated, even if an append raises an error after it has written its rows."""
@@ -220,7 +220,7 @@ async def test_recorder_reports_a_full_disk_and_later_continues(
     assert {poll.gap for poll in RecordingReader(tmp_path / "lake").polls()} == {"the recording begins", ""}
 
 
-async def test_recorder_drops_too_many_unwritten_rows_and_records_a_gap(
+async def test_recorder_drops_rows_and_records_a_gap_if_too_many_are_unwritten(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(flushing, "MAX_WAITING_ROWS", 2)
@@ -256,7 +256,7 @@ async def test_recorder_reports_that_the_previous_recorder_lost_rows(
     assert "recorder killed" in [poll.gap for poll in RecordingReader(tmp_path / "lake").polls()]
 
 
-async def test_recorder_keeps_the_last_lag_if_reading_offsets_fails(tmp_path: Path) -> None:
+async def test_recorder_keeps_the_last_lag_if_offsets_cannot_be_read(tmp_path: Path) -> None:
     """The recording contains the error as a fault of the group. Other groups are not affected."""
     admin = scripted()
     async with recording(tmp_path / "lake", admin) as (recorder, _):

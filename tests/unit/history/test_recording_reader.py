@@ -147,7 +147,7 @@ def write(path: Path, *polls: PollResult, every: int = 10_000, keyframes: tuple[
     return recording
 
 
-def test_recorded_poll_has_only_rows_for_changes_since_the_previous_poll(tmp_path: Path) -> None:
+def test_recorded_poll_has_rows_only_for_changes_since_the_previous_poll(tmp_path: Path) -> None:
     recording = RecordingBuilder(tmp_path)
     assert recording.poll(poll_of(), START) == 3
     assert recording.poll(poll_of(), START + 10_000) == 0
@@ -166,7 +166,7 @@ def test_group_that_a_poll_did_not_read_keeps_its_recorded_values(tmp_path: Path
     assert state.description("pay") is not None
 
 
-def test_recording_reader_returns_a_fault_until_a_poll_without_it(tmp_path: Path) -> None:
+def test_recording_reader_returns_a_fault_until_a_poll_without_this_fault(tmp_path: Path) -> None:
     slow = [("broker", Fault("NO_ANSWER", f"no answer in {number} s", broker=2)) for number in (5, 7)]
     write(tmp_path, poll_of(faults=(slow[0],)), poll_of(faults=(slow[1],)), poll_of())
     lake = RecordingReader(tmp_path)
@@ -176,7 +176,7 @@ def test_recording_reader_returns_a_fault_until_a_poll_without_it(tmp_path: Path
 
 
 def test_rows_of_an_interrupted_flush_are_ignored_and_later_removed(tmp_path: Path) -> None:
-    """After an interrupted flush, the other tables have rows of a poll that is missing in the table `polls`."""
+    """After an interrupted flush, the table `polls` lacks a poll for which other tables have rows."""
     recording = write(tmp_path, poll_of(100))
     recording.poll(poll_of(999, groups=("pay", "half")), START + 10_000)
     polls = RecordedTable(LakeFolder.of(tmp_path).table(POLLS.name), POLLS)
@@ -203,7 +203,7 @@ def test_rows_of_an_interrupted_flush_are_ignored_and_later_removed(tmp_path: Pa
 
 
 def test_compacting_a_recording_merges_the_files_between_two_keyframes(tmp_path: Path) -> None:
-    """In the Delta commit, `dataChange` is false, so that streaming readers do not read the compacted rows again."""
+    """The Delta commit has `dataChange=false`, so that streaming readers do not read the compacted rows again."""
     recording = write(tmp_path, *(poll_of(100 + number) for number in range(9)), keyframes=(4, 8))
     recording.compact()
     files = RecordedTable(LakeFolder.of(tmp_path).table("partitions"), TABLES[2]).files()
@@ -248,7 +248,10 @@ def test_refresh_of_a_recording_reader_finds_new_polls(tmp_path: Path) -> None:
 
 
 def test_next_change_finds_changes_across_keyframes_and_days(tmp_path: Path) -> None:
-    """A change is an appearance, disappearance, new state, or new assignment of a group, but not a new offset."""
+    """A change means that a group appears, disappears, or gets another state or assignment.
+
+    A new offset is not a change.
+    """
     moved = replace(STABLE, state="Empty")
     polls = (
         poll_of(1), poll_of(2), poll_of(3, owner="m-2"), poll_of(4, owner="m-2"),

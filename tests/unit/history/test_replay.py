@@ -109,7 +109,7 @@ async def test_replay_refuses_to_delete_groups(tmp_path: Path) -> None:
     assert (await admin.list_groups()).rows
 
 
-async def test_replay_returns_faults_for_missing_or_undescribed_groups(tmp_path: Path) -> None:
+async def test_replay_returns_faults_for_groups_that_are_missing_or_not_described(tmp_path: Path) -> None:
     write(tmp_path, PollResult({"new": STABLE}))
     admin = await ReplayAdmin.open(RecordingReader(tmp_path))
     answer = await admin.describe_groups(["new", "gone"])
@@ -121,7 +121,7 @@ async def test_replay_returns_faults_for_missing_or_undescribed_groups(tmp_path:
     assert (await admin.group_configs(["new"])).faults[0].name == "NOT_SUPPORTED"
 
 
-async def test_replay_returns_recorded_faults_unchanged(tmp_path: Path) -> None:
+async def test_replay_returns_the_recorded_faults(tmp_path: Path) -> None:
     forbidden = Fault("GROUP_AUTHORIZATION_FAILED", "no", 30, 1, "pay", "ask for DESCRIBE")
     silent = Fault("NO_ANSWER", "no answer in 10 s", None, 2, None, "wait")
     write(tmp_path, poll_of(groups=("pay", "b"), faults=(("offsets", forbidden), ("broker", silent))))
@@ -137,7 +137,7 @@ async def test_replay_returns_recorded_faults_unchanged(tmp_path: Path) -> None:
 
 
 async def test_monitor_of_a_replay_notices_each_step_and_seek(tmp_path: Path) -> None:
-    """In a replay, the terminal UI uses the same monitor as for a live cluster."""
+    """The terminal UI uses the same monitor for a replay as for a live cluster."""
     empty = Listing("consumer", "consumer", "Empty", 2)
     write(tmp_path, poll_of(100), poll_of(120, groups=("pay", "new")), poll_of(140, listing=empty))
     admin = await ReplayAdmin.open(RecordingReader(tmp_path), START / 1000)
@@ -159,7 +159,7 @@ async def test_monitor_of_a_replay_notices_each_step_and_seek(tmp_path: Path) ->
         await until(lambda: monitor.snapshot.state_of("pay") == "Stable")
 
 
-async def test_repeated_reads_of_one_replayed_poll_count_as_one(tmp_path: Path) -> None:
+async def test_repeated_reads_of_the_same_replayed_poll_count_as_one_read(tmp_path: Path) -> None:
     """A replay returns the same offsets until it moves to another poll.
 
     If each read counted, the group would seem to have stopped.

@@ -51,7 +51,7 @@ def test_damaged_retention_file_is_treated_as_empty(folder: LakeFolder, text: st
     assert load_retention(folder) == Retention({}, DAY)
 
 
-async def test_retention_times_are_due_again_after_ten_minutes(folder: LakeFolder) -> None:
+async def test_retention_times_are_read_again_after_ten_minutes(folder: LakeFolder) -> None:
     admin = ScriptedAdmin()
     admin.topic_retention = Retention({"a": HOUR}, DAY)
     refresher = RetentionRefresher(admin, folder)

@@ -58,7 +58,7 @@ def test_unhealthy_group_that_has_recovered_has_no_finding(tmp_path: Path) -> No
     }
 
 
-def test_advice_for_an_unhealthy_empty_group_says_it_has_no_members() -> None:
+def test_advice_for_an_unhealthy_empty_group_says_that_it_has_no_members() -> None:
     rows = [row(HEALTH, group="g", window_start=NOW, status="ERR", worst="STALL", affected=1, lag=None)]
     (finding,) = unhealthy(rows, {"g": {"state": "Empty"}})
     assert finding.what == "keeps committing the same offsets"
@@ -82,13 +82,13 @@ def test_unused_groups_have_only_findings_of_kind_unused(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("hidden", [True, False, None])
-def test_an_unused_group_with_hidden_offsets_may_be_in_use(hidden: bool | None) -> None:
+def test_finding_of_an_unused_group_with_hidden_offsets_says_it_may_be_in_use(hidden: bool | None) -> None:
     rows = [row(CLEANUP, kind="group", name="tmp", groups=1, quiet_since=NOW, offsets_may_be_hidden=hidden)]
     (finding,) = unused(rows)
     assert ("it may be in use" in finding.what) is (hidden is True)
 
 
-def test_command_for_many_unused_groups_deletes_them_by_common_prefix() -> None:
+def test_command_for_many_unused_groups_deletes_them_by_their_common_prefix() -> None:
     rows = [row(CLEANUP, kind="family", name="a.b.*", groups=20, quiet_since=NOW)]
     rows += [row(CLEANUP, kind="group", name=f"a.b.{i}", family="a.b.*", groups=1, quiet_since=NOW) for i in range(20)]
     (finding,) = unused(rows)
@@ -125,7 +125,7 @@ def test_at_risk_finding_is_more_severe_if_records_expire_sooner(hours: int, sev
     assert finding.severity is severity
 
 
-def test_at_risk_finding_uses_the_previous_forecast_if_the_newest_has_no_trend(tmp_path: Path) -> None:
+def test_at_risk_finding_uses_an_older_forecast_if_the_newest_has_no_trend(tmp_path: Path) -> None:
     young = {"hour": NOW, "trend": None}
     old = {"hour": NOW - HOUR, "trend": 1.0, "lost": 0, "at_risk": True, "loss_seconds": 900.0}
     rows = [
@@ -150,7 +150,7 @@ def test_lag_forecast_without_expiring_records_gives_no_finding() -> None:
     assert at_risk([row(FORECAST, group="g", hour=NOW, lag=1, lost=0, at_risk=risk) for risk in (False, None)]) == []
 
 
-def test_expired_records_are_more_urgent_than_records_about_to_expire() -> None:
+def test_finding_of_expired_records_is_more_urgent_than_of_expiring_records() -> None:
     rows = [
         row(FORECAST, group=name, hour=NOW, lag=1, lost=lost, at_risk=True, loss_seconds=seconds)
         for name, lost, seconds in (("later", 0, 900.0), ("lost", 1, 900.0), ("soon", 0, 9.0))
@@ -159,7 +159,7 @@ def test_expired_records_are_more_urgent_than_records_about_to_expire() -> None:
 
 
 def test_growing_lag_of_a_group_without_other_findings_is_reported() -> None:
-    """It is not reported if the oldest unread record is only seconds old, or if the trend is uncertain."""
+    """It is not reported if the oldest unread record is only a few seconds old, or if the trend is uncertain."""
     rows = [row(FORECAST, group="g", hour=NOW, lag=500, trend=2.0, trend_error=0.5)]
     (finding,) = drain(rows, {"g": {"time_lag": 90.0}}, ())
     assert finding.what == "500 unread records, growing by 120 per minute"
@@ -215,7 +215,7 @@ def test_unusual_lag_is_not_reported_for_groups_with_other_findings() -> None:
     assert unusual([row(BASELINE, group="g", hour=NOW, **told)], {"g"}) == []
 
 
-def test_findings_contain_unchanged_group_ids_with_special_characters(tmp_path: Path) -> None:
+def test_findings_contain_group_ids_with_special_characters_unchanged(tmp_path: Path) -> None:
     for name in ("[/foo]", "<script>", "caf\udce9", "a\nb"):
         path = tmp_path / str(abs(hash(name)))
         rows = [
@@ -256,7 +256,7 @@ def test_compaction_does_not_change_the_age_of_a_gold_table(tmp_path: Path) -> N
     assert Gold(tmp_path).age(LAG).written == made
 
 
-def test_empty_gold_tables_give_no_findings(tmp_path: Path) -> None:
+def test_empty_gold_tables_cause_no_findings(tmp_path: Path) -> None:
     found = read_insights(write(tmp_path, {}))
     assert (found.findings, found.as_of) == ((), None)
 

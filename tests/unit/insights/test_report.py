@@ -147,7 +147,7 @@ def test_report_shortens_long_group_ids() -> None:
     assert {len(heading) for heading in headings} == {MAX_ID_LENGTH}
 
 
-def test_report_episodes_are_time_spans_of_unhealthy_groups(tmp_path: Path) -> None:
+def test_episodes_in_a_report_are_time_spans_of_unhealthy_groups(tmp_path: Path) -> None:
     rows = rows_with_problems()
     began = NOW - 9 * HOUR
     rows[HEALTH] += [
@@ -167,7 +167,7 @@ def test_report_episodes_are_time_spans_of_unhealthy_groups(tmp_path: Path) -> N
     assert "STOP from 2026-11-21 07:00 to 2026-11-21 09:00 UTC" in words
 
 
-def test_report_time_range_limits_plots_and_episodes_but_not_findings(tmp_path: Path) -> None:
+def test_time_range_of_a_report_limits_plots_and_episodes_but_not_findings(tmp_path: Path) -> None:
     lake = write(tmp_path, rows_with_problems())
     since = NOW.timestamp() - 600
     made = build_report(lake, MADE, since=since)
@@ -177,7 +177,7 @@ def test_report_time_range_limits_plots_and_episodes_but_not_findings(tmp_path: 
 
 
 def test_report_says_why_a_gold_table_is_missing(report: Report) -> None:
-    """The page shows a dash instead of a number for the findings that are computed from this table."""
+    """The page shows a dash instead of the number of findings that are computed from this table."""
     broken = replace(report.insights.tables[2], error="it was <never> made")
     without = tuple(one for one in report.insights.findings if one.kind is not Kind.FLAPPING)
     made = replace(report, insights=replace(report.insights, findings=without, tables=(broken,)), episodes=())
@@ -204,7 +204,7 @@ def test_isolated_points_of_a_plot_line_are_drawn_as_bars() -> None:
     assert sum(path.count("L") for path in drawn) == 3, "two single points as bars, and one line of two points"
 
 
-def test_thinned_plot_line_keeps_the_largest_and_the_last_point() -> None:
+def test_plot_line_with_fewer_points_keeps_the_largest_and_the_last_point() -> None:
     values = [0.0] * 10_000
     values[1_234], values[-1] = 99.0, 7.0
     points = list(thin_out(list(range(10_000)), values))
@@ -222,7 +222,7 @@ def test_time_axis_of_any_plot_has_two_to_ten_labels(days: float) -> None:
 
 
 def test_plots_of_two_weeks_in_a_report_take_less_than_four_megabytes() -> None:
-    """The whole page must be smaller than five megabytes."""
+    """The whole page must take less than five megabytes."""
     minutes = tuple(float(minute) for minute in range(0, 14 * 86_400, 60))
     noise = tuple(number * 7_919 % 1_000 for number in range(len(minutes)))
     svg = plot_lag_history(LagHistory(minutes, noise, noise, noise, noise, noise), 0.0, minutes[-1], 1_000.0)

@@ -79,7 +79,7 @@ NEW_ROW = {"poll": LATER, "group": "pay", "number": 7, "text": "new", "state": "
 
 
 @pytest.mark.parametrize("position", [None, 5], ids=["at the end", "in the middle"])
-def test_added_column_is_null_in_rows_written_earlier(tmp_path: Path, position: int | None) -> None:
+def test_column_added_later_is_null_in_older_rows(tmp_path: Path, position: int | None) -> None:
     wider = with_added_columns(GROUPS, position)
     append(tmp_path, GROUPS, START)
     recorded = append(tmp_path, wider, LATER, number=7, text="new")
@@ -89,7 +89,7 @@ def test_added_column_is_null_in_rows_written_earlier(tmp_path: Path, position: 
     assert read_rows(tmp_path, wider) == [OLD_ROW, NEW_ROW]
 
 
-def test_reading_a_lake_returns_nulls_for_columns_added_later(tmp_path: Path) -> None:
+def test_lake_reader_returns_null_for_columns_that_were_added_later(tmp_path: Path) -> None:
     wider = with_added_columns(GROUPS)
     recorded = append(tmp_path, GROUPS, START)
     assert read_rows(tmp_path, wider) == [OLD_ROW]
@@ -101,7 +101,7 @@ def test_reading_a_lake_returns_nulls_for_columns_added_later(tmp_path: Path) ->
 
 
 def test_older_kgtui_version_ignores_and_keeps_unknown_columns(tmp_path: Path) -> None:
-    """Here, the older kgtui has the current schema, and the newer kgtui has a schema with two more columns."""
+    """In this test, the older kgtui has the current schema, and the newer kgtui has a schema with two more columns."""
     wider = with_added_columns(GROUPS)
     append(tmp_path, wider, START, number=7, text="new")
     older = append(tmp_path, GROUPS, LATER)
@@ -112,8 +112,8 @@ def test_older_kgtui_version_ignores_and_keeps_unknown_columns(tmp_path: Path) -
     assert read_rows(tmp_path, wider) == [NEW_ROW | {"poll": START}, OLD_ROW | {"poll": LATER}]
 
 
-def test_added_column_is_nullable_in_the_stored_table(tmp_path: Path) -> None:
-    """The definition says that the column is not nullable, but the existing rows have no value for it."""
+def test_column_added_later_is_nullable_in_the_stored_table(tmp_path: Path) -> None:
+    """The definition says that the column is not nullable, but the existing rows have no value in this column."""
     wider = replace(GROUPS, columns=(*GROUPS.columns, Column("number", "int", "a number", nullable=False)))
     append(tmp_path, GROUPS, START)
     recorded = append(tmp_path, wider, LATER, number=7)
@@ -124,7 +124,7 @@ def test_added_column_is_nullable_in_the_stored_table(tmp_path: Path) -> None:
     assert set(rows["number"].to_pylist()) == {None, 7}
 
 
-def test_missing_columns_are_added_to_a_silver_table_once(tmp_path: Path) -> None:
+def test_missing_columns_are_added_to_a_silver_table_only_once(tmp_path: Path) -> None:
     folder, wider = LakeFolder.of(tmp_path), with_added_columns(COMMITS)
     create_tables(folder, [COMMITS])
     for _ in range(2):

@@ -149,7 +149,7 @@ def test_recorder_reports_an_earlier_crash_even_after_optimize(lake: Path) -> No
     lock.release()
 
 
-def test_current_holder_ignores_an_expired_lock_of_another_host(tmp_path: Path) -> None:
+def test_function_current_holder_ignores_an_expired_lock_of_another_host(tmp_path: Path) -> None:
     path = tmp_path / "recorder.lock"
     path.write_text(json.dumps({"host": "elsewhere", "pid": 1, "since": 1.0}))
     assert str(current_holder(path)) == "process 1 on elsewhere"
@@ -170,12 +170,12 @@ def test_prune_deletes_days_older_than_the_keep_rule(lake: Path) -> None:
     assert "no rows before" in next(maintenance.prune(lake, KeepRules(2), now=NOW)).what
 
 
-def test_prune_deletes_rows_from_table_polls_before_other_tables(lake: Path) -> None:
-    """If pruning is interrupted after that, readers ignore the other rows, whose polls are missing in `polls`."""
+def test_prune_deletes_rows_of_the_table_polls_before_rows_of_other_tables(lake: Path) -> None:
+    """If pruning is then interrupted, readers ignore the remaining rows, because their polls are missing in `polls`."""
     assert next(maintenance.prune(lake, KeepRules(2), now=NOW)).table == "recorded/polls"
 
 
-def test_dry_run_of_prune_deletes_nothing(lake: Path) -> None:
+def test_dry_run_of_prune_deletes_no_rows(lake: Path) -> None:
     before = by_table(lake)
     done = list(maintenance.prune(lake, KeepRules(1), now=NOW, dry_run=True))
     assert any(one.what.startswith("would delete") for one in done)

@@ -77,7 +77,7 @@ def test_block_of_returns_none_for_a_group_without_rows(tmp_path: Path, monkeypa
     assert [file.block_of(group) for group in ("a", "b", "c", "d", "e")] == [None, 0, None, 1, None]
 
 
-def test_compacted_file_has_one_block_if_statistics_lack_a_long_group_id(
+def test_compacted_file_has_one_block_if_its_statistics_lack_a_long_group_id(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The statistics of a Parquet row group lack minimum and maximum if a group id is longer than 4,096 bytes."""
@@ -99,7 +99,7 @@ def test_parquet_row_groups_with_the_same_kafka_group_form_one_block(tmp_path: P
         assert members(file, [block])[group] == count
 
 
-def test_compacted_file_has_one_block_if_column_group_is_nullable(tmp_path: Path) -> None:
+def test_compacted_file_has_one_block_if_the_column_group_is_nullable(tmp_path: Path) -> None:
     always: tuple[Any, ...] = (day_of(START), START, START)
     made = [(*always, "broker", 1, None, "A", False, None, None, None)]
     table = arrow_table(FAULTS, made).drop_columns([PARTITION])

@@ -80,7 +80,7 @@ def test_pipeline_run_without_pending_days_does_not_rewrite_the_state_file(folde
     assert (folder.path / "_checkpoints" / "gold.json").stat().st_ino == before
 
 
-def test_source_rows_for_a_new_day_make_both_newest_days_pending(folder: LakeFolder) -> None:
+def test_new_source_day_makes_this_day_and_the_previous_day_pending(folder: LakeFolder) -> None:
     run_pipeline(folder)
     write(folder, COMMITS, THIRD)
     assert pending_days(folder).days == (SECOND, THIRD)
@@ -153,14 +153,14 @@ def test_no_day_is_pending_after_a_pipeline_run_that_wrote_no_rows(folder: LakeF
     assert pending_days(folder).days == ()
 
 
-def test_all_days_remain_pending_if_gold_tables_are_only_partly_created(folder: LakeFolder) -> None:
+def test_all_days_remain_pending_if_some_gold_tables_could_not_be_created(folder: LakeFolder) -> None:
     for table in (CHURN, BASELINE):
         (folder.table(table.name, table.layer) / "_delta_log").mkdir(parents=True)
     assert pending_days(folder).days == (FIRST, SECOND)
     assert run_pipeline(folder) == (FIRST, SECOND)
 
 
-def test_pending_days_with_an_unreadable_table_raises_lake_error(folder: LakeFolder) -> None:
+def test_function_pending_days_raises_lake_error_for_an_unreadable_table(folder: LakeFolder) -> None:
     run_pipeline(folder)
     log = folder.table(COMMITS.name, COMMITS.layer) / "_delta_log"
     log.mkdir(parents=True)

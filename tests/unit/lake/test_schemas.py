@@ -33,7 +33,7 @@ def test_recorded_tables_begin_with_the_columns_day_keyframe_and_poll(table: obj
     assert len(set(table.names)) == len(table.names)  # type: ignore[attr-defined]
 
 
-def test_polls_is_the_last_table_that_a_flush_writes() -> None:
+def test_a_flush_writes_the_table_polls_last() -> None:
     assert TABLES[-1] is POLLS
 
 
@@ -81,7 +81,7 @@ def test_folder_with_an_invalid_marker_file_is_not_a_lake(tmp_path: Path, conten
         LakeFolder.of(tmp_path).check()
 
 
-def test_error_for_a_folder_that_is_not_a_lake_says_why(tmp_path: Path) -> None:
+def test_error_for_a_folder_that_is_not_a_lake_gives_the_reason(tmp_path: Path) -> None:
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "cat.jpg").touch()
     (tmp_path / "file").touch()

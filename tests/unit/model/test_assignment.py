@@ -76,12 +76,12 @@ def test_partition_without_owner_waits_for_members_with_an_older_epoch() -> None
     assert [one.member_id for one in found.blockers] == ["slow"]
 
 
-def test_partition_without_owner_waits_for_its_target_owner_if_no_member_is_behind() -> None:
+def test_partition_without_owner_waits_for_its_target_owner_if_no_member_is_late() -> None:
     found = made(member("new", assignment=(), target=(("t", (0,)),), epoch=4), group_epoch=4, assignment_epoch=4)
     assert found.placements[0].waits_for == ("new",)
 
 
-def test_partition_waits_for_a_static_member_that_left_temporarily() -> None:
+def test_partition_waits_for_a_static_member_that_has_left_temporarily() -> None:
     found = made(
         member("a", assignment=(("t", (0,)),), target=(), epoch=-2),
         member("b", assignment=(), target=(("t", (0,)),), epoch=4),
@@ -113,9 +113,9 @@ def test_no_topic_is_unsubscribed_if_a_member_subscribes_by_pattern() -> None:
 
 
 def test_partition_is_unknown_if_the_assignment_of_a_member_is_not_reported() -> None:
-    """Brokers report the assignments of a classic group only while it is Stable.
+    """Brokers report the assignments of a classic group only while the group is Stable.
 
-    At other times, a partition is not called unowned, and a member is not called idle.
+    At other times, kgtui calls no partition unowned and no member idle.
     """
     offsets = GroupOffsets((CommittedOffset("t", 0, 1),))
     found = made(member("a", assignment=None, topics=("t",)), offsets=offsets, type="classic")
@@ -153,7 +153,7 @@ def _thread(name: str, now: StreamsAssignment, goal: StreamsAssignment | None = 
     return member(name, streams=StreamsMember("p", 1, assignment=now, target=goal or now), epoch=5)
 
 
-def test_streams_task_has_one_status_per_role_and_may_be_unowned() -> None:
+def test_streams_task_has_one_status_per_role_and_can_be_unowned() -> None:
     topology = Topology(
         1, (Subtopology("0", ("in",), changelog_topics=(TopicInfo("store", 3, 1),)), Subtopology("1", ("other",)))
     )
@@ -175,7 +175,7 @@ def test_streams_task_has_one_status_per_role_and_may_be_unowned() -> None:
     )
 
 
-def test_connector_task_that_its_worker_must_give_up_has_status_leaving() -> None:
+def test_connector_task_that_its_worker_must_give_up_has_the_status_leaving() -> None:
     found = made(
         member("w1", connect=ConnectWorker("http://w1", connectors=("c",), tasks=(("c", (0, 1)),), revoked=("c-1",))),
         member("w2", connect=ConnectWorker("http://w2")),

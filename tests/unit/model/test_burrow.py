@@ -139,7 +139,7 @@ def ring_of(history: list[Event], options: Options) -> CommitRing:
 
 
 @given(histories(), settings, st.integers(0, 60))
-def test_random_histories_get_the_same_verdict_from_a_second_implementation(
+def test_random_commit_histories_get_the_same_verdict_from_two_implementations(
     history: list[Event], options: Options, later: int
 ) -> None:
     now = max((at for _, _, at in history), default=0) + later * 1000
@@ -152,7 +152,7 @@ def test_random_histories_get_the_same_verdict_from_a_second_implementation(
     assert verdict.complete == len(commits) / options.intervals
 
 
-def test_small_commit_windows_get_the_same_verdict_from_a_second_implementation() -> None:
+def test_small_commit_windows_get_the_same_verdict_from_two_implementations() -> None:
     """The windows have three commits, with all combinations of a few offsets, lags and log end offsets.
 
     Together, they lead to every status that a partition can have.
@@ -213,7 +213,7 @@ def test_partition_with_allowed_lag_or_too_few_commits_is_ok() -> None:
 
 
 def test_two_commits_in_quick_succession_count_as_one_with_the_earlier_time() -> None:
-    """With the later time, a group that commits more often than `min_distance` would never fill its window."""
+    """If the later time counted, a group that commits more often than `min_distance` would never fill its window."""
     ring = CommitRing(Options(min_distance=5))
     for second in range(12):
         ring.commit(second, second * 1000)

@@ -58,7 +58,7 @@ def described(*members: Member, listing: Listing = STABLE, **fields: object) -> 
         (None, None, []),
     ],
 )
-def test_comparing_two_listings_of_a_group_returns_its_events(
+def test_comparing_two_lists_of_groups_returns_the_events_of_a_group(
     before: Listing | None, after: Listing | None, expected: list[str]
 ) -> None:
     assert texts(listing_events("g", 1.0, before, after)) == expected
@@ -77,13 +77,13 @@ def test_members_that_join_and_leave_are_named_with_client_and_host() -> None:
     assert (found[0].before, found[1].after, found[0].at) == ("m-1", "m-2", 2.0)
 
 
-def test_all_members_of_a_group_that_has_just_appeared_have_joined() -> None:
+def test_all_members_of_a_group_that_has_just_appeared_are_reported_as_joined() -> None:
     last = LastDescription(appeared=True)
     found = last.update(described(owner("m-1", 0, 1)), STABLE, 1.0)
     assert texts(found) == ["client at /127.0.0.1 joined", "2 partitions assigned to client: orders-0, orders-1"]
 
 
-def test_many_members_that_join_at_once_share_one_event() -> None:
+def test_many_members_that_join_at_once_are_reported_in_one_event() -> None:
     last = LastDescription(appeared=True)
     members = [member(f"m-{number:02}", client_id=f"c-{number:02}") for number in range(MOST_MEMBERS + 1)]
     (found,) = last.update(described(*members), STABLE, 1.0)
@@ -91,7 +91,7 @@ def test_many_members_that_join_at_once_share_one_event() -> None:
     assert found.text == "21 members joined: c-00 at /127.0.0.1, c-01 at /127.0.0.1, c-02 at /127.0.0.1 and 18 more"
 
 
-def test_partitions_without_an_owner_during_a_rebalance_have_not_moved() -> None:
+def test_partitions_without_an_owner_during_a_rebalance_are_not_reported_as_moved() -> None:
     last = LastDescription()
     last.update(described(owner("m-1", 0), owner("m-2", 1)), STABLE, 1.0)
     assert last.update(described(member("m-1"), member("m-2")), STABLE, 2.0) == []
@@ -103,14 +103,14 @@ def test_partitions_without_an_owner_during_a_rebalance_have_not_moved() -> None
 @pytest.mark.parametrize(
     "description", [described(state="Dead"), GroupDescription("g", "", "", "Stable", 1, members=None)]
 )
-def test_descriptions_that_lack_the_members_cause_no_events(description: GroupDescription) -> None:
+def test_descriptions_without_the_members_cause_no_events(description: GroupDescription) -> None:
     last = LastDescription()
     last.update(described(owner("m-1", 0)), STABLE, 1.0)
     assert last.update(description, STABLE, 2.0) == []
     assert texts(last.update_without_members("g", EMPTY, 3.0)) == ["client at /127.0.0.1 left"]
 
 
-def test_states_are_compared_in_descriptions_only_if_the_broker_lists_no_states() -> None:
+def test_state_events_come_from_descriptions_only_if_the_list_has_no_states() -> None:
     old_broker = Listing(None, "consumer", None, 1)
     for listing, expected in ((old_broker, ["state Stable → Empty"]), (EMPTY, [])):
         last = LastDescription()
@@ -118,7 +118,7 @@ def test_states_are_compared_in_descriptions_only_if_the_broker_lists_no_states(
         assert texts(last.update(described(state="Empty"), listing, 2.0)) == expected
 
 
-def test_offsets_that_go_back_cause_an_event_but_progress_does_not() -> None:
+def test_offsets_that_decrease_cause_an_event_but_progress_does_not() -> None:
     before = {("orders", 0): 500, ("orders", 1): 700, ("orders", 2): 100}
     after = {("orders", 0): 300, ("orders", 1): 900, ("audit", 0): 1}
     assert texts(offset_events("g", 1.0, STABLE, before, after, memberless=False)) == [
@@ -130,7 +130,7 @@ def test_offsets_that_go_back_cause_an_event_but_progress_does_not() -> None:
     ]
 
 
-def test_offsets_that_change_without_members_were_reset_except_in_simple_groups() -> None:
+def test_offsets_that_change_without_members_are_resets_except_in_simple_groups() -> None:
     before, after = {("orders", 0): 500}, {("orders", 0): 2_500}
     assert texts(offset_events("g", 1.0, EMPTY, before, after, memberless=True)) == [
         "offset of orders-0 reset while the group had no members: 500 → 2,500"
@@ -150,14 +150,14 @@ def test_config_values_are_compared_unless_the_broker_hides_them() -> None:
     assert texts(found) == ["share.auto.offset.reset: latest → earliest"]
 
 
-def test_events_of_brokers_name_the_address_and_the_reason() -> None:
+def test_events_of_brokers_contain_the_address_and_the_reason() -> None:
     assert broker_lost(2, "b:9092", 1.0, Fault("TIMEOUT", "no response within 10 s")).text == (
         "broker 2 (b:9092) does not answer: no response within 10 s"
     )
     assert broker_back(2, "b:9092", 1.0).text == "broker 2 (b:9092) answers again"
 
 
-def test_the_event_log_drops_the_oldest_events_and_counts_them() -> None:
+def test_full_event_log_drops_the_oldest_events_and_counts_them() -> None:
     log = EventLog(3)
     log.add([Event(float(number), EventKind.APPEARED, f"g{number}") for number in range(2)])
     seen = log.total

@@ -31,7 +31,7 @@ ROW = partition_fields.PartitionRow(PartitionLag("orders", 0, 10, 2, 15, 5, 8, 0
 
 
 @pytest.mark.parametrize("field", FIELDS, ids=lambda field: field.name)
-def test_every_field_of_the_catalog_has_a_name_a_title_and_a_source(field: Field[[]]) -> None:
+def test_every_field_in_the_catalog_has_a_name_a_title_and_a_source(field: Field[[]]) -> None:
     assert field.name.isidentifier()
     assert field.title == field.title.upper()
     assert field.source
@@ -39,15 +39,15 @@ def test_every_field_of_the_catalog_has_a_name_a_title_and_a_source(field: Field
 
 
 @pytest.mark.parametrize("output", OUTPUTS)
-def test_no_output_contains_a_field_twice(output: str) -> None:
+def test_no_output_contains_the_same_field_twice(output: str) -> None:
     names = [field.name for field in OUTPUTS[output]]
     assert len(set(names)) == len(names)
 
 
 @pytest.mark.parametrize("group", ["payments.settle", "old.group"])
 @pytest.mark.parametrize("described", [False, True])
-def test_columns_of_groups_have_the_same_values_as_the_single_fields(group: str, described: bool) -> None:
-    """The type and state of `old.group` come from its summary or description, because its listing has neither."""
+def test_columns_of_groups_have_the_same_values_as_single_fields(group: str, described: bool) -> None:
+    """The listing of `old.group` has neither type nor state, so they come from the group's summary or description."""
     snap = mixed_snapshot()
     summaries = {**snap.summaries, "old.group": summary(state="Stable", type="share")}
     details = {group: Reading(GroupDescription(group, "streams", "streams", "NotReady", 2), 6.0)} if described else {}

@@ -23,11 +23,11 @@ from kgtui.model.members import ConnectWorker, Member, StreamsAssignment, Stream
         ("swarm", "consumer", "other"),
     ],
 )
-def test_type_and_protocol_decide_the_kind_of_a_group(group_type: str | None, protocol: str, kind: str) -> None:
+def test_kind_of_a_group_depends_on_its_type_and_protocol(group_type: str | None, protocol: str, kind: str) -> None:
     assert kind_of(group_type, protocol) == kind
 
 
-def test_known_states_and_types_of_groups_get_kafkas_spelling() -> None:
+def test_known_states_and_types_of_groups_have_kafkas_spelling() -> None:
     assert canonical_state(" preparingrebalance ") == "PreparingRebalance"
     assert canonical_state("Hibernating") == "Hibernating"
     assert canonical_type("Consumer") == "consumer"

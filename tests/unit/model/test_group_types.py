@@ -10,7 +10,7 @@ from kgtui.model import group_types as registry
 from kgtui.model.group_types import GROUP_TYPES, KINDS, PROTOCOLS, STATES, TYPES, kind_of
 
 
-def test_states_of_groups_with_members_come_before_empty_and_dead() -> None:
+def test_states_of_groups_with_members_are_sorted_before_empty_and_dead() -> None:
     assert STATES == (
         "Stable",
         "PreparingRebalance",
@@ -44,7 +44,7 @@ def test_groups_of_every_type_can_be_deleted_only_in_state_empty() -> None:
     assert {entry.deletable_states for entry in GROUP_TYPES.values()} == {frozenset({"Empty"})}
 
 
-def test_offset_expiry_depends_on_the_group_type() -> None:
+def test_offset_expiry_depends_on_the_type_of_the_group() -> None:
     expiries = {name: entry.offset_expiry.name for name, entry in GROUP_TYPES.items()}
     assert expiries == {
         "classic": "AFTER_EMPTY", "consumer": "AFTER_COMMIT", "share": "NEVER", "streams": "AFTER_COMMIT"

@@ -50,9 +50,9 @@ def test_group_may_be_deleted_only_if_its_describe_rpc_reports_it_as_empty(
     members: tuple[Member, ...] | None,
     operations: frozenset[str] | None,
 ) -> None:
-    """The state must be Empty, without members. The user must have the ACL operation DELETE, if operations are known.
+    """The state must be Empty, without members. If operations are known, the user must have the ACL operation DELETE.
 
-    The description must come from the describe RPC of the group's type, in a version that distinguishes types.
+    The description must come from the describe RPC for the group's type, in a version that distinguishes types.
     """
     description = GroupDescription(
         "g", type_, "", state, 1, members=members, operations=operations, source=source, authoritative=authoritative
@@ -164,7 +164,7 @@ def test_deletion_is_not_offered_without_a_listed_group_or_in_read_only_sessions
 def test_deletion_accepts_an_older_description_if_the_poll_interval_is_long() -> None:
     """With 30 s between polls, a description that is 12 s old is accepted.
 
-    With 2 s between polls, a description that is 100 s old is refused; for example, polling may have been paused.
+    With 2 s between polls, a description that is 100 s old is refused, because polling may have been paused.
     """
     assert delete_availability(snapshot(at=88.0, interval=30.0), "g") is None
     assert (

@@ -32,7 +32,7 @@ def with_group(listing: Listing = CONSUMER, **changes: object) -> Snapshot:
     return replace(snapshot({"g": listing}), **changes)  # type: ignore[arg-type]
 
 
-def test_group_that_was_not_read_is_unknown_and_not_ok() -> None:
+def test_group_that_was_not_read_is_unknown_instead_of_ok() -> None:
     found = with_group().judgment("g")
     assert (found.status, found.kind, found.basis_text) == (GroupStatus.UNKNOWN, None, "not read yet")
 
@@ -56,7 +56,7 @@ def test_screened_group_without_problem_is_ok() -> None:
     assert with_group(summaries={"g": row}).judgment("g") == SCREENED_OK
 
 
-def test_empty_group_with_backlog_is_stopped_only_if_members_were_seen_leaving() -> None:
+def test_empty_group_with_unread_records_is_stopped_only_if_members_left() -> None:
     unseen = with_group(CLASSIC, summaries={"g": summary(lag=5)})
     found = unseen.judgment("g")
     assert (found.status, found.kind, found.since) == (GroupStatus.WARN, Problem.EMPTY, None)
@@ -66,7 +66,7 @@ def test_empty_group_with_backlog_is_stopped_only_if_members_were_seen_leaving()
     assert found.since_text(lambda at: f"{at:.0f}") == f"since {NOW - 60:.0f}"
 
 
-def test_unreadable_group_shows_only_the_first_line_of_the_error() -> None:
+def test_judgment_on_an_unreadable_group_has_only_the_first_line_of_the_error() -> None:
     row = replace(summary(lag=5), screened=True)
     found = with_group(summaries={"g": row}, group_faults={"g": FAULT}).judgment("g")
     assert (found.status, found.kind, found.reason) == (GroupStatus.UNKNOWN, Problem.UNREADABLE, "Not authorized.")
@@ -79,14 +79,14 @@ def test_more_harmful_problem_is_kept_while_the_broker_does_not_respond() -> Non
     assert with_group(brokers=broker).judgment("g").kind is Problem.UNREADABLE
 
 
-def test_final_health_verdict_replaces_a_suspicion_of_screening() -> None:
+def test_final_health_verdict_replaces_the_problem_found_by_screening() -> None:
     moving = health_of(watch([offsets((100 + 100 * n, 105 + 100 * n)) for n in range(12)]))
     found = with_group(health={"g": moving}, screened={"g": SUSPECT}).judgment("g")
     assert (found.status, found.basis) == (GroupStatus.OK, Basis.OBSERVED)
     assert found.basis_text == "observed 55 s"
 
 
-def test_suspicion_of_screening_stays_until_the_health_verdict_is_final() -> None:
+def test_problem_found_by_screening_remains_until_the_health_verdict_is_final() -> None:
     short = health_of(watch([offsets((100, 200))] * 2))
     assert with_group(health={"g": short}, screened={"g": SUSPECT}).judgment("g") == SUSPECT
     found = with_group(health={"g": short}).judgment("g")
@@ -103,14 +103,14 @@ def test_confirmed_stop_keeps_the_start_time_that_screening_observed() -> None:
     assert (alone.since, alone.since_seen) == (T0, False)
 
 
-def test_lost_records_are_worse_than_the_stop_that_caused_them() -> None:
+def test_lost_records_are_a_worse_problem_than_the_stop_that_caused_them() -> None:
     lost = health_of(watch([offsets((100, 900), starts=[300])] * 20))
     found = with_group(health={"g": lost}).judgment("g")
     assert (found.kind, found.others) == (Problem.DATA_LOST, (Problem.STOP,))
     assert "200 records" in found.reason
 
 
-def test_problems_are_listed_worst_first_and_by_name_without_healthy_groups() -> None:
+def test_problems_are_sorted_worst_first_and_by_name_without_healthy_groups() -> None:
     warn = Judgment(GroupStatus.WARN, Problem.BEHIND, Basis.SCREENED)
     fine = {"ok": replace(summary(lag=5), screened=True)}
     groups = dict.fromkeys(("z", "b", "a", "ok", "far"), CONSUMER) | {"far": Listing("consumer", "consumer", None, 2)}

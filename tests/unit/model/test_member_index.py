@@ -30,7 +30,7 @@ def test_member_index_of_random_ids_returns_the_same_ids(rows: list[tuple[str, s
     assert names(text, "member") == tuple(member for _, _, member in rows)
 
 
-def test_separator_character_in_one_id_leaves_other_ids_in_the_index_unchanged() -> None:
+def test_separator_in_one_id_leaves_other_ids_in_the_member_index_unchanged() -> None:
     text = member_index_of([Member("a\x1fb", "c\x1ed", "h"), Member("m", "z", "h")])
     assert names(text, "member") == ("a?b", "m")
     assert names(text, "client") == ("c?d", "z")

@@ -30,7 +30,7 @@ def test_committed_offset_beyond_the_log_end_has_zero_lag() -> None:
     assert lag_of_commit(CommittedOffset("t", 0, 120), PartitionBounds(0, 100)).lag == 0
 
 
-def test_records_that_were_deleted_before_the_group_read_them_count_as_lost() -> None:
+def test_records_deleted_before_the_group_read_them_count_as_lost() -> None:
     row = lag_of_commit(CommittedOffset("t", 0, 40), PartitionBounds(50, 100))
     assert (row.lost, row.lead) == (10, 0)
 
@@ -68,7 +68,7 @@ def test_lag_of_a_share_partition_is_the_value_from_the_broker() -> None:
     assert lag_of_share(ShareOffset("t", 0, None), None).reason == "no commit"
 
 
-def test_total_lag_has_the_number_of_partitions_with_unknown_lag() -> None:
+def test_total_lag_contains_the_number_of_partitions_with_unknown_lag() -> None:
     offsets = GroupOffsets(
         committed=(
             CommittedOffset("b", 0, 10),
@@ -101,7 +101,7 @@ _bounds = st.none() | st.dictionaries(_partitions, st.builds(PartitionBounds, _f
 
 
 @given(_commits, _shares, _bounds)
-def test_fast_total_of_group_lag_equals_the_sum_over_its_partitions(
+def test_fast_total_lag_of_a_group_equals_the_sum_over_its_partitions(
     commits: dict[tuple[str, int], tuple[int | None, int]],
     shares: dict[tuple[str, int], tuple[int | None, int | None, int]],
     bounds: dict[tuple[str, int], PartitionBounds] | None,

@@ -149,7 +149,7 @@ def test_group_whose_topics_are_unknown_matches_no_filter_term_about_topics() ->
     assert parse("not:topic:payments").searched(snap) == (1, 2)
 
 
-def test_filter_takes_a_missing_state_or_type_from_the_background_read() -> None:
+def test_filter_uses_a_missing_state_or_type_from_the_background_read() -> None:
     snap = snapshot(
         {"a": Listing(None, "consumer", None, 1), "b": Listing(None, "consumer", None, 1)},
         {"a": summary(state="Empty", type="classic")},
@@ -172,7 +172,7 @@ def test_filter_uses_a_description_that_is_newer_than_the_summary() -> None:
     assert chosen("client:old", snap) == set()
 
 
-def test_progress_of_a_filter_ignores_groups_that_the_group_list_already_excludes() -> None:
+def test_progress_of_a_filter_ignores_groups_excluded_by_the_group_list() -> None:
     snap = mixed_snapshot()
     # The topics of three of the six groups are known. The other three groups have not been fully read yet.
     assert parse("topic:payments").searched(snap) == (3, 6)
@@ -309,7 +309,7 @@ def test_invalid_regular_expression_in_a_filter_writes_nothing_to_stderr(capfd: 
     assert capfd.readouterr() == ("", "")
 
 
-def test_filtering_with_pauses_gives_the_same_result_as_filtering_at_once() -> None:
+def test_filtering_with_pauses_gives_the_same_result_as_without_pauses() -> None:
     snap = snapshot({f"g-{i:05d}": CONSUMER for i in range(5_000)})
     steps = parse("g-0").steps(snap, size=500)
     pauses = 0
@@ -323,10 +323,10 @@ def test_filtering_with_pauses_gives_the_same_result_as_filtering_at_once() -> N
     assert found == parse("g-0").select(snap)
 
 
-def test_filter_does_not_read_ids_of_groups_whose_type_or_state_it_excludes() -> None:
-    """Groups of equal type, state and coordinator share one listing. A term about these is evaluated once per listing.
+def test_filter_does_not_read_ids_of_groups_with_an_excluded_type_or_state() -> None:
+    """Groups with equal type, state and coordinator share one listing, for which a filter term is evaluated once.
 
-    If the term excludes a listing, the ids of its groups are not read.
+    If the term excludes a listing, the filter does not read the ids of its groups.
     """
 
     class Unread(list[str]):

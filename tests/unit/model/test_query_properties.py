@@ -63,13 +63,13 @@ terms = st.one_of(
 
 
 @given(st.lists(terms, max_size=5))
-def test_text_of_a_filter_parses_to_the_same_filter(parts: list[IdTerm]) -> None:
+def test_filter_parsed_from_the_text_of_a_filter_is_the_same_filter(parts: list[IdTerm]) -> None:
     query = Query(tuple(parts))
     assert parse(query.describe()) == query
 
 
 @given(st.one_of(typed, anything))
-def test_every_text_is_a_valid_filter_or_gives_an_error_with_a_position(text: str) -> None:
+def test_every_text_is_a_valid_filter_or_causes_an_error_with_a_position(text: str) -> None:
     mistake: QueryError | None = None
     try:
         query = parse(text)
@@ -95,7 +95,7 @@ def test_selected_groups_match_all_terms_of_the_filter(parts: list[IdTerm]) -> N
 
 
 @given(st.lists(st.tuples(st.lists(terms, max_size=2), st.booleans()), max_size=6))
-def test_filter_cache_does_not_change_the_result(passes: list[tuple[list[IdTerm], bool]]) -> None:
+def test_filter_cache_does_not_change_the_selected_groups(passes: list[tuple[list[IdTerm], bool]]) -> None:
     cache, snap = FilterCache(), mixed_snapshot()
     for parts, changed in passes:
         if changed:
@@ -117,7 +117,7 @@ def test_group_ids_that_match_a_word_also_match_each_prefix_of_the_word(word: st
 def test_filter_cache_limits_tests_to_ids_that_matched_or_changed() -> None:
     """A longer word is tested only on the ids that matched the shorter word.
 
-    The same word is tested only on the ids of listings that have changed.
+    If the word is the same, it is tested only on the ids in listings that have changed.
     """
     names = ("orders", "stock", "x-ray")
     snap = snapshot({f"{name}-{number}": (CONSUMER, CLASSIC)[number % 2] for name in names for number in range(8)})

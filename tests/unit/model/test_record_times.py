@@ -49,7 +49,8 @@ def test_expiry_of_a_record_depends_on_the_configs_of_its_topic(
     assert (result.expires_at, result.any_time, result.expiry_reason) == expected
 
 
-def test_partitions_with_unread_records_and_known_offsets_are_searched_largest_lag_first() -> None:
+def test_partitions_with_unread_records_are_searched_in_order_of_their_lag() -> None:
+    """The partition with the largest lag comes first. Partitions with unknown offsets are not searched."""
     bounds = {("t", 0): (0, 10), ("t", 1): (0, 99), ("t", 2): (0, 7), ("t", 3): (None, 9), ("t", 4): (0, 9)}
     commits = [CommittedOffset("t", part, None if part == 4 else 7) for part in range(5)]
     offsets = GroupOffsets(tuple(commits), bounds={tp: PartitionBounds(*found) for tp, found in bounds.items()})

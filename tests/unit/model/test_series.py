@@ -29,7 +29,7 @@ def test_full_lag_series_drops_its_oldest_samples() -> None:
     assert series.times[-1] == LENGTH
 
 
-def test_full_store_drops_the_lag_series_whose_last_sample_is_oldest() -> None:
+def test_full_series_store_drops_the_series_whose_last_sample_is_oldest() -> None:
     store = SeriesStore()
     store.add("first", 0.0, 1, 1)
     store.add("second", 0.0, 1, 1)
@@ -50,7 +50,10 @@ def offsets(position: int, end: int) -> GroupOffsets:
 
 
 def test_write_and_read_rates_are_computed_from_consecutive_samples() -> None:
-    """No rate is computed across a failed read or a gap. If a position goes back, the read rate is unknown."""
+    """No rate is computed across a failed read or a gap.
+
+    If the committed offset decreases, the read rate is unknown.
+    """
     series = Series(gap_rule=GAPS)
     for at, position, end in ((0.0, 100, 100), (2.0, 120, 150), (4.0, 90, 150)):
         series.add(at, end - position, 1, offsets=offsets(position, end))
@@ -72,7 +75,7 @@ def test_last_progress_is_the_time_of_the_newest_sample_with_a_larger_offset() -
     assert series.last_progress() == 10.0, "moving back is no progress"
 
 
-def test_series_adds_a_change_point_if_a_read_differs_from_the_previous_one() -> None:
+def test_lag_series_adds_a_change_point_if_a_read_differs_from_the_previous_one() -> None:
     series = Series(gap_rule=GAPS)
     series.add(0.0, 0, 1, description=description("Stable", 4, ("a", (0, 1))))
     series.add(2.0, 0, 1, description=description("Stable", 4, ("a", (0, 1))))

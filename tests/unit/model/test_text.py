@@ -43,7 +43,7 @@ from kgtui.model.text import MOST_MARKS, visible
         ("\\\\", "\\\\\\"),
     ],
 )
-def test_visible_escapes_unsafe_characters(text: str, shown: str) -> None:
+def test_function_visible_escapes_unsafe_characters(text: str, shown: str) -> None:
     assert visible(text) == shown
 
 
@@ -54,7 +54,7 @@ hostile = st.text(
 
 
 @given(hostile)
-def test_visible_returns_text_without_control_or_invisible_characters(text: str) -> None:
+def test_function_visible_returns_text_without_invisible_characters(text: str) -> None:
     shown = visible(text)
     assert shown.isprintable()
     shown.encode()
@@ -76,11 +76,11 @@ def test_escaped_text_can_be_decoded_to_the_original_text(text: str) -> None:
 
 
 @given(st.text(alphabet="ab\x1b\n\u202e\u200b\xa0\ud800", min_size=1, max_size=12))
-def test_filter_treats_an_escaped_id_as_the_original_id(text: str) -> None:
+def test_filter_for_an_escaped_id_finds_the_original_id(text: str) -> None:
     (term,) = Lexer(visible(text)).terms()
     assert term.values[0].text == text
 
 
-def test_id_of_32_000_control_characters_is_escaped() -> None:
+def test_id_of_32_000_control_characters_can_be_escaped() -> None:
     assert len(visible("\x1b" * 32_000)) == 4 * 32_000
     assert codecs.decode(visible("\x1b\x9d"), "unicode_escape") == "\x1b\x9d"

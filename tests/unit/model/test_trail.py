@@ -34,7 +34,7 @@ def trail_of(*reads: list[Position], seconds: int = 15) -> Trail:
 
 
 def test_trail_of_ten_partitions_adds_at_most_300_bytes_per_group() -> None:
-    """The limit includes the summary's 8-byte reference, and rounding up to Python's allocation unit of 16 bytes."""
+    """The limit includes the summary's 8-byte reference to the trail, and Python's allocation unit of 16 bytes."""
     trail = trail_of(*[rows(*[(10**12 + n, 10**12 + 5)] * 10) for n in range(7)])
     size = sys.getsizeof(trail.encode())
     assert -(-size // 16) * 16 + 8 <= 300
@@ -48,17 +48,17 @@ def test_trail_accepts_any_offsets_that_a_broker_can_send(reads: list[list[tuple
     assert len(lag_samples(trail.encode())) == len(trail.samples)
 
 
-def test_waiting_time_counts_only_while_records_wait_and_the_position_does_not_move() -> None:
+def test_waiting_time_counts_only_while_unread_records_wait_without_progress() -> None:
     trail = trail_of(*[rows((5, 9), (5 + n, 9 + n), (9, 9)) for n in range(4)])
     assert list(trail.waited) == [46, 1, 0]
 
 
-def test_waiting_begins_with_the_first_read_that_finds_unread_records() -> None:
+def test_waiting_time_begins_at_the_first_read_that_finds_unread_records() -> None:
     trail = trail_of(rows((9, 9)), rows((9, 9)), rows((9, 12)), rows((9, 12)))
     assert list(trail.waited) == [16]
 
 
-def test_waiting_time_is_limited_to_18_hours() -> None:
+def test_waiting_time_of_a_group_is_limited_to_18_hours() -> None:
     assert list(trail_of(*[rows((5, 9))] * 3, seconds=40_000).waited) == [WAITED_MAX]
 
 
@@ -68,7 +68,7 @@ def test_jump_of_the_clock_is_not_counted_as_waiting_time() -> None:
     assert list(trail.waited) == [31]
 
 
-def test_trail_starts_again_when_the_clock_goes_back() -> None:
+def test_trail_of_a_group_is_reset_when_the_clock_goes_back() -> None:
     trail = trail_of(rows((5, 9)), rows((5, 9)))
     trail.add(T0 - 3_600, rows((5, 9)))
     assert (trail.reads, list(trail.waited), trail.at) == (1, [1], T0 - 3_600)
@@ -81,7 +81,7 @@ def test_trail_keeps_only_the_newest_reads_and_their_sums() -> None:
     assert (trail.samples[-1].positions, trail.samples[-1].unknown) == (7, 1)
 
 
-def test_trail_stores_the_time_and_the_pace_of_progress() -> None:
+def test_trail_stores_the_time_and_the_rate_of_progress() -> None:
     trail = trail_of(rows((5, 9)), rows((6, 9)), rows((6, 9)), rows((6, 9)), rows((8, 9)))
     assert (trail.first_at, trail.progress_at, trail.pace) == (T0, T0 + 60, 45)
     trail.add(T0 + 75, rows((9, 9)))
@@ -89,17 +89,17 @@ def test_trail_stores_the_time_and_the_pace_of_progress() -> None:
 
 
 @pytest.mark.parametrize("later", [[8], [8, 9], [7, 7, 7]])
-def test_trail_remembers_a_rewound_position_until_it_is_reached_again(later: list[int]) -> None:
+def test_trail_stores_a_rewound_offset_until_the_group_reaches_it_again(later: list[int]) -> None:
     trail = trail_of(rows((9, 20)), rows((5, 20)), *[rows((position, 20)) for position in later])
     assert trail.rewound_at == (0 if 9 in later else T0 + 15)
 
 
-def test_trail_forgets_a_rewound_position_after_ten_reads_with_progress() -> None:
+def test_trail_drops_a_rewound_offset_after_ten_reads_with_progress() -> None:
     back = [rows((900, 2_000)), *[rows((100 + n, 2_000)) for n in range(12)]]
     assert trail_of(*back).rewound_at == 0
 
 
-def test_recreated_topic_does_not_count_as_a_rewound_position() -> None:
+def test_recreated_topic_does_not_count_as_a_rewind_of_the_offset() -> None:
     trail = trail_of(rows((900, 900)), rows((3, 5)))
     assert (trail.rewound_at, trail.reads) == (0, 1)
 
@@ -109,7 +109,7 @@ def test_trail_starts_a_new_comparison_when_a_partition_is_added() -> None:
     assert (trail.reads, list(trail.waited), trail.progress_at) == (1, [1, 0], T0 + 30)
 
 
-def test_changed_members_or_epoch_count_as_one_rebalance() -> None:
+def test_changed_members_or_epoch_count_as_one_rebalance_in_the_trail() -> None:
     trail = Trail()
     for number, epoch in enumerate((1, 1, 2, 4)):
         trail.describe(T0 + number, described(epoch=epoch))
@@ -119,7 +119,7 @@ def test_changed_members_or_epoch_count_as_one_rebalance() -> None:
     assert trail.rebalances == 2
 
 
-def test_rebalance_in_the_list_of_groups_is_not_counted_again() -> None:
+def test_rebalance_seen_in_the_list_of_groups_is_not_counted_again() -> None:
     trail = Trail()
     trail.describe(T0, described(epoch=1))
     trail.add(T0, [])
@@ -128,7 +128,7 @@ def test_rebalance_in_the_list_of_groups_is_not_counted_again() -> None:
     assert trail.rebalances == 1
 
 
-def test_members_without_partitions_are_counted_until_one_has_a_partition() -> None:
+def test_trail_counts_descriptions_with_idle_members_until_none_is_idle() -> None:
     trail = Trail()
     trail.describe(T0, described())
     trail.describe(T0 + 1, described())
@@ -137,7 +137,7 @@ def test_members_without_partitions_are_counted_until_one_has_a_partition() -> N
     assert trail.idle == 0
 
 
-def test_trail_positions_are_committed_offsets_or_share_start_offsets() -> None:
+def test_trail_stores_committed_offsets_or_share_start_offsets() -> None:
     bounds = {("t", 0): PartitionBounds(0, 9), ("t", 1): PartitionBounds(None, None, 29)}
     found = positions_of(
         [CommittedOffset("t", 0, 5), CommittedOffset("t", 1, 5)], [ShareOffset("u", 0, 3, lag=2)], bounds

@@ -22,7 +22,7 @@ def admin() -> ScriptedAdmin:
     return admin
 
 
-async def test_permissions_are_read_after_the_first_list(admin: ScriptedAdmin) -> None:
+async def test_permissions_are_read_after_the_first_list_of_groups(admin: ScriptedAdmin) -> None:
     admin.user_access = Access(frozenset(), any_topic=False)
     admin.add("quiet", "consumer")
     async with watching(admin) as monitor:
@@ -48,10 +48,10 @@ async def test_lags_are_marked_while_the_user_may_describe_only_some_topics(admi
 
 
 @pytest.mark.parametrize("selected", ["orders", None])
-async def test_a_lag_stays_marked_after_a_grant_until_it_is_read_again(
+async def test_lag_remains_marked_after_a_grant_until_it_is_read_again(
     admin: ScriptedAdmin, selected: str | None
 ) -> None:
-    """The user may describe all topics now, but the offsets of the group were read before that."""
+    """The user may now describe all topics, but the group's offsets were read before that."""
     admin.hidden = {"orders": ()}
     async with watching(admin) as monitor:
         monitor.set_view(selected)

@@ -61,7 +61,7 @@ async def events(monitor: Monitor, *texts: str) -> None:
     await until(monitor, lambda: set(texts) <= {event.text for event in monitor.events.kept()})
 
 
-async def test_the_life_of_a_group_is_observed_from_its_first_member_to_its_deletion() -> None:
+async def test_monitor_reports_the_events_of_a_group_from_creation_to_deletion() -> None:
     admin = ScriptedAdmin()
     admin.add("other")
     async with watching(admin) as monitor:
@@ -79,7 +79,7 @@ async def test_the_life_of_a_group_is_observed_from_its_first_member_to_its_dele
         assert tuple(monitor.snapshot.events) == monitor.events.kept()
 
 
-async def test_rewound_offsets_and_configs_of_the_selected_group_are_observed() -> None:
+async def test_monitor_reports_rewound_offsets_and_changed_configs_of_the_selected_group() -> None:
     admin = ScriptedAdmin()
     admin.add("orders", "consumer", members=(member("m-1"),), lag=5)
     admin.configs["orders"] = (GroupConfig("consumer.session.timeout.ms", "45000", "DEFAULT_CONFIG"),)
@@ -94,7 +94,7 @@ async def test_rewound_offsets_and_configs_of_the_selected_group_are_observed() 
         )
 
 
-async def test_a_broker_that_stops_answering_and_answers_again_is_observed() -> None:
+async def test_monitor_reports_when_a_broker_stops_responding_and_responds_again() -> None:
     admin = ScriptedAdmin()
     admin.add("orders", coordinator=2)
     async with watching(admin) as monitor:
@@ -105,8 +105,8 @@ async def test_a_broker_that_stops_answering_and_answers_again_is_observed() -> 
         assert [event.broker for event in monitor.events.kept()] == [2, 2]
 
 
-async def test_a_replay_keeps_no_events() -> None:
-    """Going to another time of the recording is not a change of the cluster."""
+async def test_monitor_of_a_replay_keeps_no_events() -> None:
+    """Moving to another time in the recording is not a change in the cluster."""
     admin = ScriptedAdmin()
     monitor = Monitor(admin, FAST, recorded_at=lambda: 1.0)
     task = asyncio.create_task(monitor.run())
@@ -124,7 +124,7 @@ def description(*names: str) -> GroupDescription:
     return GroupDescription("g", "consumer", "consumer", "Stable", 1, members=tuple(map(member, names)))
 
 
-def test_a_list_that_is_older_than_the_description_does_not_show_that_members_left() -> None:
+def test_list_that_is_older_than_the_description_causes_no_leave_events() -> None:
     log = EventLog(10)
     tracker = EventTracker(log, 10)
     tracker.described(description("m-1"), STABLE, 5.0, in_full=False)
@@ -134,7 +134,7 @@ def test_a_list_that_is_older_than_the_description_does_not_show_that_members_le
     assert [event.kind for event in log.kept()] == [EventKind.LEFT]
 
 
-def test_members_are_remembered_up_to_a_limit_except_in_groups_read_in_full() -> None:
+def test_members_are_stored_up_to_a_limit_except_in_groups_read_in_full() -> None:
     log = EventLog(10)
     tracker = EventTracker(log, 4)
     for number in range(5):
@@ -148,8 +148,8 @@ def test_members_are_remembered_up_to_a_limit_except_in_groups_read_in_full() ->
     assert log.kept()[-1].group == "g4"
 
 
-async def test_changes_of_100_000_groups_at_once_never_exceed_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Groups are removed in one step, so that this step creates only the events that the log keeps."""
+async def test_event_log_keeps_its_limit_when_100_000_groups_change_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Groups are removed in one step, so this step creates only the events that the log keeps."""
     groups = {f"group-{number:06}": STABLE for number in range(100_000)}
     log = EventLog(10_000)
     store = Store(10, time.time, EventTracker(log, EVENT_MEMBERS))
@@ -176,8 +176,8 @@ def judged(store: Store, tracker: EventTracker, judgment: Judgment | None) -> li
     return [event.text for event in tracker.log.kept()]
 
 
-async def test_a_change_of_the_verdict_is_an_event_with_its_reason() -> None:
-    """A group that cannot be read, or was read only once, keeps its verdict."""
+async def test_changed_verdict_causes_an_event_with_its_reason() -> None:
+    """A group that could not be read, or was read only once, keeps its verdict."""
     tracker = EventTracker(EventLog(10), 0)
     store = Store(10, time.time, tracker)
     await store.take_list(1, ListingDelta({"g": STABLE}, (), 1), first=True)
@@ -201,7 +201,7 @@ async def test_a_change_of_the_verdict_is_an_event_with_its_reason() -> None:
 
 
 @pytest.mark.parametrize("problem", [Problem.EMPTY, Problem.ABANDONED])
-async def test_a_backlog_without_members_at_the_first_read_is_no_event(problem: Problem) -> None:
+async def test_unread_records_without_members_at_the_first_read_cause_no_event(problem: Problem) -> None:
     tracker = EventTracker(EventLog(10), 0)
     store = Store(10, time.time, tracker)
     await store.take_list(1, ListingDelta({"g": EMPTY}, (), 1), first=True)
@@ -212,7 +212,7 @@ async def test_a_backlog_without_members_at_the_first_read_is_no_event(problem: 
     assert judged(store, tracker, behind) == [f"verdict {problem.value} → falling behind: the lag grew"]
 
 
-async def test_verdicts_of_many_groups_are_compared_in_parts() -> None:
+async def test_verdicts_of_many_groups_are_compared_in_several_parts() -> None:
     tracker = EventTracker(EventLog(2_000), 0)
     store = Store(10, time.time, tracker)
     groups = [f"g-{number}" for number in range(1_200)]

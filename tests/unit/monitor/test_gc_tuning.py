@@ -51,7 +51,7 @@ def test_automatic_garbage_collection_is_off_until_the_last_pause_ends(tuning: G
     assert gc.isenabled()
 
 
-def test_with_many_groups_only_memory_growth_starts_a_garbage_collection(
+def test_only_memory_growth_starts_a_garbage_collection_if_there_are_many_groups(
     tuning: GcTuning, collections: list[int]
 ) -> None:
     tuning.freeze_once(10_000)
@@ -70,7 +70,8 @@ def test_with_many_groups_only_memory_growth_starts_a_garbage_collection(
     assert collections == [2]
 
 
-def test_objects_untracked_by_the_garbage_collector_are_freed_by_reference_count(tuning: GcTuning) -> None:
+def test_objects_that_the_garbage_collector_does_not_track_are_freed(tuning: GcTuning) -> None:
+    """Their memory is freed by reference counts."""
     few = [object()]
     assert gc.is_tracked(untrack(few)), "nothing may happen before there are many groups"
     tuning.freeze_once(10_000)
@@ -115,8 +116,8 @@ def test_collection_of_many_new_objects_waits_until_they_are_freed_or_fifteen_ca
     assert collections == [2, 2]
 
 
-def test_next_pause_turns_off_a_garbage_collector_that_kgtui_has_turned_on(tuning: GcTuning) -> None:
-    """kgtui enables the garbage collector shortly after its start, when `GcTuning` may already have disabled it."""
+def test_next_pause_turns_off_a_garbage_collector_that_kgtui_turned_on(tuning: GcTuning) -> None:
+    """kgtui turns on the garbage collector shortly after its start, when `GcTuning` may already have turned it off."""
     gc.disable()
     tuning.freeze_once(10_000)
     gc.enable()

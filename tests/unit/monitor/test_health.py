@@ -77,7 +77,7 @@ class HealthSetup:
         return found
 
 
-async def test_the_first_verdict_on_a_group_needs_two_reads() -> None:
+async def test_first_verdict_on_a_group_needs_two_reads() -> None:
     setup = HealthSetup()
     setup.take(10, 10)
     await setup.tier.process_reads()
@@ -96,7 +96,7 @@ async def test_a_group_that_stopped_committing_has_status_stop() -> None:
     assert setup.health().seconds >= 60
 
 
-async def test_a_verdict_on_a_group_is_not_computed_again_within_ten_seconds() -> None:
+async def test_verdict_on_a_group_is_not_computed_again_within_ten_seconds() -> None:
     setup = HealthSetup()
     await setup.watch(4)
     first = setup.health()
@@ -106,7 +106,7 @@ async def test_a_verdict_on_a_group_is_not_computed_again_within_ten_seconds() -
     assert setup.health() is not first
 
 
-async def test_no_lag_trend_is_computed_across_a_gap() -> None:
+async def test_monitor_computes_no_lag_trend_across_a_gap() -> None:
     setup = HealthSetup()
     await setup.watch(60, position=500)
     assert setup.health().trend == pytest.approx(10, abs=0.1)
@@ -126,7 +126,7 @@ async def test_a_polling_interval_of_60_s_causes_no_gaps() -> None:
     assert setup.health().trend == pytest.approx(10)
 
 
-async def test_reads_of_the_group_that_was_read_longest_ago_are_dropped_first() -> None:
+async def test_monitor_first_drops_the_reads_of_the_group_read_longest_ago() -> None:
     names = tuple(f"g{number}" for number in range(6))
     setup = HealthSetup(names, keep=4)
     for group in (*names, *names):
@@ -167,7 +167,7 @@ async def test_reads_of_many_partitions_are_limited_and_judged_with_pauses(
     assert turns > 1_000
 
 
-async def test_the_verdict_on_the_selected_group_is_computed_first(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_verdict_on_the_selected_group_is_computed_first(monkeypatch: pytest.MonkeyPatch) -> None:
     names = ("a", "b", "c")
     setup = HealthSetup(names)
     setup.tier.set_view("c")
@@ -184,7 +184,7 @@ async def test_the_verdict_on_the_selected_group_is_computed_first(monkeypatch: 
     assert set(judged) == set(names)
 
 
-async def test_without_cpu_credit_only_the_selected_group_gets_a_verdict() -> None:
+async def test_only_the_selected_group_gets_a_verdict_without_cpu_credit() -> None:
     names = ("a", "b", "selected")
     setup = HealthSetup(names)
     setup.tier.set_view("selected")
@@ -214,7 +214,7 @@ async def test_a_removed_or_dead_group_has_no_verdict() -> None:
     assert "h" not in setup.store.snapshot().health
 
 
-async def test_time_in_state_empty_begins_when_the_list_showed_it_and_not_with_the_first_read() -> None:
+async def test_time_in_state_empty_begins_when_the_list_first_shows_the_state() -> None:
     setup = HealthSetup()
     setup.store.groups["g"] = replace(LISTING, state="Empty")
     setup.store.state_since["g"] = T0 - 240
@@ -240,7 +240,7 @@ async def test_a_failed_read_keeps_the_verdict_but_restarts_the_lag_trend() -> N
     assert setup.health().failed == 1
 
 
-async def test_going_back_in_a_replay_discards_all_stored_reads() -> None:
+async def test_moving_a_replay_back_discards_all_stored_reads() -> None:
     setup = HealthSetup()
     await setup.watch(60, position=500)
     assert setup.health().status is Status.ERR
@@ -343,7 +343,7 @@ async def test_unreadable_retention_times_are_requested_again_after_ten_minutes(
     assert setup_with_retention.retention.known == Retention()
 
 
-async def test_only_selected_and_visible_groups_get_a_verdict() -> None:
+async def test_only_selected_and_visible_groups_get_a_verdict_from_the_monitor() -> None:
     admin = ScriptedAdmin()
     for group in ("selected", "in-view", "elsewhere"):
         admin.add(group, "consumer", lag=7)

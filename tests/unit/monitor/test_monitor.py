@@ -80,7 +80,7 @@ def admin() -> ScriptedAdmin:
 
 
 async def test_garbage_is_collected_only_after_a_snapshot_was_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If garbage were collected before the frame is drawn, a key press would have to wait for both."""
+    """If garbage was collected before the frame is drawn, a key press would have to wait for both."""
     monkeypatch.setattr(module, "_FIRST_DRAW", 0.0)
     events: list[str] = []
     tidied = asyncio.Event()
@@ -156,7 +156,7 @@ async def test_groups_that_scroll_past_while_a_key_is_held_are_not_read(admin: S
     assert set(snapshot.details) == {"orders"}
 
 
-async def test_scrolling_reads_only_groups_that_came_into_view(admin: ScriptedAdmin) -> None:
+async def test_scrolling_reads_only_groups_that_have_become_visible(admin: ScriptedAdmin) -> None:
     slow = replace(FAST, interval=300.0, sweep_pause=300.0, sweep_batch=1, sweep_rate=0.001)
     async with watching(admin, slow) as monitor:
         await until(monitor, lambda s: len(s.groups) == 3)
@@ -169,7 +169,7 @@ async def test_scrolling_reads_only_groups_that_came_into_view(admin: ScriptedAd
         await until(monitor, lambda s: s.details["orders"] is not first.details["orders"])
 
 
-async def test_a_silent_broker_affects_only_its_own_groups(admin: ScriptedAdmin) -> None:
+async def test_a_silent_broker_affects_only_reads_of_its_own_groups(admin: ScriptedAdmin) -> None:
     async with watching(admin) as monitor:
         await until(monitor, lambda s: s.swept == 3)
         admin.broken[2] = DeadlineError("no answer within 2 s", broker=2)
@@ -200,7 +200,7 @@ def silent_admin(admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch) -> Scrip
     return admin
 
 
-async def test_a_silent_coordinator_does_not_delay_reads_of_other_groups_in_view(silent_admin: ScriptedAdmin) -> None:
+async def test_a_silent_coordinator_does_not_delay_reads_of_other_visible_groups(silent_admin: ScriptedAdmin) -> None:
     async with watching(silent_admin, replace(FAST, sweep_pause=300.0, sweep_batch=1, sweep_rate=0.001)) as monitor:
         monitor.set_view("billing", ["billing", "tasks"])
         snapshot = await until(monitor, lambda s: "tasks" in s.details)
@@ -218,7 +218,7 @@ async def test_a_silent_coordinator_does_not_delay_background_reads_of_other_gro
         await until(monitor, lambda s: s.summaries["orders"].at > first)
 
 
-async def test_sweeps_of_few_groups_begin_after_the_usual_pause(admin: ScriptedAdmin) -> None:
+async def test_a_sweep_of_few_groups_begins_after_the_usual_pause(admin: ScriptedAdmin) -> None:
     def read_after(at: float | None) -> Callable[[Snapshot], bool]:
         return lambda snapshot: (snapshot.summaries["orders"].lag_at or 0.0) > (at or 0.0)
 
@@ -244,7 +244,7 @@ async def test_a_description_is_published_before_log_offsets_are_read(
     assert "orders" not in snapshot.offsets
 
 
-async def test_a_forbidden_group_does_not_affect_other_groups(admin: ScriptedAdmin) -> None:
+async def test_a_forbidden_group_does_not_affect_reads_of_other_groups(admin: ScriptedAdmin) -> None:
     admin.broken["orders"] = Fault("GROUP_AUTHORIZATION_FAILED", "Group authorization failed.", 30, group="orders")
     async with watching(admin) as monitor:
         snapshot = await until(monitor, lambda s: s.swept == 2 and s.group_faults)
@@ -261,7 +261,7 @@ async def test_a_deleted_group_disappears_with_the_next_group_list(admin: Script
     assert "orders" not in snapshot.details
 
 
-async def test_forgetting_a_group_removes_it_before_the_next_list(admin: ScriptedAdmin) -> None:
+async def test_function_forget_removes_a_group_before_the_next_list(admin: ScriptedAdmin) -> None:
     async with watching(admin) as monitor:
         await until(monitor, lambda s: s.swept == 3)
         monitor.pause()
@@ -363,7 +363,7 @@ async def test_groups_that_a_restarted_broker_does_not_list_are_removed(
     assert 2 in monitor.snapshot.brokers
 
 
-async def test_an_unreachable_cluster_is_reported_and_retried(
+async def test_an_unreachable_cluster_is_reported_and_contacted_again(
     admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reachable = admin.cluster
@@ -414,7 +414,7 @@ async def test_the_polling_interval_cannot_be_set_beyond_its_limits(admin: Scrip
 async def test_an_unexpected_exception_in_a_poll_loop_ends_the_monitor(
     admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Otherwise the groups of the broker would never be updated again, and nobody would notice."""
+    """Otherwise, the broker's groups would never be updated again, and nobody would notice."""
 
     async def fail(feed: ScriptedFeed, *, timeout: float = 30.0) -> ListingDelta:
         raise ZeroDivisionError
@@ -451,7 +451,7 @@ class MovingCoordinator(ScriptedAdmin):
 
 
 @pytest.mark.parametrize("selected", [None, "orders"])
-async def test_the_last_lag_is_kept_with_its_time_while_the_coordinator_moves(selected: str | None) -> None:
+async def test_the_last_lag_and_its_time_are_kept_while_the_coordinator_moves(selected: str | None) -> None:
     admin = MovingCoordinator()
     admin.add("orders", "consumer", members=(member(topics=("t-orders",)),), lag=7)
     async with watching(admin) as monitor:
@@ -504,7 +504,7 @@ async def test_records_stay_reported_as_lost_while_only_the_offsets_cannot_be_re
 
 
 async def test_lag_of_a_group_is_unknown_if_its_offsets_were_never_read(admin: ScriptedAdmin) -> None:
-    """A total of zero partitions would mean that the group has committed nothing."""
+    """A total lag over zero partitions would mean that the group has committed no offsets."""
     admin.calls.append(("committed_offsets", ("orders",)))
     moving = MovingCoordinator(groups=admin.groups, descriptions=admin.descriptions, calls=admin.calls)
     async with watching(moving) as monitor:
@@ -520,7 +520,7 @@ def test_metadata_is_read_more_often_while_a_failed_broker_may_return() -> None:
     assert [metadata_pause(options, failures, left=0) for failures in (1, 2, 3, 4)] == [2.0, 4.0, 8.0, 8.0]
 
 
-async def test_a_restarted_broker_responds_again_long_before_the_metadata_interval(admin: ScriptedAdmin) -> None:
+async def test_a_restarted_broker_is_polled_long_before_the_metadata_interval(admin: ScriptedAdmin) -> None:
     options = replace(FAST, metadata_interval=3_600.0, failure_pause_max=0.2)
     async with watching(admin, options) as monitor:
         await until(monitor, lambda s: s.answering == 3)

@@ -85,7 +85,7 @@ def all_read(snapshot: Snapshot, now: float, groups: int) -> bool:
 
 
 @pytest.mark.parametrize("groups", [120, pytest.param(1_000, marks=pytest.mark.full)])
-async def test_monitor_finds_all_20_misbehaving_groups_and_suspects_at_most_two_others(
+async def test_monitor_finds_all_20_misbehaving_groups_and_at_most_two_others(
     groups: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kgtui.monitor.suspects.SUSPECT_INTERVAL", 0.02)

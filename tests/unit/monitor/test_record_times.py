@@ -101,7 +101,7 @@ async def setup(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Setup]:
     task.cancel()
 
 
-async def test_search_of_the_selected_group_finds_its_record_time_and_expiry(setup: Setup) -> None:
+async def test_record_search_finds_the_selected_groups_record_time_and_expiry(setup: Setup) -> None:
     setup.find(100)
     shown = (await setup.read(100)).record_times[PART]
     assert shown.unread == TimeRange(T0 - 900, T0 - 900)
@@ -110,7 +110,7 @@ async def test_search_of_the_selected_group_finds_its_record_time_and_expiry(set
     assert (setup.precisions, setup.changes) == ([0.0], 1)
 
 
-async def test_group_is_searched_again_only_after_its_offset_moved_and_30_seconds_passed(setup: Setup) -> None:
+async def test_record_search_is_repeated_only_after_progress_and_30_seconds(setup: Setup) -> None:
     setup.find(100)
     await setup.read(100)
     setup.now += 3600
@@ -126,12 +126,12 @@ async def test_group_is_searched_again_only_after_its_offset_moved_and_30_second
     assert setup.searches == 3
 
 
-async def test_group_without_unread_records_is_not_searched(setup: Setup) -> None:
+async def test_record_search_skips_a_group_without_unread_records(setup: Setup) -> None:
     await setup.read(500)
     assert setup.admin.calls == []
 
 
-async def test_only_the_selected_group_and_suspects_are_searched(setup: Setup) -> None:
+async def test_record_search_covers_only_the_selected_group_and_suspects(setup: Setup) -> None:
     setup.find(100)
     await setup.read(100, "b")
     assert setup.searches == 0
@@ -152,7 +152,7 @@ async def test_suspect_is_searched_to_the_second_when_it_is_selected(setup: Setu
     assert setup.precisions == [PRECISION, 0.0]
 
 
-async def test_search_without_answer_is_repeated_after_30_seconds(
+async def test_record_search_without_a_response_is_repeated_after_30_seconds(
     setup: Setup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     setup.admin.times[PART] = RecordTime(100, reason=NO_ANSWER)
@@ -173,7 +173,7 @@ async def test_search_without_answer_is_repeated_after_30_seconds(
     assert setup.searches == 5
 
 
-async def test_recording_is_never_searched() -> None:
+async def test_record_search_never_reads_a_recording() -> None:
     setup = Setup(recorded=True)
     task = asyncio.create_task(setup.tier.run())
     assert (await setup.read(100)).record_times == {}
@@ -181,7 +181,7 @@ async def test_recording_is_never_searched() -> None:
     task.cancel()
 
 
-async def test_record_times_of_groups_that_left_the_view_long_ago_are_forgotten(setup: Setup) -> None:
+async def test_record_times_of_groups_that_were_last_visible_long_ago_are_dropped(setup: Setup) -> None:
     setup.find(100)
     for group in "abcd":
         setup.tier.set_selected(group)
@@ -190,7 +190,7 @@ async def test_record_times_of_groups_that_left_the_view_long_ago_are_forgotten(
     assert PART in setup.tier.add("d", offsets(100)).record_times
 
 
-async def test_verdict_is_computed_at_once_after_a_search(setup: Setup) -> None:
+async def test_verdict_is_computed_immediately_after_a_record_search(setup: Setup) -> None:
     description = GroupDescription("a", "consumer", "consumer", "Stable", 1, members=())
     for _ in range(2):
         setup.now += 2

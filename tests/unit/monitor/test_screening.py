@@ -68,20 +68,20 @@ async def sweep() -> Sweep:
     return sweep
 
 
-async def test_group_that_keeps_up_is_ok_from_its_second_read(sweep: Sweep) -> None:
+async def test_group_that_keeps_up_gets_the_status_ok_from_its_second_read_on(sweep: Sweep) -> None:
     assert sweep.read(rows((100, 105))).status is GroupStatus.UNKNOWN
     found = [sweep.read(rows((100 + 50 * n, 105 + 50 * n))) for n in range(1, 12)]
     assert {one.status for one in found} == {GroupStatus.OK}
 
 
-async def test_one_partition_without_progress_is_suspected_although_others_progress(sweep: Sweep) -> None:
+async def test_screening_suspects_one_partition_without_progress_among_others(sweep: Sweep) -> None:
     found = [sweep.read(rows((100, 105), (50 * n, 50 * n))) for n in range(6)]
     assert [one.kind for one in found] == [None, None, None, None, Problem.STOP, Problem.STOP]
     assert (found[-1].status, found[-1].basis_text) == (GroupStatus.ERR, "screened")
     assert "1 of 2 partitions" in found[-1].reason
 
 
-async def test_stop_that_was_observed_has_its_beginning(sweep: Sweep) -> None:
+async def test_stop_that_screening_observed_has_a_start_time(sweep: Sweep) -> None:
     for position in (90, 95, 100):
         sweep.read(rows((position, 105)))
     stopped_at = sweep.now
@@ -89,7 +89,7 @@ async def test_stop_that_was_observed_has_its_beginning(sweep: Sweep) -> None:
     assert (found.kind, found.since, found.since_seen) == (Problem.STOP, stopped_at, True)
 
 
-async def test_group_that_commits_once_an_hour_is_not_suspected_after_its_pace_is_known(sweep: Sweep) -> None:
+async def test_screening_trusts_a_group_that_commits_hourly_once_its_rate_is_known(sweep: Sweep) -> None:
     found = []
     for minute in range(200):
         hour = minute // 60
@@ -98,19 +98,19 @@ async def test_group_that_commits_once_an_hour_is_not_suspected_after_its_pace_i
     assert set(found[125:]) == {None}
 
 
-async def test_position_that_went_back_is_suspected_until_it_is_reached_again(sweep: Sweep) -> None:
+async def test_screening_suspects_a_rewound_offset_until_it_is_reached_again(sweep: Sweep) -> None:
     positions = [500, 400, 450, 500]
     kinds = [sweep.read(rows((position, 500))).kind for position in positions]
     assert kinds == [None, Problem.REWIND, Problem.REWIND, None]
 
 
-async def test_recreated_topic_is_not_suspected(sweep: Sweep) -> None:
+async def test_screening_does_not_suspect_a_recreated_topic(sweep: Sweep) -> None:
     sweep.read(rows((500, 500)))
     found = [sweep.read(rows((position, position + 1))).kind for position in (3, 5, 9)]
     assert found == [None] * 3
 
 
-async def test_lag_that_always_grows_is_suspected_but_not_a_lag_of_fresh_records(sweep: Sweep) -> None:
+async def test_screening_suspects_an_ever_growing_lag_but_not_of_fresh_records(sweep: Sweep) -> None:
     found = [sweep.read(rows((1_000 * n, 20_000 + 1_100 * n))) for n in range(6)][-1]
     assert (found.kind, found.status) == (Problem.BEHIND, GroupStatus.WARN)
     other = Sweep()
@@ -118,7 +118,7 @@ async def test_lag_that_always_grows_is_suspected_but_not_a_lag_of_fresh_records
     assert [other.read(rows((1_000 * n, 1_010 * n))).kind for n in range(8)][-1] is None
 
 
-async def test_lost_records_are_reported_until_a_read_finds_none(sweep: Sweep) -> None:
+async def test_screening_reports_lost_records_until_a_read_finds_none(sweep: Sweep) -> None:
     sweep.read(rows((5, 90)))
     assert sweep.read(rows((5, 90)), lost=20).kind is Problem.DATA_LOST
     sweep.screening.judge("g")
@@ -126,13 +126,15 @@ async def test_lost_records_are_reported_until_a_read_finds_none(sweep: Sweep) -
     assert sweep.read(rows((25, 90))).kind is None
 
 
-async def test_members_without_partitions_are_suspected_from_the_second_description(sweep: Sweep) -> None:
+async def test_screening_suspects_idle_members_from_the_second_description_on(sweep: Sweep) -> None:
     found = [sweep.read([], description=described()).kind for _ in range(2)]
     assert found == [None, Problem.NO_PARTITIONS]
 
 
 @pytest.mark.parametrize(("listing", "limit"), [(REBALANCING, 15), (RECONCILING, 60)])
-async def test_unsettled_state_is_suspected_only_after_its_limit(sweep: Sweep, listing: Listing, limit: float) -> None:
+async def test_screening_suspects_an_unsettled_state_only_after_its_time_limit(
+    sweep: Sweep, listing: Listing, limit: float
+) -> None:
     sweep.read(rows((5, 5)))
     await sweep.list(listing)
     began = sweep.now
@@ -149,7 +151,7 @@ async def test_unsettled_state_is_suspected_only_after_its_limit(sweep: Sweep, l
     assert sweep.judgment().kind is None
 
 
-async def test_rebalance_from_before_the_start_is_suspected_without_a_beginning() -> None:
+async def test_rebalance_that_began_before_kgtui_has_no_start_time() -> None:
     sweep = Sweep()
     await sweep.list(REBALANCING)
     sweep.screening = Screening(sweep.store)
@@ -158,7 +160,7 @@ async def test_rebalance_from_before_the_start_is_suspected_without_a_beginning(
     assert (sweep.judgment().kind, sweep.judgment().since_seen) == (Problem.REBALANCING, False)
 
 
-async def test_repeated_rebalances_in_the_lists_are_flapping_until_the_group_is_calm(sweep: Sweep) -> None:
+async def test_screening_reports_flapping_until_the_group_no_longer_rebalances(sweep: Sweep) -> None:
     sweep.read(rows((5, 5)))
     for _ in range(3):
         sweep.now += 5
@@ -176,7 +178,7 @@ async def test_rebalances_between_two_lists_are_inferred_from_the_members(sweep:
     assert kinds[-1] is Problem.FLAPPING
 
 
-async def test_empty_group_with_backlog_is_stopped_then_abandoned_after_a_day(sweep: Sweep) -> None:
+async def test_empty_group_with_unread_records_is_stopped_then_abandoned_after_a_day(sweep: Sweep) -> None:
     sweep.read(rows((5, 9)))
     await sweep.list(EMPTY)
     found = sweep.judgment()
@@ -188,14 +190,14 @@ async def test_empty_group_with_backlog_is_stopped_then_abandoned_after_a_day(sw
     assert "all members left" not in found.reason
 
 
-async def test_empty_group_with_backlog_from_before_the_start_is_a_warning() -> None:
+async def test_group_that_was_empty_at_the_start_with_unread_records_is_a_warning() -> None:
     sweep = Sweep()
     await sweep.list(EMPTY)
     found = [sweep.read(rows((5, 9))) for _ in range(3)][-1]
     assert (found.kind, found.status, found.since) == (Problem.EMPTY, GroupStatus.WARN, None)
 
 
-async def test_group_without_members_that_still_commits_is_ok() -> None:
+async def test_group_without_members_that_still_commits_gets_the_status_ok() -> None:
     sweep = Sweep()
     await sweep.list(Listing("classic", "", "Empty", 1))
     found = [sweep.read(rows((5 + n, 9 + n))) for n in range(5)]
@@ -211,7 +213,9 @@ async def test_suspicion_that_exact_observation_refutes_needs_new_evidence(sweep
     assert [sweep.read(rows((100, 105))).kind for _ in range(5)] == [None] * 4 + [Problem.STOP]
 
 
-async def test_clock_set_forward_suspects_nobody(sweep: Sweep, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_screening_suspects_no_group_when_the_clock_is_set_forward(
+    sweep: Sweep, monkeypatch: pytest.MonkeyPatch
+) -> None:
     clock = {"wall": T0, "steady": 0.0}
     monkeypatch.setattr("kgtui.monitor.screening.time.time", lambda: clock["wall"])
     monkeypatch.setattr("kgtui.monitor.screening.time.monotonic", lambda: clock["steady"])
@@ -227,7 +231,7 @@ async def test_clock_set_forward_suspects_nobody(sweep: Sweep, monkeypatch: pyte
     assert (found.kind, sweep.judgment().kind) == (None, None)
 
 
-async def test_changed_groups_are_queued_for_the_sweep(sweep: Sweep) -> None:
+async def test_changed_groups_are_queued_for_the_background_sweep(sweep: Sweep) -> None:
     await sweep.list(replace(STABLE, state="Reconciling"))
     assert list(sweep.screening.changed) == ["g"]
 

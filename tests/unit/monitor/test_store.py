@@ -126,7 +126,7 @@ async def test_all_snapshots_share_one_read_only_mapping_of_summaries() -> None:
         before.summaries["b"] = summary  # type: ignore[index]
 
 
-async def test_group_that_is_listed_again_keeps_the_same_id_string() -> None:
+async def test_a_group_that_is_listed_again_keeps_the_same_string_object_as_id() -> None:
     store = Store(keep=10)
     first = "".join(("team", "-a"))
     await store.take_list(1, ListingDelta({first: STABLE}), first=True)
@@ -138,7 +138,7 @@ async def test_group_that_is_listed_again_keeps_the_same_id_string() -> None:
     assert len(kept) == 3
 
 
-async def test_start_of_a_state_is_known_only_if_the_change_was_observed() -> None:
+async def test_start_time_of_a_state_is_known_only_if_its_begin_was_observed() -> None:
     now = 100.0
     store = Store(keep=10, clock=lambda: now)
     await store.take_list(1, ListingDelta({"a": STABLE, "b": STABLE}), first=True)
@@ -202,7 +202,7 @@ async def test_snapshot_is_consistent_after_take_list_was_cancelled() -> None:
     assert len(after.by_listing[EMPTY]) == SLICE
 
 
-async def test_results_that_arrive_after_the_removal_of_their_group_are_dropped() -> None:
+async def test_results_that_arrive_after_their_group_was_removed_are_dropped() -> None:
     store = Store(keep=10)
     assert store.put_summary("gone", 100.0) is None
     store.put_detail("gone", GroupDescription("gone", "consumer", "consumer", "Stable", 1))

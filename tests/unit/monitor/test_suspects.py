@@ -47,7 +47,7 @@ async def tier_with(screened: Mapping[str, Judgment], most: int = 40) -> tuple[S
     return SuspectTier(NoReads(), store, MonitorOptions(suspects=most), PollTimer(2.0)), store
 
 
-async def test_of_50_000_suspects_the_worst_are_observed_and_the_others_are_counted() -> None:
+async def test_worst_of_50_000_suspects_are_observed_and_the_others_counted() -> None:
     screened = {f"g-{n:05}": STOPPED if n % 2_000 == 7 else BEHIND for n in range(50_000)}
     tier, store = await tier_with(screened)
     chosen = tier.choose()
@@ -56,7 +56,7 @@ async def test_of_50_000_suspects_the_worst_are_observed_and_the_others_are_coun
     assert store.snapshot().unobserved == 49_960
 
 
-async def test_observed_groups_stay_chosen_among_equally_harmful_ones() -> None:
+async def test_observed_suspects_remain_chosen_among_equally_harmful_ones() -> None:
     tier, store = await tier_with({"m": BEHIND, "n": BEHIND}, most=2)
     assert tier.choose() == ["m", "n"]
     await store.take_list(1, ListingDelta({"a": LISTING, "z": LISTING}, [], 4, 1.0), first=False)
@@ -66,7 +66,7 @@ async def test_observed_groups_stay_chosen_among_equally_harmful_ones() -> None:
     assert tier.choose() == ["z", "m"]
 
 
-async def test_abandoned_and_empty_groups_are_never_observed() -> None:
+async def test_abandoned_and_empty_groups_are_never_observed_as_suspects() -> None:
     tier, store = await tier_with({"a": ABANDONED, "b": EMPTY})
     assert tier.choose() == []
     assert store.snapshot().unobserved == 0
@@ -86,7 +86,7 @@ class NoOffsets(ScriptedAdmin):
 
 
 @pytest.mark.parametrize("selected", [None, "silent"])
-async def test_group_whose_offsets_are_never_answered_is_unreadable_and_not_ok(selected: str | None) -> None:
+async def test_group_whose_offset_requests_get_no_response_is_unreadable(selected: str | None) -> None:
     admin = NoOffsets()
     admin.add("silent", coordinator=1, members=(member(),), lag=5)
     admin.add("fine", coordinator=2, members=(member(),), lag=0)

@@ -81,7 +81,7 @@ CASES: dict[str, Callable[[], bytes]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_output_in_every_format_equals_the_file_with_the_expected_output(name: str) -> None:
+def test_output_in_every_format_equals_the_stored_expected_output(name: str) -> None:
     assert CASES[name]() == (EXPECTED / name).read_bytes()
 
 

@@ -109,7 +109,7 @@ async def test_output_of_show_for_a_share_group_has_start_offsets_and_broker_lag
     assert "START-OFFSET" in group_details.as_text(snapshot, "shared")
 
 
-async def test_text_output_of_show_describes_a_group_of_each_kind() -> None:
+async def test_text_output_of_show_describes_one_group_of_each_kind() -> None:
     snapshot, data = await shown("pay", "connect", "registry", "app", "simple")
     assert data["faults"] == []
     pay = group_details.as_text(snapshot, "pay")

@@ -63,7 +63,7 @@ def test_json_of_ls_has_the_documented_fields() -> None:
     }
 
 
-def test_unknown_values_are_null_and_never_zero_in_the_json_of_ls() -> None:
+def test_unknown_values_in_the_json_of_ls_are_null_and_never_zero() -> None:
     found = rows(mixed_snapshot())
     unread = found["old.group"]
     assert [unread[name] for name in ("type", "state", "members", "lag", "lag_unknown", "read_at")] == [None] * 6
@@ -72,7 +72,7 @@ def test_unknown_values_are_null_and_never_zero_in_the_json_of_ls() -> None:
     assert {row["lag_unknown"] for row in rows(mixed_snapshot(), lag=False).values()} == {None}
 
 
-def test_json_of_ls_has_times_in_rfc_3339_format_and_utc() -> None:
+def test_times_in_the_json_of_ls_are_in_rfc_3339_format_and_utc() -> None:
     assert rfc3339(0) == "1970-01-01T00:00:00.000Z"
     assert datetime.fromisoformat(rfc3339(1_700_000_000.25)).timestamp() == 1_700_000_000.25
 
@@ -121,7 +121,7 @@ def test_table_of_ls_without_members_and_lag_has_only_the_default_columns() -> N
     assert text.splitlines()[3].split() == ["connect-cluster", "classic", "connect", "Stable", "1"]
 
 
-def test_table_of_ls_distinguishes_no_value_no_answer_and_no_permission() -> None:
+def test_table_of_ls_distinguishes_no_value_no_response_and_no_permission() -> None:
     silent = Fault("NO_ANSWER", "late", group="late")
     forbidden = Fault("GROUP_AUTHORIZATION_FAILED", "no", 30, group="mine")
     snap = snapshot(

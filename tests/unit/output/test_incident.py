@@ -125,7 +125,7 @@ def test_no_group_id_can_end_its_code_span_in_a_markdown_export(text: str) -> No
     assert "\x1b" not in inner
 
 
-def test_markdown_code_fence_is_longer_than_fences_in_the_fenced_text() -> None:
+def test_markdown_code_fence_is_longer_than_fences_in_the_enclosed_text() -> None:
     assert fenced("````").startswith("`````\n")
 
 

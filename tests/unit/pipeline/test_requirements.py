@@ -49,7 +49,7 @@ def test_pipeline_reports_that_java_is_missing(monkeypatch: pytest.MonkeyPatch, 
         requirements.check_java()
 
 
-def test_java_home_that_contains_no_java_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_pipeline_reports_a_java_home_without_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "gone"))
     with pytest.raises(SparkError, match=r"JAVA_HOME is .*gone, but .* does not run"):
         requirements.check_java()
@@ -63,7 +63,7 @@ def test_pipeline_reports_that_java_is_too_old(monkeypatch: pytest.MonkeyPatch, 
 
 
 @pytest.mark.parametrize("output", ['openjdk version "17.0.15" 2025-04-15', 'openjdk version "21" 2023-09-19'])
-def test_java_17_or_newer_is_accepted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, output: str) -> None:
+def test_pipeline_accepts_java_17_or_newer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, output: str) -> None:
     monkeypatch.setenv("JAVA_HOME", str(fake_java(tmp_path, output)))
     requirements.check_java()
 
@@ -86,7 +86,7 @@ def test_message_about_a_failing_java_quotes_its_error_but_not_its_options(
 # -- tests of `check_pyspark` and `check_spark_home`, which check the version of Spark -------------------------------
 
 
-def test_pyspark_that_is_not_the_required_version_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pipeline_rejects_a_pyspark_other_than_the_required_version(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(requirements, "version", lambda _: "4.3.0")
     message = r"needs PySpark 4\.2\.0, but 4\.3\.0 is installed\. Run pip install 'kgtui\[spark\]'"
     with pytest.raises(SparkError, match=message):
@@ -118,7 +118,7 @@ def fake_spark_home(folder: Path, *jars: str) -> Path:
 @pytest.mark.parametrize(
     ("jars", "contents"), [(["spark-core_2.12-3.5.1.jar", "x.jar"], "Spark 3.5.1"), (["x.jar"], "no Spark")]
 )
-def test_spark_home_with_a_wrong_spark_version_is_rejected(
+def test_pipeline_rejects_a_spark_home_with_a_wrong_spark_version(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, jars: list[str], contents: str
 ) -> None:
     monkeypatch.setenv("SPARK_HOME", str(fake_spark_home(tmp_path, *jars)))
@@ -126,7 +126,7 @@ def test_spark_home_with_a_wrong_spark_version_is_rejected(
         requirements.check_spark_home()
 
 
-def test_spark_home_may_be_unset_or_contain_the_required_version(
+def test_pipeline_accepts_an_unset_spark_home_or_the_required_version_in_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("SPARK_HOME", str(fake_spark_home(tmp_path, "spark-core_2.13-4.2.0.jar")))
@@ -138,10 +138,13 @@ def test_spark_home_may_be_unset_or_contain_the_required_version(
 # -- tests of checking the URL, the response and the version of a Spark Connect server -------------------------------
 
 
-def test_spark_connect_server_that_never_answers_is_reported_within_the_timeout(
+def test_silent_spark_connect_server_is_reported_within_the_timeout(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The Spark Connect client alone would retry for ten minutes. The message must not contain the URL's token."""
+    """The Spark Connect client alone would repeat its requests for ten minutes.
+
+    The message must not contain the URL's token.
+    """
     monkeypatch.setattr(requirements, "_SERVER_TIMEOUT", 0.2)
     with pytest.raises(SparkError, match=r"no Spark Connect server answers at sc://127\.0\.0\.1:1/ within 0\.2 s"):
         session.start(remote="sc://127.0.0.1:1/;token=S3cret")
@@ -220,7 +223,7 @@ def test_jars_are_downloaded_once_unless_a_configured_folder_has_them(
     assert requirements.find_jars() == (folder / jar.file,)
 
 
-def test_password_of_the_maven_repository_is_sent_to_it_but_in_no_message(
+def test_maven_password_is_sent_to_the_repository_but_shown_in_no_message(
     no_jars: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     received: list[str | None] = []

@@ -60,7 +60,7 @@ def ignore(_: object) -> None:
     """Do nothing. Tests pass this function as the gold job or as a progress callback."""
 
 
-def test_waiting_for_the_end_of_a_query_does_not_stop_an_ended_query() -> None:
+def test_waiting_for_the_end_of_a_query_does_not_stop_a_query_that_has_ended() -> None:
     query: Any = FakeQuery(lambda: True, progress(7, "{}"))
     batches: list[int] = []
     assert await_end(query, batches.append) == 7
@@ -103,7 +103,7 @@ def run_continuously(sources: Sources, make_gold: Callable[[Any], object] = igno
     run.run_continuously(lake, sources, make_gold, ignore, interval=0.01)
 
 
-def test_continuous_pipeline_run_updates_the_gold_tables_after_every_interval(
+def test_continuous_run_updates_the_gold_tables_after_every_interval(
     replace_queries: Callable[..., tuple[Any, Any]],
 ) -> None:
     rounds = iter((False, False, False, False))
@@ -118,7 +118,7 @@ def test_continuous_pipeline_run_updates_the_gold_tables_after_every_interval(
     assert len(updates) == 5
 
 
-def test_continuous_pipeline_run_stops_all_spark_queries_when_one_fails(
+def test_continuous_run_stops_all_spark_queries_if_one_fails(
     replace_queries: Callable[..., tuple[Any, Any]],
 ) -> None:
     topic, silver = replace_queries(FakeQuery(lambda: False), FakeQuery(fails))
@@ -127,7 +127,7 @@ def test_continuous_pipeline_run_stops_all_spark_queries_when_one_fails(
     assert len(topic.stopped_in) == len(silver.stopped_in) == 1
 
 
-def test_continuous_pipeline_run_fails_if_it_reads_no_partition_of_the_topic(
+def test_continuous_run_fails_if_it_reads_no_partition_of_the_topic(
     replace_queries: Callable[..., tuple[Any, Any]],
 ) -> None:
     replace_queries(FakeQuery(lambda: False, progress(0, "{}")), FakeQuery(lambda: False))

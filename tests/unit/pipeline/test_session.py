@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_spark_redacts_the_properties_of_kafka_clients_that_are_secret() -> None:
+def test_spark_redacts_the_secret_properties_of_kafka_clients() -> None:
     for name in (
         "sasl.jaas.config",
         "ssl.keystore.password",
@@ -31,7 +31,7 @@ def test_spark_redacts_the_properties_of_kafka_clients_that_are_secret() -> None
 
 
 def test_code_for_spark_executors_imports_only_packages_that_executors_have(tmp_path: Path) -> None:
-    """Executors have PySpark and PyArrow, but none of the other packages that kgtui depends on."""
+    """Executors have PySpark and PyArrow, but none of the other packages on which kgtui depends."""
     pack_code(tmp_path / "kgtui.zip")
     code = (
         f"import sys; sys.path = [p for p in sys.path if p]; sys.path.insert(0, {str(tmp_path / 'kgtui.zip')!r})\n"
@@ -104,7 +104,7 @@ client.send_command("m\\nd\\no1\\ne\\n", retry=False)
 
 
 @pytest.mark.parametrize(("mode", "traceback"), [("silenced", False), ("default", True)])
-def test_py4j_logs_a_traceback_unless_kgtui_silences_its_logging(mode: str, *, traceback: bool) -> None:
+def test_py4j_logs_a_traceback_unless_kgtui_turns_off_its_logging(mode: str, *, traceback: bool) -> None:
     done = subprocess.run([sys.executable, "-c", CLOSED_CONNECTION, mode], capture_output=True, text=True, check=True)
     assert ("Traceback" in done.stderr) is traceback, done.stderr
 

@@ -140,7 +140,7 @@ def test_decoding_random_bytes_as_a_message_raises_no_error_except_decode_error(
 
 @pytest.mark.parametrize("length", FORGED_LENGTHS)
 def test_decoding_a_frame_with_a_forged_length_needs_little_memory(length: bytes) -> None:
-    """A length of up to two billion overwrites a part of the frame, at many positions, one after the other."""
+    """A length of up to two billion overwrites a part of the frame, at each of many positions in turn."""
     random = Random(1)
     started = time.process_time()
     tracemalloc.start()
@@ -175,7 +175,7 @@ HALF_A_FRAME = bytes(3_000_000)
     ],
     ids=name_of,
 )
-def test_array_length_that_exceeds_the_frame_is_rejected_before_reading_on(
+def test_frame_with_an_array_length_that_exceeds_it_is_rejected_at_once(
     message: Message, version: int, start: bytes
 ) -> None:
     """Decoding raises DecodeError, with this length in the message, before any element is read."""

@@ -57,7 +57,7 @@ def test_encoding_rejects_a_field_that_the_message_version_lacks(api: Api, versi
     ],
     ids=short_id,
 )
-def test_encoding_drops_ignorable_or_default_values_that_the_version_lacks(
+def test_encoding_drops_ignorable_or_default_fields_that_the_version_lacks(
     api: Api, version: int, value: dict[str, Any], same_as: dict[str, Any]
 ) -> None:
     assert api.request.encode(version, value) == api.request.encode(version, same_as)
@@ -111,7 +111,7 @@ def test_decoding_null_in_a_non_nullable_field_raises_decode_error() -> None:
         LIST_GROUPS.response.decode(5, bytes(8))
 
 
-def test_a_tagged_field_whose_size_is_too_small_is_rejected() -> None:
+def test_decoding_rejects_a_tagged_field_whose_size_is_too_small() -> None:
     """If the size is larger than the value needs, the bytes after the value are skipped."""
     start = bytes(2) + b"\1" + bytes(4)
     epoch = (9).to_bytes(8, "big")
@@ -156,7 +156,7 @@ def test_version_ranges_are_parsed_with_and_without_an_upper_limit(text: str, lo
     assert not versions.has(low - 1)
 
 
-def test_a_message_has_compact_lengths_from_its_first_flexible_version() -> None:
+def test_messages_have_compact_lengths_from_their_first_flexible_version_on() -> None:
     message = Message("Once", (("Name", "string", "0+"),), low=0, high=1, flexible=1)
     assert message.encode(0, {"Name": "x"}) == b"\0\1x"
     assert message.encode(1, {"Name": "x"}) == b"\2x\0"

@@ -29,7 +29,7 @@ def test_error_names_and_messages_equal_those_of_kafka(kafka_errors: dict[int, t
 def test_errors_that_kafka_does_not_retry_are_final_for_kgtui_too(
     kafka_errors: dict[int, tuple[str, bool, str]],
 ) -> None:
-    """Two codes are not final although Kafka's exception is not retriable: 0 (no error) and 129."""
+    """Two codes are not final although Kafka does not retry them: 0 (no error) and 129."""
     retried = {code for code, error in CODES.items() if error.reaction is not Reaction.FINAL}
     retriable = {code for code, (_, again, _) in kafka_errors.items() if again}
     assert retried == retriable | {0, 129}
@@ -52,7 +52,7 @@ def test_kgtui_reacts_as_expected_to_each_error_code_of_the_group_apis(
     assert {lookup(code).reaction for code in codes} == {reaction}
 
 
-def test_constants_of_the_module_error_numbers_equal_kafkas_error_codes() -> None:
+def test_constants_in_the_module_error_numbers_equal_kafkas_error_codes() -> None:
     named = {name: number for name, number in vars(error_numbers).items() if isinstance(number, int)}
     assert named == {name: code for code, error in CODES.items() if (name := error.name) in named}
     assert len(named) == 18
@@ -65,6 +65,6 @@ def test_an_unknown_error_code_has_a_name_and_is_not_retried(code: int) -> None:
     assert str(code) in error.message
 
 
-def test_common_kafka_errors_have_a_piece_of_advice() -> None:
+def test_common_kafka_errors_have_advice() -> None:
     for code in (29, 30, 31, 35, 58, 68, 69, 86):
         assert lookup(code).advice

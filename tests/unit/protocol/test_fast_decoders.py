@@ -55,7 +55,7 @@ def _tuples(holder: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("version", LIST_GROUPS_VERSIONS)
 @settings(max_examples=60)
 @given(seed=st.integers(0, 2**32))
-def test_fast_and_generated_decoders_return_the_same_for_listgroups(version: int, seed: int) -> None:
+def test_fast_and_generated_decoders_decode_listgroups_to_the_same_values(version: int, seed: int) -> None:
     value = samples_with_invalid_utf8(Random(seed)).value(LIST_GROUPS.response.struct, version)
     body = LIST_GROUPS.response.encode(version, value)
     assert decode_list_groups(version, body) == generated_list_groups(version, body)
@@ -65,7 +65,7 @@ def test_fast_and_generated_decoders_return_the_same_for_listgroups(version: int
 @pytest.mark.parametrize("version", OFFSET_FETCH_VERSIONS)
 @settings(max_examples=60)
 @given(seed=st.integers(0, 2**32), alike=st.sampled_from(["", None, "nine byte", LONG, NOT_UTF8]))
-def test_fast_and_generated_decoders_return_the_same_for_offsetfetch(
+def test_fast_and_generated_decoders_decode_offsetfetch_to_the_same_values(
     version: int, seed: int, alike: str | None
 ) -> None:
     value = samples_with_invalid_utf8(Random(seed)).value(OFFSET_FETCH.response.struct, version)
@@ -80,7 +80,7 @@ def test_fast_and_generated_decoders_return_the_same_for_offsetfetch(
 @pytest.mark.parametrize("version", LIST_OFFSETS_VERSIONS)
 @settings(max_examples=60)
 @given(seed=st.integers(0, 2**32))
-def test_fast_and_generated_decoders_return_the_same_for_listoffsets(version: int, seed: int) -> None:
+def test_fast_and_generated_decoders_decode_listoffsets_to_the_same_values(version: int, seed: int) -> None:
     value = samples_with_invalid_utf8(Random(seed)).value(LIST_OFFSETS.response.struct, version)
     body = LIST_OFFSETS.response.encode(version, value)
     assert decode_list_offsets(version, body) == generated_list_offsets(version, body)
@@ -109,7 +109,7 @@ def test_listgroups_rows_with_tagged_fields_or_long_strings_are_decoded() -> Non
 
 
 def test_listgroups_rows_with_equal_states_share_one_string_object() -> None:
-    """Two responses differ only in the state of one group, so only the bytes of its row differ.
+    """Two responses differ only in the state of one group, so that only the bytes of this group's row differ.
 
     The decoded rows contain two different states, and each state is one string object.
     """
@@ -127,8 +127,8 @@ def test_listgroups_rows_with_equal_states_share_one_string_object() -> None:
     assert isinstance(rows[0], GroupRow)
 
 
-def test_the_cache_of_decoded_listgroups_rows_has_a_maximum_size() -> None:
-    """The cache contains the part of each row after the group id. Here, this part differs in every row."""
+def test_cache_of_decoded_listgroups_rows_has_a_maximum_size() -> None:
+    """The cache contains the part of each row after the group id. In this test, this part differs in every row."""
     decode = row_decoder(4)
     for number in range(20_000):
         decode(b"".join(map(compact, (f"g{number}", "consumer", f"State{number}"))) + b"\0")
@@ -148,7 +148,7 @@ def test_rows_with_different_tagged_fields_but_equal_states_share_one_string() -
     assert len({id(row.state) for row in decoded}) == 1
 
 
-def test_a_group_id_whose_length_takes_two_bytes_is_decoded() -> None:
+def test_group_id_whose_length_takes_two_bytes_is_decoded() -> None:
     """If only the first byte of the length were read, the last bytes of this row would look like a cached row."""
     cached = compact("a") + compact("\1") + b"\1\1\0"
     long_id = "x" * 149 + "\2"
@@ -198,7 +198,7 @@ def test_listoffsets_response_with_tagged_fields_in_some_partitions_is_decoded()
 def test_offsetfetch_rows_that_only_seem_equally_long_are_decoded() -> None:
     """To compare the sizes of rows, the decoder checks one byte per row, at equal distances.
 
-    Here, the rows have different sizes, but may contain the expected byte at these positions.
+    In this test, the rows have different sizes, but may contain the expected byte at these positions.
     """
     samples = Samples(Random(5), ("\x01" * 20, "\x0a" * 29, "", "\0" * 126, "ninebytes"))
     for _ in range(300):

@@ -18,6 +18,6 @@ print(sorted(rest), 'socket' in sys.modules, 'asyncio' in sys.modules)
 """
 
 
-def test_package_protocol_imports_only_the_standard_library_and_kgtui_errors() -> None:
+def test_protocol_package_imports_only_the_standard_library_and_kgtui_errors() -> None:
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.splitlines() == ["[]", "[] False False"]

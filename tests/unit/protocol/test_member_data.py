@@ -70,7 +70,7 @@ def test_consumer_data_of_an_unknown_version_is_decoded_as_version_3() -> None:
     assert consumer.decode_assignment(b"\0\x09" + consumer.encode_assignment(OWNED)[2:] + b"more") == OWNED
 
 
-def test_a_consumer_subscription_without_its_last_fields_is_decoded() -> None:
+def test_consumer_subscription_without_its_last_fields_is_decoded() -> None:
     """Data that begins with version 1 may end where version 0 ends. Data that ends elsewhere is malformed."""
     oldest = consumer.encode_subscription(consumer.Subscription(0, ("orders",)))
     assert consumer.decode_subscription(b"\0\1" + oldest[2:]) == consumer.Subscription(1, ("orders",))
@@ -116,7 +116,7 @@ def test_connect_subscriptions_are_decoded_and_encoded_as_in_java(
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_a_connect_subscription_without_an_allocation_is_decoded(
+def test_connect_subscription_without_an_allocation_is_decoded(
     connect_data_of_java: dict[str, bytes], version: int
 ) -> None:
     """The allocation is either null, as Kafka's Java worker writes it, or missing at the end of the data."""

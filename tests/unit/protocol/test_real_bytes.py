@@ -94,8 +94,8 @@ def test_listgroups_rows_with_unknown_states_and_types_are_decoded() -> None:
     }
 
 
-def test_decoding_and_encoding_preserves_group_ids_that_are_not_utf8() -> None:
-    """If the bytes changed, a delete request would name a different group than the one that the user selected."""
+def test_decoding_and_encoding_preserves_group_ids_that_are_not_utf_8() -> None:
+    """If the bytes changed, a delete request would name a different group from the one that the user selected."""
     body = raw("00000000 0000 02 06 ff67c328fe 01 01 01 00 00")
     (group,) = LIST_GROUPS.response.decode(5, body)["Groups"]
     assert DELETE_GROUPS.request.encode(2, {"GroupsNames": [group["GroupId"]]}) == raw("02 06 ff67c328fe 00")

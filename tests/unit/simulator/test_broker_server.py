@@ -92,7 +92,7 @@ async def test_a_request_of_an_unsupported_api_or_version_closes_the_connection(
     assert (await ask(cluster, 1, LIST_GROUPS, {}))["ErrorCode"] == 0
 
 
-async def test_sending_bytes_that_are_no_request_closes_the_connection(cluster: Simulator) -> None:
+async def test_sending_bytes_that_are_not_a_request_closes_the_connection(cluster: Simulator) -> None:
     async with RawClient(address(cluster, 1)) as client:
         client.write_raw(b"GET / HTTP/1.1\r\n\r\n")
         assert await client.read() is None
@@ -169,7 +169,7 @@ async def test_brokers_other_than_the_coordinator_reject_requests_about_a_group(
         assert [row["ErrorCode"] for row in codes] == [16, 16, 16]
 
 
-async def test_describe_errors_distinguish_missing_groups_from_those_of_other_types(cluster: Simulator) -> None:
+async def test_describe_errors_distinguish_missing_groups_from_groups_of_other_types(cluster: Simulator) -> None:
     async def one(api: object, name: str, version: int | None = None) -> dict[str, object]:
         assert api in APIS.values()
         for found in APIS.values():

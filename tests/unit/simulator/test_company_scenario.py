@@ -53,7 +53,7 @@ def test_groups_of_the_company_scenario_reach_every_state_within_400_s(company: 
     }
 
 
-def test_groups_of_the_company_scenario_have_the_problems_that_its_file_defines(company: Simulator) -> None:
+def test_groups_of_the_company_scenario_have_the_problems_in_its_file(company: Simulator) -> None:
     assert lag(company, "payments.settle", 600) < 12 * 18 * 20
     assert lag(company, "payments.refund", 600) > lag(company, "payments.refund", 60) > 200_000
     assert lag(company, "orders.ship", 30) > 5 * lag(company, "orders.ship", 500)
@@ -94,7 +94,7 @@ def test_hostile_group_ids_include_control_characters_emoji_and_markup() -> None
     assert len(set(names)) == len(names)
 
 
-async def test_scenario_wild_has_deleted_topics_and_malformed_member_data() -> None:
+async def test_the_scenario_wild_has_deleted_topics_and_malformed_member_data() -> None:
     cluster = Simulator(scenario="wild", clock=ManualClock())
     deleted = [
         read.topic
@@ -108,7 +108,7 @@ async def test_scenario_wild_has_deleted_topics_and_malformed_member_data() -> N
     )
 
 
-async def test_scenarios_plain_and_empty_define_no_groups() -> None:
+async def test_the_scenarios_plain_and_empty_define_no_groups() -> None:
     plain = Simulator(scenario="plain", groups=40, clock=ManualClock()).state
     assert plain.groups == {}
     assert plain.generated is not None
@@ -119,7 +119,7 @@ async def test_scenarios_plain_and_empty_define_no_groups() -> None:
     assert "orders.placed" in empty.topics
 
 
-async def test_generated_groups_are_added_up_to_the_requested_number() -> None:
+async def test_groups_are_generated_up_to_the_requested_number() -> None:
     state = Simulator(groups=500, clock=ManualClock()).state
     assert state.generated is not None
     assert len(state.groups) + len(state.generated.index) == 500

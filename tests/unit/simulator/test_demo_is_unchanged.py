@@ -108,11 +108,11 @@ def history_digests() -> list[str]:
 
 
 @pytest.mark.parametrize("name", CLUSTERS)
-def test_responses_of_the_demo_equal_the_recorded_digests(name: str) -> None:
+def test_responses_of_the_demo_cluster_have_the_stored_digests(name: str) -> None:
     assert demo_digests(name) == json.loads(DIGESTS.read_text())[name]
 
 
-def test_responses_of_the_demo_history_equal_the_recorded_digests() -> None:
+def test_responses_of_the_demo_history_have_the_stored_digests() -> None:
     assert history_digests() == json.loads(DIGESTS.read_text())["history"]
 
 

@@ -38,7 +38,7 @@ def test_most_generated_groups_are_classic_or_consumer_groups() -> None:
     assert set(states) == {"Empty", "Stable"}
 
 
-def test_churn_is_the_fraction_of_generated_groups_that_change_per_tick() -> None:
+def test_churn_is_the_fraction_of_generated_groups_that_change_per_step() -> None:
     generated = generate(20_000, churn=0.01)
     for tick in range(1, 6):
         before = kinds_and_states(generated)

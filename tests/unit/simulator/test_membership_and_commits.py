@@ -54,7 +54,7 @@ def lag(pattern: CommitPattern, t: float) -> int:
     return sum(end - (at or 0) for at, end in zip(pattern.committed_offsets(TOPIC, t), TOPIC.log_ends(t), strict=True))
 
 
-def test_the_lag_of_each_commit_pattern_matches_its_docstring() -> None:
+def test_lag_of_each_commit_pattern_is_as_its_docstring_says() -> None:
     assert lag(Steady(), 900) < 4 * 20 * 1.5 * 10
     assert lag(Lagging(), 60) < lag(Lagging(), 600) < lag(Lagging(), 6_000)
     assert lag(Draining(), 60) > lag(Draining(), 600) > lag(Draining(), 1_000)
@@ -82,7 +82,7 @@ def test_a_member_that_leaves_and_returns_in_a_rotation_is_a_new_member() -> Non
     assert ConstantMembership(2).at(1e9).slots == ConstantMembership(2).at(0).slots
 
 
-def test_hosts_and_ids_of_equal_names_are_equal() -> None:
+def test_equal_names_have_equal_hashed_hosts_and_kafka_ids() -> None:
     assert hash_host("a") == hash_host("a") != hash_host("b")
     assert hash_kafka_id("x") == hash_kafka_id("x")
     assert all(not hash_kafka_id(number).startswith("-") for number in range(500))
@@ -92,7 +92,7 @@ def test_hosts_and_ids_of_equal_names_are_equal() -> None:
     ("text", "code"),
     [("", 0), ("a", 97), ("payments.settle", None), ("Aa", 2112), ("BB", 2112), ("polygenelubricants", -(2**31))],
 )
-def test_java_hash_code_equals_string_hash_code_of_java(text: str, code: int | None) -> None:
+def test_java_hash_code_returns_the_hash_code_of_java_strings(text: str, code: int | None) -> None:
     expected = 0
     for char in text:
         expected = (31 * expected + ord(char)) % (1 << 32)

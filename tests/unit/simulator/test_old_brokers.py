@@ -143,14 +143,14 @@ async def test_groups_of_newer_types_have_newer_brokers_as_coordinators() -> Non
 @pytest.mark.parametrize(
     "version", ["2.4", "2.8", "3.3", "3.6", "3.7", "3.8", "3.9", "4.0", "4.1", "4.2", "4.3", "4.4"]
 )
-async def test_every_release_can_be_simulated(version: str) -> None:
+async def test_every_kafka_release_can_be_simulated(version: str) -> None:
     async with old(version) as cluster:
         newest = cluster.state.node(1).release.ranges[3][1]
         answer = await ask(cluster, 1, METADATA, {"Topics": []}, newest)
         assert len(answer["Brokers"]) == 3
 
 
-def test_unknown_releases_and_scenarios_are_rejected() -> None:
+def test_unknown_kafka_releases_and_scenarios_are_rejected() -> None:
     with pytest.raises(UsageError, match="0\\.8"):
         Simulator(kafka_version="0.8")
     with pytest.raises(UsageError, match="mars"):

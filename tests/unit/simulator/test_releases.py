@@ -57,7 +57,7 @@ def test_newer_group_types_are_supported_only_by_newer_releases() -> None:
     assert release("2.4").has_type("classic")
 
 
-def test_parsing_releases_ignores_patch_numbers_and_keeps_the_order_of_a_list() -> None:
+def test_parsing_a_list_of_releases_ignores_patch_numbers_and_keeps_the_order() -> None:
     assert release("3.9.2") == release("3.9")
     assert [found.name for found in releases("2.4, 4.4")] == ["2.4", "4.4"]
 

@@ -35,7 +35,7 @@ def test_an_unknown_scenario_is_rejected() -> None:
         Simulator(scenario="none")
 
 
-def test_scenario_company_has_a_group_for_each_hostile_group_id() -> None:
+def test_the_scenario_company_has_a_group_for_each_hostile_group_id() -> None:
     """Hostile ids contain, for example, escape sequences, markup or CSV formulas."""
     ids = hostile_group_ids()
     assert set(ids) <= Simulator(clock=ManualClock()).state.groups.keys()

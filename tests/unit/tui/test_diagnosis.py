@@ -61,14 +61,14 @@ def test_diagnosis_of_a_stopped_group_names_the_owner_of_the_partition() -> None
     assert "log of the member" in found.advice
 
 
-def test_diagnosis_says_when_no_member_owns_the_stopped_partition() -> None:
+def test_diagnosis_says_that_no_member_owns_the_stopped_partition() -> None:
     member = Member("m-1", "billing", "/10.0.0.7", assignment=())
     assert diagnose(described(stopped(), member), GROUP, clock).who == f"no member owns {GROUP}-topic-0"
     unknown = Member("m-1", "billing", "/10.0.0.7", assignment=None)
     assert diagnose(described(stopped(), unknown), GROUP, clock).who == ""
 
 
-def test_stopped_group_without_members_is_to_be_started_again() -> None:
+def test_diagnosis_of_a_stopped_group_without_members_says_to_start_it() -> None:
     snapshot = described(screened(sample_snapshot(), Problem.STOP, GroupStatus.ERR), state="Empty")
     found = diagnose(snapshot, GROUP, clock)
     assert (found.name, found.why, found.who) == ("STOPPED", "the reason", "the group has no members")
@@ -83,7 +83,7 @@ def test_diagnosis_names_the_members_that_delay_a_rebalance() -> None:
     assert diagnose(snapshot, GROUP, clock).who == "billing at /10.0.0.7 is 2 epochs behind, m-2 has left"
 
 
-def test_diagnosis_of_a_forbidden_group_says_what_to_ask_for() -> None:
+def test_diagnosis_of_a_forbidden_group_names_the_permission_to_request() -> None:
     found = diagnose(replace(sample_snapshot(), group_faults={GROUP: FORBIDDEN}), GROUP, clock)
     assert (found.name, found.why, found.who) == ("UNREADABLE", "no access", "your user lacks the permission")
     assert found.advice == "Grant DESCRIBE on the group to this user"
@@ -94,13 +94,13 @@ def test_diagnosis_of_a_healthy_group_gives_no_advice() -> None:
     assert diagnose(snapshot, GROUP, clock) == Diagnosis(snapshot.judgment(GROUP), "OK")
 
 
-def test_diagnosis_of_a_group_that_does_not_exist_says_so() -> None:
+def test_diagnosis_of_a_missing_group_says_that_it_does_not_exist() -> None:
     found = diagnose(sample_snapshot(), "no-such-group", clock)
     assert (found.name, found.why) == ("NOT_FOUND", "the group no longer exists")
 
 
 @pytest.mark.parametrize("kind", [kind for kind in Problem if kind is not Problem.UNREADABLE])
-def test_every_problem_has_a_next_step(kind: Problem) -> None:
+def test_diagnosis_of_every_problem_has_a_next_step(kind: Problem) -> None:
     assert diagnose(screened(sample_snapshot(), kind), GROUP, clock).advice
 
 

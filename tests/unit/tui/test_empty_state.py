@@ -30,7 +30,7 @@ def first_line(*brokers: BrokerStatus) -> str:
 @pytest.mark.parametrize(
     ("count", "expected"), [(1, "Reading the groups of 1 broker…"), (3, "Reading the groups of 3 brokers…")]
 )
-def test_tree_without_groups_shows_the_number_of_brokers_while_connecting(count: int, expected: str) -> None:
+def test_empty_tree_shows_the_number_of_brokers_while_kgtui_connects(count: int, expected: str) -> None:
     assert first_line(*[BrokerStatus(node, "b:9092") for node in range(count)]) == expected
 
 
@@ -58,8 +58,8 @@ def _utc() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("_utc")
-def test_empty_tree_names_the_last_matching_groups_that_disappeared_and_when() -> None:
-    """Groups that exist again, that the filter excludes, or of which there are too many are not named."""
+def test_empty_tree_names_the_last_matching_groups_and_when_they_disappeared() -> None:
+    """It does not name groups that exist again or that the filter excludes, or names no group if there are too many."""
     listing = Listing("consumer", "consumer", "Empty", 1)
     names = ["orders.a", "orders.b", "orders.c", "orders.d", "orders.back", "billing", "orders.d"]
     events = [disappeared(name, 1_000.0 + 60 * number, listing) for number, name in enumerate(names)]

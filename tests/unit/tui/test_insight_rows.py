@@ -106,7 +106,7 @@ def test_finding_is_marked_if_all_its_unused_groups_are_marked() -> None:
     assert [row.number for row in finding_rows(found, existing, (), Kind.UNUSED)] == [1]
 
 
-def test_findings_summary_shows_count_per_severity_and_data_age() -> None:
+def test_findings_summary_shows_the_number_per_severity_and_the_age_of_the_data() -> None:
     summary = words(findings_summary(Insights((FINDING, FAMILY), ages(), NOW - 60), NOW))
     assert summary == ["2 note", f"as of {text.date(NOW - 60)[:16]}, 1 min ago", "computed 30 s ago"]
     assert words(findings_summary(Insights((), ages(), None), NOW))[:2] == ["no findings", "the tables are empty"]
@@ -130,7 +130,7 @@ def test_warnings_name_missing_unreadable_and_outdated_gold_tables() -> None:
     assert command.endswith("creates the tables")
 
 
-def test_without_findings_the_text_names_the_record_and_pipeline_commands() -> None:
+def test_text_without_findings_names_the_record_and_pipeline_commands() -> None:
     path = Path("/state/lakes/prod")
     which, seeds = LakeChoice(path, "", chosen=False), ("a:1", "b:2")
     nothing = " ".join(words(no_findings_lines(which, "", recorded=False, seeds=seeds, width=98)))

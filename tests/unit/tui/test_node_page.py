@@ -31,7 +31,7 @@ def trail(*reads: tuple[int, int, int]) -> bytes:
     return made.encode()
 
 
-def test_summary_adds_up_lags_and_rates_of_the_groups() -> None:
+def test_node_summary_adds_up_the_lags_and_rates_of_the_groups() -> None:
     found = {
         "a": replace(summary(30), trail=trail((100, 10, 20), (110, 20, 50))),
         "b": replace(summary(40), trail=trail((100, 0, 40)), lag_at=NOW - 60),
@@ -46,7 +46,7 @@ def test_summary_adds_up_lags_and_rates_of_the_groups() -> None:
     }  # fmt: skip
 
 
-def test_problems_of_a_set_leave_out_other_groups_and_count_abandoned_groups() -> None:
+def test_problems_of_a_node_leave_out_other_groups_and_count_abandoned_groups() -> None:
     stopped = Judgment(GroupStatus.ERR, Problem.STOP, Basis.SCREENED, reason="no progress")
     abandoned = Judgment(GroupStatus.ABANDONED, Problem.ABANDONED, Basis.SCREENED)
     found = {group: replace(summary(5), screened=True) for group in "abc"}
@@ -58,27 +58,27 @@ def test_problems_of_a_set_leave_out_other_groups_and_count_abandoned_groups() -
     assert made.abandoned == 1
 
 
-def test_problem_rows_have_the_lags_of_the_last_reads() -> None:
+def test_problem_rows_of_a_node_have_the_lags_of_the_last_reads() -> None:
     stopped = Judgment(GroupStatus.ERR, Problem.STOP, Basis.SCREENED)
     snapshot = snapshot_of(ROWS, summaries={"a": replace(summary(30), trail=trail((100, 10, 20), (110, 20, 50)))})
     rows = problem_rows(snapshot, [("a", stopped), ("c", stopped)])
     assert [(row.lag, row.lags) for row in rows] == [(30, (10, 30)), (None, ())]
 
 
-def test_last_sums_are_those_of_the_decoded_trail() -> None:
+def test_last_sums_of_an_encoded_trail_equal_those_of_the_decoded_trail() -> None:
     for reads in range(8):
         data = trail(*((100 + 10 * number, number, 3 * number) for number in range(reads)))
         samples = Trail.decode(data).samples
         assert last_sums(data) == (samples[-2] if len(samples) > 1 else None, samples[-1] if samples else None)
 
 
-def test_state_table_has_the_states_that_occur_and_a_row_for_all_types() -> None:
+def test_state_table_has_only_occurring_states_and_a_row_for_all_types() -> None:
     rows, columns = state_table({("consumer", "Empty"): 2, ("consumer", "Stable"): 3, ("share", "Stable"): 1})
     assert [column.id for column in columns] == ["type", "state-Stable", "state-Empty", "total"]
     assert [(row.label, row.total) for row in rows] == [("consumer", 5), ("share", 1), ("all", 6)]
 
 
-def test_state_table_leaves_out_the_states_with_the_fewest_groups_first() -> None:
+def test_state_table_first_leaves_out_the_states_with_the_fewest_groups() -> None:
     states = {("consumer", "PreparingRebalance"): 1, ("consumer", "Empty"): 9, ("share", "Stable"): 5}
     ranks = {column.id: column.rank for column in state_table(states)[1]}
     assert ranks["state-PreparingRebalance"] > ranks["state-Stable"] > ranks["state-Empty"] > ranks["type"]

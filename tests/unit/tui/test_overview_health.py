@@ -139,7 +139,7 @@ def test_overview_shows_the_last_observed_progress_of_a_group_with_a_problem() -
     assert "last progress" not in fields_by_label(snapshot)
 
 
-def test_lag_trend_is_computed_from_samples_until_the_monitor_reports_one() -> None:
+def test_overview_computes_the_lag_trend_until_the_monitor_reports_one() -> None:
     series = Series()
     series.add(0.0, 100, 1)
     series.add(10.0, 50, 1)

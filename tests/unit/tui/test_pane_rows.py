@@ -140,7 +140,7 @@ def test_topic_with_one_partition_has_no_total_row() -> None:
     assert [row.partition for row in shown_rows if row.topic == "secret.audit"] == [0]
 
 
-def test_offset_rows_with_unknown_lag_come_last_in_both_sort_orders() -> None:
+def test_offset_rows_with_unknown_lag_are_last_in_both_sort_orders() -> None:
     rows = rows_of(data.classic_offsets())
     down = [row.lag.lag for row in offset_rows.filter_and_sort(rows, "lag", descending=True, lagging=False) if row.lag]
     up = [row.lag.lag for row in offset_rows.filter_and_sort(rows, "lag", descending=False, lagging=False) if row.lag]
@@ -277,7 +277,7 @@ def test_members_pane_highlights_classic_members_of_a_consumer_group() -> None:
     assert columns["protocol"].cell(rows["settle-0"]) == Cell("consumer")
 
 
-def test_epoch_column_of_members_marks_those_that_are_behind_or_have_left() -> None:
+def test_epoch_column_of_members_marks_members_that_are_behind_or_have_left() -> None:
     columns = {column.id: column for column in member_columns(data.consumer_group())}
     rows = {row.member.client_id: row for row in member_rows(data.consumer_group())}
     assert columns["epoch"].cell(rows["settle-0"]).text == "40 < 41"
@@ -392,7 +392,7 @@ def test_pane_with_current_data_has_no_notice() -> None:
     assert reading_notices(snapshot, "payments.settle", snapshot.details) == []
 
 
-def test_pane_notice_about_old_data_shows_its_age_and_the_reason() -> None:
+def test_pane_notice_about_old_data_shows_the_datas_age_and_the_reason() -> None:
     snapshot = data.example_snapshot()
     (line, advice) = reading_notices(snapshot, "stale.group", snapshot.details)
     text = "".join(cell.text for cell in line)
@@ -434,7 +434,7 @@ def test_configs_set_for_the_group_are_listed_before_others_of_its_type() -> Non
     assert len(config_rows(data.configs(), None)) == len(data.configs()), "the type of the group is not known"
 
 
-def test_event_text_has_no_control_characters_and_a_displayable_arrow() -> None:
+def test_text_of_an_event_has_no_control_characters_and_a_displayable_arrow() -> None:
     event = Event(1.0, EventKind.CONFIG, "g", None, "evil\x1b[31m", "5", "share.name")
     assert event_text(event) == "share.name: evil\\x1b[31m → 5"
     display.use_display_settings(display.DisplaySettings(ascii=True))

@@ -20,7 +20,7 @@ def test_ids_and_keys_of_actions_are_unique() -> None:
     assert len(set(keys)) == len(keys)
 
 
-def test_every_action_has_its_functions_a_name_and_a_help_sentence() -> None:
+def test_every_action_has_functions_a_name_and_a_help_sentence() -> None:
     for action in table.ACTIONS:
         assert callable(action.run), action.id
         assert callable(action.unavailable), action.id
@@ -29,7 +29,7 @@ def test_every_action_has_its_functions_a_name_and_a_help_sentence() -> None:
         assert action.section in table.SECTIONS, action.id
 
 
-def test_actions_of_one_section_are_next_to_each_other_in_the_table() -> None:
+def test_actions_of_the_same_section_are_adjacent_in_the_table() -> None:
     sections = [action.section for action in table.ACTIONS]
     assert sections == [section for section in table.SECTIONS for _ in range(sections.count(section))]
 
@@ -52,7 +52,7 @@ def test_generated_readme_table_lists_every_action() -> None:
     assert "| `home` `g` |" in markdown
 
 
-def test_keys_of_the_user_keymap_are_shown_and_unknown_actions_reported() -> None:
+def test_keys_of_the_users_keymap_are_shown_and_unknown_actions_reported() -> None:
     assert table.unknown_ids(["pause", "no-such"]) == ["no-such"]
     assert table.BY_ID["pause"].keys_in({"pause": "x, ctrl+x"}) == "x ctrl+x"
     assert table.BY_ID["pause"].keys_in({}) == "p"

@@ -88,7 +88,7 @@ def test_input_thread_still_reads_keys_after_arbitrary_bytes(typed: list[bytes])
 
 
 def test_canary_invalid_byte_ends_the_input_thread_of_textual(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If Textual ignores invalid bytes, this test fails, and `input_decoder` is no longer needed."""
+    """If a new version of Textual ignores invalid bytes, this test fails, and `input_decoder` is no longer needed."""
     monkeypatch.setattr(linux_driver, "getincrementaldecoder", codecs.getincrementaldecoder)
     readable, writable = os.pipe()
     driver = object.__new__(LinuxDriver)

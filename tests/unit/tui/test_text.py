@@ -42,7 +42,7 @@ def test_padded_text_has_exactly_the_requested_width(value: str, width: int, rig
     assert cell_len(text.pad(text.plain(value), width, right=right)) == width
 
 
-def test_markup_in_table_cells_is_shown_unparsed() -> None:
+def test_markup_in_table_cells_is_shown_as_plain_text() -> None:
     cell = text.cell("[bold red]x[/]")
     assert cell.plain == "[bold red]x[/]"
     assert not cell.spans

@@ -85,7 +85,7 @@ def test_strip_that_is_not_divided_is_freed_without_garbage_collection() -> None
 
 
 def test_strip_shorter_than_the_cut_positions_is_freed_without_collection() -> None:
-    """Rows of the tree are such strips, because each of them ends before the column of the scroll bar."""
+    """Rows of the tree are such strips, because each row ends before the column of the scroll bar."""
     rendering.prevent_strip_cycles()
     assert objects_in_cycles(Strip.divide, 8, 10) == 0
 

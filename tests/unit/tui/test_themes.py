@@ -58,7 +58,7 @@ def test_shipped_themes_include_dark_light_and_ansi_themes() -> None:
 
 @pytest.mark.parametrize("theme", SHIPPED, ids=lambda theme: theme.name)
 def test_text_and_cursor_colors_of_themes_have_enough_contrast(theme: Theme) -> None:
-    """WCAG 2.2 requires a contrast ratio of at least 4.5 for text. Colors of roles are text colors too."""
+    """WCAG 2.2 requires a contrast ratio of at least 4.5 for text. Colors of roles are text colors, too."""
     backgrounds = [_rgb(getattr(theme, key), "#000000") for key in ("background", "surface", "panel")]
     values = variable_defaults(theme) | theme.variables
     inks = {"foreground": _rgb(theme.foreground, "#e5e5e5")} | {role: _rgb(values[role], "#e5e5e5") for role in ROLES}
@@ -88,7 +88,9 @@ def test_text_and_cursor_colors_of_themes_have_enough_contrast(theme: Theme) -> 
         ('name = "../x"\nprimary = "#fff"', "name: expected"),
     ],
 )
-def test_invalid_theme_files_are_reported_and_valid_ones_are_loaded(tmp_path: Path, content: str, reason: str) -> None:
+def test_invalid_theme_files_are_reported_while_valid_ones_are_loaded(
+    tmp_path: Path, content: str, reason: str
+) -> None:
     roles = "\n".join(f'{role} = "#123456"' for role in ROLES)
     (tmp_path / "good.toml").write_text(f'primary = "#fff"\n[roles]\n{roles}\n', encoding="utf-8")
     complete = "dark" in content or "name" in content

@@ -81,7 +81,7 @@ def test_merging_60_000_group_ids_pauses_for_the_event_loop() -> None:
 def test_every_group_is_under_exactly_one_node_of_the_tree(rows: list[Row], grouping: Grouping) -> None:
     """For each group, `path_of` returns the path of its node.
 
-    The count of each node equals its number of groups plus the counts of its child nodes.
+    The count of each node is the number of its groups plus the counts of its child nodes.
     """
     snapshot = snapshot_of(rows)
     nodes = run_at_once(build_nodes(snapshot, grouping))
@@ -115,7 +115,7 @@ def test_tree_by_topic_shows_a_group_under_each_of_its_topics() -> None:
 
 
 def test_tree_uses_the_state_from_describegroups_if_listgroups_returns_none() -> None:
-    """Before Kafka 2.6, ListGroups returns no states, so kgtui uses the state from DescribeGroups."""
+    """Before Kafka 2.6, ListGroups returns no states, so kgtui uses the states from DescribeGroups."""
     known = Summary(0, 0, 0, 0, (), "", 1.0, 1.0, state="Empty", type="classic")
     rows: list[Row] = [(name, None, "consumer", None, 1) for name in ("known", "new")]
     nodes = run_at_once(build_nodes(snapshot_of(rows, summaries={"known": known}), "type"))
@@ -129,7 +129,7 @@ def test_tree_uses_the_state_from_describegroups_if_listgroups_returns_none() ->
     [("team-007.settle", "team-007.*"), ("a.b.c", "a.*"), ("connect-sink", "connect-*"), ("x_y-z", "x_*"),
      ("plain", None), (".hidden", None), ("trailing.", None), ("", None)],
 )  # fmt: skip
-def test_prefix_of_a_group_id_ends_at_the_first_separator(group: str, family: str | None) -> None:
+def test_tree_prefix_of_a_group_id_ends_at_the_first_separator(group: str, family: str | None) -> None:
     assert family_of(group) == family
 
 
@@ -148,7 +148,7 @@ def test_tree_node_has_the_total_lag_and_the_number_of_unknown_lags() -> None:
 
 @pytest.mark.parametrize(("any_topic", "lags"), [(True, ["5", "–", "–"]), (False, ["≥ 5", "?", "–"])])
 def test_tree_says_that_lags_are_lower_bounds_if_topics_may_be_hidden(any_topic: bool, lags: list[str]) -> None:
-    """A group of Connect has no offsets that could be hidden."""
+    """A Connect group has no offsets that could be hidden."""
     rows: list[Row] = [
         ("a", "consumer", "consumer", "Stable", 1),
         ("b", "consumer", "consumer", "Empty", 1),
@@ -239,7 +239,7 @@ def test_tree_nodes_that_the_user_opened_stay_open_after_a_refresh() -> None:
     assert model.layout.rows in (rows, rows + 1)
 
 
-def test_tree_layout_finds_the_row_of_a_group_among_100_000() -> None:
+def test_tree_layout_finds_the_row_of_a_group_among_100_000_rows() -> None:
     model = _model(100_000)
     model.set_open(("consumer", "Stable"), True)
     assert model.layout.rows > 80_000
@@ -254,7 +254,7 @@ def test_tree_layout_finds_the_row_of_a_group_among_100_000() -> None:
 STOPPED = Judgment(GroupStatus.ERR, Problem.STOP, Basis.SCREENED)
 
 
-def test_tree_node_shows_the_worst_status_of_its_groups_and_how_many_have_it() -> None:
+def test_tree_node_shows_the_worst_status_of_its_groups_and_their_number() -> None:
     warn = Judgment(GroupStatus.WARN, Problem.BEHIND, Basis.SCREENED)
     rows: list[Row] = [
         (name, "consumer", "consumer", state, 1) for name, state in zip("abcd", ["Stable"] * 3 + ["Empty"], strict=True)
@@ -270,7 +270,7 @@ def test_tree_node_shows_the_worst_status_of_its_groups_and_how_many_have_it() -
     assert "✘2" in "".join(piece for piece, _ in line.pieces)
 
 
-def test_tree_row_has_one_status_mark_for_the_problem_or_else_for_the_state() -> None:
+def test_tree_row_has_one_status_mark_for_its_problem_or_else_for_its_state() -> None:
     snapshot = replace(
         snapshot_of([(name, "consumer", "consumer", "Stable", 1) for name in "ab"]), screened={"a": STOPPED}
     )
@@ -284,7 +284,7 @@ def test_tree_row_has_one_status_mark_for_the_problem_or_else_for_the_state() ->
 
 
 @given(st.integers(3, 200))
-def test_tree_rows_and_heading_are_exactly_as_wide_as_the_tree(width: int) -> None:
+def test_tree_rows_and_the_tree_heading_are_exactly_as_wide_as_the_tree(width: int) -> None:
     node = Node(("classic · consumer", "PreparingRebalance"), count=123_456)
     nodes = run_at_once(build_nodes(snapshot_of([]), "type"))
     row = TreeRow("\u65e5" * 90 + "\u202e", "Stable", 12, None, 75.0, True, STOPPED)
@@ -303,7 +303,7 @@ def shown(width: int, grouping: Grouping = "type") -> set[str]:
     return {column.id for column in fit_columns(width, TREE_COLUMNS, grouping).shown}
 
 
-def test_narrow_tree_keeps_the_lag_longest_then_members_and_the_problem() -> None:
+def test_narrow_tree_keeps_the_lag_column_longest_and_then_the_members() -> None:
     assert shown(110) == {"lag", "members", "problem", "plot", "trend", "timelag", "age"}
     assert shown(90) == {"lag", "members", "problem", "plot", "age", "trend"}
     assert shown(79) == {"lag", "members", "problem", "plot", "age"}
@@ -317,12 +317,12 @@ def test_tree_has_a_column_for_the_state_only_if_no_node_shows_it() -> None:
     assert [grouping for grouping in GROUPINGS if "state" in shown(79, grouping)] == ["topic", "family", "flat"]
 
 
-def test_chosen_columns_are_kept_in_the_order_of_their_importance() -> None:
+def test_chosen_columns_of_the_tree_are_kept_in_the_order_of_their_importance() -> None:
     narrow = fit_columns(46, ("timelag", "plot", "lag"), "type")
     assert [column.id for column in narrow.shown] == ["plot", "timelag"]
 
 
-def test_column_at_a_terminal_cell_is_the_one_that_is_drawn_there() -> None:
+def test_tree_column_at_a_terminal_cell_is_the_one_drawn_there() -> None:
     fitted_columns = fitted(90)
     heading = "".join(piece for piece, _ in heading_line(fitted_columns, "by state", "name", False).pieces)
     for title, column in (("problem", "problem"), ("count", "members"), ("lag/s", "trend")):
@@ -331,7 +331,7 @@ def test_column_at_a_terminal_cell_is_the_one_that_is_drawn_there() -> None:
     assert fitted_columns.column_at(heading.index("by state")) is None
 
 
-def test_row_of_a_group_shows_its_lag_as_a_plot_with_trend_and_time_lag() -> None:
+def test_tree_row_of_a_group_shows_a_lag_plot_with_trend_and_time_lag() -> None:
     trail = Trail()
     for at, lag in ((10, 0), (20, 50), (30, 400), (40, 200)):
         trail.add(at, [Position(("t", 0), 1_000 - lag, 1_000, lag)])
@@ -344,7 +344,7 @@ def test_row_of_a_group_shows_its_lag_as_a_plot_with_trend_and_time_lag() -> Non
     assert lines["none"][-3:] == ["–", "–", "–"]
 
 
-def test_plot_trend_and_time_lag_are_drawn_with_ascii_characters() -> None:
+def test_tree_draws_plot_trend_and_time_lag_with_ascii_characters() -> None:
     row = TreeRow("g", "Stable", 1, LagTotal(9), lags=(1, 5, 9), trend=-1_234.0, time_lag=(75.0, True))
     display.use_display_settings(display.DisplaySettings(ascii=True))
     try:
@@ -359,7 +359,7 @@ def cells(line: TreeLine) -> list[str]:
     return "".join(piece for piece, _ in line.pieces).split()
 
 
-def test_data_ages_below_a_minute_are_rounded_down_to_tens_of_seconds() -> None:
+def test_ages_of_data_below_a_minute_are_rounded_down_to_tens_of_seconds() -> None:
     assert [coarse_age(age) for age in (9.0, 16.0, 19.9, 20.0, 61.0)] == ["<10 s", "10 s", "10 s", "20 s", "1 min"]
 
 

@@ -37,15 +37,15 @@ def test_lag_trend_is_not_computed_across_a_gap_between_reads() -> None:
     assert health_of(seen).trend_seconds == 10
 
 
-def test_lag_trend_restarts_when_the_lag_of_another_partition_becomes_known() -> None:
-    """The lag of the added partition makes the total lag jump, although the group did not become slower."""
+def test_lag_trend_restarts_when_another_partitions_lag_becomes_known() -> None:
+    """The additional lag makes the total lag jump, although the group did not become slower."""
     reads = [offsets((10, 20), (10, None)), offsets((10, 20), (10, None)), offsets((10, 20), (10, 500))]
     assert health_of(watch(reads)).trend is None
     assert health_of(watch([*reads, *[reads[2]] * 2])).trend == 0
     assert health_of(watch([offsets((None, 9))] * 5)).trend is None
 
 
-def test_time_lag_of_a_group_is_the_largest_of_its_partitions() -> None:
+def test_time_lag_of_a_group_is_the_largest_time_lag_of_its_partitions() -> None:
     reads = [offsets((1000, 1000 + 10 * n), (500, 500)) for n in range(5)]
     # The first unread record has offset 1000. The log end was 1000 at 0 s and 1010 at 5 s, so this record is assumed to
     # be from 0.5 s. At the last read (20 s), it was 19.5 s old.
@@ -75,13 +75,13 @@ def test_loss_of_records_is_predicted_from_the_retention_time_of_the_topic() -> 
     )
 
 
-def test_health_names_members_that_delay_a_rebalance_and_how_many_epochs_they_miss() -> None:
+def test_health_names_members_that_delay_a_rebalance_with_their_missed_epochs() -> None:
     members = (member("a", epoch=7), member("b", epoch=5), member("c", epoch=-2), member("d"))
     description_read = described("Reconciling", members=members, epoch=8, assignment_epoch=7)
     assert health_of(watch([offsets((1, 1))], description=description_read)).holding_up == {"b": 2, "c": None}
 
 
-def test_group_counts_as_empty_since_the_first_read_in_state_empty() -> None:
+def test_group_counts_as_empty_since_its_first_read_in_the_state_empty() -> None:
     seen = ReadHistory()
     for n, state in enumerate(["Stable", "Empty", "Empty", "Empty"]):
         seen.add(T0 + 10 * n, described(state), offsets((1, 1)))
@@ -126,7 +126,7 @@ def test_offset_expiry_is_unknown_for_share_groups_and_simple_groups() -> None:
 
 
 def test_time_since_a_group_became_empty_restarts_after_a_gap() -> None:
-    """The group may have had members during the gap, so the time since it became Empty is a lower bound."""
+    """The group could have had members during the gap, so the time since it became Empty is a lower bound."""
     seen = watch([offsets((1, 1))] * 3, description=described("Empty"))
     seen.add(T0 + 1000, described("Empty"), offsets((1, 1)))
     seen.add(T0 + 1005, described("Empty"), offsets((1, 1)))
@@ -208,7 +208,7 @@ def test_health_of_a_group_without_reads_is_unknown() -> None:
     assert (health.rebalances, health.empty, health.lost, health.loss, health.trend) == (None,) * 5
 
 
-def test_failed_describe_requests_do_not_interrupt_the_lag_trend() -> None:
+def test_failed_describe_request_does_not_interrupt_the_lag_trend() -> None:
     seen = ReadHistory()
     for n in range(4):
         seen.add(T0 + 5 * n, None if n % 2 else described(), offsets((1, 5 + n)), fault=bool(n % 2))

@@ -18,10 +18,10 @@ def stuck(reads: int) -> list[GroupOffsets]:
     return [offsets((1000, 1100 + 10 * n)) for n in range(reads)]
 
 
-def test_group_without_new_commits_gets_status_stop_after_more_than_45_s() -> None:
-    """Burrow's window has ten commits. At one commit per 5 s, they span 45 s.
+def test_group_gets_status_stop_after_more_than_45_seconds_without_commits() -> None:
+    """Burrow's window has ten commits. With one commit per 5 s, they span 45 s.
 
-    The status becomes STOP when the time without a commit is longer than that.
+    The status becomes STOP when the time since the last commit is longer than this span.
     """
     before, after = health_of(watch(stuck(10))), health_of(watch(stuck(11)))
     assert (before.status, kinds(before)) == (Status.OK, [("STOP", "time")])
@@ -32,7 +32,7 @@ def test_group_without_new_commits_gets_status_stop_after_more_than_45_s() -> No
 
 
 def test_status_stop_is_reported_later_if_the_group_commits_rarely() -> None:
-    """If one commit per minute is configured or was observed, 50 s without a commit are normal."""
+    """If one commit per minute was configured or observed, 50 s without a commit are normal."""
     slow = Watching(commit_interval=60.0)
     assert kinds(health_of(watch(stuck(40), watching=slow))) == [("STOP", "time")]
     observed = [offsets((1000 + 10 * (n // 12), 2000 + n)) for n in range(36)]
@@ -41,9 +41,10 @@ def test_status_stop_is_reported_later_if_the_group_commits_rarely() -> None:
 
 
 def test_status_stop_is_reported_later_if_the_group_was_idle_before() -> None:
-    """Burrow reports STOP if the time since the last commit is longer than the time that the last ten commits span.
+    """Burrow reports STOP if the time since the last commit is longer than the time span of the last ten commits.
 
-    Here, the commits span 215 s, because the group was idle between the first and the second commit.
+
+    In this test, the ten commits span 215 s, because the group was idle between the first commit and the second one.
     """
     idle = [offsets((1000, 1000))] * 40
     busy = [offsets((1010 + 10 * n, 1500)) for n in range(4)]
@@ -53,7 +54,7 @@ def test_status_stop_is_reported_later_if_the_group_was_idle_before() -> None:
 
 
 def test_group_that_keeps_up_with_growing_traffic_is_ok() -> None:
-    """With more traffic, the lag of a group that keeps up grows. This must not count as falling behind."""
+    """With more traffic, the lag of a group that keeps up grows. Such a lag must not count as falling behind."""
     ends = [1000 + 40 * n + n * n for n in range(25)]
     health = health_of(watch([offsets((end - 20 - n, end)) for n, end in enumerate(ends)]))
     assert (health.status, health.undecided, health.worst) == (Status.OK, (), None)
@@ -81,12 +82,12 @@ def test_growing_lag_causes_status_warn_after_five_commits_with_known_lag() -> N
     assert reason(late) == "the lag of t-0 does not fall over 7 commits, 2,024 unread"
 
 
-def test_group_whose_lag_falls_is_ok() -> None:
+def test_group_with_falling_lag_is_ok() -> None:
     health = health_of(watch([offsets((1000 + 20 * n, 3000 + 14 * n)) for n in range(20)]))
     assert (health.status, health.undecided) == (Status.OK, ())
 
 
-def test_status_rewind_lasts_until_the_previous_offset_is_reached_again() -> None:
+def test_status_rewind_lasts_until_the_group_reaches_its_previous_offset() -> None:
     back = [offsets((500, 900)), offsets((600, 900)), offsets((200, 900))]
     assert health_of(watch(back)).kind is Status.REWIND
     assert reason(health_of(watch(back))) == "the committed offset of t-0 went back, 700 unread"
@@ -95,7 +96,7 @@ def test_status_rewind_lasts_until_the_previous_offset_is_reached_again() -> Non
 
 
 def test_new_records_in_an_idle_topic_do_not_cause_status_stop_at_once() -> None:
-    """The log ends of the last 100 s show that the group had read everything before new records arrived."""
+    """The log end offsets of the last 100 s show that the group had read all records before new records arrived."""
     quiet = [offsets((1000, 1000))] * 12 + [offsets((1000, 1001))] * 12
     health = health_of(watch(quiet))
     assert (health.status, kinds(health)) == (Status.OK, [("STOP", "time")])
@@ -123,7 +124,7 @@ def test_verdict_is_undecided_if_the_newest_read_lacks_a_log_end_offset() -> Non
     assert kinds(health) == [("ERR", "lag")]
 
 
-def test_of_several_stopped_partitions_the_one_with_most_lag_is_the_worst() -> None:
+def test_stopped_partition_with_the_most_lag_is_the_worst() -> None:
     reads = [offsets((10, 15), (10, 200 + n), (10, 300 + n), (400, 400)) for n in range(20)]
     health = health_of(watch(reads))
     assert (health.affected, health.worst.partition if health.worst else None) == (3, 2)
@@ -134,7 +135,7 @@ def test_of_several_stopped_partitions_the_one_with_most_lag_is_the_worst() -> N
 
 
 def test_undecided_verdicts_are_omitted_if_the_group_already_has_status_err() -> None:
-    """The undecided verdict STOP on the second partition cannot make the status of the group worse than ERR."""
+    """The undecided verdict STOP on the second partition cannot make the group's status worse than ERR."""
     reads = [offsets((1000, 2000), (5, 6 + n)) if n > 15 else offsets((1000, 2000)) for n in range(18)]
     health = health_of(watch(reads))
     assert (health.kind, health.undecided) == (Status.STOP, ())
@@ -154,8 +155,8 @@ def test_group_that_no_longer_exists_gets_the_status_not_found() -> None:
     assert (health.status, reason(health)) == (Status.NOT_FOUND, "the group no longer exists")
 
 
-def test_lag_of_an_observed_commit_is_computed_from_an_older_log_end() -> None:
-    """As in Burrow, the lag of a commit is computed from a log end offset that is up to ten seconds old."""
+def test_lag_at_an_observed_commit_is_computed_from_an_older_log_end_offset() -> None:
+    """As in Burrow, the lag at a commit is computed from a log end offset that is up to ten seconds old."""
     rows = samples(
         (0, 10, 100, 0), (5, 10, 110, 0), (10, 20, 120, 0), (15, 30, 130, 0), (20, None, 140, 0), (25, 30, 150, 0)
     )
@@ -172,8 +173,11 @@ def test_lag_of_an_observed_commit_is_computed_from_an_older_log_end() -> None:
     st.lists(st.tuples(st.integers(1, 9), st.integers(0, 99), st.integers(0, 30)), min_size=1, max_size=30),
     st.integers(1, 4),
 )
-def test_frequent_reads_find_the_offset_of_each_commit(commits: list[tuple[int, int, int]], every: int) -> None:
-    """A window computed from reads has each committed offset, with a time less than one read interval too late."""
+def test_frequent_reads_observe_the_offset_of_each_commit(commits: list[tuple[int, int, int]], every: int) -> None:
+    """The window computed from the reads has each committed offset.
+
+    Its time is less than one read interval too late.
+    """
     at, log_end, made = 0, 100, []
     for gap, offset, _ in commits:
         at += gap * every
@@ -205,6 +209,7 @@ def test_group_gets_a_bad_status_only_if_the_reads_are_sufficient(
     rows: list[tuple[int | None, int | None]], every: float
 ) -> None:
     """Every status except OK needs a lag above 0. STOP also needs reads without progress, and WARN needs five commits.
+
 
     The status STALL never occurs.
     """

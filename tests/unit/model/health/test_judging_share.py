@@ -31,7 +31,7 @@ def stuck(reads: int) -> list[Row]:
 
 
 @pytest.mark.parametrize(("empty", "status"), [(True, Status.STOP), (False, Status.STALL)])
-def test_share_group_without_progress_gets_status_stop_if_empty_and_else_stall(empty: bool, status: Status) -> None:
+def test_share_group_without_progress_has_status_stop_if_empty_or_else_stall(empty: bool, status: Status) -> None:
     assert health_of(read_history(stuck(11), empty=empty)).kind is status
     early = health_of(read_history(stuck(10), empty=empty))
     assert (early.status, kinds(early)) == (Status.OK, [(status.name, "time")])
@@ -43,7 +43,10 @@ def test_reason_for_stall_of_a_share_group_says_that_nothing_was_acknowledged() 
 
 
 def test_share_group_with_falling_lag_but_constant_start_offset_is_ok() -> None:
-    """Records are acknowledged out of order. One record that is delivered again keeps the start offset from moving."""
+    """Records are acknowledged out of order.
+
+    One record that is delivered repeatedly prevents the start offset from moving.
+    """
     health = health_of(read_history([(100, 400 - n, 500) for n in range(20)]))
     assert (health.status, health.undecided) == (Status.OK, ())
 
@@ -65,7 +68,7 @@ def test_share_group_whose_lag_grows_with_traffic_is_ok() -> None:
     assert (health.status, health.undecided) == (Status.OK, ())
 
 
-def test_new_records_after_zero_lag_cause_status_stall_only_after_45_s() -> None:
+def test_new_records_after_zero_lag_cause_status_stall_only_after_45_seconds() -> None:
     rows: list[Row] = [(100, max(n, 0), 100 + max(n, 0)) for n in range(-20, 10)]
     assert health_of(read_history(rows)).status is Status.OK
     rows += [(100, 9 + n, 109 + n) for n in range(1, 3)]
@@ -78,19 +81,19 @@ def test_share_group_with_large_but_constant_lag_is_ok() -> None:
     assert (health.status, health.undecided) == (Status.OK, ())
 
 
-def test_share_group_whose_start_offset_went_back_gets_status_rewind() -> None:
+def test_share_group_whose_start_offset_decreased_gets_status_rewind() -> None:
     rows: list[Row] = [(400, 100, 500), (410, 90, 500), (50, 450, 500)]
     assert health_of(read_history(rows)).kind is Status.REWIND
 
 
-def test_unknown_lag_is_undecided_but_an_uninitialized_share_partition_is_ok() -> None:
+def test_unknown_share_lag_is_undecided_but_an_uninitialized_partition_is_ok() -> None:
     assert kinds(health_of(read_history([(100, None, 500)] * 20))) == [("ERR", "lag")]
     untouched = health_of(read_history([(None, None, 500)] * 20))
     assert (untouched.status, untouched.undecided) == (Status.OK, ())
 
 
-def test_share_group_without_progress_gets_status_stall_even_if_members_are_hidden() -> None:
-    """The broker withholds the members from a user who may not describe their topics."""
+def test_share_group_without_progress_gets_status_stall_if_members_are_hidden() -> None:
+    """The broker hides the members from a user who may not describe their topics."""
     withheld = watch([shares(row) for row in stuck(20)], description=described("Stable", "share", members=None))
     assert health_of(withheld).kind is Status.STALL
     some = described("Stable", "share", members=(member("a"), member("b")))
@@ -120,7 +123,7 @@ def test_share_groups_get_status_stop_or_stall_only_without_progress(reads: list
         assert (row.status is Status.STOP) == empty
 
 
-def test_time_without_progress_is_counted_across_failed_reads() -> None:
+def test_time_without_progress_of_a_share_group_includes_failed_reads() -> None:
     rows: list[Row] = [(0, 2, 0), (0, 1, 0), *[(None, None, 0)] * 9, (0, 1, 0)]
     assert health_of(read_history(rows)).kind is Status.STALL
     assert health_of(read_history(rows[1:-1])).kind is not Status.STALL

@@ -13,7 +13,7 @@ from tests.unit.model.health.reads import T0, samples
 
 
 @given(st.lists(st.integers(1, 60), min_size=3, max_size=30), st.floats(-100, 100), st.floats(-1e6, 1e6))
-def test_slope_of_points_on_a_line_is_exact(gaps: list[int], rate: float, start: float) -> None:
+def test_slope_of_points_on_a_straight_line_is_exact(gaps: list[int], rate: float, start: float) -> None:
     times = [1e9 + sum(gaps[: n + 1]) for n in range(len(gaps))]
     found = slope(times, [start + rate * (at - times[0]) for at in times])
     assert found is not None
@@ -90,8 +90,8 @@ def test_record_loss_is_expected_when_the_log_start_reaches_the_groups_offset() 
     assert loss.seconds == pytest.approx(4600 / (100 / 30))
 
 
-def test_expected_loss_is_the_earlier_of_the_two_estimates() -> None:
-    """The movement of the log start offset may predict an earlier loss than the topic's retention."""
+def test_expected_loss_is_the_earlier_of_two_estimates() -> None:
+    """The movement of the log start offset may predict an earlier loss than the topic's retention time."""
     rows = samples(*((at, 5000, 9000 + 20 * int(at), 100 * (int(at) // 30)) for at in range(0, 125, 5)))
     row = lag_of_commit(*row_of(5000, 11_400, 400))
     found = {retention: loss_to_come(row, rows, retention=retention) for retention in (3600.0, 600.0)}
@@ -100,7 +100,7 @@ def test_expected_loss_is_the_earlier_of_the_two_estimates() -> None:
     }  # fmt: skip
 
 
-def test_expected_loss_by_retention_time_subtracts_the_age_of_the_record() -> None:
+def test_loss_expected_by_retention_time_accounts_for_the_records_age() -> None:
     still = samples(*((at, 9100, 9000 + 20 * int(at), 0) for at in range(0, 125, 5)))
     row = lag_of_commit(*row_of(9100, 11_400))
     loss = loss_to_come(row, still, retention=3600.0)
@@ -124,7 +124,7 @@ def test_expected_loss_by_retention_time_subtracts_the_age_of_the_record() -> No
         (11_400, 20, "has read everything"),
     ],
 )
-def test_no_loss_is_expected_for_a_group_that_keeps_up(position: int, per_second: int, why: str) -> None:
+def test_no_record_loss_is_expected_for_a_group_that_keeps_up(position: int, per_second: int, why: str) -> None:
     rows = samples(
         *((at, position - per_second * (120 - int(at)), 9000 + 20 * int(at), 300 * (int(at) // 30))
           for at in range(0, 125, 5))
@@ -133,6 +133,6 @@ def test_no_loss_is_expected_for_a_group_that_keeps_up(position: int, per_second
     assert loss_to_come(lag_of_commit(*row_of(position, 11_400, 1200)), rows, retention=3600.0) is None, why
 
 
-def test_no_loss_is_predicted_if_records_are_already_lost() -> None:
+def test_no_record_loss_is_predicted_if_records_are_already_lost() -> None:
     rows = samples(*((at, 100, 9000, 400) for at in range(0, 125, 5)))
     assert loss_to_come(lag_of_commit(*row_of(100, 9000, 400)), rows, retention=10.0) is None

@@ -48,7 +48,7 @@ def stopped(position: int = 1000) -> list[GroupOffsets]:
     return [offsets((position, 2000 + 10 * n)) for n in range(25)]
 
 
-def test_time_lag_is_the_age_by_the_timestamp_of_the_first_unread_record() -> None:
+def test_time_lag_is_computed_from_the_timestamp_of_the_first_unread_record() -> None:
     health = judged(stopped(), {0: searched(1000)})
     assert health.time_lag == TimeLag(LAST - WRITTEN, exact=True)
     assert health.partitions["t", 0].age == health.time_lag
@@ -62,7 +62,7 @@ def test_time_lag_is_the_age_by_the_timestamp_of_the_first_unread_record() -> No
         (300.0, TimeLag(LAST - WRITTEN - 300, at_most=LAST - WRITTEN, exact=True)),
     ],
 )
-def test_time_lag_is_a_range_if_the_time_is_not_known_to_one_percent(width: float, expected: TimeLag) -> None:
+def test_time_lag_is_a_range_if_its_precision_is_worse_than_one_percent(width: float, expected: TimeLag) -> None:
     assert judged(stopped(), {0: searched(1000, width=width)}).time_lag == expected
 
 
@@ -75,7 +75,7 @@ def test_time_lag_of_a_group_is_a_lower_bound_if_one_partition_was_not_searched(
 
 
 def test_time_lag_after_progress_is_estimated_from_the_searched_record() -> None:
-    """Record 1000 was written at −3,000 s and record 2000 at 0 s, so record 1500 was written at about −1,500 s."""
+    """Record 1000 was written at −3,000 s and record 2000 at 0 s, so kgtui assumes −1,500 s for record 1500."""
     reads = [offsets((1000 + 500 * (n > 20), 2000 + n)) for n in range(25)]
     found = judged(reads, {0: searched(1000)}).time_lag
     assert found is not None
@@ -83,12 +83,12 @@ def test_time_lag_after_progress_is_estimated_from_the_searched_record() -> None
     assert found.seconds == pytest.approx(LAST - T0 + 1_500, abs=10)
 
 
-def test_hidden_offsets_make_an_exact_time_lag_a_lower_bound() -> None:
+def test_exact_time_lag_becomes_a_lower_bound_if_offsets_may_be_hidden() -> None:
     health = with_hidden_offsets(judged(stopped(), {0: searched(1000)}), none_visible=False)
     assert health.time_lag == TimeLag(LAST - WRITTEN, at_least=True)
 
 
-def test_loss_time_of_a_stopped_group_is_when_retention_deletes_its_record() -> None:
+def test_stopped_group_loses_a_record_when_retention_deletes_it() -> None:
     health = judged(stopped(), {0: searched(1000, width=20.0)})
     expected = WRITTEN + 7_200
     assert health.loss == Loss("t", 0, expected - LAST, "retention", 1000, at=expected, exact=True)
@@ -98,7 +98,7 @@ def test_loss_time_of_a_stopped_group_is_when_retention_deletes_its_record() -> 
     assert (observed.at_most, observed.exact) == (True, False)
 
 
-def test_loss_of_a_group_that_reads_slowly_is_estimated_from_the_exact_age() -> None:
+def test_loss_of_a_group_that_reads_slowly_is_estimated_from_the_exact_record_age() -> None:
     reads = [offsets((1000 + 5 * n, 2000 + 10 * n)) for n in range(25)]
     loss = judged(reads, {0: searched(1120)}).loss
     assert loss is not None
@@ -149,11 +149,11 @@ def test_unobserved_stop_of_a_group_is_dated_after_its_last_consumed_record() ->
         (TimeLag(7_200.0, at_most=7_800.0, exact=True), "2 h to 2 h 10 min"),
     ],
 )
-def test_age_is_formatted_as_a_value_a_lower_bound_or_a_range(time_lag: TimeLag, expected: str) -> None:
+def test_record_age_is_formatted_as_a_value_a_lower_bound_or_a_range(time_lag: TimeLag, expected: str) -> None:
     assert age(time_lag) == expected
 
 
-def test_local_time_has_a_date_only_if_it_is_half_a_day_away() -> None:
+def test_local_time_has_a_date_only_if_it_is_at_least_half_a_day_away() -> None:
     clock = local_clock(T0)
     assert len(clock(T0 + 3_600)) == len("01:18")
     assert len(clock(T0 + 3_600, seconds=True)) == len("01:18:04")

@@ -38,7 +38,7 @@ def check_usable(record: CoordinatorRecord) -> None:
 
 @pytest.mark.parametrize(("kind", "version"), CASES, ids=name_of)
 def test_decoding_a_damaged_record_never_raises_an_error(kind: RecordSchema, version: int) -> None:
-    """Decoding returns a record or an `Undecodable`. A record can be formatted and encoded again."""
+    """Decoding returns a record or an `Undecodable`. A returned record can be formatted and encoded again."""
     random = Random(f"{kind.type} {version}")
     found: Counter[str] = Counter()
     for _ in range(60):
@@ -90,7 +90,7 @@ def test_decoding_random_bytes_as_a_record_never_raises_an_error(
 
 @pytest.mark.parametrize("length", FORGED_LENGTHS)
 def test_decoding_a_record_with_a_forged_length_needs_little_memory(length: bytes) -> None:
-    """A huge length overwrites a part of the key or of the value, at many positions, one after the other."""
+    """A huge length overwrites a part of the key or of the value, at each of many positions in turn."""
     records = every_record_type(1, 1)
     started = time.process_time()
     tracemalloc.start()
@@ -117,9 +117,7 @@ def test_decoding_a_record_with_a_forged_length_needs_little_memory(length: byte
         (RecordType.STREAMS_GROUP_TOPOLOGY, b"\0\0\0\0\0\1\xff\xff\xff\xff\x07"),
     ],
 )
-def test_array_length_that_exceeds_the_record_is_rejected_before_reading_on(
-    record_type: RecordType, start: bytes
-) -> None:
+def test_record_with_an_array_length_that_exceeds_it_is_rejected_at_once(record_type: RecordType, start: bytes) -> None:
     """The record is reported as undecodable, with this length in the reason, before any element is read."""
     key, _ = encode(record_type, {}, None)
     value = start + bytes(3_000_000)

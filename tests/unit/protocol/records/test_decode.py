@@ -104,7 +104,7 @@ def test_the_tagged_field_that_kafka_4_4_added_to_streams_metadata_is_kept() -> 
     }  # fmt: skip
 
 
-def test_a_value_of_a_newer_version_after_a_legacy_commit_key_is_a_commit() -> None:
+def test_a_newer_value_version_after_a_legacy_commit_key_is_decoded_as_commit() -> None:
     """Before Kafka 4, brokers wrote values of any version after keys of version 0."""
     for version in (1, 2, 3, 4):
         value = {"offset": 41, "metadata": "m", "commitTimestamp": 1_700_000_000_000}
@@ -125,9 +125,9 @@ def test_a_decoded_tombstone_has_no_value_and_no_version() -> None:
 
 
 def test_consumer_group_members_are_decoded_with_and_without_classic_metadata() -> None:
-    """For a member that does not use the classic protocol, ClassicMemberMetadata is null.
+    """If a member does not use the classic protocol, its ClassicMemberMetadata is null.
 
-    The field is a tagged field, in which null is the byte 0 and not 255.
+    In this tagged field, null is the byte 0 instead of 255.
     """
     key = bytes.fromhex("0005 0001 67 0001 6d")
     start = bytes.fromhex("0000 00 00 02 63 02 68 02 02 74 00 0000ea60 00")
@@ -196,7 +196,7 @@ def test_undecodable_record_has_its_type_and_version_if_they_can_be_read() -> No
 
 
 def test_a_tombstone_with_a_damaged_key_is_undecodable() -> None:
-    """If the damaged key were decoded, the tombstone could delete the committed offset of another partition."""
+    """If the damaged key was decoded, the tombstone could delete the committed offset of another partition."""
     assert undecodable(COMMIT_KEY[:-2], None).failure is DecodeFailure.DAMAGED_KEY
 
 

@@ -31,7 +31,7 @@ def answers() -> list[tuple[Record, KafkaResult]]:
     return list(zip(records, read(records), strict=True))
 
 
-def test_records_are_formatted_as_the_same_json_as_in_kafka(answers: list[tuple[Record, KafkaResult]]) -> None:
+def test_kgtui_and_kafka_format_records_as_the_same_json(answers: list[tuple[Record, KafkaResult]]) -> None:
     compared: set[tuple[RecordType, int | None]] = set()
     for (key, value), kafka in answers:
         record = decode(key, value)
@@ -43,13 +43,14 @@ def test_records_are_formatted_as_the_same_json_as_in_kafka(answers: list[tuple[
     }
 
 
-def test_kafka_encodes_records_to_the_same_bytes_as_kgtui(answers: list[tuple[Record, KafkaResult]]) -> None:
+def test_kgtui_and_kafka_encode_records_to_the_same_bytes(answers: list[tuple[Record, KafkaResult]]) -> None:
     for record, kafka in answers:
         assert kafka.written == record
 
 
-def test_damaged_records_are_never_decoded_differently_than_by_kafka() -> None:
-    """If Kafka rejects a record, kgtui rejects it, too. If both decode it, the results are equal.
+def test_kgtui_never_decodes_damaged_records_differently_than_kafka() -> None:
+    """If Kafka rejects a record, kgtui rejects it, too. If both decode the record, the results are equal.
+
 
     kgtui also rejects records with trailing bytes or with strings that are not UTF-8, which Kafka accepts. Kafka does
     not print unknown tagged fields.
