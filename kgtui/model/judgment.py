@@ -31,7 +31,10 @@ class GroupStatus(Enum):
     WARN = "WARN"
     ERR = "ERR"
     ABANDONED = "ABANDONED"
-    """The group has unread records, and has been Empty for at least `ABANDONED_AFTER` seconds."""
+    """The group has unread records, and has been Empty for at least `ABANDONED_AFTER` seconds.
+
+    If it was already Empty when kgtui started, all of its unread records are older than that instead.
+    """
     UNKNOWN = "UNKNOWN"
     """The group was not read yet, could not be read, or was not read often enough to judge it."""
 
@@ -98,7 +101,10 @@ PROBLEM_NAMES: dict[str, Problem] = {
 _NAMES = {problem: name for name, problem in PROBLEM_NAMES.items()}
 
 ABANDONED_AFTER = 86_400.0
-"""Time in the state Empty after which a group with unread records counts as abandoned, in seconds."""
+"""Time in the state Empty after which a group with unread records counts as abandoned, in seconds.
+
+It is also the minimum age of all unread records if the group was already Empty when kgtui started.
+"""
 
 
 class Basis(Enum):

@@ -282,6 +282,10 @@ class Screening:
         if since is not None and now - since >= ABANDONED_AFTER:
             why = f"Empty for at least a day, {lag:,} unread"
             return Judgment(GroupStatus.ABANDONED, Problem.ABANDONED, basis, 0.0, since, True, why)
+        unread_since = self._store.unread_since.get(group, now)
+        if since is None and not trail.rewound_at and now - unread_since >= ABANDONED_AFTER:
+            why = f"Empty, and no record written in the last day was read, {lag:,} unread"
+            return Judgment(GroupStatus.ABANDONED, Problem.ABANDONED, basis, reason=why)
         return judgment_of_empty(lag, since, basis)
 
 

@@ -46,6 +46,7 @@ class Store:
         events: finds the events in all changes; None if events are not needed.
 
     Attributes:
+        unread_since: Empty group → time in seconds before which the first unread record of each partition was written.
         on_state_change: called with a group id, the earlier listing and the new listing when a list of groups contains
             another state of the group. The earlier listing is None for a new group.
     """
@@ -64,6 +65,7 @@ class Store:
         self.health: dict[str, GroupHealth] = {}
         self.state_since: dict[str, float] = {}
         self.screened: dict[str, Judgment] = {}
+        self.unread_since: dict[str, float] = {}
         self.unobserved = 0
         self.on_state_change: Callable[[str, Listing | None, Listing], None] | None = None
         self.brokers: dict[int, BrokerStatus] = {}
@@ -164,6 +166,7 @@ class Store:
         del self.groups[group]
         self._forgotten += 1
         left[old].append(group)
+        self.unread_since.pop(group, None)
         for part in ("summaries", "details", "offsets", "configs", "health", "state_since", "screened", "group_faults"):
             if getattr(self, part).pop(group, None) is not None:
                 self._stale.add(part)

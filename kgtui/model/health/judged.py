@@ -47,8 +47,8 @@ def judgment_of_health(
 ) -> Judgment:
     """Return the judgment on a group that kgtui observes at every poll.
 
-    The judgment by screening stays until the health verdict is final, because these polls may have just begun, and
-    there may not be enough of them yet.
+    An abandoned group stays abandoned while it is Empty. Any other judgment by screening stays until the health verdict
+    is final, because these polls may have just begun, and there may not be enough of them yet.
 
     Args:
         health: the newest health verdict on the group.
@@ -58,6 +58,8 @@ def judgment_of_health(
     """
     if health.status is Status.NOT_FOUND:
         return NOT_FOUND
+    if screened.status is GroupStatus.ABANDONED and state == EMPTY:
+        return screened
     exact = _exact(health, group_type)
     pending = _pending(health)
     if screened.kind is None:

@@ -1,0 +1,92 @@
+"""Tests of the search for groups that were Empty when kgtui started, and that have been abandoned for a day."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kgtui.model.cluster import Retention, TopicRules
+from kgtui.model.judgment import GroupStatus, Problem
+from kgtui.model.offsets import CommittedOffset, PartitionBounds
+from kgtui.model.record_times import RecordTime, TimeRange
+from tests.scripted import ScriptedAdmin
+from tests.unit.monitor.test_monitor import until, watching
+
+if TYPE_CHECKING:
+    from kgtui.model.judgment import Judgment
+    from kgtui.model.snapshot import Snapshot
+
+DAY = 86_400.0
+
+
+@pytest.fixture(autouse=True)
+def searching_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kgtui.monitor.empty_groups.EMPTY_SEARCH_PAUSE", 0.02)
+    monkeypatch.setattr("kgtui.monitor.empty_groups.EMPTY_SEARCH_LOAD", 1.0)
+
+
+def cluster(ages: dict[str, tuple[float | None, ...]]) -> ScriptedAdmin:
+    """Return a cluster with Empty groups: id → age of the first unread record per partition, in days; None: not known.
+
+    A partition whose age is negative has no unread record.
+    """
+    admin = ScriptedAdmin(topic_retention=Retention(rules={f"t-{group}": TopicRules(9e9) for group in ages}))
+    for group, partitions in ages.items():
+        admin.add(group, "consumer", state="Empty")
+        admin.commits[group] = tuple(CommittedOffset(f"t-{group}", number, 5) for number in range(len(partitions)))
+        for number, age in enumerate(partitions):
+            tp = (f"t-{group}", number)
+            admin.bounds[tp] = PartitionBounds(0, 5 if age is not None and age < 0 else 9)
+            if age is not None and age >= 0:
+                written = time.time() - age * DAY
+                admin.times[tp] = RecordTime(5, TimeRange(written - 60, written))
+    return admin
+
+
+async def judgments(admin: ScriptedAdmin, searches: int) -> dict[str, Judgment]:
+    """Return the judgments on all groups after this number of searches."""
+
+    def searched(snapshot: Snapshot) -> bool:
+        calls = [ids for method, ids in admin.calls if method == "record_times"]
+        return snapshot.swept == len(admin.groups) and len(calls) >= searches
+
+    async with watching(admin) as monitor:
+        await until(monitor, searched)
+        snapshot = await until(monitor, lambda s: any(s.judgment(g).kind is Problem.ABANDONED for g in s.groups))
+    return {group: snapshot.judgment(group) for group in admin.groups}
+
+
+async def test_group_is_abandoned_if_all_its_unread_records_are_older_than_a_day() -> None:
+    admin = cluster({
+        "old": (3.0, 2.0, -1.0), "recent": (0.5,), "partly-recent": (3.0, 0.5), "partly-unknown": (3.0, None),
+    })  # fmt: skip
+    found = await judgments(admin, 4)
+    assert {group: judgment.kind for group, judgment in found.items()} == {
+        "old": Problem.ABANDONED,
+        "recent": Problem.EMPTY,
+        "partly-recent": Problem.EMPTY,
+        "partly-unknown": Problem.EMPTY,
+    }
+    assert found["old"].status is GroupStatus.ABANDONED
+    assert "before kgtui started" not in found["old"].reason
+
+
+async def test_group_with_a_known_result_is_not_searched_again_and_a_failed_search_only_after_an_hour() -> None:
+    admin = cluster({"old": (3.0,), "unknown": (None,)})
+    async with watching(admin) as monitor:
+        await until(monitor, lambda s: s.judgment("old").kind is Problem.ABANDONED)
+        reads = len(admin.calls)
+        await until(monitor, lambda _: len(admin.calls) > reads + 40)
+    searched = [ids for method, ids in admin.calls if method == "record_times"]
+    assert sorted(searched) == [("t-old-0",), ("t-unknown-0",)]
+
+
+async def test_abandoned_group_stays_abandoned_while_it_is_selected() -> None:
+    admin = cluster({"old": (3.0,)})
+    async with watching(admin) as monitor:
+        monitor.set_view("old")
+        await until(monitor, lambda s: s.judgment("old").kind is Problem.ABANDONED)
+        snapshot = await until(monitor, lambda s: "old" in s.health)
+    assert snapshot.judgment("old").kind is Problem.ABANDONED
