@@ -32,6 +32,8 @@ RETENTION_MS, RETENTION_BYTES, CLEANUP_POLICY = "retention.ms", "retention.bytes
 REMOTE_STORAGE = "remote.storage.enable"
 OFFSETS_MINUTES = "offsets.retention.minutes"
 
+_UNLIMITED_MS = 1_000 * 365 * 86_400_000
+"""A `retention.ms` from this value on (1,000 years) counts as unlimited. Some topics have the largest number."""
 _RETENTION_KEYS = [RETENTION_MS, RETENTION_BYTES, CLEANUP_POLICY, REMOTE_STORAGE]
 """Configs of a topic from which its `TopicRules` are computed."""
 
@@ -210,7 +212,7 @@ def _topic_rules(values: dict[str, int], configs: Sequence[dict[str, Any]]) -> T
     policy = texts.get(CLEANUP_POLICY, "delete")
     milliseconds = values.get(RETENTION_MS, -1)
     return TopicRules(
-        milliseconds / 1000 if milliseconds >= 0 else None,
+        milliseconds / 1000 if 0 <= milliseconds < _UNLIMITED_MS else None,
         by_size=values.get(RETENTION_BYTES, -1) >= 0,
         compacted="compact" in policy,
         deletes="delete" in policy,

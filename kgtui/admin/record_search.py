@@ -12,13 +12,16 @@ from __future__ import annotations
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
-from kgtui.model.record_times import NO_TIMESTAMPS, PRECISION, UNORDERED, RecordTime, TimeRange
+from kgtui.model.record_times import FUTURE, NO_TIMESTAMPS, PRECISION, UNORDERED, RecordTime, TimeRange
 
 if TYPE_CHECKING:
     from kgtui.model.record_times import LogPosition
 
 ROUNDS = 20
 """Maximum number of requests of one search. The time range after the last request becomes the result."""
+
+_AHEAD_MS = 3_600_000
+"""How far the clock of a producer may be ahead, in milliseconds. Brokers from Kafka 4.0 on have the same limit."""
 
 WIDTH_MS = 1000
 """A search ends when the time range is narrower than this, in milliseconds."""
@@ -136,6 +139,9 @@ class RecordSearch:
         self._answers.append(_Answer(asked, offset, timestamp))
         if (asked == 0 and offset < 0) or (offset >= 0 and timestamp < 0):
             self._failed = NO_TIMESTAMPS
+            return
+        if timestamp > self._now + _AHEAD_MS:
+            self._failed = FUTURE
             return
         brackets = [self._bracket(target) for target in self._targets]
         if any(one is not None and one.proven and one.low[1] >= one.below for one in brackets):

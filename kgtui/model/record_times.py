@@ -17,6 +17,7 @@ OLD_FORMAT = "the message format of the topic is too old for timestamps"
 NO_TIMESTAMPS = "the records of the partition have no timestamps"
 COMPACTED = "the topic is compacted, so that unread records may be missing"
 TIERED = "the topic uses tiered storage, which brokers before Kafka 4.0 search too slowly"
+FUTURE = "the partition has records with timestamps in the future"
 UNORDERED = "the timestamps in the partition decrease"
 NO_ANSWER = "the leader of the partition did not answer"
 

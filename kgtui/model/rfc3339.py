@@ -4,6 +4,17 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+_EARLIEST, _LATEST = (datetime(year, 1, 2, tzinfo=UTC).timestamp() for year in (1000, 9999))
+
+
+def utc_datetime(seconds: float) -> datetime:
+    """Convert seconds since the epoch into a time in UTC.
+
+    Record timestamps and retention times can be any 64-bit number. A time before the year 1000 or after the
+    year 9998 is replaced with the nearest time in between, because `datetime` ends there.
+    """
+    return datetime.fromtimestamp(min(max(seconds, _EARLIEST), _LATEST), UTC)
+
 
 def rfc3339(seconds: float, precision: str = "milliseconds") -> str:
     """Write a time in seconds since the epoch as RFC 3339 in UTC: `2026-11-23T04:32:02.250Z`.
@@ -11,7 +22,7 @@ def rfc3339(seconds: float, precision: str = "milliseconds") -> str:
     Args:
         precision: `milliseconds` or `seconds`.
     """
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec=precision).removesuffix("+00:00") + "Z"
+    return utc_datetime(seconds).isoformat(timespec=precision).removesuffix("+00:00") + "Z"
 
 
 def rfc3339_or_none(seconds: float | None) -> str | None:
@@ -21,7 +32,7 @@ def rfc3339_or_none(seconds: float | None) -> str | None:
 
 def file_stamp(seconds: float) -> str:
     """Format a time in seconds since the epoch as a part of a file name, in UTC: `20261123T043202Z`."""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y%m%dT%H%M%SZ")
+    return utc_datetime(seconds).strftime("%Y%m%dT%H%M%SZ")
 
 
 def parse_rfc3339(text: str) -> float:

@@ -10,17 +10,18 @@ from __future__ import annotations
 import time
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING, Literal
 
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from kgtui.model.marks import ASCII, UNICODE, VERDICT_LOOKS, Marks, state_look
+from kgtui.model.rfc3339 import utc_datetime
 from kgtui.model.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from datetime import datetime, tzinfo
 
 Cut = Literal["end", "middle"]
 
@@ -248,7 +249,7 @@ def milliseconds(value: float | None) -> str:
 def to_datetime(at: float) -> datetime:
     """Convert a time in seconds since the epoch into UTC or local time, as the user has chosen."""
     settings = display_settings()
-    utc = datetime.fromtimestamp(at, UTC)
+    utc = utc_datetime(at)
     return utc if settings.utc else utc.astimezone(settings.zone)
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
 from kgtui.model.access import HIDDEN, NONE_VISIBLE
 from kgtui.model.burrow import Status
 from kgtui.model.group_types import EMPTY, SHARE_OFFSET_TYPES
 from kgtui.model.health.values import Lack
+from kgtui.model.rfc3339 import utc_datetime
 
 if TYPE_CHECKING:
     from kgtui.model.health.values import EmptyPeriod, GroupHealth, Loss, PartitionHealth, TimeLag, Undecided
@@ -114,7 +114,7 @@ def local_clock(now: float) -> Clock:
     """
 
     def clock(at: float, *, seconds: bool = False) -> str:
-        local = datetime.fromtimestamp(at).astimezone()
+        local = utc_datetime(at).astimezone()
         date = "%Y-%m-%d " if abs(at - now) >= _WITH_DATE else ""
         return f"{local:{date}%H:%M{':%S' if seconds else ''}}"
 

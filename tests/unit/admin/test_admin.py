@@ -149,6 +149,7 @@ CONFIGS = {
     "by-size": {"retention.ms": "60000", "retention.bytes": "1000", "cleanup.policy": "delete"},
     "by-key": {"retention.ms": "60000", "cleanup.policy": "compact", "remote.storage.enable": "true"},
     "for-ever": {"retention.ms": "-1", "retention.bytes": "-1", "cleanup.policy": "delete"},
+    "longest": {"retention.ms": "9223372036854775807", "retention.bytes": "-1", "cleanup.policy": "delete"},
     "1": {"offsets.retention.minutes": "2"},
 }
 
@@ -172,7 +173,9 @@ async def test_only_topics_that_delete_records_by_age_have_retention_times(
 ) -> None:
     monkeypatch.setattr("kgtui.admin.configs.TOPICS_PER_REQUEST", 2)
     pool = FakePool(answers={"DescribeConfigs": retention_rows})
-    answer = await KafkaGroupAdmin(pool).retention(["plain", "both", "by-size", "by-key", "for-ever", "secret"])
+    answer = await KafkaGroupAdmin(pool).retention(
+        ["plain", "both", "by-size", "by-key", "for-ever", "longest", "secret"]
+    )
     assert (answer.rows.topics, answer.rows.offsets) == ({"plain": 60.0, "both": 60.0}, 120.0)
     assert answer.rows.rules == {
         "plain": TopicRules(60.0),
@@ -180,12 +183,13 @@ async def test_only_topics_that_delete_records_by_age_have_retention_times(
         "by-size": TopicRules(60.0, by_size=True),
         "by-key": TopicRules(60.0, compacted=True, deletes=False, tiered=True),
         "for-ever": TopicRules(),
+        "longest": TopicRules(),
         "secret": TopicRules(fault="grant DESCRIBE_CONFIGS on the topic to this user"),
     }
     (fault,) = answer.faults
     assert fault.message == "read configs of topic secret: Topic authorization failed."
     assert fault.advice == "grant DESCRIBE_CONFIGS on the topic to this user"
-    assert len(pool.sent) == 3
+    assert len(pool.sent) == 4
 
 
 async def test_retention_times_from_earlier_requests_are_kept_if_a_request_fails(

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgtui.admin.record_search import ROUNDS, RecordSearch
-from kgtui.model.record_times import NO_TIMESTAMPS, UNORDERED, LogPosition, RecordTime
+from kgtui.model.record_times import FUTURE, NO_TIMESTAMPS, UNORDERED, LogPosition, RecordTime
 
 NOW = 1_800_000_000_000
 DAY = 86_400_000
@@ -172,6 +172,15 @@ def test_record_search_reports_decreasing_timestamps() -> None:
         search.answer(asked, offset, timestamp)
     assert search.next_time() is None
     assert search.result() == RecordTime(50, reason=UNORDERED, rounds=3)
+
+
+@pytest.mark.parametrize("timestamp", [NOW + 86_400_000, NOW * 1_000, 2**63 - 1])
+def test_record_search_reports_timestamps_in_the_future(timestamp: int) -> None:
+    """Some producers write microseconds, which are dates in the far future if they are read as milliseconds."""
+    search = RecordSearch(LogPosition(5, 0, 10), NOW)
+    search.answer(0, 0, timestamp)
+    assert search.next_time() is None
+    assert search.result() == RecordTime(5, reason=FUTURE, rounds=1)
 
 
 @pytest.mark.parametrize("answer", [(-1, -1), (0, -1)])

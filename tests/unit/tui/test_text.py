@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from kgtui.model.group_types import STATES
+from kgtui.model.health.wording import local_clock
 from kgtui.model.marks import ASCII, UNICODE, Marks
+from kgtui.model.rfc3339 import rfc3339
 from kgtui.model.text import visible
 from kgtui.tui import text
 
@@ -120,6 +122,17 @@ def test_times_are_shown_in_local_time_or_utc(fixed_settings: text.DisplaySettin
     assert text.clock(0.0, offset=True) == "00:00:00 UTC"
     assert text.date(0.0) == "1970-01-01 00:00:00 UTC"
     assert text.clock(None) == "–"
+
+
+@pytest.mark.parametrize("seconds", [-(2.0**63), -62_135_596_800.0, 253_402_300_800.0, 2.0**63])
+def test_times_that_no_calendar_has_are_shown_as_the_first_or_last_date(
+    fixed_settings: text.DisplaySettings, seconds: float
+) -> None:
+    """Records can have any 64-bit number as timestamp."""
+    shown = text.date(seconds)
+    assert shown[:10] == ("1000-01-02" if seconds < 0 else "9999-01-02")
+    assert rfc3339(seconds).startswith(shown[:10])
+    assert local_clock(0.0)(seconds).startswith(shown[:4])
 
 
 def test_short_time_formats_omit_seconds_year_or_utc_offset(fixed_settings: text.DisplaySettings) -> None:
