@@ -27,7 +27,9 @@ def between(text: str, mark: str) -> str:
     """
     found = re.findall(f"^<!-- {mark} -->\n(.*?)^<!-- /{mark} -->$", text, re.DOTALL | re.MULTILINE)
     if len(found) != 1:
-        raise ValueError(f"the README should have <!-- {mark} --> and <!-- /{mark} --> once, each on a line of its own")
+        raise ValueError(
+            f"the README should have <!-- {mark} --> and <!-- /{mark} --> exactly once, each on a separate line"
+        )
     return str(found[0])
 
 

@@ -98,10 +98,14 @@ BENCHES: dict[str, Callable[[Scale], Iterator[Figure]]] = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table of results, and return the exit code, which does not depend on the measured times."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(BENCHES)}; all by default")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(BENCHES)}; the default is all benchmarks")
     scales = parser.add_mutually_exclusive_group()
     scales.add_argument(
-        "--quick", dest="scale", action="store_const", const="quick", help="use smaller sizes, which take a few minutes"
+        "--quick",
+        dest="scale",
+        action="store_const",
+        const="quick",
+        help="use smaller sizes, so that a benchmark takes a few minutes",
     )
     scales.add_argument(
         "--tiny", dest="scale", action="store_const", const="tiny", help="only check that the benchmarks work"

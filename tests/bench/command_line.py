@@ -77,7 +77,7 @@ def compare(broker: Cluster, size: Size) -> Iterator[Figure]:
         ours.append(_seconds(lambda: _kgtui(broker, "ls"), size.groups))
         theirs.append(_seconds(lambda: _tool(broker, "GroupsCommand", "--list"), size.groups))
     yield Figure(
-        f"kgtui ls, {size.groups} groups, wall", statistics.median(ours), "s", "GroupsCommand --list",
+        f"wall time of kgtui ls with {size.groups} groups", statistics.median(ours), "s", "GroupsCommand --list",
         statistics.median(theirs), 1 / 5, of_ratio=True,
     )  # fmt: skip
     lag = [_seconds(lambda: _kgtui(broker, "ls", "--lag"), size.groups) for _ in range(size.lag_rounds)]
@@ -85,7 +85,7 @@ def compare(broker: Cluster, size: Size) -> Iterator[Figure]:
         lambda: _tool(broker, "ConsumerGroupCommand", "--describe", "--all-groups"), size.groups * PARTITIONS
     )
     yield Figure(
-        f"kgtui ls --lag, {size.groups} groups × {PARTITIONS} partitions, wall", statistics.median(lag), "s",
+        f"wall time of kgtui ls --lag with {size.groups} groups × {PARTITIONS} partitions", statistics.median(lag), "s",
         "ConsumerGroupCommand --describe --all-groups", described, 1 / 20, of_ratio=True,
     )  # fmt: skip
 

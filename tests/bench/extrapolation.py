@@ -81,11 +81,11 @@ def figures(layers: list[LayerCost]) -> Iterator[Figure]:
     """Yield the load in records/s and bytes/s, and for each layer the cores and the disk space that it needs."""
     load = f"{GROUPS:,} groups × {PARTITIONS} partitions, commits every {COMMIT_INTERVAL:g} s"
     yield Figure(f"{load}: records", RECORDS_PER_SECOND, "/s")
-    yield Figure(f"{load}: bytes sent by brokers", RECORDS_PER_SECOND * WIRE_BYTES / 1e6, "MB/s")
+    yield Figure(f"{load}: data sent by brokers", RECORDS_PER_SECOND * WIRE_BYTES / 1e6, "MB/s")
     for layer in layers:
-        yield Figure(f"{load}: {layer.name}, busy cores", layer.cores, "cores")
+        yield Figure(f"{load}: cores that the {layer.name} job keeps busy", layer.cores, "cores")
         if layer.stored:
-            yield Figure(f"{load}: {layer.name}, data written per day", layer.gigabytes_per_day, "GB")
+            yield Figure(f"{load}: data that the {layer.name} job writes per day", layer.gigabytes_per_day, "GB")
     streaming = sum(layer.cores_needed for layer in layers if layer.name != "gold")
     yield Figure(f"{load}: cores needed for the bronze and silver jobs, including spare cores", streaming, "cores")
     gold = next(layer for layer in layers if layer.name == "gold")

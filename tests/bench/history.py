@@ -84,8 +84,8 @@ def record_figures(size: Size) -> Iterator[Figure]:
     cpu = poll + lake.keyframe_cpu / size.segment_polls
     what = f"{size.groups:,} groups × {PARTITIONS}, a tenth of the groups commit per poll"
     yield Figure(f"record, {what}: CPU per poll", cpu, "s", "interval", size.interval, 0.15, of_ratio=True)
-    yield Figure("record: CPU for keyframes and compaction, per poll", lake.keyframe_cpu / size.segment_polls, "s")
-    yield Figure("record: longest callback of the event loop, CPU", callbacks.worst, "ms", target=LONG_MS)
+    yield Figure("record: CPU time per poll for keyframes and compaction", lake.keyframe_cpu / size.segment_polls, "s")
+    yield Figure("record: CPU time of the event loop's longest callback", callbacks.worst, "ms", target=LONG_MS)
     day = lake.bytes * KEYFRAMES_PER_DAY * POLLS_PER_KEYFRAME / size.segment_polls
     yield Figure("record: size per day, extrapolated from one keyframe", day / 1e6, "MB", target=TARGET_DAY_BYTES / 1e6)
     yield Figure("record: bytes per row", lake.bytes / max(lake.rows, 1), "B")
@@ -236,16 +236,18 @@ def replay_figures(size: Size) -> Iterator[Figure]:
         day = [_load_timeline(recording, choices, 86_400.0) for _ in range(size.timelines)]
     hours = len(polls) * INTERVAL / 3600
     yield Figure(
-        f"replay, {size.groups:,} groups, {hours:.0f} h: seek and load 40 groups, p50",
+        f"replay, {size.groups:,} groups, {hours:.0f} h: time to seek and load 40 groups, p50",
         percentile(seeks, 0.5),
         "ms",
         target=TARGET_SEEK_MS,
     )
-    yield Figure("replay: seek and load 40 groups, p95", percentile(seeks, 0.95), "ms", target=TARGET_SEEK_MS)
-    yield Figure("replay: seek one poll forward, p50", percentile(steps, 0.5), "ms", target=TARGET_SEEK_MS)
-    yield Figure("replay: load 1 h of one group, p50", percentile(hour, 0.5), "ms", target=TARGET_SEEK_MS)
-    yield Figure(f"replay: load {hours:.0f} h of one group, p50", percentile(day, 0.5), "ms", target=TARGET_DAY_MS)
-    yield Figure("replay: open the lake", opened, "ms")
+    yield Figure("replay: time to seek and load 40 groups, p95", percentile(seeks, 0.95), "ms", target=TARGET_SEEK_MS)
+    yield Figure("replay: time to seek one poll forward, p50", percentile(steps, 0.5), "ms", target=TARGET_SEEK_MS)
+    yield Figure("replay: time to load 1 h of one group, p50", percentile(hour, 0.5), "ms", target=TARGET_SEEK_MS)
+    yield Figure(
+        f"replay: time to load {hours:.0f} h of one group, p50", percentile(day, 0.5), "ms", target=TARGET_DAY_MS
+    )
+    yield Figure("replay: time to open the lake", opened, "ms")
 
 
 def _load_timeline(recording: RecordingReader, choices: random.Random, seconds: float) -> float:

@@ -98,7 +98,7 @@ def figures(size: Size) -> Iterator[Figure]:
             broker.stop()
     for name, seconds in latencies.items():
         for fraction in (0.5, 0.95):
-            what = f"{size.commits} commits, from a commit to {name}, p{fraction * 100:.0f}"
+            what = f"time from a commit to its row in {name}, {size.commits} commits, p{fraction * 100:.0f}"
             yield Figure(what, percentile(seconds, fraction), "s")
 
 

@@ -59,19 +59,19 @@ def figures(size: Size) -> Iterator[Figure]:
     two_cores = _measure(2, size.decode, size.runs)
     for kind, seconds in two_cores["decode"].items():
         speed = seconds["read"] / seconds["decode"]
-        what = f"decode {size.decode:,} {kind}, {speed:.0%} as fast as only reading them"
+        what = f"decode {size.decode:,} {kind}, at {speed:.0%} of the speed of only reading them"
         yield Figure(what, seconds["decode"], "s", "reading the same files", seconds["read"], 5.0, of_ratio=True)
     runs = [two_cores["runs"][str(records)] for records in size.runs]
     for run in runs:
         per_million, reference = (_total(one) / one["records"] * 1e6 for one in (run, runs[0]))
-        what = f"complete run over {run['records']:,} records, 2 cores, per million"
+        what = f"time per million records of a complete run over {run['records']:,} records on 2 cores"
         yield Figure(what, per_million, "s", f"run over {runs[0]['records']:,}", reference, 1.1, of_ratio=True)
     for layer, layer_seconds in runs[-1]["seconds"].items():
         yield Figure(f"{layer} in this run", layer_seconds, "s", "whole run", _total(runs[-1]))
     if size.one_core:
         one_core = _measure(1, 0, (size.one_core,))["runs"][str(size.one_core)]
         reference_run = two_cores["runs"].get(str(size.one_core), one_core)
-        what = f"complete run over {size.one_core:,} records, 1 core"
+        what = f"complete run over {size.one_core:,} records on 1 core"
         yield Figure(what, _total(one_core), "s", "2 cores", _total(reference_run))
     if len(runs) > 1:
         yield from extrapolation.figures(extrapolation.layer_costs(2, runs[0], runs[-1]))

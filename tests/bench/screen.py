@@ -88,10 +88,13 @@ def _polls(size: Size, ui: Terminal) -> Iterator[Figure]:
     after, stats = ui.usage(), ui.ask("stats")
     polls = size.seconds / INTERVAL
     yield Figure(
-        "CPU per poll, while lag is read in the background", (after.cpu - before.cpu) / polls * 1000, "ms", target=250
+        "CPU time per poll while the background sweep reads lag",
+        (after.cpu - before.cpu) / polls * 1000,
+        "ms",
+        target=250,
     )
-    yield Figure(f"longest callback, CPU ({stats['worst_name'][:30]})", stats["worst"], "ms", target=20)
-    yield Figure("callbacks over 20 ms of CPU", sum(stats["long"].values()), "", target=0)
+    yield Figure(f"CPU time of the longest callback ({stats['worst_name'][:30]})", stats["worst"], "ms", target=20)
+    yield Figure("number of callbacks with more than 20 ms of CPU time", sum(stats["long"].values()), "", target=0)
     yield Figure(
         "bytes/s to the terminal while 1 % of the groups change per poll", (ui.written - written) / size.seconds, "B"
     )
@@ -145,10 +148,13 @@ def _memory(size: Size, ui: Terminal, keys: _Keyboard, bare: Terminal) -> Iterat
     stats = ui.ask("stats")
     swept = f"{stats['swept'] / max(stats['groups'], 1):.0%} of the groups read"
     yield Figure(f"resident memory, {swept}", last, "MB", "minimal app", bare.usage().resident / 1e6, 150)
-    name = f"increase of memory in {size.soak_seconds:.0f} s of keys and polls"
+    name = f"increase of memory during {size.soak_seconds:.0f} s of keys and polls"
     yield Figure(name, last - first, "MB", "first tenth of the measurement", first, 5)
     yield Figure(
-        f"longest callback during keys and polls, CPU ({stats['worst_name'][:30]})", stats["worst"], "ms", target=20
+        f"CPU time of the longest callback during keys and polls ({stats['worst_name'][:30]})",
+        stats["worst"],
+        "ms",
+        target=20,
     )
 
 
@@ -196,7 +202,7 @@ def _without_changes(size: Size) -> Iterator[Figure]:
             rate = (ui.written - written) / size.seconds
             yield Figure("bytes/s to the terminal while nothing changes", rate, "B", target=100)
             cpu = (ui.usage().cpu - before.cpu) / (size.seconds / INTERVAL) * 1000
-            yield Figure(f"CPU per poll, {groups:,} groups, nothing changes", cpu, "ms")
+            yield Figure(f"CPU time per poll of {groups:,} groups while nothing changes", cpu, "ms")
 
 
 def _wait_until(ui: Terminal, statistic: str, least: float, timeout: float) -> None:

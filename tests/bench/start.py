@@ -26,7 +26,7 @@ def figures(groups: int, rounds: int) -> Iterator[Figure]:
             wall_seconds, cpu_seconds = _start("tests.bench.bare_app", BARE_APP_READY)
             bare_wall.append(wall_seconds)
             bare_cpu.append(cpu_seconds)
-    name, median = f"start to first frame with groups, {groups} groups", statistics.median
+    name, median = f"time from start to first frame with groups, {groups} groups", statistics.median
     yield Figure(f"{name}, wall", median(wall), "s", "minimal app", median(bare_wall), 2.5, of_ratio=True)
     yield Figure(f"{name}, CPU", median(cpu), "s", "minimal app", median(bare_cpu))
 

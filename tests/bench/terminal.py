@@ -124,9 +124,11 @@ class Terminal:
                     return next(at for length, at in reversed(self._marks_until(found.end())) if length >= found.end())
                 left = end - time.perf_counter()
                 if left <= 0 or self._ended:
-                    state = "ended" if self._ended else "still runs"
+                    state = "has ended" if self._ended else "is still running"
                     output = bytes(self._output[-3000:])
-                    raise TimeoutError(f"no {pattern!r}; the program {state}; end of its output: {output!r}")
+                    raise TimeoutError(
+                        f"the output did not match {pattern!r}; the program {state}; end of its output: {output!r}"
+                    )
                 self._arrived.wait(left)
 
     def _marks_until(self, position: int) -> list[tuple[int, float]]:

@@ -160,7 +160,7 @@ def find_coordinator(address: str, group: str, timeout: float) -> str:
             if int(found.error_code) == NONE:
                 return f"{found.host}:{found.port}"
             if int(found.error_code) not in NOT_READY or time.monotonic() > deadline:
-                raise TimeoutError(f"no coordinator of {group[:40]!r}: {found}")
+                raise TimeoutError(f"group {group[:40]!r} has no coordinator: {found}")
             time.sleep(0.05)
     finally:
         connection.close()

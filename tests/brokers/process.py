@@ -75,7 +75,7 @@ class Java:
         with self._heard:
             self._heard.wait_for(lambda: line in self._said or self._ended, timeout)
             if line not in self._said:
-                raise self.failed(f"did not print {line!r} within {timeout:.0f} s")
+                raise self.failed(f"the process did not print {line!r} within {timeout:.0f} s")
 
     def failed(self, what: str) -> JavaFailedError:
         """Return an error whose message contains `what`, the state of the process and the end of its log."""

@@ -65,7 +65,7 @@ class Registry:
                 self.member_id = answer.member_id
                 return
             if int(answer.error_code) not in NOT_READY or time.monotonic() > deadline:
-                raise TimeoutError(f"no member id: error {answer.error_code}")
+                raise TimeoutError(f"the coordinator assigned no member id: error {answer.error_code}")
             time.sleep(0.1)
 
     def sync(self, generation: int, assignments: dict[str, bytes]) -> None:

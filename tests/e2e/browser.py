@@ -28,7 +28,9 @@ class Browser:
 
     def __init__(self, folder: Path) -> None:
         found = next((path for name in _NAMES if (path := shutil.which(name))), None)
-        assert found is not None, "these tests need Chromium; install it with tests/run or apt-get install chromium"
+        assert found is not None, (
+            "the tests of reports need Chromium; install it with tests/run or apt-get install chromium"
+        )
         self._program = found
         self._folder = folder
         self._runs = 0

@@ -205,7 +205,7 @@ class Terminal:
         """Wait until `text` is no longer on the screen, and return the screen's text."""
         screen = self._until(lambda screen: text not in screen, timeout)
         if screen is None:
-            raise AssertionError(f"{text!r} stayed for {timeout:g} s. The screen:\n{self._framed()}")
+            raise AssertionError(f"{text!r} was still on the screen after {timeout:g} s. The screen:\n{self._framed()}")
         return screen
 
     def row_of(self, text: str) -> int:
@@ -244,15 +244,15 @@ class Terminal:
         Raises:
             AssertionError: the terminal's state has changed. The message describes the difference.
         """
-        assert self._asked("alternate_on") == "0", "still on the alternate screen"
+        assert self._asked("alternate_on") == "0", "the terminal still shows the alternate screen"
         assert self._asked("cursor_flag") == "1", "the cursor is hidden"
         assert self._asked("mouse_any_flag") == "0", "the program still receives mouse events"
         left = [line for line in self.screen_and_history().splitlines() if line.strip() and not _PROMPT.match(line)]
-        assert left == list(allowed), f"left behind on the terminal: {left}"
+        assert left == list(allowed), f"the program left text on the terminal: {left}"
         self.enter("stty -a")
         modes = set(self.wait_for(lambda screen: "echoke" in screen and self.at_prompt()).replace(";", " ").split())
         expected = {"echo", "icanon", "isig", "icrnl", "opost", "ixon"}
-        assert expected <= modes, f"modes of the terminal that are off: {expected - modes}"
+        assert expected <= modes, f"terminal modes that the program did not turn on again: {expected - modes}"
 
     # Private methods that call tmux
 

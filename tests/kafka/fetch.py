@@ -164,7 +164,7 @@ def fill(target: Path, coordinates: Iterable[Coordinate], resolve: Resolver, *, 
     try:
         resolve(lacking, partial, transitive)
         if not any(partial.glob("*.jar")):
-            raise SystemExit(f"no jars were resolved for {target.name}")
+            raise SystemExit(f"Maven or Ivy found no jars for {target.name}")
         for second in partial.glob("slf4j-reload4j-*.jar"):
             # Kafka 3.9 depends on reload4j. With slf4j-simple as a second SLF4J backend, Kafka's tools would print a
             # warning.
