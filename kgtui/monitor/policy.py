@@ -123,7 +123,7 @@ class MonitorOptions:
         sweep_rate: maximum number of groups per second that the background sweep reads from all brokers together.
         first_sweep_factor: factor by which the first sweep reads more groups per second than `sweep_rate`.
         sweep_batch: maximum number of groups that the sweep reads from one broker at the same time.
-        sweep_partitions: maximum number of partitions of these groups together, unless it is only one group.
+        sweep_partitions: maximum number of partitions of the groups in one request. A single group can have more.
         sweep_pause: minimum time, in seconds, from the start of one sweep to the start of the next. Each sweep reads
             all groups with members.
         empty_pause: minimum time, in seconds, between two reads of an Empty group by the sweep.

@@ -38,7 +38,7 @@ _SCREENING_INTERVAL = 1.0
 """Time, in seconds, between two searches for groups that have been in a rebalance for too long."""
 
 _EXPECTED_PARTITIONS = 50.0
-"""Number of partitions that a group is expected to have before the first batch of groups was read."""
+"""Assumed number of partitions per group until the first batch of groups has been read."""
 
 _CHANGED_PER_BATCH = 0.5
 """Maximum number of groups whose state has changed in one batch, as a fraction of the batch size.
@@ -126,7 +126,8 @@ class SweepTier:
             listed = [group for group in dict.fromkeys((*changed, *part)) if group in self._store.groups]
             answered = not listed or await self._read(listed, set(changed))
             now = self._timer.now()
-            # The times of all batches are counted from the beginning of the round, so that a slow batch is caught up.
+            # The due times of all batches are computed from the start of the round. After a slow batch, the next ones
+            # therefore follow sooner.
             due = round_began + done * len(self._sweeps) / self._rate(first=first)
             if not first:
                 due = max(due, began + (now - began) / options.sweep_load, round_began + seconds * done / len(groups))
@@ -134,7 +135,10 @@ class SweepTier:
             await self._timer.pause_for((due if answered else began + options.sweep_pause) - now)
 
     def _next_batch(self, groups: Sequence[str], start: int) -> Sequence[str]:
-        """Return the next groups to read, from index `start` on, with about `sweep_partitions` partitions at most."""
+        """Return the next groups to read, which begin at index `start`.
+
+        The batch has at most about `MonitorOptions.sweep_partitions` partitions.
+        """
         summaries, limit, partitions = self._store.summaries, self._options.sweep_partitions, 0.0
         for end in range(start, min(start + self._options.sweep_batch, len(groups))):
             summary = summaries.get(groups[end])

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 
 class ColumnsDialog(ModalScreen[None]):
-    """Lists all columns of the tree, and says which are shown.
+    """Lists all columns of the tree. A mark shows whether a column is shown.
 
     Args:
-        columns: ids of the columns that are shown, the most important one first.
-        choose: shows other columns.
+        columns: ids of the columns that are shown now, the most important one first.
+        choose: called with the ids of the columns to show whenever the user shows or hides a column.
     """
 
     DEFAULT_CSS = """
@@ -62,7 +62,7 @@ class ColumnsDialog(ModalScreen[None]):
         self._choose = choose
 
     def compose(self) -> ComposeResult:
-        """Create the list of columns, and a hint."""
+        """Create the list of columns, and the hint about the keys."""
         with Vertical(id="box") as box:
             box.border_title = "Columns of the tree"
             yield OptionList(*(Option(self._row(column), id=column) for column in TREE_COLUMNS), markup=False)
@@ -86,7 +86,7 @@ class ColumnsDialog(ModalScreen[None]):
         if column in self._columns:
             self._columns = tuple(one for one in self._columns if one != column)
         else:
-            # The column is inserted in front of the first column that is less important by default.
+            # The column is inserted before the first shown column that is less important in the default order.
             later = TREE_COLUMNS[TREE_COLUMNS.index(column) :]
             at = next((index for index, one in enumerate(self._columns) if one in later), len(self._columns))
             self._columns = (*self._columns[:at], column, *self._columns[at:])

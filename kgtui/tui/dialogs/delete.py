@@ -102,7 +102,7 @@ class DeleteDialog(ModalScreen[Results | None]):
     """
     | key | does |
     |---|---|
-    | escape | cancel; has no effect while the delete is running |
+    | escape | cancel; has no effect while groups are being deleted |
     """
 
     class Planned(Message):
@@ -299,7 +299,7 @@ class DeleteDialog(ModalScreen[Results | None]):
         self.deleting = self._planning = False
         self._show_status(f"No delete request was sent: {message.reason}", ERROR)
 
-    # Methods that check the text that the user types to confirm the delete
+    # Methods that check the text that the user types to confirm the deletion
 
     def on_key(self, event: events.Key) -> None:
         """Insert a character that is typed while a button has the focus into the text field, and focus this field.
@@ -338,7 +338,7 @@ class DeleteDialog(ModalScreen[Results | None]):
         self._show_status("Writing the backup and checking the groups again", MUTED)
         self._execute(self.plan)
 
-    # Methods that execute the plan of the delete and show the results
+    # Methods that delete the groups and show the results
 
     @work(exclusive=True, group="delete", exit_on_error=False)
     async def _execute(self, made: Plan) -> None:

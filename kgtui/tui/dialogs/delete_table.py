@@ -182,7 +182,7 @@ def _time_text(at: float, now: float) -> str:
 def group_details(
     line: Allowed | Refused, folder: StateFolder, commands: list[CommandLine], width: int, observed: Observed
 ) -> Content:
-    """Return the details in a dialog about one group: whether the delete is safe, and what will be lost.
+    """Return the details in a dialog about one group: whether the deletion is safe, and what will be lost.
 
     Args:
         line: the line of the plan for the group.
@@ -246,7 +246,7 @@ def kafka_commands(made: Plan, bootstrap: str, command_config: str | None) -> li
     Args:
         made: the plan.
         bootstrap: bootstrap servers of the cluster, separated by commas.
-        command_config: path of the client properties file for the commands; None to leave out this option.
+        command_config: path of the client properties file for the commands; None leaves out the option for it.
     """
     by_kind: dict[str, list[str]] = {}
     for line in made.allowed:

@@ -1,4 +1,4 @@
-"""The columns of the tree: titles, widths and cells, and the choice of the columns that fit the width of the tree."""
+"""The columns of the tree: their titles, widths and cells. Also decides which columns fit the width of the tree."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.grouping import Grouping
 
 Piece = tuple[str, str]
-"""A piece of text, and its role: the end of a component class of the tree, such as `lag` or `kg-warn`."""
+"""Pair of a text and its role. The role is the end of the name of a component class, such as `lag` or `kg-warn`."""
 
 LAG_WIDTH = 9
 _NAME_WIDTHS = (16, 22, 28, 28, 34)
-"""Smallest width of the names beside one column, two columns, and so on, in terminal cells."""
+"""Minimum widths of the names, in terminal cells, in a tree with one column, two columns, and so on."""
 _UNCHANGED = 0.05
-"""A trend that is nearer to 0 is shown as 0, in records per second."""
+"""Smallest change of the lag that is not shown as 0, in records per second."""
 _WITH_FRACTION = 10.0
-"""A trend below this value is shown with one decimal place, in records per second."""
+"""Smallest change of the lag that is shown without a decimal place, in records per second."""
 
 _LEAST_AGE = 10.0
-"""If a record is only known to be older than fewer seconds than this, its age is shown as unknown."""
+"""Smallest lower bound of a record's age, in seconds, that is shown. Below it, the age is shown as unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +44,9 @@ class TreeRow:
         judgment: status and problem of the group.
         judgment_stale: whether the judgment is based on old data.
         lags: total lag in the last reads by the background sweep, oldest first.
-        trend: how fast the lag changes, in records per second; None if it is not known.
-        time_lag: age of the oldest unread record in seconds, or None if it is not known, and whether the record may be
-            older. None if the offsets were not read.
+        trend: change of the lag in records per second; None if it is unknown.
+        time_lag: pair of the age of the oldest unread record in seconds, which is None if it is unknown, and whether
+            this age is only a lower bound. The pair is None if the offsets have not been read.
     """
 
     group: str
@@ -62,7 +62,7 @@ class TreeRow:
     time_lag: tuple[float | None, bool] | None = None
 
     def role(self, value: float | None) -> str:
-        """Return the color role of a number in this row."""
+        """Return the color role of a number in this row: `stale` for old data, `muted` for 0 or None, else `lag`."""
         if self.age is not None:
             return "stale"
         return "lag" if value else "muted"
@@ -73,11 +73,11 @@ class TreeColumn:
     """One column of the tree, to the right of the names.
 
     Attributes:
-        title: text in the heading; empty if there is none.
-        width: width in terminal cells, including the blank in front of the text.
-        meaning: what the column shows, for the dialog in which columns are chosen.
-        sort: key of `SORT_KEYS` by which a click on the title sorts the groups.
-        cell: returns the text of the column for a group, and its role.
+        title: title in the heading of the tree; empty if the column has none.
+        width: width in terminal cells, including the blank to the left of the text.
+        meaning: what the column shows, for the dialog in which the user chooses columns.
+        sort: the key of `SORT_KEYS` by which groups are sorted after a click on the title.
+        cell: returns the text in this column for a group, and the role of the text.
     """
 
     id: str
@@ -101,17 +101,17 @@ class FittedColumns:
     shown: tuple[TreeColumn, ...]
 
     def width(self, column: str) -> int:
-        """Return the width of a column; 0 if it is not shown."""
+        """Return the width of the column with this id in terminal cells; 0 if the column is not shown."""
         return next((shown.width for shown in self.shown if shown.id == column), 0)
 
     @property
     def before_numbers(self) -> int:
-        """Width of the names together with the columns `problem` and `state`, which have no value for a node."""
+        """Total width of the names and of the columns `problem` and `state`, which are empty in the row of a node."""
         return self.name + self.width("problem") + self.width("state")
 
     @property
     def numbers(self) -> tuple[TreeColumn, ...]:
-        """The columns to the right of `problem` and `state`."""
+        """The shown columns except `problem` and `state`."""
         return tuple(column for column in self.shown if column.id not in ("problem", "state"))
 
     def column_at(self, x: int) -> TreeColumn | None:
@@ -126,15 +126,15 @@ class FittedColumns:
 
 @lru_cache(maxsize=64)
 def fit_columns(width: int, chosen: Sequence[str], grouping: Grouping) -> FittedColumns:
-    """Choose the columns that fit the width of the tree. The names take the width that the columns leave free.
+    """Choose the columns that fit the width of the tree. The names get all cells that the columns do not need.
 
-    One blank stays free at each end of the line. Without the column `problem`, the mark in front of the name still
-    shows the severity.
+    One cell stays empty at each end of the line. Without column `problem`, the mark in front of a group's name still
+    shows how severe the problem is.
 
     Args:
         width: width of the tree in terminal cells.
-        chosen: the columns to show, the most important one first. A column that does not fit is left out.
-        grouping: the grouping of the tree. If it has nodes for states, the column `state` is left out.
+        chosen: ids of the columns to show, the most important one first. Columns that do not fit are left out.
+        grouping: the grouping of the tree. If the tree has nodes for states, column `state` is left out.
     """
     name, shown = width - 2, set[str]()
     for column in (COLUMNS[one] for one in chosen):
@@ -170,14 +170,14 @@ _LABELS = {
     Problem.REBALANCING: "rebalance",
     Problem.UNREADABLE: "unread",
 }
-"""Problem → its name in the column `problem`."""
+"""Problem → its name in column `problem`."""
 
 _VERDICTS = {severity: status.name for status, severity in SEVERITY.items()}
 """`Judgment.severity` → name of the status (WARN or ERR), for severities above 0."""
 
 
 def severity_mark(level: int) -> Piece:
-    """Return the mark of a `Judgment.severity`, and its role. The mark is empty for severity 0."""
+    """Return the mark for a `Judgment.severity` and the role of the mark. The mark for severity 0 is empty."""
     return (text.verdict_mark(_VERDICTS[level]), text.verdict_role(_VERDICTS[level])) if level else ("", "muted")
 
 
@@ -260,4 +260,4 @@ COLUMNS: dict[str, TreeColumn] = {
         TreeColumn("age", "", 7, "the age of the data, if it is old", "age", _age),
     )
 }  # fmt: skip
-"""Id → column, from left to right."""
+"""Id → column. The columns are in the order in which they are shown, from left to right."""

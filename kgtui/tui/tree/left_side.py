@@ -1,4 +1,4 @@
-"""The left side of the screen: the tree with its heading. It remembers columns and order of the tree."""
+"""The left side of the screen, with the tree and its heading. It saves the columns and the order of the tree."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class LeftSide(Vertical):
         yield self.group_tree
 
     def show_message(self, paragraphs: Paragraphs | None) -> None:
-        """Show a message in place of the tree; None shows the tree."""
+        """Show a message instead of the tree, or show the tree if `paragraphs` is None."""
         self.query_one(EmptyState).show(paragraphs)
         self.group_tree.display = paragraphs is None
 
@@ -47,12 +47,16 @@ class LeftSide(Vertical):
         self.query_one(TreeHeading).redraw()
 
     def sort_by(self, sort: str, *, descending: bool) -> None:
-        """Sort the groups by a key of `SORT_KEYS`, now and after the next start of kgtui."""
+        """Sort the groups by a key of `SORT_KEYS`, and save this order for the next start of kgtui."""
         self.group_tree.sort_by(sort, descending=descending)
         self._save_view()
 
     def show_columns(self, columns: tuple[str, ...]) -> None:
-        """Show these columns, now and after the next start of kgtui. The most important one is first."""
+        """Show these columns, and save them for the next start of kgtui.
+
+        Args:
+            columns: ids of the columns, the most important one first.
+        """
         self.group_tree.show_columns(columns)
         self._save_view()
 
@@ -63,7 +67,7 @@ class LeftSide(Vertical):
         self.sort_by(message.sort, descending=not model.descending if again else SORT_KEYS[message.sort].largest_first)
 
     def restore_view(self) -> None:
-        """Show the columns and the order that the user last chose. An order in the filter replaces the saved order."""
+        """Restore the saved columns and the saved order. A `sort:` term in the filter has precedence over this order."""
         configured = self._session.ui.columns
         view = load_view(self._session.state_folder.view, configured)
         if view is not None:
@@ -76,5 +80,5 @@ class LeftSide(Vertical):
         try:
             save_view(self._session.state_folder.view, view)
         except OSError as error:
-            message = f"kgtui will not know this choice after its next start: {error.strerror or error}"
+            message = f"The choice is lost when kgtui ends, because it could not be saved: {error.strerror or error}"
             self.notify(message, timeout=6, markup=False)

@@ -1,4 +1,4 @@
-"""Save the columns and the order of the tree that the user chose, so that kgtui starts with them the next time."""
+"""Save the columns and the order of the tree that the user has chosen, and restore them at the next start."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SavedView:
-    """The columns and the order of the tree.
+    """The columns and the order of the tree, as they were saved.
 
     Attributes:
-        configured: the columns in `config.toml` when the view was saved. If the file has other columns now, they
-            replace `columns`.
+        configured: ids of the columns in `config.toml` when the view was saved. If `config.toml` has been changed since
+            then, its columns replace `columns`.
         columns: ids of the columns, the most important one first.
-        sort: a key of `SORT_KEYS`.
-        descending: whether the largest value comes first.
+        sort: the key of `SORT_KEYS` by which groups are sorted.
+        descending: whether groups with the largest value come first.
     """
 
     configured: tuple[str, ...]
@@ -35,10 +35,11 @@ class SavedView:
 
 
 def load_view(path: Path, configured: tuple[str, ...]) -> SavedView | None:
-    """Read a saved view; None if there is no file, or if its content is not a view, for example of a newer kgtui.
+    """Return the saved view; None if there is none, or if a newer kgtui has written it in another format.
 
     Args:
-        configured: the columns in `config.toml`.
+        path: the file with the view.
+        configured: ids of the columns that are in `config.toml` now.
     """
     try:
         with open(open_private(path, os.O_RDONLY), "rb") as file:
@@ -53,7 +54,7 @@ def load_view(path: Path, configured: tuple[str, ...]) -> SavedView | None:
 
 
 def save_view(path: Path, view: SavedView) -> None:
-    """Write a view.
+    """Write a view to the file `path`, and create its folder if it does not exist.
 
     Raises:
         OSError: the file cannot be written.
