@@ -67,7 +67,7 @@ class LeftSide(Vertical):
         self.sort_by(message.sort, descending=not model.descending if again else SORT_KEYS[message.sort].largest_first)
 
     def restore_view(self) -> None:
-        """Restore the saved columns and the saved order. A `sort:` term in the filter has precedence over this order."""
+        """Restore the saved columns and order. A `sort:` term in the filter has precedence over the saved order."""
         configured = self._session.ui.columns
         view = load_view(self._session.state_folder.view, configured)
         if view is not None:
