@@ -58,7 +58,7 @@ def test_references_to_declared_config_providers_are_replaced_with_values(
     assert value(folder, text) == expected
 
 
-def test_references_are_left_unchanged_without_config_providers(folder: Path) -> None:
+def test_references_in_properties_are_left_unchanged_without_config_providers(folder: Path) -> None:
     assert filled_in({"a": "${env:PASS}", "b": "${PASS}"}, "x", folder) == {"a": "${env:PASS}", "b": "hunter2"}
 
 

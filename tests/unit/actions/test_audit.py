@@ -127,7 +127,7 @@ async def test_start_without_an_audit_log_sends_no_request_and_creates_no_folder
     assert not folder.path.exists()
 
 
-async def test_logged_intent_has_command_process_time_cluster_and_loss(
+async def test_logged_intent_has_the_command_process_time_cluster_and_planned_loss(
     folder: StateFolder, admin: ScriptedAdmin
 ) -> None:
     """The intent and the outcome have the same id, and only the owner can read the log."""

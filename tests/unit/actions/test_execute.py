@@ -465,7 +465,7 @@ async def test_groups_whose_ids_have_control_characters_or_paths_are_deleted(
     assert folder.audit.read_bytes().isascii()
 
 
-async def test_executing_a_plan_without_groups_does_nothing(admin: ScriptedAdmin, folder: StateFolder) -> None:
+async def test_executing_a_deletion_plan_without_groups_does_nothing(admin: ScriptedAdmin, folder: StateFolder) -> None:
     """No request is sent, and the state folder is not created."""
     results = await execute(admin, Plan((), 0.0), folder)
     assert results.exit_code == 0

@@ -133,7 +133,7 @@ async def test_acls_are_read_only_if_they_can_change_the_permissions(code: int, 
     assert [sent.api for sent in pool.sent] == ["Metadata"]
 
 
-async def test_topic_that_a_broker_now_leaves_out_is_named_if_it_is_denied() -> None:
+async def test_denied_topic_that_a_broker_leaves_out_is_named() -> None:
     """The group has offsets in two topics. Then the broker leaves out both topics, but only one of them is denied."""
     pool = FakePool(answers={"Metadata": metadata(NO_TOPIC, 0), "OffsetFetch": offsets(topics=("deleted", "orders"))})
     admin = KafkaGroupAdmin(pool)

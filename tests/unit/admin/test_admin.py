@@ -131,7 +131,7 @@ async def test_group_configs_are_sorted_by_name_and_have_their_sources() -> None
     assert (b.source, b.synonyms) == ("DYNAMIC_GROUP_CONFIG", (("group.b", "1", "DYNAMIC_GROUP_CONFIG"),))
 
 
-async def test_configs_are_read_from_another_broker_if_one_refuses_connections() -> None:
+async def test_configs_are_read_from_another_broker_if_one_broker_is_unreachable() -> None:
     def answer(sent: Sent) -> Any:
         return ConnectError("refused", broker=1) if sent.node == 1 else configs(sent, None, config("a"))
 

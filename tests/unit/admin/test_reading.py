@@ -176,7 +176,7 @@ async def test_read_groups_reads_offsets_of_groups_that_are_not_described() -> N
     assert lags_of(read) == {"live": [5], "empty": [7]}
 
 
-async def test_lag_is_the_same_with_and_without_log_starts() -> None:
+async def test_lag_does_not_depend_on_whether_log_starts_are_read() -> None:
     admin = ScriptedAdmin()
     admin.add("c", "consumer", lag=7)
     full = (await read_in_full(admin, Deadline(5), listings(admin))).offsets_by_group()["c"]

@@ -191,7 +191,7 @@ def test_record_search_reports_records_without_timestamps(answer: tuple[int, int
     assert search.result() == RecordTime(5, reason=NO_TIMESTAMPS, rounds=1)
 
 
-def test_first_unread_record_is_at_the_log_start_if_older_ones_expired_unread() -> None:
+def test_first_unread_record_is_at_the_log_start_if_unread_records_expired() -> None:
     log = dense([NOW - 9000, NOW - 5000, NOW - 1000])
     found = log.search(10)
     assert found.unread == ((NOW - 9000) / 1000,) * 2

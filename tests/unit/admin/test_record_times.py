@@ -78,7 +78,7 @@ class Logs:
         return await admin.record_times(positions, rules, precision=0, timeout=timeout)
 
 
-async def test_record_times_sends_one_request_per_leader_and_round() -> None:
+async def test_record_times_sends_one_request_per_leader_and_search_round() -> None:
     logs = Logs()
     logs.pool.leaders = {("a", 1): 2, ("b", 0): 2}
     answer = await logs.read(("a", 0), ("a", 1), ("b", 0), ("b", 1))

@@ -95,7 +95,7 @@ async def test_router_sends_requests_in_batches_of_groups_to_their_coordinators(
     assert answer.coverage.groups == (25, 25)
 
 
-async def test_router_requests_a_repeated_group_id_only_once() -> None:
+async def test_router_requests_a_group_id_that_is_given_twice_only_once() -> None:
     script = Script({"a": [OK]})
     answer = await Router(FakePool()).run(["a", "a"], script, deadline=Deadline(5), size=9, asked="describe")
     assert (script.sent, answer.coverage.groups) == ([(1, ["a"])], (1, 1))

@@ -120,7 +120,7 @@ async def test_cancelling_first_success_cancels_the_functions_that_it_runs() -> 
     assert sorted(asked.cancelled) == [1, 2]
 
 
-async def test_all_of_returns_results_in_order_or_raises_the_first_error() -> None:
+async def test_function_all_of_returns_results_in_order_or_raises_the_first_error() -> None:
     asked = Runners()
     assert await all_of(asked.answer(number) for number in (3, 1, 2)) == [3, 1, 2]
     with pytest.raises(ConnectError, match="2 failed"):

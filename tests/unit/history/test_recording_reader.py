@@ -275,7 +275,7 @@ def test_next_change_finds_changes_across_keyframes_and_days(tmp_path: Path) -> 
     assert changes("nobody", back=False) == []
 
 
-def test_compare_lists_changed_groups_members_owners_and_lags(tmp_path: Path) -> None:
+def test_comparison_of_two_polls_lists_changed_groups_members_owners_and_lags(tmp_path: Path) -> None:
     write(
         tmp_path,
         poll_of(100, end=150, groups=("old", "pay")),

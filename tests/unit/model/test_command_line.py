@@ -78,7 +78,7 @@ def test_quoting_a_word_for_bash_escapes_unsafe_characters(word: str, quoted: st
     assert command_line.quote(word) == quoted
 
 
-def test_bash_parses_a_quoted_word_to_the_original_word() -> None:
+def test_bash_parses_a_word_that_kgtui_quoted_to_the_original_word() -> None:
     words = ["a b", "it's", "x\x1b[0m\ny\\z'", "`id`", "\u202eabc\u2066", "[/red]", "-x", "!!", "tab\tend"]
     script = "printf '%s\\0' " + command_line.join(words)
     done = subprocess.run(
@@ -92,7 +92,7 @@ def test_bash_parses_a_quoted_word_to_the_original_word() -> None:
 
 
 @given(st.text())
-def test_quoted_word_is_one_printable_line(word: str) -> None:
+def test_word_quoted_for_bash_is_one_printable_line(word: str) -> None:
     quoted = command_line.quote(word)
     assert quoted.isprintable() or all(c.isprintable() or c.isspace() for c in quoted)
     assert not any(ord(c) < 0x20 or ord(c) == 0x7F for c in quoted)

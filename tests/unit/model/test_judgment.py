@@ -42,7 +42,7 @@ def test_group_that_does_not_exist_is_not_found() -> None:
 
 
 @pytest.mark.parametrize(("lag", "expected"), [(0, READ_OK), (5, READ_ONCE)])
-def test_group_read_once_is_ok_only_without_unread_records(lag: int, expected: Judgment) -> None:
+def test_group_that_was_read_only_once_is_ok_only_without_unread_records(lag: int, expected: Judgment) -> None:
     assert with_group(summaries={"g": summary(lag=lag)}).judgment("g") == expected
 
 
@@ -103,7 +103,7 @@ def test_confirmed_stop_keeps_the_start_time_that_screening_observed() -> None:
     assert (alone.since, alone.since_seen) == (T0, False)
 
 
-def test_lost_records_are_a_worse_problem_than_the_stop_that_caused_them() -> None:
+def test_lost_records_are_a_worse_problem_than_the_stop_that_caused_the_loss() -> None:
     lost = health_of(watch([offsets((100, 900), starts=[300])] * 20))
     found = with_group(health={"g": lost}).judgment("g")
     assert (found.kind, found.others) == (Problem.DATA_LOST, (Problem.STOP,))

@@ -155,7 +155,7 @@ def test_no_group_matches_both_a_filter_term_and_its_negation(term: IdTerm) -> N
 
 
 @given(st.integers(0, 10**9), st.sampled_from(["", "k", "M"]))
-def test_number_with_a_unit_in_a_filter_is_parsed_to_the_right_value(number: int, unit: str) -> None:
+def test_number_with_a_suffix_in_a_filter_is_converted_to_the_right_value(number: int, unit: str) -> None:
     text = f"{number}{unit}"
     value = number * COUNT_UNITS[unit]
     if value > 10**14:
@@ -168,6 +168,6 @@ def test_number_with_a_unit_in_a_filter_is_parsed_to_the_right_value(number: int
 
 
 @given(st.integers(0, 10**6), st.integers(0, 999), st.sampled_from(list(TIME_UNITS)))
-def test_time_with_a_unit_in_a_filter_is_parsed_to_the_right_seconds(whole: int, milli: int, unit: str) -> None:
+def test_time_with_a_unit_in_a_filter_is_converted_to_seconds(whole: int, milli: int, unit: str) -> None:
     found = read_range(f"{whole}.{milli:03d}{unit}+", TIME_UNITS)
     assert found.low == float(Fraction(whole * 1000 + milli, 1000) * TIME_UNITS[unit])

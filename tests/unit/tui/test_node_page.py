@@ -65,7 +65,7 @@ def test_problem_rows_of_a_node_have_the_lags_of_the_last_reads() -> None:
     assert [(row.lag, row.lags) for row in rows] == [(30, (10, 30)), (None, ())]
 
 
-def test_last_sums_of_an_encoded_trail_equal_those_of_the_decoded_trail() -> None:
+def test_function_last_sums_returns_the_last_sums_of_the_decoded_trail() -> None:
     for reads in range(8):
         data = trail(*((100 + 10 * number, number, 3 * number) for number in range(reads)))
         samples = Trail.decode(data).samples

@@ -123,7 +123,7 @@ def rows_of(offsets: GroupOffsets) -> list[offset_rows.OffsetRow]:
     return offset_rows.partition_rows(offsets, data.classic_group())
 
 
-def test_row_of_a_topic_shows_the_total_lag_of_all_its_partitions() -> None:
+def test_topic_row_in_the_offsets_pane_shows_the_total_lag_of_its_partitions() -> None:
     rows = rows_of(data.classic_offsets())
     shown_rows = offset_rows.filter_and_sort(rows, "topic", descending=False, lagging=True)
     first = shown_rows[0]
@@ -135,7 +135,7 @@ def test_row_of_a_topic_shows_the_total_lag_of_all_its_partitions() -> None:
     )
 
 
-def test_topic_with_one_partition_has_no_total_row() -> None:
+def test_offsets_of_a_topic_with_one_partition_have_no_total_row() -> None:
     shown_rows = offset_rows.filter_and_sort(rows_of(data.classic_offsets()), "topic", descending=False, lagging=False)
     assert [row.partition for row in shown_rows if row.topic == "secret.audit"] == [0]
 
@@ -336,7 +336,7 @@ def test_overview_shows_state_members_lag_and_kafka_command() -> None:
     assert overview_text(snapshot, "payments.settle", "With Kafka's tools").startswith("kafka-consumer-groups.sh")
 
 
-def test_permissions_field_shows_permissions_or_why_they_are_unknown() -> None:
+def test_overview_shows_permissions_or_the_reason_why_they_are_unknown() -> None:
     snapshot = data.example_snapshot()
     assert "delete" in overview_text(snapshot, "payments.settle", "Permissions")
     assert "not reported" in overview_text(snapshot, "orders.enrich", "Permissions")
@@ -353,7 +353,7 @@ def test_overview_never_shows_an_unknown_lag_as_zero() -> None:
     assert overview_text(snapshot, "legacy.export", "total") == "0"
 
 
-def test_overview_of_a_simple_group_says_what_deleting_it_would_lose() -> None:
+def test_overview_of_a_simple_group_says_which_data_a_deletion_would_lose() -> None:
     snapshot = data.example_snapshot()
     assert "offsets committed without group membership" in overview_text(snapshot, "legacy.export", "type")
     assert overview_text(snapshot, "legacy.export", "offsets") == "1  committed offsets in 1 topic"
@@ -426,7 +426,7 @@ def test_pane_notice_about_an_unsupported_request_has_no_error_color() -> None:
 # Tests of the rows of the Config pane
 
 
-def test_configs_set_for_the_group_are_listed_before_others_of_its_type() -> None:
+def test_configs_that_are_set_for_the_group_are_listed_before_other_configs() -> None:
     own = ["consumer.session.timeout.ms", "consumer.some.secret"]
     rows = config_rows(data.configs(), "consumer")
     assert [row.config.name for row in rows] == [*own, "consumer.heartbeat.interval.ms"]

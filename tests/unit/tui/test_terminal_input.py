@@ -87,7 +87,7 @@ def test_input_thread_still_reads_keys_after_arbitrary_bytes(typed: list[bytes])
     messages_for(b"".join(typed))
 
 
-def test_canary_invalid_byte_ends_the_input_thread_of_textual(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_textuals_input_thread_still_ends_at_an_invalid_byte(monkeypatch: pytest.MonkeyPatch) -> None:
     """If a new version of Textual ignores invalid bytes, this test fails, and `input_decoder` is no longer needed."""
     monkeypatch.setattr(linux_driver, "getincrementaldecoder", codecs.getincrementaldecoder)
     readable, writable = os.pipe()

@@ -1,6 +1,7 @@
-"""Canary tests of the workarounds in `textual_compat`.
+"""Test the workarounds in `textual_compat`.
 
-A canary test fails as soon as Textual no longer has the problem for which the workaround exists.
+A test with `still` in its name is a canary test: it fails as soon as Textual no longer has the problem for which a
+workaround exists.
 """
 
 from __future__ import annotations
@@ -75,16 +76,16 @@ def objects_in_cycles(divide: Callable[[Strip, Iterable[int]], Sequence[Strip]],
         gc.enable()
 
 
-def test_canary_textual_strip_that_is_not_divided_refers_to_itself() -> None:
+def test_textuals_undivided_strip_still_refers_to_itself() -> None:
     assert objects_in_cycles(rendering._textual_divide, 8) > 5, "prevent_strip_cycles is no longer needed"
 
 
-def test_strip_that_is_not_divided_is_freed_without_garbage_collection() -> None:
+def test_undivided_strip_is_freed_without_garbage_collection() -> None:
     rendering.prevent_strip_cycles()
     assert objects_in_cycles(Strip.divide, 8) == 0
 
 
-def test_strip_shorter_than_the_cut_positions_is_freed_without_collection() -> None:
+def test_strip_shorter_than_all_cut_positions_is_freed_without_garbage_collection() -> None:
     """Rows of the tree are such strips, because each row ends before the column of the scroll bar."""
     rendering.prevent_strip_cycles()
     assert objects_in_cycles(Strip.divide, 8, 10) == 0
@@ -101,13 +102,13 @@ def test_patched_strip_divide_returns_the_same_parts_as_the_original() -> None:
 # Tests of Textual's terminal driver and of the output that it writes
 
 
-def test_canary_textual_writes_the_whole_style_of_each_cell_run() -> None:
+def test_textual_still_writes_the_whole_style_of_each_cell_run() -> None:
     console = Console(force_terminal=True, color_system="truecolor", legacy_windows=False, file=StringIO())
     runs = [Segment("a", Style(color="red", bgcolor="#131519")), Segment("b", Style(color="blue", bgcolor="#131519"))]
     assert Strip(runs).render(console).count("48;2;19;21;25") == 2, "shorten_sgr is no longer needed"
 
 
-def test_canary_writer_thread_of_textual_ends_after_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_textuals_writer_thread_still_ends_after_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     class LostTerminal(StringIO):
         def write(self, data: str) -> int:
             raise OSError(5, "Input/output error")
@@ -122,14 +123,14 @@ def test_canary_writer_thread_of_textual_ends_after_an_error(monkeypatch: pytest
     assert errors, "LossTolerantTerminal is no longer needed"
 
 
-def test_canary_textual_driver_stores_the_terminal_in_a_private_attribute() -> None:
+def test_textuals_driver_still_stores_the_terminal_in_a_private_attribute() -> None:
     assert "_file" in LinuxDriver.__init__.__code__.co_names, "with_workarounds has nothing to replace"
 
 
 # Tests of input that Textual cannot handle: two requests to dismiss one screen, and a page key in a list without a size
 
 
-async def test_canary_dismissing_a_screen_twice_removes_the_screen_below() -> None:
+async def test_textual_still_removes_the_screen_below_one_that_is_dismissed_twice() -> None:
     app = App[None]()
     async with app.run_test():
         below, top = Screen[None](), Screen[None]()
@@ -149,7 +150,7 @@ class EmptyListApp(App[None]):
         yield OptionList("payments")
 
 
-async def test_canary_page_key_in_a_list_without_a_size_raises_an_exception() -> None:
+async def test_textual_still_fails_after_a_page_key_in_a_list_without_a_size() -> None:
     app = EmptyListApp()
     async with app.run_test() as pilot:
         await pilot.pause()
@@ -165,7 +166,7 @@ async def test_canary_page_key_in_a_list_without_a_size_raises_an_exception() ->
     ("name", "arguments"),
     [("_action_command_list", ["page_down"]), ("_action_cursor_down", []), ("_watch__list_visible", [])],
 )
-def test_canary_key_in_a_closed_command_palette_list_raises_an_exception(name: str, arguments: list[str]) -> None:
+def test_textual_still_fails_after_a_key_in_a_closed_command_palette(name: str, arguments: list[str]) -> None:
     palette, method = CommandPalette(), ignored_input.METHODS_THAT_NEED_THE_LIST[name]
     with pytest.raises(NoMatches):
         method(palette, *arguments)
@@ -186,7 +187,7 @@ async def search_in_closed_palette() -> None:
         await pilot.pause(0.3)
 
 
-async def test_canary_search_that_ends_after_the_command_palette_raises_an_exception(
+async def test_textual_still_fails_if_a_search_ends_after_the_command_palette(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for name, method in ignored_input.METHODS_THAT_NEED_THE_LIST.items():
@@ -228,7 +229,7 @@ class FilterApp(App[None]):
         self.query_one(Input).focus()
 
 
-async def test_canary_textual_loses_the_key_after_a_key_that_moves_focus() -> None:
+async def test_textual_still_loses_the_key_after_a_key_that_moves_the_focus() -> None:
     app = FilterApp()
     async with app.run_test() as pilot:
         app.query_one("#list").focus()
@@ -242,7 +243,7 @@ async def test_canary_textual_loses_the_key_after_a_key_that_moves_focus() -> No
         assert app.query_one(Input).value == "", "KeyOrder is no longer needed"
 
 
-async def test_canary_key_event_reaches_every_ancestor_widget_before_the_action_runs() -> None:
+async def test_textual_still_sends_a_key_to_all_ancestor_widgets_before_its_action() -> None:
     app = FilterApp()
     async with app.run_test() as pilot:
         app.query_one("#list").focus()
@@ -254,7 +255,7 @@ async def test_canary_key_event_reaches_every_ancestor_widget_before_the_action_
 # Test of the traceback that Textual prints after a crash
 
 
-async def test_canary_completion_that_never_begins_causes_a_warning() -> None:
+async def test_textual_still_causes_a_warning_for_a_completion_that_never_begins() -> None:
     """Textual creates the coroutine when the text changes, and discards it if its worker is cancelled at once."""
 
     class Completing(App[None]):
@@ -287,7 +288,7 @@ async def test_completing_input_proposes_the_first_matching_completion_without_a
         assert app.query_one(Input).value == "Fault:yesx"
 
 
-def test_canary_traceback_of_textual_contains_local_variables() -> None:
+def test_textuals_tracebacks_still_contain_local_variables() -> None:
     def crash(password: str) -> None:
         raise ValueError(len(password))
 
@@ -304,7 +305,7 @@ def test_canary_traceback_of_textual_contains_local_variables() -> None:
 # Tests of when Textual clears its style cache, and when it lays out the whole screen
 
 
-async def test_canary_textual_clears_its_style_cache_at_every_refresh() -> None:
+async def test_textual_still_clears_its_style_cache_at_every_refresh() -> None:
     class Styled(Static):
         COMPONENT_CLASSES: ClassVar[set[str]] = {"styled--part"}
 
@@ -322,7 +323,9 @@ async def test_canary_textual_clears_its_style_cache_at_every_refresh() -> None:
         assert not widget._rich_style_cache, "StyleCache is no longer needed"
 
 
-async def test_canary_setting_virtual_size_lays_out_the_whole_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_textual_still_lays_out_the_whole_screen_when_virtual_size_is_set(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     class ScrollApp(App[None]):
         def compose(self) -> ComposeResult:
             yield ScrollView()
@@ -353,7 +356,7 @@ class ScrollBarApp(App[None]):
         yield self.view
 
 
-async def test_canary_scroll_view_creates_its_scroll_bar_from_textuals_class() -> None:
+async def test_textuals_scroll_view_still_creates_textuals_own_scroll_bar() -> None:
     view = ScrollView()
     async with ScrollBarApp(view).run_test():
         assert view._vertical_scrollbar is None, "the property vertical_scrollbar of LineView overrides nothing"
@@ -379,7 +382,7 @@ def width_of(plot: Plot) -> int:
     return max(len(line) for line in plot.uncolorize(plot.build()).splitlines())
 
 
-def test_canary_plotext_limits_plots_to_the_terminal_width() -> None:
+def test_plotext_still_limits_plots_to_the_terminal_width() -> None:
     plot = Plot()
     plot.plotsize(2_000, 5)
     assert width_of(plot) < 2_000, "unlimited_plot is no longer needed"

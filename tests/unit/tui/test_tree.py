@@ -317,7 +317,7 @@ def test_tree_has_a_column_for_the_state_only_if_no_node_shows_it() -> None:
     assert [grouping for grouping in GROUPINGS if "state" in shown(79, grouping)] == ["topic", "family", "flat"]
 
 
-def test_chosen_columns_of_the_tree_are_kept_in_the_order_of_their_importance() -> None:
+def test_columns_chosen_by_the_user_are_shown_in_order_of_their_importance() -> None:
     narrow = fit_columns(46, ("timelag", "plot", "lag"), "type")
     assert [column.id for column in narrow.shown] == ["plot", "timelag"]
 

@@ -196,7 +196,7 @@ def test_read_history_drops_partitions_that_are_missing_from_the_newest_read() -
     assert set(health_of(seen).partitions) == {("t", 0)}
 
 
-def test_read_history_ignores_a_read_older_than_the_newest_one() -> None:
+def test_read_history_ignores_a_read_that_is_older_than_the_newest_read() -> None:
     seen = watch([offsets((1, 5))] * 2)
     seen.add(T0, described(), offsets((3, 5)))
     assert (seen.reads, seen.read_at, seen.rows["t", 0].position) == (2, T0 + 5, 1)

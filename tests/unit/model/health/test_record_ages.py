@@ -160,7 +160,7 @@ def test_local_time_has_a_date_only_if_it_is_at_least_half_a_day_away() -> None:
     assert len(clock(T0 - 43_200)) == len("2026-11-23 01:18")
 
 
-def test_record_times_of_the_newest_read_replace_earlier_ones() -> None:
+def test_record_times_of_the_newest_read_replace_earlier_record_times() -> None:
     history = watch(stopped()[:-1])
     read = replace(stopped()[-1], record_times={("t", 0): searched(1000)})
     history.add(LAST, history.description, read)
