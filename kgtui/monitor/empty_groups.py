@@ -1,8 +1,8 @@
-"""Searches for the times of unread records in Empty groups, to find the groups that have been abandoned for a day.
+"""Search for the times of unread records in Empty groups, to find groups that have been abandoned for at least a day.
 
-A group that was already Empty when kgtui started may have lost its members a minute ago or a year ago. If the first
-unread record of every partition was written more than a day ago, nobody has read this far since, and the group is
-abandoned.
+A group that was already Empty when kgtui started may have lost its members a minute ago or a year ago. The group is
+abandoned if, in each partition, the first unread record is more than a day old, because no member has read these
+records since then.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ if TYPE_CHECKING:
     from kgtui.monitor.store import Store
 
 _PRECISION = 0.1
-"""Width of a time range at which a search ends, as a fraction of the age of the record."""
+"""Accuracy with which the time of a record is searched, as a fraction of the record's age."""
 
 _RETRY_AFTER = 3_600.0
-"""Time after which a group is searched again if the times of its records could not be found, in seconds."""
+"""Time, in seconds, after which a search is repeated that has not found the times of a group's unread records."""
 
 
 class EmptyGroupTier:
-    """Searches each group that has been Empty since before kgtui started once, and stores the result.
+    """Searches for the times of unread records in groups that were already Empty when kgtui started.
 
-    The result stays valid while the group is Empty, because its offsets do not move.
+    Each group is searched only once, because its offsets do not move while the group is Empty.
 
     Args:
-        screening: judges each group again when its search has ended.
+        screening: judges a group again after the group has been searched.
         retention: reads the configs of topics. Compacted topics are not searched.
         timeout: maximum duration of a search, in seconds.
         in_view: returns the ids of the selected and visible groups, which are searched first.
@@ -69,7 +69,7 @@ class EmptyGroupTier:
         self._failed_at: dict[str, float] = {}
 
     async def run(self) -> None:
-        """Search groups until cancelled. A recording is never searched."""
+        """Search groups until this task is cancelled. In a replay, do nothing."""
         while self._timer.recorded_at is None:
             began = self._timer.now()
             groups = self._next()
@@ -83,7 +83,7 @@ class EmptyGroupTier:
             await self._timer.pause_for(min(max(EMPTY_SEARCH_PAUSE, took / EMPTY_SEARCH_LOAD), 60.0))
 
     def _next(self) -> list[str]:
-        """Return the ids of the next groups to search, which together have at most `RECORD_TIME_PARTITIONS`."""
+        """Return the ids of the next groups to search. Together, they have at most `RECORD_TIME_PARTITIONS` partitions."""
         store, partitions = self._store, 0
         found: list[str] = []
         latest = self._timer.now() - _RETRY_AFTER
@@ -126,13 +126,13 @@ class EmptyGroupTier:
 
 
 def unread_since(rows: Sequence[PartitionLag], times: Mapping[TopicPartition, RecordTime]) -> float | None:
-    """Return the time before which the first unread record of every partition was written, in seconds since the epoch.
+    """Return the latest time at which the first unread record of any partition was written, in seconds since the epoch.
 
-    None if there is no unread record, or if this time is not known for every partition with unread records.
+    Return None if there are no unread records, or if this time is unknown for a partition with unread records.
 
     Args:
         rows: offsets and lag of all partitions of a group.
-        times: partition → when the records around its position were written.
+        times: partition → times of the records before and after the committed offset.
     """
     found = [times[tp].unread if tp in times else None for tp in searchable(rows, len(rows))]
     known = [one.latest for one in found if one is not None]

@@ -37,12 +37,12 @@ Such changes are rarely visible, or happen slowly. Publishing them less often sa
 """
 
 _FIRST_DRAW = 1.0
-"""Maximum time, in seconds, that the other polling loops wait until the first list of groups has been drawn."""
+"""Maximum time, in seconds, for which reads of groups are delayed until the first list of groups has been drawn."""
 
 _FIRST_DRAW_WITH_VIEW = 0.4
-"""Time, in seconds, that the other polling loops wait after the terminal UI has set the first visible groups.
+"""Time, in seconds, for which reads of groups are delayed after the terminal UI has set the first visible groups.
 
-`_FIRST_DRAW` limits the whole time that they wait.
+`_FIRST_DRAW` limits the whole delay.
 """
 
 

@@ -83,13 +83,13 @@ RECORD_TIME_PARTITIONS = 1_000
 """Maximum number of partitions of one group in which the times of unread records are searched."""
 
 EMPTY_SEARCH_GROUPS = 100
-"""Maximum number of Empty groups whose unread records are searched for their times at once."""
+"""Maximum number of Empty groups in one search for the times of unread records."""
 
 EMPTY_SEARCH_PAUSE = 2.0
-"""Minimum pause between two such searches, in seconds."""
+"""Minimum pause, in seconds, between two searches for the times of unread records in Empty groups."""
 
 EMPTY_SEARCH_LOAD = 0.1
-"""Maximum time of such a search, as a fraction of the pause that follows."""
+"""Maximum duration of a search for the times of unread records in Empty groups, as a fraction of the next pause."""
 
 SHOW_RECORD_TIME_PARTITIONS = 20_000
 """Maximum number of partitions in which `kgtui show` and `kgtui check` search for the times of unread records."""

@@ -64,7 +64,8 @@ CALM_AFTER = 600
 
 _WAITED = round(DEFAULT_WATCHING.window)
 _PACES = 3
-"""A group counts as stopped if it has made no progress for this multiple of its `Trail.pace`."""
+"""A group counts as stopped if it has made no progress for this multiple of its usual time between two reads with
+progress (`Trail.pace`)."""
 
 _UNSETTLED = REBALANCING | {NOT_READY}
 _SUSPECTED = frozenset({Problem.STOP, Problem.STALL, Problem.BEHIND})

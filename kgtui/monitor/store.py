@@ -46,9 +46,8 @@ class Store:
         events: finds the events in all changes; None if events are not needed.
 
     Attributes:
-        unread_since: Empty group → time in seconds before which the first unread record of each partition was written.
-        on_state_change: called with a group id, the earlier listing and the new listing when a list of groups contains
-            another state of the group. The earlier listing is None for a new group.
+        unread_since: id of an Empty group → latest time at which the first unread record of any partition was written.
+        on_state_change: called with a group id, its earlier listing (None for a new group) and its new listing.
     """
 
     def __init__(self, keep: int, clock: Callable[[], float] = time.time, events: EventTracker | None = None) -> None:

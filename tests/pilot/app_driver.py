@@ -1,4 +1,4 @@
-"""Run the app on a scripted monitor, press keys, and read the screen, for tests."""
+"""Functions with which tests run the app on a scripted monitor, press keys, and read the screen."""
 
 from __future__ import annotations
 

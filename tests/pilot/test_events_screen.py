@@ -1,4 +1,4 @@
-"""The Events screen lists what changed, newest first, in a live cluster and in a recording."""
+"""Tests of the Events screen, which lists the changes in a live cluster or a recording, newest first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of the cache of drawn lines: the screen is the same as after a full redraw."""
+"""Tests that the cache of drawn lines does not change what the screen shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of the main screen: header, footer, panes, lines with errors, focus, keys, sizes."""
+"""Tests of the main screen: its header, footer and lines with errors, its keys and focus, and its sizes."""
 
 from __future__ import annotations
 

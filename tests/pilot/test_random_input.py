@@ -1,4 +1,4 @@
-"""Tests with random keys, pastes, clicks and resizes: no input except a quit key may end the app."""
+"""Tests with random keys, pastes, clicks and resizes. Only a quit key may end the app."""
 
 from __future__ import annotations
 

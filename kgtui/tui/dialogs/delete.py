@@ -163,8 +163,8 @@ class DeleteDialog(ModalScreen[Results | None]):
         self._show_status("Describing the groups and reading their offsets", MUTED)
         monitor = self._session.monitor
         if monitor is not None and len(self.groups) <= MOST_LIVE:
-            # Listeners run in the context of the monitor, which lacks the display settings of the app. Messages are
-            # handled in the context of the screen.
+            # Listeners run in the context of the monitor, which lacks the display settings of the app. The listener
+            # therefore posts a message, which is handled in the context of the screen.
             self._unsubscribe = monitor.subscribe(self._post)
         self._make_plan()
 
@@ -186,7 +186,7 @@ class DeleteDialog(ModalScreen[Results | None]):
             return (Cell(f"Delete {len(self.groups):,} groups?", ERROR),)
         return Cell("Delete group ", ERROR), Cell(fit_text(self.groups[0], 90, cut="middle")), Cell(" ?", ERROR)
 
-    # Methods that make the plan of the delete and show it
+    # Methods that plan the deletion and show the plan
 
     def _make_plan(self) -> None:
         self._planning, self._planned_from = True, self._observed_groups()
@@ -206,7 +206,7 @@ class DeleteDialog(ModalScreen[Results | None]):
             self.post_message(self.Planned(made))
 
     def _observed_groups(self) -> tuple[object, ...]:
-        """Return the monitor's data about the groups. A change of the groups is found by comparing this data."""
+        """Return the monitor's data about the groups. If a later call returns other data, the groups have changed."""
         monitor = self._session.monitor
         if monitor is None:
             return ()
@@ -265,7 +265,7 @@ class DeleteDialog(ModalScreen[Results | None]):
         """Ask the user to confirm the plan. What the user has typed for an earlier plan is removed.
 
         Args:
-            asked: the text that the user must type; None if nothing can be deleted.
+            asked: what the user must type to confirm the plan; None if nothing can be deleted.
         """
         self._challenge = asked
         for field in self.query(Input):

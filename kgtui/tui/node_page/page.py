@@ -330,7 +330,7 @@ class NodePage(Vertical):
 
 
 def no_problem_text(snapshot: Snapshot, summary: GroupSetSummary, since: float | None) -> str:
-    """Return what the absence of problems is based on: how many groups were read, and for how long.
+    """Return the text for a set of groups without problems: how many groups were read, and for how long.
 
     Args:
         since: time of the first snapshot in which a group had been read, in seconds since the epoch; None if there is

@@ -156,7 +156,7 @@ class ClusterScreen(Screen[None]):
 
     @property
     def left_side(self) -> LeftSide:
-        """The tree with its heading."""
+        """The left side of the screen: the tree with its heading."""
         return self.query_one(LeftSide)
 
     @property

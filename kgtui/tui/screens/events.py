@@ -158,7 +158,7 @@ class EventsScreen(ModalScreen["str | None"]):
     | / | type a filter for the groups |
     | v | show the events of the last 10 minutes, hour, 6 hours or day |
     | o | show all events, or only those of groups, members, offsets, verdicts and configs, or brokers |
-    | l | show only events of the selected group, or of all groups again |
+    | l | switch between the events of the selected group and those of all groups and brokers |
     | U | switch between UTC and local time |
     | escape, q, E | close |
     """
@@ -274,11 +274,11 @@ class EventsScreen(ModalScreen["str | None"]):
         self.table.focus()
 
     def action_filter(self) -> None:
-        """Let the user type a filter."""
+        """Focus the filter bar, so that the user can type a filter."""
         self.query_one(FilterBar).begin()
 
     def action_span(self) -> None:
-        """Show the events of the next time span."""
+        """Show the events of the next time span in `SPANS`; after the last one, those of the first one again."""
         self._span = (self._span + 1) % len(SPANS)
         self._list(fresh=True)
 
@@ -288,7 +288,7 @@ class EventsScreen(ModalScreen["str | None"]):
         self._list(fresh=True)
 
     def action_only(self) -> None:
-        """Show only events of the selected group, or of all groups again."""
+        """Switch between the events of the selected group and those of all groups and brokers."""
         if self._main.group is None:
             self.notify("no group is selected in the tree", timeout=6, markup=False)
             return

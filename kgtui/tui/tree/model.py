@@ -123,7 +123,7 @@ class TreeModel:
         """Decide from the number of groups whether all nodes are initially open.
 
         The tree calls this method only after the user has changed filter, grouping or order. If the tree also called it
-        for each snapshot, nodes would open or close when the number of groups reaches or exceeds `OPEN_ALL_UP_TO`.
+        for each snapshot, all nodes would close when the number of groups grows beyond `OPEN_ALL_UP_TO`.
         """
         self._open_all = nodes.count <= OPEN_ALL_UP_TO
 

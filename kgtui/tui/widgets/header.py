@@ -122,7 +122,7 @@ class ClusterHeader(LineWidget):
         self._poll_ms: float | None = None
 
     def compose(self) -> ComposeResult:
-        """Create the poll status at the right end."""
+        """Create the widget with the poll status at the right end of the header."""
         yield PollStatus()
 
     def style_of(self, role: str) -> Style:

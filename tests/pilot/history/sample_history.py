@@ -1,4 +1,4 @@
-"""The history of a sample group: samples of a live session, and a recording of one hour with two rebalances."""
+"""History of a sample group for tests: samples of a live session, and a recording of one hour with two rebalances."""
 
 from __future__ import annotations
 

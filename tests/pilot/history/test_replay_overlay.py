@@ -1,4 +1,4 @@
-"""Tests of the key `t`, which opens a recording over the live screen. The live screen keeps running below it."""
+"""Tests of key `t`, which opens a recording on a screen above the live screen. The live screen keeps running."""
 
 from __future__ import annotations
 

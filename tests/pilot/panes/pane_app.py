@@ -1,4 +1,4 @@
-"""An app for tests that shows one pane. An empty area on its left can take the place of the tree."""
+"""An app for tests that shows one pane, and an empty area of any width to the left of the pane."""
 
 from __future__ import annotations
 
