@@ -83,7 +83,7 @@ class EmptyGroupTier:
             await self._timer.pause_for(min(max(EMPTY_SEARCH_PAUSE, took / EMPTY_SEARCH_LOAD), 60.0))
 
     def _next(self) -> list[str]:
-        """Return the ids of the next groups to search. Together, they have at most `RECORD_TIME_PARTITIONS` partitions."""
+        """Return the ids of the next groups to search, whose partitions number at most `RECORD_TIME_PARTITIONS`."""
         store, partitions = self._store, 0
         found: list[str] = []
         latest = self._timer.now() - _RETRY_AFTER

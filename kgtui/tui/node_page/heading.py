@@ -1,4 +1,4 @@
-"""The lines above the page: the title, and the titles of the parts."""
+"""The lines above the tables of the page: the title of the page, and the titles of its parts."""
 
 from __future__ import annotations
 
