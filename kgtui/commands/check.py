@@ -244,7 +244,7 @@ def _report(args: argparse.Namespace, query: Query, selection: Selection, watch:
     results, selected = _judge(args, query, selection, watch, retention)
     print_result(args.format, check_results.WRITERS, results)
     _notify_limits(results, selected)
-    missing = notify_missing(args, _without_health(query), selection.ids, selection.listed)
+    missing = notify_missing(args, _without_health(query), selection)
     missing |= notify_no_visible_group(args, selection.snapshot, selection.listed)
     lag_unknown = any(one.lack is Lack.LAG for health in selected for one in health.undecided)
     complete = results.coverage.complete and not results.faults and not lag_unknown

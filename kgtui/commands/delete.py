@@ -22,7 +22,6 @@ from kgtui.commands.selection import (
     query_of,
     select_groups,
     undecided_text,
-    words_of,
 )
 from kgtui.commands.visibility import notify_lower_bounds, notify_no_visible_group
 from kgtui.config import StateFolder, load, resolve, state_folder
@@ -155,7 +154,7 @@ def _read_line(prompt: str) -> str:
 def _query(args: argparse.Namespace) -> Query | None:
     """Return the filter, or None if the groups are named with `--group`. Raises `UsageError` if neither is given."""
     query = query_of(args)
-    if len(args.expr) > 1 and len(words := words_of(query)) > 1:
+    if len(args.expr) > 1 and len(words := query.words) > 1:
         raise UsageError(
             f"as a filter, these words only match ids that contain all of them: {', '.join(words)}; to use them as a "
             f"filter, quote them; to use them as group ids, pass {as_options(words)}"
@@ -191,7 +190,7 @@ async def _plan(
         groups = list(dict.fromkeys(args.group))
         return await plan(admin, groups, timeout=timeout), len(groups), False
     selection = await _matching(admin, query, timeout)
-    missing = notify_missing(args, query, selection.ids, selection.listed) and args.expect != 0
+    missing = notify_missing(args, query, selection) and args.expect != 0
     missing |= notify_no_visible_group(args, selection.snapshot, selection.listed) and args.expect != 0
     return await plan(admin, selection.ids, timeout=timeout), len(selection.ids), missing
 

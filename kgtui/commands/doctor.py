@@ -1,20 +1,23 @@
-"""`kgtui doctor`: report what each broker supports, which limits this causes in kgtui, and the user's permissions."""
+"""`kgtui doctor`: report what each broker supports, the user's permissions, and why a group is not listed."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kgtui.admin.deadline import Deadline
 from kgtui.commands.connecting import connected, run_async, timeout_of
 from kgtui.commands.printing import notify, print_result
 from kgtui.errors import ClientError, KgtuiError, UnreachableError, UnsupportedError
-from kgtui.model.answer import Fault, fault_of
+from kgtui.model.answer import Fault, fault_of, why_missing
 from kgtui.model.error_numbers import GROUP_ID_NOT_FOUND
 from kgtui.model.group_types import GROUP_TYPES
+from kgtui.model.health.wording import local_clock
 from kgtui.model.rfc3339 import rfc3339
+from kgtui.model.text import visible
 from kgtui.output import formats, marks
 from kgtui.output.table import Column, table
 
@@ -52,6 +55,21 @@ LIMITED_WITHOUT = {
 """API → the limitation of brokers without that API."""
 
 
+class NamedGroup(NamedTuple):
+    """A group that the user has named, and why it is listed or not.
+
+    Attributes:
+        listed: whether a broker lists the group.
+        lines: what is known about the group if it is listed, or else why it is not, one sentence per line.
+        similar: ids of listed groups that are similar; empty if the group is listed.
+    """
+
+    group: str
+    listed: bool
+    lines: list[str]
+    similar: list[str]
+
+
 @dataclass(slots=True)
 class Diagnosis:
     """The results of `kgtui doctor`.
@@ -66,6 +84,7 @@ class Diagnosis:
         described: number of listed groups that were described, at most `SAMPLE`.
         group_operations: operation → number of described groups on which the user is authorized for this operation.
         faults: why some data could not be read.
+        named: the groups that the user has named.
     """
 
     cluster: ClusterInfo
@@ -76,28 +95,36 @@ class Diagnosis:
     described: int = 0
     group_operations: dict[str, int] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
+    named: list[NamedGroup] = field(default_factory=list)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `kgtui doctor`."""
-    from kgtui.commands.parser import add_format_option
+    from kgtui.commands.parser import add_format_option, group_id
 
+    parser.add_argument(
+        "groups", nargs="*", type=group_id, metavar="GROUP", help="also say why this group is listed or not"
+    )
+    parser.add_argument("--lake", metavar="LAKE", help="recording that may show when a GROUP disappeared")
     add_format_option(parser, "table", "json")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run `kgtui doctor` and return its exit code, which is 1 if something could not be read."""
+    """Run `kgtui doctor` and return its exit code.
+
+    The exit code is 1 if something could not be read, or if a group that the user has named is not listed.
+    """
     diagnosis = run_async(_run(args))
     print_result(args.format, {"table": as_text, "json": as_json}, diagnosis)
     for fault in diagnosis.faults:
         notify(f"{fault.message} [{fault.name}]" + (f" ({fault.advice})" if fault.advice else ""))
-    return 1 if diagnosis.faults else 0
+    return 1 if diagnosis.faults or not all(one.listed for one in diagnosis.named) else 0
 
 
 async def _run(args: argparse.Namespace) -> Diagnosis:
     async with connected(args) as admin:
         try:
-            return await examine(admin, timeout=timeout_of(args))
+            return await examine(admin, args.groups, args.lake, timeout=timeout_of(args))
         except UnreachableError:
             found = await admin.pool.login_steps(timeout=min(timeout_of(args), STEPS_TIMEOUT))
             print_result(args.format, {"table": _steps_text, "json": _steps_json}, found)
@@ -131,8 +158,19 @@ def _steps_json(found: Mapping[str, Sequence[Step]]) -> bytes:
     return formats.json_bytes({"version": formats.VERSION, "taken_at": rfc3339(time.time()), "bootstrap": servers})
 
 
-async def examine(admin: KafkaGroupAdmin, *, timeout: float) -> Diagnosis:
-    """Ask every broker for its API versions, and read the permissions of the user. Raises `UnreachableError`."""
+async def examine(
+    admin: KafkaGroupAdmin, groups: Sequence[str] = (), lake: str | None = None, *, timeout: float
+) -> Diagnosis:
+    """Ask every broker for its API versions, read the permissions of the user, and look for groups.
+
+    Args:
+        groups: ids of groups for which to find out why they are listed or not.
+        lake: folder of a recording that may show when a group disappeared; None if there is none.
+        timeout: maximum duration, in seconds.
+
+    Raises:
+        UnreachableError: no broker answered.
+    """
     deadline = Deadline(timeout)
     diagnosis = Diagnosis(await admin.cluster(timeout=timeout))
     await asyncio.gather(*(_versions(admin, node, diagnosis, deadline) for node in diagnosis.cluster.brokers))
@@ -141,7 +179,46 @@ async def examine(admin: KafkaGroupAdmin, *, timeout: float) -> Diagnosis:
         await _group_operations(admin, diagnosis, deadline)
     except KgtuiError as error:
         diagnosis.faults.append(fault_of(error))
+    if groups:
+        diagnosis.named = await _named_groups(admin, list(dict.fromkeys(groups)), lake, deadline)
     return diagnosis
+
+
+async def _named_groups(
+    admin: KafkaGroupAdmin, groups: Sequence[str], lake: str | None, deadline: Deadline
+) -> list[NamedGroup]:
+    from kgtui.admin.reading import access_of
+    from kgtui.commands.selection import list_groups
+    from kgtui.model.absence import why_not_listed
+    from kgtui.model.similar import similar_names
+
+    snapshot, _ = await list_groups(admin, timeout=deadline.left())
+    snapshot = replace(snapshot, access=await access_of(admin, timeout=deadline.left()))
+    described = await admin.describe_groups(groups, timeout=deadline.left())
+    clock, found = partial(local_clock(snapshot.taken_at), seconds=True), []
+    for group in groups:
+        listing = snapshot.groups.get(group)
+        fault = None if group in described.rows else why_missing(described.faults, group)
+        if fault is not None and fault.code == GROUP_ID_NOT_FOUND:
+            fault = None
+        if listing is not None:
+            about = ", ".join(part for part in (listing.type, listing.state) if part)
+            lines = [f"A broker lists the group: {about}, coordinator broker {listing.coordinator}."]
+            lines += [] if fault is None else [f"It cannot be described: {fault.message or fault.name}."]
+            found.append(NamedGroup(group, True, lines, []))
+            continue
+        gone_at = None if lake is None else await asyncio.to_thread(_disappeared_at, lake, group)
+        lines = why_not_listed(snapshot, group, clock, fault=fault, gone_at=gone_at)
+        if lake is not None and gone_at is None:
+            lines.append("The recording does not show that the group disappeared.")
+        found.append(NamedGroup(group, False, lines, similar_names([group], snapshot.groups)))
+    return found
+
+
+def _disappeared_at(lake: str, group: str) -> float | None:
+    from kgtui.history.recording_reader import RecordingReader
+
+    return RecordingReader(lake).disappeared_at(group)
 
 
 async def _versions(admin: KafkaGroupAdmin, node: int, diagnosis: Diagnosis, deadline: Deadline) -> None:
@@ -239,6 +316,10 @@ def as_json(diagnosis: Diagnosis) -> bytes:
         "groups": diagnosis.groups,
         "groups_looked_at": diagnosis.described,
         "group_operations": dict(sorted(diagnosis.group_operations.items())),
+        "named_groups": [
+            {"group": one.group, "listed": one.listed, "why": one.lines, "similar": one.similar}
+            for one in diagnosis.named
+        ],
         "faults": [formats.fault_object(fault) for fault in diagnosis.faults],
     }
     return formats.json_bytes(value)
@@ -246,12 +327,22 @@ def as_json(diagnosis: Diagnosis) -> bytes:
 
 def as_text(diagnosis: Diagnosis) -> str:
     """Return the diagnosis as text for people."""
-    parts = [_cluster_text(diagnosis.cluster), _brokers_text(diagnosis), _versions_text(diagnosis)]
+    parts = [
+        *map(_named_text, diagnosis.named),
+        _cluster_text(diagnosis.cluster),
+        _brokers_text(diagnosis),
+        _versions_text(diagnosis),
+    ]
     limits = list(dict.fromkeys(text for versions in diagnosis.versions.values() for text in limitations(versions)))
     if limits:
         parts.append("limits\n" + "".join(f"  {text}\n" for text in limits))
     parts.append(_permissions_text(diagnosis))
     return "\n".join(parts)
+
+
+def _named_text(named: NamedGroup) -> str:
+    lines = [*named.lines, *([f"Similar: {', '.join(named.similar)}"] if named.similar else [])]
+    return f"group {visible(named.group)}\n" + "".join(f"  {visible(line)}\n" for line in lines)
 
 
 def _cluster_text(cluster: ClusterInfo) -> str:

@@ -126,7 +126,7 @@ def _print(
     )
     print_result(args.format, group_list.WRITERS, groups, clear=groups.repeated)
     _notify_limits(query, selection)
-    missing = notify_missing(args, query, selection.ids, selection.listed)
+    missing = notify_missing(args, query, selection)
     if not selection.listed:
         from kgtui.commands.visibility import notify_no_visible_group
 

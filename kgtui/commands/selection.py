@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import re
 import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -92,41 +91,50 @@ def query_of(args: argparse.Namespace) -> Query:
     return query
 
 
-def words_of(query: Query) -> list[str]:
-    """Return the words of a filter that a group id must contain."""
-    from kgtui.model.query.terms import IdTerm
-
-    return [
-        term.any_of[0].text
-        for term in query.terms
-        if isinstance(term, IdTerm) and not term.negated and len(term.any_of) == 1 and term.any_of[0].kind == "word"
-    ]
-
-
-def notify_missing(
-    args: argparse.Namespace, query: Query | None, found: Collection[str], every: Collection[str]
-) -> bool:
+def notify_missing(args: argparse.Namespace, query: Query | None, selection: Selection) -> bool:
     """Print a message if no group matches the filter, or if a group named with `--group` does not exist.
 
-    The message contains similar ids.
-
-    Args:
-        found: ids of the selected groups.
-        every: ids of all groups of the cluster.
+    The message contains similar ids, or the filter that the user may have meant.
 
     Returns:
         True if the exit code has to be 1, because a group is missing and `--allow-empty` is not given.
     """
-    absent = [group for group in dict.fromkeys(args.group) if group not in found]
+    absent = [group for group in dict.fromkeys(args.group) if group not in selection.ids]
     for group in absent:
-        notify(f"there is no group {group!r}{suggestion([group], every)}")
-    if query is not None and query.terms and not found:
-        words = words_of(query)
-        both = f"the filter needs ids that contain all {len(words)} words; to use the words as group ids, pass "
-        advice = f"; {both}{as_options(words)}" if len(words) > 1 else ""
-        notify(f"no group matches the filter{suggestion(words, every)}{advice}")
+        notify(f"there is no group {group!r}{suggestion([group], selection.listed) or _doctor(args, group)}")
+    if query is not None and query.terms and not selection.ids:
+        notify(f"no group matches the filter{_why_no_match(args, query, selection)}")
         return not args.allow_empty
     return bool(absent) and not args.allow_empty
+
+
+def _why_no_match(args: argparse.Namespace, query: Query, selection: Selection) -> str:
+    """Return the end of the message that no group matches a filter: why, and what the user may have meant."""
+    from kgtui.model.absence import no_match_steps
+    from kgtui.model.slices import run_at_once
+    from kgtui.model.text import visible
+
+    why, words = run_at_once(no_match_steps(query, selection.snapshot)), query.words
+    if why.meant is not None:
+        return f"; did you mean {why.meant.describe()}"
+    if why.excluded:
+        example = visible(why.example)
+        if why.excluded == 1:
+            return f"; group {example} has such an id, but the other terms exclude it"
+        return f"; {why.excluded:,} groups have such an id, for example {example}, but the other terms exclude them"
+    both = f"; the filter needs ids that contain all {len(words)} words; to use the words as group ids, pass "
+    advice = f"{both}{as_options(words)}" if len(words) > 1 else ""
+    similar = f"; similar: {', '.join(why.similar)}" if why.similar else ""
+    return f"{similar}{advice}" if similar or why.word is None else _doctor(args, why.word)
+
+
+def _doctor(args: argparse.Namespace, group: str) -> str:
+    """Return the end of a message that names the command which says why a group is not listed; `` for a recording."""
+    from kgtui.model.command_line import quote
+
+    if getattr(args, "lake", None) is not None:
+        return ""
+    return f"; to find out why, run kgtui doctor {quote(group)}"
 
 
 def as_options(words: Sequence[str]) -> str:
@@ -137,31 +145,11 @@ def as_options(words: Sequence[str]) -> str:
 
 
 def suggestion(words: Sequence[str], every: Iterable[str]) -> str:
-    """Return the end of a message with up to three ids that are similar to the words, or an empty text.
+    """Return the end of a message with up to three ids that are similar to the words, or an empty text."""
+    from kgtui.model.similar import similar_names
 
-    Ids and words are divided into parts at punctuation. An id is similar if the id or one of its parts is similar to a
-    word or to a part of a word.
-    """
-    from difflib import get_close_matches
-
-    shortest: dict[str, str] = {}
-    for group in sorted(every, key=lambda group: (len(group), group)):
-        for part in _parts(group):
-            shortest.setdefault(part, group)
-    close = [
-        shortest[part]
-        for word in words
-        for wanted in _parts(word)
-        for part in get_close_matches(wanted, shortest, cutoff=0.7)
-    ]
-    names = ", ".join(list(dict.fromkeys(close))[:3])
+    names = ", ".join(similar_names(words, every))
     return f"; similar: {names}" if names else ""
-
-
-def _parts(text: str) -> list[str]:
-    """Return the text and its parts between punctuation, in lower case, without parts of fewer than four characters."""
-    lower = text.lower()
-    return [lower, *(part for part in re.split(r"[\W_]+", lower) if len(part) > 3 and part != lower)]
 
 
 async def select_groups(

@@ -233,6 +233,22 @@ class RecordingReader:
             adjacent, first_poll = (changes.first, polls[0][0]) if back else (changes.last, 0)
         return None
 
+    def disappeared_at(self, group: str) -> float | None:
+        """Return when the recording first shows that a group is gone, in seconds since the epoch.
+
+        The result is None if the group was never recorded, or if it still existed at the last poll.
+        """
+        rows = self._read_group(GROUPS, ("poll", "gone"), group, (self.first.ms, self.last.ms))
+        found = sorted(zip(rows["poll"].to_pylist(), rows["gone"].to_pylist(), strict=True))
+        if not found:
+            return None
+        poll, gone = found[-1]
+        if gone:
+            return float(poll) / 1000
+        # A keyframe lists all groups. The group is gone if there is a keyframe without a row of the group.
+        later = self._polls.between(poll / 1000, None)
+        return next((one.at for one in later if one.ms == one.keyframe and one.ms > poll), None)
+
     def _changes_of_day(self, group: str, day: date, polls: list[tuple[int, int]]) -> DayOfChanges:
         cached = self._days.pop((group, day), None)
         if cached is None or cached[0] != len(polls):

@@ -234,6 +234,25 @@ def recorded_span(path: str) -> tuple[float, float]:
     return lake.first.at, lake.last.at
 
 
+def disappeared_at(session: Session, group: str) -> float | None:
+    """Return when the recording of a session's cluster first shows that a group is gone, in seconds since the epoch.
+
+    The result is None if the recording does not show that, or if it does not exist or cannot be read. Reading it from
+    disk may take seconds.
+    """
+    path = lake_of(session).path
+    if not is_lake(path):
+        return None
+    from kgtui.history.recording_reader import RecordingReader
+    from kgtui.lake.tables import recorded_cluster_id
+
+    cluster = None if session.monitor is None else session.monitor.snapshot.cluster.cluster_id
+    try:
+        return RecordingReader(path).disappeared_at(group) if recorded_cluster_id(path) == cluster else None
+    except (KgtuiError, OSError):
+        return None
+
+
 def is_lake(path: Path) -> bool:
     """Return whether a folder on disk is a lake that can be read."""
     from kgtui.lake.folder import LakeFolder

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,10 @@ from tests.pilot.scripted_monitor import NOW, snapshot_of
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from textual.pilot import Pilot
+
     from kgtui.model.snapshot import Snapshot
+    from kgtui.tui.app import KgtuiApp
 
 SILENT = Fault("NO_ANSWER", "no answer to ListGroups within 10 s", broker=2)
 
@@ -354,3 +358,25 @@ async def test_exceptions_after_a_crash_cause_no_second_report(tmp_path: Path, m
     with pytest.raises(crash_message.CrashedError):
         await crash_twice()
     assert len(reported) == 1
+
+
+async def test_a_filter_without_a_match_is_explained(tmp_path: Path) -> None:
+    """The filter bar shows what the user may have meant until the filter changes."""
+    app, _ = app_on(sample_snapshot(), tmp_path)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await settled(pilot)
+        await pilot.press("slash", *"members=0")
+        await until_text(app, pilot, "did you mean members:0")
+        assert "Did you mean members:0 ?" in screen_text(app)
+        await pilot.press(*(["backspace"] * 9), *"paymnets.settle")
+        await until_text(app, pilot, "Similar: payments.settle")
+        assert "did you mean" not in screen_text(app)
+        await pilot.press(*(["backspace"] * 15), *"payments", "space", *"state:Dead")
+        await until_text(app, pilot, "has such an id")
+
+
+async def until_text(app: KgtuiApp, pilot: Pilot[int], expected: str) -> None:
+    """Wait until the screen shows a text; fail after 30 s."""
+    async with asyncio.timeout(30):
+        while expected not in screen_text(app):
+            await pilot.pause(0.01)

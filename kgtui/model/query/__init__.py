@@ -12,6 +12,7 @@ terms. The package imports other modules of the model. It imports RE2 only for f
 | `term_help` | help about the terms, generated from `TERMS` |
 | `sort_keys` | `SORT_KEYS`: the values by which filters and the tree can sort groups |
 | `terms` | classes of filter terms, which decide whether a group matches |
+| `spelling` | finds what the user may have meant by a filter that matches no group |
 | `verdict_terms` | the filter term `verdict:` |
 | `patterns` | wildcards, letter sequences and regular expressions |
 | `ranges` | ranges of counts and times, such as `1k+` and `..5m` |

@@ -122,6 +122,12 @@ class Query:
         return " ".join(part.spelled() for part in (*self.terms, *self.order))
 
     @property
+    def words(self) -> list[str]:
+        """The words that a group id must contain."""
+        alternatives = [term.any_of for term in self._id_terms if not term.negated]
+        return [any_of[0].text for any_of in alternatives if len(any_of) == 1 and any_of[0].kind == "word"]
+
+    @property
     def needs(self) -> frozenset[Need]:
         """The data that must be read, in addition to the list of groups, for all terms and sort keys."""
         parts = [*self._group_terms, *self.order]

@@ -22,7 +22,7 @@ from kgtui.tui.startup_notices import valid_presets
 from kgtui.tui.tree.left_side import LeftSide
 from kgtui.tui.tree.widget import GroupTree
 from kgtui.tui.widgets.broker_faults import BrokerFaults
-from kgtui.tui.widgets.empty_state import empty_state
+from kgtui.tui.widgets.empty_state import EmptyState
 from kgtui.tui.widgets.filter_bar import FilterBar
 from kgtui.tui.widgets.footer import ActionFooter
 from kgtui.tui.widgets.group_detail import GroupDetail
@@ -211,13 +211,13 @@ class ClusterScreen(Screen[None]):
             self.snapshot, problems=self.right_side.counts, matching=self._matching, marked=len(self.marked)
         )
         self.query_one(ActionFooter).redraw()
-        filtered_out = self._matching == 0
-        query = parse(self.filter_bar.active_filter) if filtered_out else None
-        paragraphs = empty_state(
-            self.snapshot, self.session.target, filtered_out=filtered_out, interval=self.monitor.interval, query=query
-        )
-        self.left_side.show_message(paragraphs)
+        query = parse(self.filter_bar.active_filter) if self._matching == 0 else None
+        self.left_side.show_empty_state(self.snapshot, query)
         self.set_class(not self.snapshot.groups, "-bare")
+
+    @on(EmptyState.Explained)
+    def _no_match_explained(self, message: EmptyState.Explained) -> None:
+        self.filter_bar.show_hint(f"did you mean {message.meant}" if message.meant else "")
 
     def draw_panes(self) -> None:
         """Show the panes of the selected group, or the page of the node under the cursor, unless both are hidden."""

@@ -16,9 +16,9 @@ from kgtui.tui.widgets.empty_state import EmptyState
 if TYPE_CHECKING:
     from textual.app import ComposeResult
 
+    from kgtui.model.query import Query
     from kgtui.model.snapshot import Snapshot
     from kgtui.tui.session import Session
-    from kgtui.tui.widgets.empty_state import Paragraphs
 
 
 class LeftSide(Vertical):
@@ -37,10 +37,9 @@ class LeftSide(Vertical):
         yield EmptyState()
         yield self.group_tree
 
-    def show_message(self, paragraphs: Paragraphs | None) -> None:
-        """Show a message instead of the tree, or show the tree if `paragraphs` is None."""
-        self.query_one(EmptyState).show(paragraphs)
-        self.group_tree.display = paragraphs is None
+    def show_empty_state(self, snapshot: Snapshot, query: Query | None) -> None:
+        """Show the tree or, if the tree is empty, a message that says why. `query` is a filter without a match."""
+        self.group_tree.display = not self.query_one(EmptyState).show(snapshot, self._session, query)
 
     @on(GroupTree.SettingsChanged)
     def _redraw_heading(self) -> None:

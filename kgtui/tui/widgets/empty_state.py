@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
+from textual import work
 from textual.content import Content
+from textual.message import Message
 from textual.widgets import Static
 
 from kgtui.model.event import EventKind
+from kgtui.model.slices import Slices
 from kgtui.tui import text
+from kgtui.tui.recording import disappeared_at
 
 if TYPE_CHECKING:
+    from kgtui.model.absence import NoMatch
     from kgtui.model.query import Query
     from kgtui.model.snapshot import Snapshot
-    from kgtui.tui.session import Target
+    from kgtui.tui.session import Session, Target
 
 Paragraphs = list[tuple[str, str]]
 """Lines as pairs (text without control characters, color role)."""
@@ -25,6 +31,13 @@ _LOWER_BOUNDS: Paragraphs = [
 ]
 
 
+SLICE_SECONDS = 0.005
+"""Longest time for which the search for similar names may block the event loop, in seconds."""
+
+_RECORDING_DELAY = 1.0
+"""Time after the last change of the filter at which the recording is searched for the group, in seconds."""
+
+
 class EmptyState(Static):
     """Widget with the text that replaces an empty tree. It is hidden while the tree shows groups."""
 
@@ -33,17 +46,67 @@ class EmptyState(Static):
     EmptyState.-visible { display: block; }
     """
 
+    class Explained(Message):
+        """Posted when it is known why no group matches the filter.
+
+        Attributes:
+            meant: the filter that the user may have meant; `` if there is no such filter.
+        """
+
+        def __init__(self, meant: str) -> None:
+            super().__init__()
+            self.meant = meant
+
     def __init__(self) -> None:
         super().__init__(markup=False)
         self._paragraphs: Paragraphs | None = None
+        self._explained: tuple[object, ...] = ()
+        self._why: NoMatch | None = None
+        self._gone_at: dict[str, float | None] = {}
 
-    def show(self, paragraphs: Paragraphs | None) -> None:
-        """Show these lines, or hide the widget if `paragraphs` is None."""
+    def show(self, snapshot: Snapshot, session: Session, query: Query | None) -> bool:
+        """Show why the tree is empty, or hide the widget. Return whether the widget is visible.
+
+        Args:
+            query: the filter, if no group matches it; otherwise None.
+        """
+        key = () if query is None else (query, len(snapshot.groups), snapshot.swept)
+        if key != self._explained:
+            if not self._explained or query != self._explained[0]:
+                self._why = None
+            self._explained = key
+            if query is None:
+                self.workers.cancel_group(self, "explain")
+            else:
+                self._explain(snapshot, session, query)
+        gone_at = None if self._why is None else self._gone_at.get(self._why.word or "")
+        interval = 0.0 if session.monitor is None else session.monitor.interval
+        target = session.target
+        self._write(empty_state(snapshot, target, query=query, interval=interval, why=self._why, gone_at=gone_at))
+        return self._paragraphs is not None
+
+    def _write(self, paragraphs: Paragraphs | None) -> None:
         if paragraphs != self._paragraphs:
             self._paragraphs = paragraphs
             self.set_class(paragraphs is not None, "-visible")
             parts = [(f"{line}\n", f"${role}" if role else "") for line, role in paragraphs or []]
             self.update(Content.assemble(*parts))
+
+    @work(exclusive=True, group="explain", exit_on_error=False, description="explain")
+    async def _explain(self, snapshot: Snapshot, session: Session, query: Query) -> None:
+        """Find out why no group matches the filter, and show it. The recording of the cluster is searched last."""
+        # Imported here and not at startup, because the first frame of the terminal UI does not need it.
+        from kgtui.model.absence import no_match_steps
+
+        self._why = await Slices(asyncio.sleep, SLICE_SECONDS).run(no_match_steps(query, snapshot))
+        self.post_message(self.Explained("" if self._why.meant is None else self._why.meant.describe()))
+        self.show(snapshot, session, query)
+        word = self._why.word
+        if word is None or word in self._gone_at or self._why.excluded:
+            return
+        await asyncio.sleep(_RECORDING_DELAY)
+        self._gone_at[word] = await asyncio.to_thread(disappeared_at, session, word)
+        self.show(snapshot, session, query)
 
 
 _MOST_GONE = 3
@@ -51,17 +114,25 @@ _MOST_GONE = 3
 
 
 def empty_state(
-    snapshot: Snapshot, target: Target, *, filtered_out: bool, interval: float, query: Query | None = None
+    snapshot: Snapshot,
+    target: Target,
+    *,
+    query: Query | None,
+    interval: float,
+    why: NoMatch | None = None,
+    gone_at: float | None = None,
 ) -> Paragraphs | None:
     """Return the text that says why no groups are shown; None if the tree shows groups.
 
     Args:
-        filtered_out: whether a filter is active that no group matches.
+        query: the filter, if no group matches it; otherwise None.
         interval: time between two polls, in seconds.
-        query: the filter; None if there is none.
+        why: why no group matches the filter; None if that is not known yet.
+        gone_at: when a recording shows that the group disappeared, in seconds since the epoch; None if no recording
+            shows that.
     """
     if snapshot.groups:
-        return _filtered_out(snapshot, query) if filtered_out else None
+        return None if query is None else _filtered_out(snapshot, query, why, gone_at)
     answered = [status for status in snapshot.brokers.values() if status.answered_at is not None]
     failed = [status.fault for status in snapshot.brokers.values() if status.fault is not None]
     forbidden = next((f for f in (*snapshot.faults, *failed) if f.name.endswith("AUTHORIZATION_FAILED")), None)
@@ -78,14 +149,38 @@ def empty_state(
     return [(f"Connecting to {where}{text.marks().ellipsis}", "kg-muted")]
 
 
-def _filtered_out(snapshot: Snapshot, query: Query | None) -> Paragraphs:
+def _filtered_out(snapshot: Snapshot, query: Query, why: NoMatch | None, gone_at: float | None) -> Paragraphs:
     count = len(snapshot.groups)
     return [
         (f"No group matches. The cluster has {text.exact(count)} group{'' if count == 1 else 's'}.", ""),
-        *((line, "kg-warn") for line in ([] if query is None else _gone(snapshot, query))),
+        *((line, "kg-warn") for line in _gone(snapshot, query)),
+        *(_why_no_match(snapshot, why, gone_at) if why is not None else ()),
         ("Press esc to clear the filter, / to change it, ? to list the filter terms.", "kg-muted"),
         *(_LOWER_BOUNDS if snapshot.hides_topics else ()),
     ]
+
+
+def _why_no_match(snapshot: Snapshot, why: NoMatch, gone_at: float | None) -> Paragraphs:
+    from kgtui.model.absence import why_not_listed
+
+    if why.meant is not None:
+        return [(f"Did you mean {text.plain(why.meant.describe(), 200)} ?", "kg-accent")]
+    if why.excluded:
+        example = text.plain(why.example, 60, cut="middle")
+        what = f"Group {example} has" if why.excluded == 1 else f"{why.excluded:,} groups, such as {example}, have"
+        return [(f"{what} such an id, but the other terms of the filter exclude {_them(why.excluded)}.", "kg-warn")]
+    lines: Paragraphs = []
+    if why.similar:
+        names = ", ".join(text.plain(name, 60, cut="middle") for name in why.similar)
+        lines.append((f"Similar: {names}", "kg-accent"))
+    if why.word is not None:
+        sentences = why_not_listed(snapshot, why.word, text.date_seconds, gone_at=gone_at, events=False)
+        lines += [(text.plain(line, 400), "") for line in sentences]
+    return lines
+
+
+def _them(count: int) -> str:
+    return "it" if count == 1 else "them"
 
 
 def _gone(snapshot: Snapshot, query: Query) -> list[str]:

@@ -1,4 +1,4 @@
-"""The filter bar, with the filter expression, a note beside the expression, and syntax errors below it."""
+"""The filter bar: the filter expression, a note beside it, and below it the message of a syntax error, or a hint."""
 
 from __future__ import annotations
 
@@ -61,6 +61,7 @@ class FilterBar(Vertical):
         & #note { width: auto; padding: 0 1; color: $kg-muted; }
         & #error { display: none; height: auto; max-height: 6; padding: 0 1 0 3; color: $kg-error; }
         &.-error #error { display: block; }
+        &.-hint #error { display: block; color: $kg-warn; }
     }
     """
 
@@ -148,6 +149,16 @@ class FilterBar(Vertical):
             self._coverage = coverage
             self.query_one("#note", Static).update(coverage)
 
+    def show_hint(self, hint: str) -> None:
+        """Show a hint below the filter until its text changes or, with an empty text, hide the hint.
+
+        A syntax error has priority over the hint.
+        """
+        if self.has_class("-error"):
+            return
+        self.set_class(bool(hint), "-hint")
+        self.query_one("#error", Static).update(Content(text.plain(hint)))
+
     @on(Input.Changed)
     def _typed(self, event: Input.Changed) -> None:
         event.stop()
@@ -193,6 +204,7 @@ class FilterBar(Vertical):
         self.input.cursor_position = len(self.input.value)
 
     def _show_error(self, error: QueryError | None) -> None:
+        self.remove_class("-hint")
         self.set_class(error is not None, "-error")
         self.input.set_class(error is not None, "-invalid")
         if error is None:

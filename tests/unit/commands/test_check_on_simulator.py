@@ -343,7 +343,7 @@ async def test_exit_code_of_a_kgtui_check_process_depends_on_the_verdicts() -> N
     assert (bad[0], row["group"], row["cause"], row["basis"]) == (1, "orders.archive", "STOP", "observed")
     assert fine[0] == 0
     assert fine[1].split() == ["GROUP", "TYPE", "STATE", "VERDICT", "LAG", "TREND", "TIME", "LAG", "WHY"]
-    assert missing == (1, fine[1], "kgtui: no group matches the filter\n")
+    assert missing == (1, fine[1], "kgtui: no group matches the filter; to find out why, run kgtui doctor nowhere\n")
 
 
 async def test_check_exits_with_3_for_an_unreachable_cluster_and_2_for_wrong_options() -> None:

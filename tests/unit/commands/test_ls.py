@@ -104,7 +104,9 @@ def test_ls_prints_matching_groups_in_the_sort_order_of_the_filter(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["unlike"], "no group matches the filter"),
+        (["unlike"], "no group matches the filter; to find out why, run kgtui doctor unlike"),
+        (["members=0"], "no group matches the filter; did you mean members:0"),
+        (["type:classic", "AND", "lag>100"], "no group matches the filter; did you mean type:classic lag:101+"),
         (["PAYY"], "no group matches the filter; similar: pay"),
         (["paymnets"], "no group matches the filter; similar: eu.payments-settle.v2"),
         (["queu3", "type:share"], "no group matches the filter; similar: queue"),

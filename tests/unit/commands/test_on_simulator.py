@@ -146,3 +146,18 @@ async def test_select_groups_returns_groups_of_other_brokers_if_one_is_silent(ti
     assert 0 < len(found.ids) < 60
     assert [fault.broker for fault in found.faults if fault.group is None][:1] == [2]
     assert any(summary.lag is not None for summary in found.snapshot.summaries.values())
+
+
+async def test_kgtui_doctor_says_why_a_named_group_is_not_listed() -> None:
+    async with Simulator(brokers=2, scenario="plain", groups=4) as cluster:
+        async with connect(cluster.bootstrap.split(",")[:1]) as admin:
+            listed = sorted((await admin.list_groups()).rows)[0]
+            diagnosis = await examine(admin, [listed, f"{listed}x"], timeout=20)
+        text, found = as_text(diagnosis), json.loads(as_json(diagnosis))["named_groups"]
+        assert [(one["group"], one["listed"]) for one in found] == [(listed, True), (f"{listed}x", False)]
+        assert f"2 of 2 brokers answered and list no group {listed}x." in text
+        assert listed in found[1]["similar"]
+        cluster.faults.black_hole(2)
+        async with connect(cluster.bootstrap.split(",")[:1]) as admin:
+            diagnosis = await examine(admin, ["unlike"], timeout=3)
+        assert "It may be on broker 2" in as_text(diagnosis)

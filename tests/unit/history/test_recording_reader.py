@@ -315,3 +315,16 @@ def test_open_recording_reader_still_works_after_a_compaction(tmp_path: Path) ->
         if path.name not in used:
             path.unlink()
     assert lake.at(lake.first).offsets("pay").committed[0].offset == 100
+
+
+def test_reader_finds_when_a_group_disappeared(tmp_path: Path) -> None:
+    """A group is gone at a poll that records this, or at a keyframe without the group."""
+    pay, both = PollResult({"pay": STABLE}), PollResult({"pay": STABLE, "old": STABLE})
+    write(tmp_path / "poll", both, both, pay, pay)
+    reader = RecordingReader(tmp_path / "poll")
+    assert reader.disappeared_at("old") == (START + 20_000) / 1000
+    assert reader.disappeared_at("pay") is reader.disappeared_at("unknown") is None
+    write(tmp_path / "back", both, pay, both)
+    assert RecordingReader(tmp_path / "back").disappeared_at("old") is None
+    write(tmp_path / "keyframe", both, pay, keyframes=(1,))
+    assert RecordingReader(tmp_path / "keyframe").disappeared_at("old") == (START + 10_000) / 1000

@@ -1,0 +1,108 @@
+"""Says why a group is not listed, and why no group matches a filter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kgtui.model.event import EventKind
+from kgtui.model.query.query import Query
+from kgtui.model.query.spelling import meant_steps
+from kgtui.model.query.terms import IdTerm
+from kgtui.model.similar import similar_steps
+from kgtui.model.text import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from kgtui.model.answer import Fault
+    from kgtui.model.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class NoMatch:
+    """Why no group matches a filter.
+
+    Attributes:
+        meant: the filter that the user may have meant; None if there is no such filter.
+        word: the only word in the filter that a group id must contain; None if there is no word, or more than one.
+        excluded: number of groups whose ids match the terms about ids, but that other terms of the filter exclude.
+        example: the id of one of these groups; `` if there are none.
+        similar: ids that are similar to `word`.
+    """
+
+    meant: Query | None = None
+    word: str | None = None
+    excluded: int = 0
+    example: str = ""
+    similar: tuple[str, ...] = ()
+
+
+def no_match_steps(query: Query, snapshot: Snapshot) -> Generator[None, None, NoMatch]:
+    """Find out why no group matches a filter, and yield after each slice of groups, so that other tasks can run."""
+    meant = yield from meant_steps(query, snapshot)
+    about_ids = [term for term in query.terms if isinstance(term, IdTerm)]
+    if not about_ids or meant is not None:
+        return NoMatch(meant)
+    words = query.words
+    word = words[0] if len(words) == len(about_ids) == 1 else None
+    if len(about_ids) < len(query.terms):
+        found = yield from Query(tuple(about_ids)).steps(snapshot)
+        if found:
+            return NoMatch(None, word, len(found), found[0])
+    similar = yield from similar_steps(words, snapshot.groups)
+    return NoMatch(None, word, similar=tuple(similar))
+
+
+def why_not_listed(
+    snapshot: Snapshot,
+    group: str,
+    clock: Callable[[float], str],
+    *,
+    fault: Fault | None = None,
+    gone_at: float | None = None,
+    events: bool = True,
+) -> list[str]:
+    """Return sentences that say why a group is not listed: deleted or expired, hidden, or on a broker without response.
+
+    Args:
+        group: id of the group, which is not in the snapshot, or a part of the id.
+        clock: formats a time in seconds since the epoch.
+        fault: why the group could not be described; None if kgtui did not try, or if the broker does not know it.
+        gone_at: when a recording shows that the group disappeared, in seconds since the epoch; None if no recording
+            shows that.
+        events: whether to name the time at which kgtui observed that the group disappeared.
+    """
+    name = visible(group)
+    lines = [f"{name} was deleted or expired at {clock(gone_at)}, as the recording shows."] if gone_at else []
+    lines += _gone_in_this_run(snapshot, group, clock) if events else []
+    if fault is not None and fault.name.endswith("AUTHORIZATION_FAILED"):
+        lines.append(f"If {name} exists, an ACL hides it: you lack the operation DESCRIBE on this group.")
+    elif snapshot.access is not None and not snapshot.access.lists_every_group:
+        lines.append(
+            "An ACL may hide it: you may not describe the cluster, so that brokers list only groups on which you have "
+            f"DESCRIBE. Ask for DESCRIBE on the group {name} or on the cluster."
+        )
+    return lines + _brokers(snapshot, name)
+
+
+def _gone_in_this_run(snapshot: Snapshot, group: str, clock: Callable[[float], str]) -> list[str]:
+    for event in reversed(snapshot.events):
+        if event.kind is EventKind.DISAPPEARED and event.group == group and group not in snapshot.groups:
+            return [f"{visible(group)} was deleted or expired at {clock(event.at)}."]
+    return []
+
+
+def _brokers(snapshot: Snapshot, name: str) -> list[str]:
+    """Return a sentence about the brokers that list no such group, and one about each broker that did not respond."""
+    silent = [one for one in snapshot.brokers.values() if one.answered_at is None or one.fault is not None]
+    every = len(snapshot.brokers)
+    answered = every - len(silent)
+    lines = []
+    if answered:
+        what = "The broker lists" if every == 1 else f"{answered} of {every} brokers answered and list"
+        lines.append(f"{what} no group {name}.")
+    for status in silent:
+        why = "" if status.fault is None else f": {' '.join((status.fault.message or status.fault.name).split())}"
+        lines.append(f"It may be on broker {status.node} ({status.address}), which does not answer{why}.")
+    return lines

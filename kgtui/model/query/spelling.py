@@ -1,0 +1,113 @@
+"""Finds what the user may have meant by a filter that matches no group, such as `lag:101+` instead of `lag>100`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kgtui.errors import QueryError
+from kgtui.model.query.parser import parse
+from kgtui.model.query.patterns import Glob
+from kgtui.model.query.query import Query
+from kgtui.model.query.term_catalog import SORT, TERM_KEYS, NameKey
+from kgtui.model.query.terms import NameTerm
+from kgtui.model.similar import similar_steps
+from kgtui.model.slices import SLICE
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from kgtui.model.snapshot import Snapshot
+
+_START, _END = r"(?<!\S)", r"(?!\S)"
+_COMPARISON = re.compile(
+    rf"{_START}({'|'.join((*TERM_KEYS, SORT))})\s*(>=|<=|!=|==|=|>|<)\s*([^\s<>=!]+){_END}", re.IGNORECASE
+)
+_AND = re.compile(rf"\s+(?:and|&&?){_END}", re.IGNORECASE)
+_NOT = re.compile(rf"{_START}not\s+(?=\S)", re.IGNORECASE)
+_OR = re.compile(rf"{_START}((?:not:)?)(\w+:)?(\S+)\s+(?:or|\|\|?)\s+(\w+:)?(\S+){_END}", re.IGNORECASE)
+
+
+def likely_meant(query: Query) -> Query | None:
+    """Return the filter that the user may have meant; None if the filter contains no known slip.
+
+    Known slips are comparisons such as `lag>100` and `members=0`, and the words AND, OR and NOT. Terms are joined by
+    AND anyway, alternatives are separated by commas, and a term is negated with `not:`.
+    """
+    text = query.describe()
+    meant = _NOT.sub("not:", _AND.sub(" ", _COMPARISON.sub(_term, text)))
+    while (joined := _OR.sub(_alternatives, meant)) != meant:
+        # Each pass joins two alternatives, so that `a OR b OR c` needs two passes.
+        meant = joined
+    if meant == text:
+        return None
+    try:
+        return parse(meant)
+    except QueryError:
+        return None
+
+
+def _term(found: re.Match[str]) -> str:
+    key, sign, value = found.groups()
+    negated, sign = ("not:" if sign == "!=" else ""), sign if sign[0] in "<>" else ""
+    return f"{negated}{key}:{sign}{value}"
+
+
+def _alternatives(found: re.Match[str]) -> str:
+    """Join two alternatives with a comma if both are about the same key; otherwise, return the text unchanged."""
+    negated, key, value, other_key, other = found.groups()
+    if other_key not in (key, None):
+        return found[0]
+    return f"{negated}{key or ''}{value},{other}"
+
+
+def meant_steps(query: Query, snapshot: Snapshot) -> Generator[None, None, Query | None]:
+    """Return the filter that the user may have meant, also for names that nothing has, such as `topic:payments`.
+
+    A name without wildcards that no group has is replaced by a pattern for the names that contain it, such as
+    `topic:payments%`, or else by the most similar name. The generator yields after each slice of groups, so that other
+    tasks can run.
+    """
+    meant = likely_meant(query)
+    terms = list((meant or query).terms)
+    changed = meant is not None
+    for index, term in enumerate(terms):
+        if not isinstance(term, NameTerm) or term.negated or any(glob.wild for glob in term.any_of):
+            continue
+        names = yield from _names(term, snapshot)
+        lower = {name.lower() for name in names}
+        if any(glob.text.lower() in lower for glob in term.any_of):
+            continue
+        likely: tuple[Glob, ...] = ()
+        for glob in term.any_of:
+            likely += ((yield from _likely_name(glob, names)),)
+        if likely != term.any_of:
+            terms[index], changed = replace(term, any_of=likely), True
+    return Query(tuple(terms), (meant or query).order) if changed else None
+
+
+def _names(term: NameTerm, snapshot: Snapshot) -> Generator[None, None, set[str]]:
+    """Return all names in the snapshot with which a term is compared."""
+    entry, names = TERM_KEYS[term.key], set[str]()
+    if not isinstance(entry, NameKey):
+        return names
+    groups = list(snapshot.groups)
+    for start in range(0, len(groups), SLICE):
+        for group in groups[start : start + SLICE]:
+            names.update(entry.names(snapshot, group) or ())
+        yield
+    return names
+
+
+def _likely_name(glob: Glob, names: set[str]) -> Generator[None, None, Glob]:
+    text = glob.text.lower()
+    containing = [name for name in names if text in name.lower()]
+    if text and containing:
+        before = "" if all(name.lower().startswith(text) for name in containing) else "*"
+        after = "" if all(name.lower().endswith(text) for name in containing) else "*"
+        pattern = f"{before}{glob.text}{after}"
+        wild = {0} if before else set()
+        return Glob(pattern, frozenset(wild | ({len(pattern) - 1} if after else set())))
+    similar = yield from similar_steps([glob.text], sorted(names))
+    return Glob(similar[0]) if similar else glob

@@ -1,0 +1,112 @@
+"""Tests of the reasons why a group is not listed, and why no group matches a filter."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from kgtui.model.absence import NoMatch, no_match_steps, why_not_listed
+from kgtui.model.access import FULL_ACCESS, Access
+from kgtui.model.answer import Fault
+from kgtui.model.event import disappeared
+from kgtui.model.group import Listing
+from kgtui.model.query import parse
+from kgtui.model.query.spelling import likely_meant
+from kgtui.model.similar import similar_names
+from kgtui.model.slices import run_at_once
+from kgtui.model.snapshot import BrokerStatus, Snapshot
+from tests.unit.model.query_snapshots import NOW, snapshot, summary
+
+EMPTY, STABLE = Listing("classic", "consumer", "Empty", 1), Listing("consumer", "consumer", "Stable", 2)
+ANSWERED = BrokerStatus(1, "one:9092", answered_at=NOW)
+SILENT = BrokerStatus(2, "two:9092", fault=Fault("NO_ANSWER", "no response\nin 5 s"))
+
+
+def sample() -> Snapshot:
+    """Return a snapshot with three groups and their topics."""
+    return snapshot(
+        {"payments.settle": STABLE, "payments.audit": EMPTY, "orders": EMPTY},
+        {"payments.settle": summary(topics=("payments.v1", "payments.v2")), "orders": summary(topics=("eu.orders",))},
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("lag>100", "lag:101+"),
+        ("lag >= 1k", "lag:1k+"),
+        ("timelag<5m", "timelag:..5m"),
+        ("members=0", "members:0"),
+        ("members == 0 state=Empty", "members:0 state:Empty"),
+        ("lag!=0", "not:lag:0"),
+        ("sort=lag", "sort:lag"),
+        ("state:Empty AND type:share", "state:Empty type:share"),
+        ("pay && lag>100", "pay lag:101+"),
+        ("state:Empty OR state:Dead or state:Stable", "state:Empty,Dead,Stable"),
+        ("pay || orders", "pay,orders"),
+        ("NOT pay", "not:pay"),
+        ("state:Empty OR type:share", None),
+        ("pay orders", None),
+        ("android origin notes", None),
+        ("lag>much", None),
+    ],
+)
+def test_slips_in_filters_are_recognized(text: str, meant: str | None) -> None:
+    found = likely_meant(parse(text))
+    assert (None if found is None else found.describe()) == meant
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("topic:payments", NoMatch(parse("topic:payments%"))),
+        ("topic:orders state:Empty", NoMatch(parse("topic:%orders state:Empty"))),
+        ("topic:eu.ordres", NoMatch(parse("topic:eu.orders"))),
+        ("topic:unlike", NoMatch()),
+        ("topic:eu.orders members:5+", NoMatch()),
+        ("payments state:Dead", NoMatch(word="payments", excluded=2, example="payments.audit")),
+        ("payments.setle", NoMatch(word="payments.setle", similar=("payments.settle", "payments.audit"))),
+        ("xyz", NoMatch(word="xyz")),
+        ("xyz zyx", NoMatch()),
+    ],
+)
+def test_reason_why_no_group_matches_names_what_to_change(text: str, expected: NoMatch) -> None:
+    assert run_at_once(no_match_steps(parse(text), sample())) == expected
+
+
+def test_similar_names_are_found_among_many_without_long_slices() -> None:
+    names = [f"team-{number}.service-{number % 97}" for number in range(20_000)] + ["payments.settle"]
+    assert similar_names(["paymnets"], names) == ["payments.settle"]
+    assert similar_names(["qqqq"], names) == []
+
+
+def test_group_that_nobody_lists_exists_on_no_broker() -> None:
+    full = replace(sample(), brokers={1: ANSWERED}, access=FULL_ACCESS)
+    assert why_not_listed(full, "xyz", str) == ["The broker lists no group xyz."]
+
+
+def test_group_may_be_on_a_broker_that_does_not_answer() -> None:
+    partly = replace(sample(), brokers={1: ANSWERED, 2: SILENT}, access=FULL_ACCESS)
+    assert why_not_listed(partly, "xyz", str) == [
+        "1 of 2 brokers answered and list no group xyz.",
+        "It may be on broker 2 (two:9092), which does not answer: no response in 5 s.",
+    ]
+
+
+def test_missing_permission_is_named_with_the_acl_operation() -> None:
+    limited = replace(sample(), brokers={1: ANSWERED}, access=Access(frozenset({"CREATE"})))
+    (first, _) = why_not_listed(limited, "xyz", str)
+    assert "Ask for DESCRIBE on the group xyz or on the cluster." in first
+    fault = Fault("GROUP_AUTHORIZATION_FAILED", "not authorized", 30, group="xyz")
+    (first, _) = why_not_listed(limited, "xyz", str, fault=fault)
+    assert first == "If xyz exists, an ACL hides it: you lack the operation DESCRIBE on this group."
+
+
+def test_group_that_expired_is_reported_with_the_time_from_events_and_recording() -> None:
+    events = (disappeared("xyz", 60.0, EMPTY), disappeared("other", 70.0, EMPTY))
+    gone = replace(sample(), brokers={1: ANSWERED}, access=FULL_ACCESS, events=events)
+    assert why_not_listed(gone, "xyz", str, gone_at=50.0)[:2] == [
+        "xyz was deleted or expired at 50.0, as the recording shows.",
+        "xyz was deleted or expired at 60.0.",
+    ]
