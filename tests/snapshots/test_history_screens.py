@@ -1,4 +1,7 @@
-"""Snapshots of the History pane, the comparison and the Record dialog. Each docstring says what a user should see."""
+"""Snapshots of the History pane, the comparison and the Record dialog.
+
+Each test docstring says what the user should see.
+"""
 
 from __future__ import annotations
 
@@ -34,14 +37,17 @@ if TYPE_CHECKING:
 
 
 def app_with_history(tmp_path: Path, **fields: Any) -> KgtuiApp:
-    """Return the app with lag samples of a group from the last twenty minutes. `fields` are arguments of `Session`."""
+    """Return the app with lag samples of a group from the last twenty minutes.
+
+    `fields` are arguments of `Session`.
+    """
     monitor = ScriptedMonitor(sample_snapshot())
     monitor.series = sample_history.live_samples()
     return KgtuiApp(session_of(monitor, state_folder=StateFolder(tmp_path), **fields))
 
 
 def show_history(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
-    """Return a function that opens the History pane of the group, waits until the plots are drawn, and presses keys."""
+    """Return a function that opens the group's History pane, waits until the plots are drawn, and presses `presses`."""
 
     async def run(pilot: Pilot[Any]) -> None:
         await settled(pilot)
@@ -61,22 +67,21 @@ def show_history(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
 
 
 def test_history_pane_with_two_rebalances(snap_compare: Compare, tmp_path: Path) -> None:
-    """Above one time axis are plots of lag, rates, members and states, and a line that marks changes. The plot of
-    states shows two rebalances.
+    """Plots of lag, rates, members and states, and a line that marks changes, share one time axis.
 
-    The log below has both rebalances with their duration, the members that joined, and the number of partitions that
-    moved.
+    The plot of states shows two rebalances. The log below it has both rebalances with their duration, the members that
+    joined, and the number of partitions that moved.
     """
     assert snap_compare(app_with_history(tmp_path), terminal_size=(120, 40), run_before=show_history())
 
 
 def test_history_pane_on_80_by_24(snap_compare: Compare, tmp_path: Path) -> None:
-    """The plots replace the tree and have fewer lines than on a large screen. Four lines of the log are visible."""
+    """The plots replace the tree, and have fewer lines than on a large screen. Four lines of the log are visible."""
     assert snap_compare(app_with_history(tmp_path), terminal_size=(80, 24), run_before=show_history())
 
 
 def test_history_pane_without_plotext(snap_compare: Compare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bars are drawn in place of curves, and both rates have the same scale.
+    """Bars are drawn instead of curves, and both rates have the same scale.
 
     The last line says how to install the package that draws curves.
     """
@@ -118,7 +123,7 @@ COMPARISON = Comparison(
 
 
 def show_comparison(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
-    """Return a function that opens the comparison screen and presses keys."""
+    """Return a function that opens the comparison screen and presses `presses`."""
 
     async def run(pilot: Pilot[Any]) -> None:
         await settled(pilot)
@@ -147,8 +152,10 @@ def test_comparison_of_one_group_on_80_by_24(snap_compare: Compare, tmp_path: Pa
 
 
 def test_events_screen(snap_compare: Compare, tmp_path: Path) -> None:
-    """Five events, the newest first, with time, kind, group and what happened. The line above says that they are those
-    of the last 10 minutes. Control characters in names are escaped. Below the table is the first event in full.
+    """The table has five events, the newest first, each with its time, kind, group and text.
+
+    The line above the table says that these are the events of the last 10 minutes. Control characters in names are
+    escaped. The first event is shown in full below the table.
     """
     stable = Listing("consumer", "consumer", "Stable", 3)
     events = (

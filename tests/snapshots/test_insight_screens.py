@@ -1,6 +1,6 @@
 """Snapshots of the Insights screen and of the dialog that opens a recording.
 
-Each docstring says what a user should see.
+Each test docstring says what the user should see.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ LATER = NOW.timestamp() + 7_300
 
 @pytest.fixture(autouse=True)
 def fixed_folder_and_age(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fix the folder and the age of the tables, so that the snapshots are the same on every machine."""
+    """Fix the path and the age of the lake, so that the snapshots are the same on every machine."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("KGTUI_LAKE", "prod")
     monkeypatch.setattr(gold, "_last_write", lambda _: LATER - 600)
@@ -58,7 +58,7 @@ def app_on_findings(rows: dict[Table, list[dict[str, Any]]], **settings: Any) ->
 
 
 def open_insights(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
-    """Return a function that opens the Insights screen, presses keys, and waits until the plot is drawn."""
+    """Return a function that opens the Insights screen, presses `presses`, and waits until the plot is drawn."""
 
     async def run(pilot: Pilot[Any]) -> None:
         await settled(pilot)
@@ -106,7 +106,7 @@ def test_evidence_of_a_finding_on_80_by_24(snap_compare: Compare) -> None:
 def test_insights_with_marked_unused_groups(snap_compare: Compare) -> None:
     """The last two findings are marked.
 
-    One of them is about several groups, and the evidence has a row for each group.
+    One of these findings is about several groups, and the evidence has a row for each group.
     """
     presses = ("end", "space", "up", "space", "up")
     assert snap_compare(
@@ -115,8 +115,7 @@ def test_insights_with_marked_unused_groups(snap_compare: Compare) -> None:
 
 
 def test_insights_with_missing_tables_and_escaped_names(snap_compare: Compare) -> None:
-    """Warnings say which tables are missing, which findings are therefore missing, and which command creates the
-    tables.
+    """Warnings say which tables and findings are missing, and which command creates the tables.
 
     Markup in group ids has no effect.
     """
@@ -147,8 +146,9 @@ def test_insights_without_a_recording(snap_compare: Compare, monkeypatch: pytest
 
 
 def test_dialog_that_opens_a_recording(snap_compare: Compare) -> None:
-    """The dialog says what it does and how to come back. It has input fields for the folder, with the time that the
-    recording covers, and for the time to show.
+    """The dialog says what it does and how to return to the live cluster.
+
+    It has input fields for the lake's folder and for the time to show, and says which period the recording covers.
     """
     sample_history.record(Path("prod"))
 

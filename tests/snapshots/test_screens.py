@@ -1,4 +1,7 @@
-"""Snapshots of the main screen, its dialogs and the start screen. Each docstring says what a user should see."""
+"""Snapshots of the main screen, its dialogs and the start screen.
+
+Each test docstring says what the user should see.
+"""
 
 from __future__ import annotations
 
@@ -35,11 +38,14 @@ THEMES = sorted(theme.name for theme in load([shipped_folder()])[0])
 
 
 def pressing(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
-    """Return a function that waits for the tree, presses keys, stops blinking cursors, and waits for the screen."""
+    """Return a function that presses `presses` when the tree is complete, and waits until the screen is drawn.
+
+    The function stops blinking cursors, which would change the snapshot.
+    """
 
     async def run(pilot: Pilot[Any]) -> None:
         await settled(pilot)
-        # The second iteration presses no keys. It only stops blinking cursors on a screen that the keys have opened.
+        # The second iteration presses no keys. It only stops blinking cursors on a screen that was opened by the keys.
         for keys in (presses, ()):
             for field in pilot.app.screen.query(Input):
                 field.cursor_blink = False
@@ -54,8 +60,8 @@ def pressing(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
 def shows(snap_compare: Compare, tmp_path: Path) -> Callable[..., bool]:
     """Return a function that shows a cluster in the app, presses keys, and compares the screen with a stored image.
 
-    Its arguments are the snapshot of the cluster, the size of the terminal in cells, the keys, and settings of the
-    `Session` by name.
+    The function's arguments are the snapshot of the cluster, the size of the terminal in cells, the keys, and settings
+    of the `Session` by name.
     """
 
     def compare(snapshot: Snapshot, size: tuple[int, int], *presses: str, **fields: Any) -> bool:
@@ -74,8 +80,9 @@ def test_main_screen_with_overview_of_a_group(shows: Callable[..., bool]) -> Non
 
 
 def test_main_screen_with_health_verdicts_and_the_health_of_a_group(shows: Callable[..., bool]) -> None:
-    """ERR and WARN are in a column of the tree, with a sign in front of the group. The Overview shows the verdict with
-    its reason, the lag trend, and the time lag.
+    """ERR and WARN are in a column of the tree, and a sign is in front of each group that has one of these verdicts.
+
+    The Overview shows the verdict with its reason, the lag trend, and the time lag.
     """
     assert shows(unhealthy_snapshot(), (120, 40), "n", "n")
 
@@ -106,13 +113,16 @@ def test_main_screen_on_80_by_24_shows_only_the_tree(shows: Callable[..., bool])
 
 
 def test_main_screen_on_60_by_20(shows: Callable[..., bool]) -> None:
-    """The tree has names, counts and lag. The header has only the time on the right. The footer has fewer keys."""
+    """The tree has only names, counts and lag, and the header has only the time on its right side.
+
+    The footer has fewer keys than on a large screen.
+    """
     assert shows(sample_snapshot(), (60, 20), "n")
 
 
 @pytest.mark.parametrize("pane", "12346")
 def test_a_pane_on_80_by_24(shows: Callable[..., bool], pane: str) -> None:
-    """After Enter, the pane replaces the tree. The title of the group and the tabs are above the pane."""
+    """After Enter, the pane replaces the tree. The group's title and the tabs are above the pane."""
     assert shows(sample_snapshot(), (80, 24), "n", "n", "enter", pane)
 
 
@@ -137,8 +147,9 @@ def test_main_screen_with_an_invalid_filter(shows: Callable[..., bool]) -> None:
 
 
 def test_main_screen_when_a_broker_does_not_respond(shows: Callable[..., bool]) -> None:
-    """The header has `brokers 2/3` in amber. A red line above the keys explains the error, and each group of the broker
-    has a red `!` in front of it.
+    """The header has `brokers 2/3` in amber. A red line above the keys explains the error.
+
+    Each group that the broker coordinates has a red `!` in front of it.
     """
     assert shows(sample_snapshot(faults={2: SILENT}), (120, 30), "n")
 
@@ -150,14 +161,18 @@ def test_errors_of_many_brokers_take_three_lines(shows: Callable[..., bool]) -> 
 
 
 def test_tree_by_coordinator_sorted_by_lag(shows: Callable[..., bool]) -> None:
-    """The nodes are brokers with states below them. The largest lag comes first, and the title of the lag column is
-    highlighted.
+    """The nodes are brokers, with nodes of states below them.
+
+    The group with the largest lag comes first, and the title of the lag column is highlighted.
     """
     assert shows(sample_snapshot(), (100, 30), "b", "b", "s")
 
 
 def test_tree_by_topic(shows: Callable[..., bool]) -> None:
-    """A group that reads two topics is listed under each of them. Groups that have not been read come last."""
+    """A group that reads two topics is listed under each of the two topics.
+
+    Groups that have not been read come last.
+    """
     rows = [(name, "consumer", "consumer", "Stable", 1) for name in ("billing", "search", "unread")]
     known = {"billing": summary(10, 2, topics=("invoices", "orders")), "search": summary(0, 1, topics=("orders",))}
     assert shows(snapshot_of(rows, summaries=known), (100, 20), "b", "b", "b")
@@ -188,8 +203,9 @@ def test_main_screen_in_ascii_mode(shows: Callable[..., bool]) -> None:
 
 
 def test_nodes_of_a_large_cluster_are_closed_at_first(shows: Callable[..., bool]) -> None:
-    """Of 20,000 groups, only the nodes with their counts are shown. The lag has the sign for "at least", because it has
-    not been read for all groups.
+    """The tree shows only the nodes of the 20,000 groups, with the number of groups in each node.
+
+    The lag has the sign for "at least", because it has not been read for all groups.
     """
     rows = many_groups(20_000)
     assert shows(snapshot_of(rows, brokers=5, lags={row[0]: 17 for row in rows[::3]}), (100, 20))
@@ -228,7 +244,7 @@ def test_header_of_a_paused_read_only_production_cluster(snap_compare: Compare, 
 
 
 def test_unavailable_key_shows_the_reason(shows: Callable[..., bool]) -> None:
-    """The key `d` (delete) is pressed on a Stable group. A notification says that its members must be stopped first."""
+    """The user presses `d` (delete) on a Stable group. A notification says that its members must be stopped first."""
     assert shows(sample_snapshot(), (100, 30), "n", "n", "d")
 
 

@@ -88,8 +88,8 @@ def test_commands_in_the_readme_are_accepted_by_the_parsers_of_kgtui(words: list
             parse(text)
 
 
-def test_all_commands_in_the_readme_are_found() -> None:
-    """The parser also rejects unknown options. Otherwise, the test of the commands could pass without checking any."""
+def test_commands_in_the_readme_are_found_and_unknown_options_rejected() -> None:
+    """Otherwise, the test that parses the commands in the README could pass without checking any command."""
     assert {"demo", "ls", "show", "delete", "backups", "audit", "doctor", "groups"} <= {
         w[0] for w in commands_in_readme()
     }

@@ -1,4 +1,4 @@
-"""Snapshots of the panes. Each docstring says what a user should see."""
+"""Snapshots of the panes. Each test docstring says what the user should see."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def test_overview_of_a_reconciling_group(snap_compare: Compare) -> None:
 
 
 def test_overview_of_a_group_without_access(snap_compare: Compare) -> None:
-    """The error and its advice are highlighted.
+    """The error and the advice for it are highlighted.
 
-    Lag, permissions and offsets are shown as "unknown (access denied)" and not as 0.
+    Lag, permissions and offsets are shown as "unknown (access denied)" instead of 0.
     """
     assert snap_compare(pane_app(OverviewPane(), "secret.group"), terminal_size=(80, 24))
 
@@ -56,9 +56,10 @@ def test_overview_escapes_control_characters_of_the_group_id(snap_compare: Compa
 
 
 def test_members_of_a_consumer_group(snap_compare: Compare) -> None:
-    """There is one line per member. The two members behind the target epoch have `40 < 41` in amber, the member that
-    was not upgraded has `! classic`, and the idle member has an amber 0. The first member is shown in full below the
-    table.
+    """There is one line per member. The first member is shown in full below the table.
+
+    The two members behind the target epoch have `40 < 41` in amber, the member that was not upgraded has `! classic`,
+    and the idle member has an amber 0.
     """
     assert snap_compare(pane_app(MembersPane(), "payments.settle"), terminal_size=(120, 20))
 
@@ -66,7 +67,7 @@ def test_members_of_a_consumer_group(snap_compare: Compare) -> None:
 def test_members_of_a_consumer_group_on_a_narrow_screen(snap_compare: Compare) -> None:
     """The table has columns for client, host, partitions, epoch and protocol.
 
-    All other values are in the detail area below.
+    All other values of the selected member are in the detail area below the table.
     """
     assert snap_compare(pane_app(MembersPane(), "payments.settle"), terminal_size=(52, 21))
 
@@ -98,21 +99,24 @@ def test_assignments_during_a_rebalance(snap_compare: Compare) -> None:
 
 
 def test_assignments_as_a_grid(snap_compare: Compare) -> None:
-    """The grid has a column per member. The title of the chosen member is underlined, and its name is above the grid. A
-    `+` marks a partition that the member will get, a `-` a partition that it must revoke, and a `!` a partition without
-    an owner. The row under the cursor is shown in full below.
+    """The grid has a column per member and a row per partition.
+
+    The title of the selected member is underlined, and the member's name is above the grid. A `+` marks a partition
+    that a member will get, a `-` marks a partition that a member must revoke, and a `!` marks a partition without an
+    owner. The row under the cursor is shown in full below the grid.
     """
     assert snap_compare(pane_app(AssignmentsPane(), "payments.settle"), press=["v", "right"], terminal_size=(80, 24))
 
 
 def test_assignments_as_a_grid_with_an_idle_member(snap_compare: Compare) -> None:
-    """The column of the idle member is the last one and has a colon in every row. The grid fits a small screen."""
+    """The column of the idle member is the last column and has a colon in every row. The grid fits a small screen."""
     assert snap_compare(pane_app(AssignmentsPane(), "orders.enrich"), press=["v"], terminal_size=(60, 20))
 
 
 def test_assignments_by_member(snap_compare: Compare) -> None:
-    """Each member has a bar. The heaviest member comes first with an amber bar, the idle member has a 0, and the last
-    column shows what each member delays.
+    """Each member has a bar. The member with the most partitions comes first, with an amber bar.
+
+    The idle member has a 0. The last column shows which partitions wait for each member.
     """
     assert snap_compare(pane_app(AssignmentsPane(), "payments.settle"), press=["v", "v"], terminal_size=(80, 16))
 
@@ -146,8 +150,9 @@ def test_offsets_filtered_by_topic(snap_compare: Compare) -> None:
 
 
 def test_config_with_the_source_of_each_value(snap_compare: Compare) -> None:
-    """Values that are set for this group come first, in color. The sensitive value is hidden. Names of configurations
-    for other group types are muted.
+    """Configs that are set for this group come first, in color. The sensitive value is hidden.
+
+    Names of configs for other group types are in a muted color.
     """
     assert snap_compare(pane_app(ConfigPane(), "payments.settle"), terminal_size=(100, 18))
 
@@ -161,8 +166,9 @@ def test_config_that_the_broker_does_not_support(snap_compare: Compare) -> None:
 
 @pytest.mark.parametrize("size", [(80, 24), (60, 20)], ids=["80x24", "60x20"])
 def test_dialog_explains_denied_access(snap_compare: Compare, size: tuple[int, int]) -> None:
-    """A dialog above the pane begins with the verdict UNREADABLE, the reason, who lacks the permission, and the next
-    step. The error in red, the message of the broker, its meaning and the missing ACL follow. The dialog fits the
+    """The dialog begins with the verdict UNREADABLE, the reason, who lacks the permission, and the next step.
+
+    Below follow the error in red, the broker's message, what the error means, and the missing ACL. The dialog fits the
     screen.
     """
 
