@@ -93,6 +93,9 @@ def run_tool(
         log_level: minimum level of the log messages that the tool writes to standard error, such as `error` or `off`.
         timeout: maximum duration, in seconds.
     """
+    if tool.endswith("GroupCommand") and "--timeout" not in arguments:
+        # By default, these tools give up after 5 s, which is too short on a busy machine. The unit is milliseconds.
+        arguments = [*arguments, "--timeout", "60000"]
     key = (version, log_level)
     with _starting:
         if key not in _running or not _running[key].running:
