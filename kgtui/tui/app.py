@@ -40,18 +40,21 @@ if TYPE_CHECKING:
     from kgtui.tui.session import GroupMonitor, Session
 
 EXIT_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
-"""Signals that end the app as `q` does, so that the terminal is restored; a dropped SSH connection sends SIGHUP."""
+"""Signals that end the app in the same way as key `q`, so that the terminal is restored.
+
+The process gets SIGHUP when an SSH connection is lost.
+"""
 
 TERMINAL_CHECK_INTERVAL = 1.0
-"""Time between two checks that the terminal still exists, in seconds.
+"""Time, in seconds, between two checks whether the terminal still exists.
 
-The checks are needed because a closed terminal sends a signal only if it is the controlling terminal of the process.
+Without these checks, the app would not end if its terminal is closed but is not the controlling terminal.
 """
 
 UNFINISHED_DELETES_DELAY = 1.0
-"""Delay between opening a cluster and looking in the audit log for deletes without a result, in seconds.
+"""Delay, in seconds, between opening a cluster and searching the audit log for deletions without a result.
 
-A delete has no result if an earlier session ended before the delete did.
+A deletion has no result if kgtui ended before the deletion had ended.
 """
 
 
@@ -200,7 +203,7 @@ class KgtuiApp(CrashReportingApp):
         table.BY_ID[action_id].run(cast("ClusterScreen", self.screen))
 
     def leave(self) -> None:
-        """End the app. While a delete is running, only the second call ends it; the first one shows a warning."""
+        """End the app. While groups are being deleted, the first call shows a warning, and the second ends the app."""
         deleting = any(getattr(screen, "deleting", False) for screen in self.screen_stack)
         if deleting and not self._quit_requested:
             self._quit_requested = True
@@ -211,7 +214,7 @@ class KgtuiApp(CrashReportingApp):
             self.exit()
 
     async def action_quit(self) -> None:
-        """End the app, as `q` does."""
+        """End the app in the same way as key `q`."""
         self.leave()
 
     # Methods that open dialogs and handle their results
@@ -225,7 +228,7 @@ class KgtuiApp(CrashReportingApp):
         self.push_screen(DeleteDialog(self.session, message.groups), self._deleted)
 
     def _deleted(self, results: Results | None) -> None:
-        """Poll the cluster at once and unmark all groups, unless nothing was deleted (`results` is None)."""
+        """Poll the cluster at once and unmark all groups. If `results` is None, do nothing: no group was deleted."""
         if results is None or self.session.monitor is None:
             return
         self.session.monitor.forget(result.group for result in results.by_group.values() if result.verified)
@@ -289,12 +292,12 @@ def _split_keys(keys: str) -> list[str]:
 
 
 async def run_async(session: Session) -> int:
-    """Run the UI until it ends; return the exit code."""
+    """Run the terminal UI until it ends, and return the exit code."""
     app = KgtuiApp(session)
     result = await app.run_async(mouse=session.mouse)
     return result if result is not None else (app.return_code or 0)
 
 
 def run(session: Session) -> int:
-    """Run the UI in an event loop of its own until it ends; return the exit code."""
+    """Run the terminal UI in a new event loop until it ends, and return the exit code."""
     return asyncio.run(run_async(session))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class SnapshotArrived(Message):
-    """The monitor published a new snapshot of the cluster's groups."""
+    """The monitor has published a new snapshot."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         super().__init__()
@@ -23,7 +23,7 @@ class SnapshotArrived(Message):
 
 
 class GroupSelected(Message):
-    """The cursor of the tree moved to a group, or to a row that is not a group (None)."""
+    """The cursor of the tree has moved to a group. `group` is None if it has moved to a row without a group."""
 
     def __init__(self, group: str | None) -> None:
         super().__init__()
@@ -31,9 +31,9 @@ class GroupSelected(Message):
 
 
 class GroupOpened(Message):
-    """The user opened a group with enter or a double click; the panes should get the focus.
+    """The user has opened a group with enter or a double click, so that the panes should get the focus.
 
-    With None, the user opened the row of the cluster, and its page should get the focus.
+    `group` is None if the user has opened the row of the cluster. The cluster's page should then get the focus.
     """
 
     def __init__(self, group: str | None) -> None:
@@ -42,7 +42,7 @@ class GroupOpened(Message):
 
 
 class ActionRequested(Message):
-    """A key in the footer was clicked, and the screen should run its action.
+    """The user has clicked a key in the footer, so that the screen should run its action.
 
     Attributes:
         action: id of the action in `kgtui.tui.screen_actions.table`.
@@ -70,7 +70,7 @@ class DeleteRequested(Message):
 
 
 class RecordingOpened(Message):
-    """A recording was opened from a live screen and should be shown over it."""
+    """The user has opened a recording from a live screen. The app should show it on a screen above the live screen."""
 
     def __init__(self, session: Session) -> None:
         super().__init__()

@@ -38,7 +38,7 @@ class ActionCommands(MainScreenProvider):
     """Commands that run the actions of the main screen."""
 
     async def discover(self) -> Hits:
-        """Yield a command for each action, in the order of the action table; shown before the user types a query."""
+        """Yield a command for each action, in the order of the action table, until the user types a query."""
         main = self.main
         if main is not None:
             for action in table.in_palette(main.session):
@@ -85,7 +85,7 @@ class ChoiceCommands(MainScreenProvider):
     """Commands that choose a theme, a saved filter, or a grouping or an order of the tree."""
 
     async def discover(self) -> Hits:
-        """Yield a command for each saved filter; shown before the user types a query."""
+        """Yield a command for each saved filter, until the user types a query."""
         for name, choose, meaning in self._filters():
             yield DiscoveryHit(name, choose, help=meaning)
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 FIRST_ERRORS_WAIT = 0.7
-"""Time to wait for an error of a new recorder, in seconds. Most errors, such as a folder in use, occur within it."""
+"""Time, in seconds, for which `begin` waits for an error. Most errors, such as a folder in use, occur within it."""
 
 LAST_WRITE_TIMEOUT = 10.0
 """Maximum time, in seconds, to wait for the last write of a recording when the recording is stopped."""
@@ -37,7 +37,7 @@ _NOT_IN_FILE_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 
 @cache
 def missing_library() -> str:
-    """Return the name of a Python package that recordings need but that is not installed; `""` if none is missing.
+    """Return the name of a Python package that recordings need and that is not installed; empty if none is missing.
 
     The packages are looked up without importing them, because importing them takes long.
     """
@@ -72,10 +72,10 @@ class Recording:
     """A recording of the session's cluster. Its recorder runs in this process and uses the session's connections.
 
     Args:
-        session: session whose cluster is recorded; its `recording` is this object while the recorder runs.
+        session: session whose cluster is recorded. While the recorder runs, its `recording` is this object.
         path: folder of the recording.
-        notify: shows a message to the user; the second argument says whether the message is a warning.
-        on_change: called when the recording has ended.
+        notify: shows a message to the user. The second argument says whether the message is a warning.
+        on_change: called after the recording has ended.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class Recording:
 
     @property
     def status(self) -> RecorderStatus | None:
-        """Progress of the recorder; None before the recorder was started."""
+        """Progress of the recorder; None if it has not been started yet."""
         return self._recorder.status if self._recorder is not None else None
 
     async def begin(self) -> None:
@@ -116,7 +116,7 @@ class Recording:
             self._task.result()
 
     async def end(self) -> None:
-        """Stop recording, and wait until all rows are written, at most `LAST_WRITE_TIMEOUT`."""
+        """Stop recording, and wait at most `LAST_WRITE_TIMEOUT` seconds until all rows have been written."""
         if self._recorder is None or self._task is None:
             return
         self._recorder.stop()
@@ -139,7 +139,7 @@ class Recording:
 
 
 def recording_mark(session: Session) -> tuple[str, str] | None:
-    """Return `(text, component class)` with which the header shows that kgtui is recording the cluster.
+    """Return a pair (text, component class) that the header shows while kgtui is recording the cluster.
 
     Return None if kgtui is not recording.
     """
@@ -156,10 +156,9 @@ class LakeChoice(NamedTuple):
     """The lake from which a session reads recordings and findings of its cluster.
 
     Attributes:
-        path: folder of the lake; the folder may not exist.
+        path: folder of the lake, which may not exist.
         reason: why the session uses this lake, in a few words.
-        chosen: whether the user chose the lake. False if `path` is only the default folder for recordings, see
-            `default_folder`.
+        chosen: whether the user has chosen the lake. If false, `path` is the default folder for recordings.
     """
 
     path: Path
@@ -194,8 +193,8 @@ class FindingsRead:
         gold: reads the lake's gold tables, including tables without findings; None if the folder is no lake.
         insights: the findings; None if an error occurred.
         cluster: id of the recorded cluster; None if the id is unknown.
-        error: message of the error; `""` if the findings were read.
-        recorded: whether the folder is a lake. The lake may still lack gold tables.
+        error: message of the error; empty if the findings have been read.
+        recorded: whether the folder is a lake. A lake can be without gold tables.
     """
 
     gold: Gold | None = None

@@ -1,4 +1,4 @@
-"""The values with which the app is started: one cluster, its monitor, the permission to change it, and settings."""
+"""The session with which the app is started: one cluster or recording, its monitor, and settings."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class GroupMonitor(Protocol):
 
     @property
     def series(self) -> SeriesStore:
-        """Lag and member samples of each group that was selected or visible since kgtui started."""
+        """Samples of lag and number of members, for each group that has been selected or visible since the start."""
         ...
 
     def subscribe(self, listener: Callable[[Snapshot], None]) -> Callable[[], None]: ...
@@ -86,17 +86,16 @@ class ReplayPosition(Protocol):
         ...
 
     async def step(self, by: int) -> bool:
-        """Move by a number of polls; a negative number moves backward.
+        """Move forward by a number of polls, or backward if the number is negative.
 
-        If there are not enough polls, the position does not move and False is returned.
+        Return False and do not move if the recording has not enough polls.
         """
         ...
 
     async def to_change(self, group: str, *, back: bool) -> bool:
-        """Move to the next poll in which a group changed; with `back`, to the previous one.
+        """Move to the next poll at which a group changed, or to the previous such poll if `back` is true.
 
-        Changes of the group's offsets are ignored. If there is no such poll, the position does not move and False is
-        returned.
+        Changes of the group's offsets are ignored. Return False and do not move if there is no such poll.
         """
         ...
 
@@ -105,7 +104,7 @@ class ReplayPosition(Protocol):
         ...
 
     async def seek(self, at: float) -> None:
-        """Move to the last poll that is not later than `at`, in seconds since the epoch."""
+        """Move to the newest poll at or before the time `at`, in seconds since the epoch."""
         ...
 
     async def advance(self, seconds: float) -> bool:
@@ -116,15 +115,15 @@ class ReplayPosition(Protocol):
         ...
 
     async def group_timeline(self, group: str, since: float, until: float) -> GroupTimeline:
-        """Return the history of a group between two times, in seconds since the epoch."""
+        """Return the history of a group from `since` to `until`, in seconds since the epoch."""
         ...
 
     async def events(self, since: float, until: float) -> Sequence[Event]:
-        """Return the events between two times, oldest first; times are in seconds since the epoch."""
+        """Return the events from `since` to `until`, oldest first. Times are in seconds since the epoch."""
         ...
 
     async def compare(self, at: float) -> Comparison:
-        """Return the differences between the displayed poll and the poll at `at`, in seconds since the epoch."""
+        """Return the differences between the displayed poll and the poll at `at` seconds since the epoch."""
         ...
 
 
@@ -139,7 +138,7 @@ class OngoingRecording(Protocol):
 
     @property
     def status(self) -> RecorderStatus | None:
-        """Progress of the recorder; None before the recorder was started."""
+        """Progress of the recorder; None if it has not been started yet."""
         ...
 
     async def end(self) -> None:
@@ -153,11 +152,11 @@ class Target:
 
     Attributes:
         name: the name in the configuration; the bootstrap addresses if the cluster is not configured.
-        bootstrap: one or more `host:port`, separated by commas.
+        bootstrap: one or more addresses `host:port`, separated by commas.
         color: background color of the name in the header, in Textual's notation; None for a color of the theme.
-        environment: a label such as `PROD`; `""` if the cluster has no label.
-        command_config: path of the client properties file, for Kafka commands that are shown to the user; None to leave
-            out this option of the commands.
+        environment: a label such as `PROD`; empty if the cluster has no label.
+        command_config: path of the client properties file, for Kafka commands that are shown to the user; None if these
+            commands need no such file.
     """
 
     name: str
@@ -173,9 +172,9 @@ class ClusterChoice:
 
     Attributes:
         name: the name in the configuration, and the argument of `Session.open_cluster`.
-        bootstrap: one or more `host:port`, separated by commas.
+        bootstrap: one or more addresses `host:port`, separated by commas.
         color: background color of the name in the list, in Textual's notation; None for a color of the theme.
-        environment: a label such as `PROD`; `""` if the cluster has no label.
+        environment: a label such as `PROD`; empty if the cluster has no label.
         read_only: whether kgtui must not change this cluster.
     """
 
@@ -261,9 +260,9 @@ class Playback:
         session: the session that the screen shows.
         speed: playing speed, as a multiple of real time.
         worker: the worker that plays the recording; None while the recording is stopped.
-        remembered: the time that the user remembered with `m` for a comparison, in seconds since the epoch.
-        last_opened: session of the recording that was last opened from this screen. Its `replay_position` is where the
-            user left the recording. None if no recording was opened from this screen.
+        remembered: the time that the user has saved with key `m` for a comparison, in seconds since the epoch.
+        last_opened: session of the recording that was last opened from this screen; None if there was none. Its
+            `replay_position` is the time that was displayed last.
     """
 
     session: Session
@@ -273,7 +272,7 @@ class Playback:
     last_opened: Session | None = None
 
     def stop(self) -> bool:
-        """Stop playing; return whether the recording was playing."""
+        """Stop playing, and return whether the recording was playing."""
         worker, self.worker = self.worker, None
         if worker is None or self.session.replay_position is None:
             return False

@@ -15,11 +15,12 @@ ASCII = " _.:-=+*#"
 
 
 def spark_rows(values: Sequence[float], rows: int, top: float) -> list[str]:
-    """Draw bars of block characters, one per terminal cell, and return the lines from top to bottom.
+    """Draw one bar of block characters per value, and return the lines from top to bottom.
 
-    A value of zero is drawn as the lowest bar, and NaN as a blank.
+    The value 0 is drawn as the lowest bar, and NaN as a blank.
 
     Args:
+        values: one value per terminal cell.
         rows: number of lines.
         top: value whose bar fills all lines.
     """

@@ -65,10 +65,10 @@ def _show(app: App[Any], messages: Iterable[str], title: str) -> None:
 
 
 async def show_unfinished_deletes(app: App[Any], session: Session) -> None:
-    """Show how deletes of earlier sessions ended, if the audit log contains no result for them.
+    """Show the results of deletions that an earlier session started and for which the audit log contains no result.
 
-    The results are read from the cluster and written into the audit log. A read-only session skips this check, because
-    it must not write the audit log. If the check fails, it is repeated when kgtui starts again.
+    The results are read from the cluster and written to the audit log. A read-only session skips this check, because it
+    must not write to the audit log. If the check fails, it is repeated at the next start of kgtui.
     """
     if session.admin is None or session.read_only:
         return

@@ -58,7 +58,7 @@ def display_settings() -> DisplaySettings:
 
 
 def use_display_settings(settings: DisplaySettings) -> None:
-    """Use display settings in the current task and in all tasks that it starts from now on."""
+    """Use these display settings in the current task, and in all tasks that it starts from now on."""
     _display_settings.set(settings)
 
 
@@ -194,11 +194,10 @@ def lag(value: int | None, lower_bound: bool | int = False) -> str:
 
     Args:
         value: the sum of the known lags; None if no lag is known.
-        lower_bound: whether the true sum may be larger, because some lags are unknown, or because the broker may hide
-            topics from a user without permission. The sum is then written as `≥ 4.1k`. An int is the number of unknown
-            lags, and 0 means False.
+        lower_bound: whether the real sum may be larger, because some lags are unknown, or because the broker may hide
+            topics from the user. The sum is then written as `≥ 4.1k`. An integer is the number of unknown lags.
 
-    If `value` is None, the result is `?` with `lower_bound`, and `–` without it.
+    If `value` is None, the result is `?` if `lower_bound` is true, and `–` otherwise.
     """
     if value is None:
         return marks().unknown if lower_bound else marks().none
@@ -299,17 +298,17 @@ def day_minutes(at: float) -> str:
 
 
 def state_mark(state: str | None) -> str:
-    """Return the one-cell symbol of a group state; `?` if the state was not reported or kgtui does not know it."""
+    """Return the symbol, one terminal cell wide, of a group state; `?` if the state is missing or unknown to kgtui."""
     return getattr(marks(), state_look(state).mark)  # type: ignore[no-any-return]
 
 
 def verdict_mark(verdict: str) -> str:
-    """Return the one-cell symbol of a health verdict on a group: a key of `VERDICT_LOOKS`, such as `WARN`."""
+    """Return the symbol, one terminal cell wide, of a health verdict, which is a key of `VERDICT_LOOKS`."""
     return getattr(marks(), VERDICT_LOOKS[verdict].mark)  # type: ignore[no-any-return]
 
 
 def verdict_role(verdict: str) -> str:
-    """Return the color role of a health verdict on a group: a key of `VERDICT_LOOKS`, such as `WARN`."""
+    """Return the color role of a health verdict, which is a key of `VERDICT_LOOKS`, such as `WARN`."""
     return VERDICT_LOOKS[verdict].role
 
 

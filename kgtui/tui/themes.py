@@ -28,7 +28,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 
 @dataclass(frozen=True, slots=True)
 class FailedTheme:
-    """A theme file that is invalid, and the reason why it is invalid."""
+    """An invalid theme file, and the reason why it is invalid."""
 
     path: Path
     reason: str
@@ -81,8 +81,8 @@ def theme_of(table: dict[str, Any], stem: str) -> Theme:
     """Convert a TOML table into a theme. Raises `ConfigError` if the table is invalid.
 
     Args:
-        table: the contents of a theme file.
-        stem: name of the theme if the table has no key `name`.
+        table: the content of a theme file.
+        stem: file name without extension, which is the name of the theme if the table has no key `name`.
     """
     known = {"name", "dark", "ansi", "roles", "variables", *_COLOR_KEYS}
     unknown = sorted(set(table) - known)

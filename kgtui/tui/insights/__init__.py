@@ -1,4 +1,4 @@
-"""The Insights screen, which shows the findings about groups that Spark has computed from a recording (a lake).
+"""The Insights screen, which shows findings: problems of groups that Spark has found in a recording.
 
 | module | contents |
 |---|---|

@@ -23,7 +23,7 @@ class EvidenceRow(NamedTuple):
     """One row of a finding's evidence.
 
     Attributes:
-        number: index of the row, from 0. After a refresh, the cursor is on the row with the same number as before.
+        number: index of the row, counted from 0. After a refresh, the cursor stays on the row with this number.
         values: one value per column of the evidence.
     """
 
@@ -47,7 +47,7 @@ class EvidenceTable(LineTable[EvidenceRow]):
         super().__init__((), lambda row: row.number, id="facts")
 
     def show(self, evidence: Evidence | None) -> None:
-        """Show all rows of the evidence. With None, the table becomes empty."""
+        """Show all rows of the evidence, or an empty table if `evidence` is None."""
         if evidence is None:
             self.set_rows((), fresh=True)
         else:

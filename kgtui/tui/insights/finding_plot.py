@@ -1,4 +1,4 @@
-"""The plot of a finding: lag and rates of its group, read from the lake. It begins before the problem began."""
+"""The plot of a finding, which shows lag and rates of its group, also for some time before the problem began."""
 
 from __future__ import annotations
 
@@ -32,13 +32,15 @@ MOST_TIMELINES = 64
 
 
 class FindingPlotRequest(NamedTuple):
-    """Everything that the content of the plot depends on. The plot is drawn again only if a value changes.
+    """All values that determine the content of the plot. The plot is drawn again only if one of them changes.
+
+    All times are in seconds since the epoch.
 
     Attributes:
         group: id of the group.
-        since: time at the left edge of the plot, in seconds since the epoch, like the other times.
+        since: time at the left edge of the plot.
         until: time at the right edge of the plot.
-        mark: time at which the problem began, marked in the plot; None to mark nothing.
+        mark: time at which the problem began, which the plot marks; None if it is unknown.
         utc: whether the time axis is in UTC.
     """
 
@@ -83,7 +85,7 @@ class FindingPlot(TextLines):
         return "" if request is None else f": last {text.age(request.until - request.since)}"
 
     def show_finding(self, group: str | None, finding: Finding | None, as_of: float | None) -> None:
-        """Show the plot of a group. If one of the arguments is None, show no plot.
+        """Show the plot for a finding. If one of the arguments is None, show no plot.
 
         Args:
             group: id of the group.
@@ -96,8 +98,8 @@ class FindingPlot(TextLines):
         self._update()
 
     def on_resize(self) -> None:
-        # Updating the plot requests a layout. Textual ignores layout requests during a layout, so the plot is updated
-        # after it.
+        # Updating the plot requests a layout. Textual ignores such requests during a layout, so the plot is updated
+        # after the current layout.
         self.call_after_refresh(self._update)
 
     @property

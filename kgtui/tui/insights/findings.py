@@ -43,8 +43,7 @@ class FindingRow(NamedTuple):
     """One finding in the table of findings.
 
     Attributes:
-        number: position among the findings of all kinds, sorted by urgency; the most urgent finding has the number 0.
-            The number identifies the row.
+        number: number that identifies the row. The most urgent of all findings has number 0.
         as_of: time of the newest data in the lake's tables, in seconds since the epoch; None if the tables are empty.
         marked: whether the finding is about unused groups and all of these groups are marked in the tree.
     """
@@ -58,10 +57,11 @@ class FindingRow(NamedTuple):
 def finding_rows(
     found: Insights, group_ids: Collection[str], marked: Collection[str], kind: Kind | None = None
 ) -> list[FindingRow]:
-    """Return a row per finding, the most urgent first.
+    """Return one row per finding, the most urgent first.
 
     Args:
-        group_ids: ids of the groups that now exist on the cluster.
+        found: all findings.
+        group_ids: ids of the groups that exist on the cluster now.
         marked: ids of the groups that are marked in the tree.
         kind: kind of the findings to return; None for all kinds.
     """
@@ -196,7 +196,7 @@ def toggle_marks(row: FindingRow, main: ClusterScreen, recorded: str | None) -> 
 
 
 def cluster_mismatch(recorded: str | None, main: ClusterScreen) -> str:
-    """Return a warning if the findings are about a different cluster than `main` shows; otherwise an empty text.
+    """Return a warning if the findings are about another cluster than the one on the screen; otherwise an empty text.
 
     Args:
         recorded: id of the cluster that the findings are about; None if it is unknown.
@@ -222,12 +222,12 @@ def _why_not(row: FindingRow, main: ClusterScreen, recorded: str | None) -> str:
 
 
 OLD_SECONDS = 3_600.0
-"""Age of the newest data in the tables, in seconds, above which the findings are shown as old."""
+"""Maximum age of the newest data in the tables, in seconds, at which findings are not shown as old."""
 
 BEHIND_SECONDS = 2 * 86_400.0
-"""Maximum time that the newest data of a table may be older than the newest data of all tables, in seconds.
+"""Maximum difference, in seconds, between the newest data of all tables and the newest data of one table.
 
-Tables with older data are reported as outdated. The value is large, because some tables contain only whole days.
+If the difference is larger, the table is reported as outdated. Some tables contain only whole days.
 """
 
 

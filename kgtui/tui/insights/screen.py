@@ -43,9 +43,9 @@ if TYPE_CHECKING:
     from kgtui.tui.screens.cluster import ClusterScreen
 
 DETAILS_DELAY = 0.1
-"""Time, in seconds, for which the cursor must rest on a finding before its details are read.
+"""Time, in seconds, for which the cursor must stay on a finding before the details of the finding are read.
 
-While the user holds a cursor key down, the details of the findings in between are therefore not read.
+While the user holds down a cursor key, the details of the findings that the cursor passes are therefore not read.
 """
 
 LOW_SCREEN, LOWEST_SCREEN = 32, 22
@@ -66,12 +66,12 @@ class FindingText(TextLines):
         self._row: FindingRow | None = None
 
     def show(self, row: FindingRow | None) -> None:
-        """Show the description of a finding. With None, the text is empty."""
+        """Show the description of a finding, or no text if `row` is None."""
         self._row = row
         self._write()
 
     def on_resize(self) -> None:
-        # The text is cut to the height of the widget, and the new height is known only after the layout.
+        # The text is cut to the height of the widget, which is known only after the layout.
         self.call_after_refresh(self._write)
 
     def _write(self) -> None:
@@ -82,7 +82,7 @@ class FindingText(TextLines):
 class InsightsScreen(ModalScreen["str | None"]):
     """The Insights screen, with the findings (problems of groups) that Spark has computed from a recording.
 
-    Dismissed with the id of the group to which the user wants to go, or None.
+    The screen is dismissed with the id of the group to which the user wants to go, or None.
     """
 
     DEFAULT_CSS = """
@@ -106,8 +106,8 @@ class InsightsScreen(ModalScreen["str | None"]):
     }
     """
 
-    # BLANK makes Textual draw the background of the screen as one plain color, which is fast. The user does not see
-    # this background, because the box covers the whole screen.
+    # With BLANK, Textual draws the background of the screen in one color, which is fast. The user does not see the
+    # background, because the box covers the whole screen.
     BLANK = True
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012 - declared as in Textual
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -123,7 +123,7 @@ class InsightsScreen(ModalScreen["str | None"]):
     | key | does |
     |---|---|
     | v | show only findings of the next kind; after the last kind, show all findings again |
-    | l | show the evidence in place of the plot, or the plot again |
+    | l | hide the plot and show the evidence, or show the plot again |
     | tab | move the focus to the evidence, or back to the findings |
     | r | read the tables again |
     | Y | copy the command line that shows more about the finding |
@@ -181,10 +181,10 @@ class InsightsScreen(ModalScreen["str | None"]):
 
     @property
     def group(self) -> str | None:
-        """The id of the group that the plot shows and to which Enter goes; None if there is no finding.
+        """The id of the group that the plot shows and to which enter goes; None if there is no finding.
 
-        For a finding about several groups, this is usually the first group that exists on the cluster. While the
-        evidence has the focus, it is the group that the selected row of the evidence names.
+        For a finding about several groups, it is usually the first group that exists on the cluster. While the
+        evidence has the focus, it is the group in the selected row of the evidence.
         """
         row = self.findings.row
         if row is None:
@@ -315,7 +315,7 @@ class InsightsScreen(ModalScreen["str | None"]):
         self._show_findings()
 
     def action_evidence(self) -> None:
-        """Show the evidence in place of the plot, or the plot again."""
+        """Hide the plot and show the evidence, or show the plot again."""
         self.toggle_class("-evidence")
         self.findings.focus()
 

@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 class CompletingInput(Input):
     """An input field that proposes the first completion that begins with the typed text, regardless of case.
 
-    The proposed text is shown behind the cursor, and the key `right` accepts it.
+    The field shows the proposed text behind the cursor. Key `right` accepts it.
 
     Args:
-        completions: the complete texts, in order of preference.
-        options: arguments of Textual's `Input`.
+        value: initial text of the field.
+        completions: the texts to propose, in order of preference.
+        options: other arguments of Textual's `Input`.
     """
 
     def __init__(self, value: str, completions: Iterable[str], **options: Any) -> None:
@@ -30,6 +31,6 @@ class CompletingInput(Input):
         super().__init__(value, **options)
 
     def watch_value(self, value: str) -> None:
-        """Find the completion of a changed text. Textual calls this method after it has removed the old proposal."""
+        """Find a completion for the changed text. Textual calls this method after it has removed the old proposal."""
         typed = value.casefold()
         self._suggestion = next((text for text in self._completions if value and text.casefold().startswith(typed)), "")

@@ -24,9 +24,9 @@ _log = logging.getLogger(__name__)
 
 
 class CrashedError(Exception):
-    """Raised in place of an unexpected exception, which is its `__cause__`.
+    """Raised instead of an unexpected exception, which is its `__cause__`.
 
-    Textual prints a `CrashedError` as one sentence for the user, without a traceback.
+    Textual prints a `CrashedError` as a short message for the user, without a traceback.
 
     Attributes:
         report: path of the crash report; None if the report could not be written.
@@ -43,7 +43,7 @@ class CrashedError(Exception):
 
 
 class CrashReportingApp(App[int]):
-    """An app that ends with a crash report after an unexpected exception, in place of Textual's traceback."""
+    """An app that writes a crash report and shows a short message after an unexpected exception."""
 
     exiting = False
     """Whether the app is exiting. Exceptions during the exit are only logged."""
@@ -63,7 +63,7 @@ class CrashReportingApp(App[int]):
             cause = error.error if isinstance(error, WorkerFailed) else error
             error = _reported(cause, self.crash_folder)
             error.__cause__ = cause
-            # The app ends now, so that further exceptions are only logged. There is one report per crash.
+            # From now on, exceptions are only logged, so that there is only one report per crash.
             self.exiting = True
         super()._handle_exception(error)
         self._return_code = CRASHED

@@ -35,14 +35,14 @@ METHODS_THAT_NEED_THE_LIST: dict[str, Callable[..., Any]] = {
         "_watch__show_busy",
     )
 }
-"""Method name → Textual's own method, for each method of `CommandPalette` that fails if the palette has no list."""
+"""Name → method, for those methods of Textual's `CommandPalette` that fail if the palette does not contain its list."""
 
 
 def ignore_input_that_textual_cannot_handle() -> None:
-    """Patch methods of Textual, so that they do nothing when they cannot work correctly.
+    """Patch methods of Textual, so that they ignore calls that they cannot handle.
 
-    `Screen.dismiss` does nothing on a screen that is no longer active. The page keys do nothing in an `OptionList`
-    that has no size yet. Keys and searches do nothing in a command palette that has no list yet, or no longer.
+    `Screen.dismiss` ignores calls on a screen that is no longer active. An `OptionList` without a size ignores page
+    keys. A command palette that does not contain its list yet, or no longer contains it, ignores keys and searches.
     """
     setattr(Screen, "dismiss", _dismiss)  # noqa: B010 - mypy forbids a plain assignment to a method
     setattr(OptionList, "_move_page", _move_page)  # noqa: B010

@@ -44,7 +44,7 @@ KEYS_WITHOUT_FOCUS_CHANGE = frozenset({
 
 
 class KeyOrder:
-    """Holds keys back while widgets handle an earlier key.
+    """Delays keys until the widgets have handled the key before them.
 
     Args:
         app: the app that receives the keys.
@@ -58,7 +58,7 @@ class KeyOrder:
         self._in_progress: asyncio.Task[None] | None = None
 
     async def send(self, event: events.Event) -> None:
-        """Forward a key or a pasted text at once, or as soon as the widgets have handled the key before it."""
+        """Forward a key or pasted text, at once or as soon as the widgets have handled all earlier keys."""
         if self._in_progress is None:
             await self._send(event)
         else:
@@ -99,9 +99,9 @@ async def _all_queues_handled(path: list[MessagePump]) -> None:
 
 
 async def run_binding(app: App[Any], key: str) -> bool:
-    """Run the action of a key immediately. Return False if the key has no action.
+    """Run the action of a key immediately. Return whether the key has an action.
 
-    Textual 8.2.8 would run the action later: it first passes the key through the message queue of every ancestor of the
-    focused widget.
+    Textual 8.2.8 would run the action later, after it has passed the key through the message queue of each ancestor of
+    the focused widget.
     """
     return await app._check_bindings(key)

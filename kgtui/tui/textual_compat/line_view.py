@@ -1,7 +1,7 @@
-"""A scroll view that shows lines of text. A change of the number of lines does not cause a layout of the screen.
+"""A scroll view that shows lines of text. It can change the number of its lines without a layout of the screen.
 
-In Textual 8.2.8, the screen is laid out and repainted whenever `virtual_size` is set, and whenever a scroll bar appears
-or disappears. This would take tens of milliseconds and write tens of kilobytes at each step of the cursor.
+Textual 8.2.8 lays out and repaints the screen whenever `virtual_size` is set, and whenever a scroll bar appears or
+disappears. Each move of the cursor would take tens of milliseconds and write tens of kilobytes.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ T = TypeVar("T")
 
 
 def movement_bindings(*actions: str) -> list[BindingType]:
-    """Return key bindings for moving in a list or a text, one for each of six actions.
+    """Return key bindings for moving in a list or a text.
 
     Args:
-        actions: the six actions: one line up, one line down, one page up, one page down, to the first line, and to the
-            last line.
+        actions: names of six actions, which move one line up, one line down, one page up, one page down, to the first
+            line, and to the last line.
     """
     keys = (
         ("up,k", "Up", "up"),
@@ -48,7 +48,7 @@ def movement_bindings(*actions: str) -> list[BindingType]:
 
 
 class _ScrollBar(ScrollBar, NoRelayout):
-    """A scroll bar that does not cause a second layout of the screen when a layout has set its size."""
+    """A scroll bar that does not cause another layout of the screen after a layout has changed its size."""
 
 
 class LineView(StyleCache, ScrollView):
@@ -100,8 +100,8 @@ class LineView(StyleCache, ScrollView):
     def render_lines(self, crop: Region) -> list[Strip]:
         """Return the requested lines, most of them from the cache.
 
-        The cache is needed because Textual also requests lines that are unchanged, when a cell next to the widget
-        changes.
+        The cache is needed because Textual also requests unchanged lines, for example when a cell next to the widget
+        has changed.
         """
         cache = self._line_cache
         for y in crop.line_range:
@@ -119,13 +119,16 @@ class LineView(StyleCache, ScrollView):
         return strip
 
     def shift_cached_lines(self, lines: int) -> None:
-        """Move the cached lines up by `lines` after the view was scrolled; a negative number moves them down."""
+        """Change the line numbers in the cache after the view has been scrolled down by `lines` lines.
+
+        A negative number means that the view has been scrolled up.
+        """
         self._line_cache = shift_lines(self._line_cache, lines, self.FIXED_LINES, self.size.height)
 
     # Methods that set the scroll position and draw the scroll bar
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """After the view was scrolled, move the cached lines and draw the lines that have become visible."""
+        """Draw the lines that scrolling has made visible, and reuse the cached lines at their new positions."""
         self._move_thumb(old_value, new_value)
         if by := round(new_value) - round(old_value):
             self.shift_cached_lines(by)
@@ -141,9 +144,9 @@ class LineView(StyleCache, ScrollView):
             bar.refresh(Region(0, first, 1, last - first + 1))
 
     def _thumb(self, top: float) -> range:
-        """Return the part of the scroll bar that its thumb covers while `top` is the first visible line.
+        """Return the part of the scroll bar that the thumb covers if `top` is the first visible line.
 
-        The range counts eighths of a cell from the upper end of the scroll bar.
+        The numbers in the range are eighths of a cell, counted from the upper end of the scroll bar.
         """
         height, lines = self.size.height, self.vertical_scrollbar.window_virtual_size
         if lines <= height:
@@ -153,7 +156,7 @@ class LineView(StyleCache, ScrollView):
         return range(start, start + ceil(length * 8))
 
     def set_line_count(self, lines: int) -> None:
-        """Set the number of lines. The scroll bar is drawn again only if it would look different."""
+        """Set the number of lines. Draw the scroll bar again only if it looks different now."""
         height, old = self.size.height, self.virtual_size.height
         if lines == old:
             return
@@ -178,7 +181,7 @@ class LineView(StyleCache, ScrollView):
 
 
 def shift_lines(by_line: dict[int, T], lines: int, fixed: int, height: int) -> dict[int, T]:
-    """Return a copy of `by_line` in which each value has the line number that it has after scrolling.
+    """Return the values with the line numbers that they have after scrolling.
 
     Args:
         by_line: line number in the widget, from 0 at the top → value.
@@ -194,8 +197,13 @@ def shift_lines(by_line: dict[int, T], lines: int, fixed: int, height: int) -> d
 
 
 def _thumb_changed(lines: int, old: int, height: int) -> bool:
-    """Return whether the scroll bar thumb looks different after the text has changed from `old` lines to `lines` lines.
+    """Return whether the thumb of the scroll bar looks different after the number of lines has changed.
 
-    The thumb is drawn in eighths of a cell, so a small change of the number of lines may not be visible.
+    The thumb is drawn in eighths of a cell, so that a small change may not be visible.
+
+    Args:
+        lines: the new number of lines.
+        old: the previous number of lines.
+        height: height of the widget in lines.
     """
     return abs(lines - old) * height * 8 > old

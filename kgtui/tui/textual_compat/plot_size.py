@@ -1,8 +1,8 @@
 """Create plots without the size limit of plotext.
 
-plotext 5.3.2 limits every plot to the size of the terminal that it detects, and this size may be smaller than the
-screen. The public function `limit_size` disables the limit only for plotext's global figure. For other plots, this
-module has to call a private method.
+plotext 5.3.2 limits each plot to the detected size of the terminal, which may be smaller than the screen. The public
+function `limit_size` disables the limit only for plotext's global figure. For other plots, this module must call a
+private method.
 """
 
 from __future__ import annotations

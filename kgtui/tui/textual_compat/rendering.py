@@ -35,7 +35,7 @@ class StyleCache(Widget):
         return self._base_style
 
     def component_style(self, component: str) -> Style:
-        """Return the style of a component class, without its background; `base_style` if `component` is `""`."""
+        """Return the style of a component class without its background. Return `base_style` for an empty string."""
         base = self.base_style
         if not component:
             return base
@@ -45,7 +45,7 @@ class StyleCache(Widget):
         return style
 
     def terminal_style(self, *components: str) -> Style:
-        """Return `base_style` combined with the styles of component classes, in colors that the terminal supports."""
+        """Combine `base_style` with the styles of component classes, and return it in colors of the terminal."""
         combined = self.base_style
         style = self._terminal_style_cache.get(components)
         if style is None:
@@ -58,7 +58,7 @@ class StyleCache(Widget):
         return style
 
     def notify_style_update(self) -> None:
-        """Clear the cache, because the theme or the focus changed."""
+        """Clear the cache of styles. Textual calls this method when the theme or the focus has changed."""
         super().notify_style_update()
         self._base_style = None
 
@@ -78,12 +78,12 @@ _textual_divide = Strip.divide
 
 
 def prevent_strip_cycles() -> None:
-    """Patch `Strip.divide` so that a strip that is not cut into parts does not refer to itself.
+    """Patch `Strip.divide`, so that a strip with only one part does not contain a reference to itself.
 
     For each line, Textual 8.2.8 cuts the strip of a widget where other widgets begin, and caches the list of parts in
-    the strip. If there is nothing to cut, the only part is the strip itself, so that the strip refers to itself. Only
-    the garbage collector can free this reference cycle of about twenty objects. Scrolling creates thousands of such
-    cycles per second, and with 100,000 groups in memory a run of the garbage collector takes long.
+    the strip. If there is nothing to cut, the only part is the strip itself. Only the garbage collector can free such a
+    reference cycle of about twenty objects. Scrolling creates thousands of them per second, and with 100,000 groups in
+    memory, each garbage collection takes long.
     """
     setattr(Strip, "divide", _divide)  # noqa: B010 - mypy forbids a plain assignment to a method
 

@@ -1,4 +1,4 @@
-"""A terminal driver that writes short frames, ignores invalid input, and does not hang after the terminal was closed.
+"""A terminal driver that writes short frames, ignores invalid input, and does not hang if the terminal is closed.
 
 A run is a sequence of cells with the same style. Textual 8.2.8 ends each run with a reset and writes the whole style of
 the next run, about 40 bytes, which takes long over a slow connection. Because most neighboring runs differ in only one
@@ -34,7 +34,7 @@ _log = logging.getLogger(__name__)
 
 
 def with_workarounds(driver: type[Driver]) -> type[Driver]:
-    """Return a subclass of `driver` that writes less output and ignores invalid input and errors of a closed terminal.
+    """Return a subclass of `driver` that writes less output, and ignores invalid input and write errors.
 
     Args:
         driver: Textual's driver for this platform.
@@ -85,9 +85,9 @@ def input_decoder(encoding: str) -> Callable[[], codecs.IncrementalDecoder]:
 
 
 class LossTolerantTerminal:
-    """A file object for writing to the terminal.
+    """A file object that writes to the terminal until the first error, and then discards all text.
 
-    After the first error, such as a lost SSH connection, it discards all text.
+    Such an error occurs, for example, when an SSH connection is lost.
     """
 
     def __init__(self, file: TextIO) -> None:
@@ -116,7 +116,7 @@ _RESET = "\x1b[0m"
 _RUN = re.compile(r"\x1b\[([0-9;]*[1-9][0-9;]*)m([^\x1b\r\n]*)\x1b\[0m((?:\r?\n|\x1b\[[0-9]+;[0-9]+H)*)")
 """Matches one run of cells: its style, its text, the reset, and the newlines and cursor moves before the next run."""
 _MOVE = re.compile(r"\x1b\[[0-9]+;[0-9]+H\Z")
-"""Matches the last of several cursor moves. Moves are absolute, so the newlines and moves before it have no effect."""
+"""Matches the last of several cursor moves. It is an absolute move, so earlier newlines and moves have no effect."""
 
 _VISIBLE_ON_BLANKS = frozenset({"4", "7", "9", "21", "53"})
 """SGR codes that are visible even on a blank: underline, reverse, strike, double underline, overline."""
@@ -134,11 +134,11 @@ _PLAIN = _Style()
 
 
 def shorten_sgr(frame: str) -> str:
-    """Shorten a frame, which is the text and escape sequences that Textual writes to the terminal for one update.
+    """Return a shorter frame that draws the same cells.
 
-    The returned frame draws the same cells. Between two styles, it contains only the SGR codes that differ.
-
-    Like every frame of Textual, the returned frame begins and ends in the default style of the terminal.
+    A frame consists of the text and the escape sequences that Textual writes to the terminal for one update. Between
+    two styles, the returned frame contains only the SGR codes that differ. Like each frame of Textual, it begins and
+    ends in the default style of the terminal.
     """
     written: list[str] = []
     current, end = _PLAIN, 0
