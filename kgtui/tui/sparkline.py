@@ -1,4 +1,4 @@
-"""Sparklines: bars of block characters, one terminal cell wide."""
+"""Sparklines and bars of block characters."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 BLOCKS = " ▁▂▃▄▅▆▇█"
 ASCII = " _.:-=+*#"
+EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
 def spark_rows(values: Sequence[float], rows: int, top: float) -> list[str]:
@@ -30,3 +31,29 @@ def spark_rows(values: Sequence[float], rows: int, top: float) -> list[str]:
     return [
         "".join(ramp[min(max(height - row * steps, 0), steps)] for height in heights) for row in reversed(range(rows))
     ]
+
+
+def bar(value: float, top: float, width: int) -> str:
+    """Draw a horizontal bar. A value above 0 is always visible.
+
+    Args:
+        top: value whose bar is `width` terminal cells long. Larger values have the same bar.
+    """
+    if value <= 0 or top <= 0:
+        return ""
+    fraction = min(value / top, 1.0)
+    if text.display_settings().ascii:
+        return "#" * max(round(fraction * width), 1)
+    eighths = max(round(fraction * width * 8), 1)
+    return EIGHTHS[8] * (eighths // 8) + EIGHTHS[eighths % 8].strip()
+
+
+def scale_of(largest: float) -> float:
+    """Return the value of a full bar: the largest value, rounded up to a number such as 15, 20, 30, 50 or 70.
+
+    Because of the rounding, bars are not redrawn whenever the largest value changes. The result is 0 if `largest` is 0.
+    """
+    if largest <= 0:
+        return 0.0
+    power = 10.0 ** math.floor(math.log10(largest))
+    return next(factor * power for factor in (1, 1.5, 2, 3, 5, 7, 10) if largest <= factor * power * (1 + 1e-9))

@@ -177,9 +177,16 @@ def judge_observed(
         status, undecided = _of_lagging(observed, still, watching)
     first, last = (commits[0], commits[-1]) if commits else (None, None)
     health = PartitionHealth(
-        row.topic, row.partition, status, lag, row.position, still, len(commits), complete, undecided
-    )
+        row.topic, row.partition, status, lag, row.position, still, len(commits), complete, undecided,
+        rate=_rate(commits, observed.now),
+    )  # fmt: skip
     return PartitionVerdict(status, complete, lag, first, last), health
+
+
+def _rate(commits: Sequence[Commit], now: int) -> float | None:
+    """Return records per second from the first commit until `now`, in milliseconds; None if no time has passed."""
+    seconds = (now - commits[0].at) / 1000 if commits else 0.0
+    return max(commits[-1].offset - commits[0].offset, 0) / seconds if seconds > 0 else None
 
 
 def _of_lagging(observed: Observed, still: float, watching: Watching) -> tuple[Status, tuple[Undecided, ...]]:
@@ -232,8 +239,9 @@ def judge_share(
             status, undecided = _of_lagging_share(known, moves, still, members, watching)
     first, last = (moves[0], moves[-1]) if moves else (None, None)
     health = PartitionHealth(
-        row.topic, row.partition, status, row.lag, row.position, still, len(moves), complete, undecided
-    )
+        row.topic, row.partition, status, row.lag, row.position, still, len(moves), complete, undecided,
+        rate=_rate(moves, known[-1].at) if known else None,
+    )  # fmt: skip
     return PartitionVerdict(status, complete, row.lag, first, last), health
 
 

@@ -217,6 +217,7 @@ class PartitionHealth:
         undecided: worse verdicts that the reads could neither confirm nor exclude.
         subscribed: whether a member subscribes to the topic; None if it is not known.
         age: age of the first unread record; None if it is not known.
+        rate: records per second that the group has read since the first commit of the window; None if it is not known.
     """
 
     topic: str
@@ -230,6 +231,7 @@ class PartitionHealth:
     undecided: tuple[Undecided, ...] = ()
     subscribed: bool | None = None
     age: TimeLag | None = None
+    rate: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,12 @@ sooner.
 | `overview_verdict` | the first fields of the Overview pane: the verdict, who is concerned, and what to do |
 | `overview_health` | the fields of the Overview pane about health and data loss |
 | `members` | Members pane |
+| `member_loads` | the row of a member, and the columns that show its partitions, lag and rate as bars |
 | `member_rows` | rows and columns of the Members pane, by group type |
 | `assignments` | Assignments pane: current and target owners of partitions |
 | `assignment_rows` | rows and columns of the Assignments pane |
 | `offsets` | Offsets pane: committed offset, lag and owner per partition |
+| `offset_bars` | the row of a partition, and the columns that show lag and lead as bars |
 | `offset_rows` | rows and columns of the Offsets pane |
 | `history` | History pane: plots above a log of changes |
 | `history_log` | columns of the log of changes, and the summary of the History pane |

@@ -5,16 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from kgtui.model.assignment import Assignment, Placement, PlacementStatus
+from kgtui.model.assignment import Assignment, Item, Placement, PlacementStatus
+from kgtui.model.offsets import lags
 from kgtui.tui import text
 from kgtui.tui.panes.cells import MUTED, OK, WARN, Cell, PaneLine, none_cell, plural
 from kgtui.tui.panes.columns import Column
+from kgtui.tui.sparkline import scale_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from kgtui.model.assignment import Load, Skew
     from kgtui.model.group import GroupDescription
+    from kgtui.model.offsets import GroupOffsets
 
 BAR_WIDTH = 16
 """Width of the longest bar in the LOAD column, in terminal cells."""
@@ -28,12 +31,16 @@ class PlacementRow(NamedTuple):
         owners: names of the members that own it.
         targets: names of the members that own it in the target assignment.
         waits_for: names of the members that delay its move to the target owners (see `Placement.waits_for`).
+        lag: lag of the partition, or of the partitions that the task reads; None if it is not known.
+        scale: lag of the highest mark in the grid; all rows of a group have the same scale.
     """
 
     placement: Placement
     owners: str
     targets: str
     waits_for: str
+    lag: int | None = None
+    scale: float = 0.0
 
     @property
     def key(self) -> tuple[str, int, str]:
@@ -81,19 +88,43 @@ def member_names(description: GroupDescription) -> dict[str, str]:
     }
 
 
-def placement_rows(assignment: Assignment, names: Mapping[str, str], *, unsettled: bool) -> list[PlacementRow]:
+def lag_by_item(description: GroupDescription, offsets: GroupOffsets | None) -> dict[Item, int]:
+    """Return partition or active task → its known lag. The lag of a task is the sum over the partitions that it reads.
+
+    Args:
+        offsets: None if they were not read; the result is then empty.
+    """
+    known = {} if offsets is None else {(row.topic, row.partition): row.lag for row in lags(offsets)}
+    found = {Item(topic, part): lag for (topic, part), lag in known.items() if lag is not None}
+    for subtopology in (description.topology.subtopologies or ()) if description.topology else ():
+        topics = {*subtopology.source_topics, *(info.name for info in subtopology.repartition_source_topics)}
+        for (topic, part), lag in known.items():
+            if topic in topics and lag is not None:
+                task = Item(subtopology.subtopology, part, "active")
+                found[task] = found.get(task, 0) + lag
+    return found
+
+
+def placement_rows(
+    assignment: Assignment, names: Mapping[str, str], *, unsettled: bool, lag_of: Mapping[Item, int] | None = None
+) -> list[PlacementRow]:
     """Return a row for every partition or task.
 
     Args:
         names: names of the members by member id.
         unsettled: whether to leave out partitions and tasks that are owned as in the target assignment.
+        lag_of: partition or task → its lag.
     """
+    lag_of = lag_of or {}
+    scale = scale_of(max(lag_of.values(), default=0))
     return [
         PlacementRow(
             one,
             _join_names(one.owners, names),
             _join_names(one.targets or (), names),
             _join_names(one.waits_for, names),
+            lag_of.get(one.item),
+            scale,
         )
         for one in assignment.placements
         if not unsettled or one.status is not PlacementStatus.SETTLED
@@ -233,9 +264,18 @@ def _bar(row: LoadRow) -> Cell:
 
 
 def _holds_text(row: LoadRow) -> str | None:
-    parts = [f"must revoke {row.gives_up}"] if row.gives_up else []
-    parts += ["behind"] if row.behind else []
-    return ", ".join(parts) or None
+    return holds_up_text(row.gives_up, behind=row.behind) or None
+
+
+def holds_up_text(gives_up: int, *, behind: bool) -> str:
+    """Return how a member delays the change to the target assignment; empty if it does not.
+
+    Args:
+        gives_up: number of partitions or tasks that the member must revoke.
+        behind: whether the member has not reached the epoch of the target assignment.
+    """
+    parts = [f"must revoke {gives_up}"] if gives_up else []
+    return ", ".join([*parts, "behind"] if behind else parts)
 
 
 def _holds(row: LoadRow) -> Cell:

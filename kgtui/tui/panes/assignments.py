@@ -11,11 +11,12 @@ from rich.cells import cell_len
 from textual.actions import SkipAction
 from textual.binding import Binding, BindingType
 
-from kgtui.model.assignment import Assignment, PlacementStatus, assignment_of
+from kgtui.model.assignment import Assignment, Item, PlacementStatus, assignment_of
 from kgtui.tui import text
 from kgtui.tui.panes.assignment_rows import (
     PlacementRow,
     assignment_summary,
+    lag_by_item,
     load_columns,
     load_rows,
     member_names,
@@ -28,6 +29,7 @@ from kgtui.tui.panes.cells import ACCENT, MUTED, OK, WARN, Cell, PaneLine, SafeT
 from kgtui.tui.panes.columns import GAP, Column, preferred_width
 from kgtui.tui.panes.row_detail import DetailedTable
 from kgtui.tui.panes.table import LineTable
+from kgtui.tui.sparkline import BLOCKS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,6 +39,10 @@ if TYPE_CHECKING:
 
     from kgtui.model.command_line import View
     from kgtui.model.snapshot import Snapshot
+
+
+Prepared = tuple[Assignment | None, dict[str, str], dict[Item, int]]
+"""The assignment, or None if the members are not known; member id → name; and partition or task → lag."""
 
 
 class AssignmentsPane(Pane):
@@ -68,6 +74,7 @@ class AssignmentsPane(Pane):
         super().__init__(id=id, classes=classes)
         self._assignment: Assignment | None = None
         self._names: dict[str, str] = {}
+        self._lags: dict[Item, int] = {}
         self._view = "partition"
         self._unsettled = False
         self._members: list[GridMember] = []
@@ -97,18 +104,18 @@ class AssignmentsPane(Pane):
         held = sum(member.assigned_count or 0 for member in details.value.members or ()) if details is not None else 0
         return held + (len(offsets.value.committed) + len(offsets.value.share) if offsets is not None else 0)
 
-    def prepare(self, snapshot: Snapshot, group: str) -> tuple[Assignment | None, dict[str, str]] | None:
+    def prepare(self, snapshot: Snapshot, group: str) -> Prepared | None:
         details, offsets = snapshot.details.get(group), snapshot.offsets.get(group)
         if details is None:
             return None
-        found = assignment_of(details.value, offsets.value if offsets is not None else None)
-        return found, member_names(details.value)
+        read = offsets.value if offsets is not None else None
+        return assignment_of(details.value, read), member_names(details.value), lag_by_item(details.value, read)
 
-    def draw(self, prepared: tuple[Assignment | None, dict[str, str]] | None, *, fresh: bool) -> None:
+    def draw(self, prepared: Prepared | None, *, fresh: bool) -> None:
         if prepared is None:
             self.clear()
             return
-        self._assignment, self._names = prepared
+        self._assignment, self._names, self._lags = prepared
         self._members = grid_members(self._assignment, self._names) if self._assignment else []
         self._member = 0 if fresh else min(self._member, max(len(self._members) - 1, 0))
         self._first = 0 if fresh else self._first
@@ -165,7 +172,7 @@ class AssignmentsPane(Pane):
 
         Returns the legend of the grid.
         """
-        rows = placement_rows(assignment, self._names, unsettled=self._unsettled)
+        rows = placement_rows(assignment, self._names, unsettled=self._unsettled, lag_of=self._lags)
         room = self.table.scrollable_content_region.width - 1
         _, count = grid_columns(rows, self._members, 0, room)
         if not self._first <= self._member < self._first + count:
@@ -175,7 +182,8 @@ class AssignmentsPane(Pane):
         self.table.set_rows(rows, columns=columns, fresh=fresh)
         if self._members:
             self.table.set_sorted(self._members[self._member].member_id, descending=False)
-        return legend(assignment, self._members, self._member, self._first, self._columns)
+        scale = rows[0].scale if rows else 0.0
+        return legend(assignment, self._members, self._member, self._first, self._columns, scale)
 
     def on_resize(self) -> None:
         """Draw the grid again after a resize, because a different number of members may fit."""
@@ -299,18 +307,35 @@ def item_name(row: PlacementRow) -> str:
 
 
 def grid_mark(member: GridMember, row: PlacementRow) -> Cell:
-    """Return the symbol that says whether the member owns, must revoke or will get the partition."""
+    """Return the symbol that says whether the member owns, must revoke or will get the partition.
+
+    The symbol of an owned partition with lag is higher if the lag is larger, and it has another color from half of the
+    scale on.
+    """
     placement = row.placement
     has = member.member_id in placement.owners
     goal = placement.targets
     if has:
         leaves = goal is not None and member.member_id not in goal
-        return Cell(TO_GO, WARN) if leaves else Cell(SafeText(text.marks().bar), OK)
+        return Cell(TO_GO, WARN) if leaves else _owned_mark(row)
     if goal is not None and member.member_id in goal:
         return Cell(TO_COME, ACCENT)
     if not member.reported:
         return Cell(text.marks().unknown, MUTED)
     return Cell(IDLE, WARN) if member.idle else Cell("")
+
+
+def _owned_mark(row: PlacementRow) -> Cell:
+    if not row.lag:
+        return Cell(SafeText(text.marks().bar), OK)
+    levels = _lag_levels()
+    level = min(int(row.lag / row.scale * len(levels)), len(levels) - 1)
+    return Cell(SafeText(levels[level]), WARN if 2 * row.lag >= row.scale else ACCENT)
+
+
+def _lag_levels() -> str:
+    """Return the symbols for the lag of an owned partition, from a small to a large lag."""
+    return "12345678" if text.display_settings().ascii else BLOCKS[1:]
 
 
 def _open(row: PlacementRow) -> Cell:
@@ -320,19 +345,22 @@ def _open(row: PlacementRow) -> Cell:
 
 
 def _status(row: PlacementRow) -> Cell:
-    parts = [row.owners or "no owner", status_word(row.placement)]
+    status = f"{row.owners or 'no owner'}, {status_word(row.placement)}"
     if row.targets and row.targets != row.owners:
-        parts.append(f"{text.marks().arrow} {row.targets}")
-    return Cell(", ".join(parts[:2]) + (f" {parts[2]}" if len(parts) > 2 else ""))
+        status += f" {text.marks().arrow} {row.targets}"
+    return Cell(status if row.lag is None else f"{status}, lag {text.exact(row.lag)}")
 
 
-def legend(assignment: Assignment, members: Sequence[GridMember], at: int, first: int, count: int) -> PaneLine:
+def legend(
+    assignment: Assignment, members: Sequence[GridMember], at: int, first: int, count: int, scale: float = 0.0
+) -> PaneLine:
     """Return the legend of the grid: the meaning of each symbol in the grid, and the name of the chosen member.
 
     Args:
         at: index of the chosen member in `members`.
         first: index of the member in the first column of the grid.
         count: number of members that have a column in the grid.
+        scale: lag of the highest mark in the grid; 0 if no lag is known, or if there is none.
     """
     marks = [(text.marks().bar, "owns", OK)]
     if assignment.targeted:
@@ -343,6 +371,9 @@ def legend(assignment: Assignment, members: Sequence[GridMember], at: int, first
         marks.append((text.marks().unknown, "not reported", MUTED))
     if assignment.count(PlacementStatus.UNOWNED, PlacementStatus.ARRIVING):
         marks.append((NOBODY, "no owner", WARN))
+    if scale:
+        levels = _lag_levels()
+        marks += [(levels[0], "owns, with lag", ACCENT), (levels[-1], f"up to {text.short(round(scale))}", WARN)]
     cells: list[Cell] = []
     for mark, meaning, role in marks:
         cells += [Cell(SafeText(f"{mark} "), role), Cell(f"{meaning}  ", MUTED)]

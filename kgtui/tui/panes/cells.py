@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kgtui.model.event import Event
+    from kgtui.model.members import Tasks, TopicPartitions
     from kgtui.model.offsets import PartitionLag
     from kgtui.tui.text import Cut
 
@@ -137,6 +138,22 @@ def no_value_cell(reason: str) -> Cell:
 def lag_cell(row: PartitionLag) -> Cell:
     """Return the lag of a partition, or the symbol that says why it is unknown."""
     return no_value_cell(row.reason) if row.lag is None else Cell(text.exact(row.lag), MUTED if row.lag == 0 else "")
+
+
+def format_partitions(tasks: Tasks | TopicPartitions) -> str:
+    """Format topics with their partitions, or subtopologies with their tasks, as `orders:0-3,7 refunds:1`."""
+    return " ".join(f"{name}:{format_ranges(parts)}" for name, parts in tasks)
+
+
+def format_ranges(parts: tuple[int, ...]) -> str:
+    """Format numbers as ranges, such as `0-3,7` for 0, 1, 2, 3 and 7."""
+    runs: list[list[int]] = []
+    for part in sorted(parts):
+        if runs and part == runs[-1][1] + 1:
+            runs[-1][1] = part
+        else:
+            runs.append([part, part])
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
 
 
 def wrap_cells(cells: Iterable[Cell], width: int) -> list[PaneLine]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from kgtui.model.fields import member_fields
@@ -17,96 +17,77 @@ from kgtui.tui.panes.cells import (
     OK,
     WARN,
     Cell,
+    format_partitions,
     none_cell,
     number_cell,
     optional_cell,
     unknown_cell,
 )
 from kgtui.tui.panes.columns import Column, field_column
+from kgtui.tui.panes.member_loads import MemberRow, assigned_column, holds_up, holds_up_column, load_columns
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from kgtui.model.assignment import Blocker
     from kgtui.model.group import GroupDescription
-    from kgtui.model.members import Member, StreamsMember, Tasks, TopicPartitions
+    from kgtui.model.members import Member, StreamsMember, Tasks
+    from kgtui.tui.panes.member_loads import MemberLoad
 
 HEX_BYTES = 64
 """Maximum number of bytes of a member's undecoded metadata that are shown, in hexadecimal."""
 
 
-@dataclass(frozen=True, slots=True)
-class MemberRow:
-    """The row of a member, or the row of a streams process, which precedes the rows of the members in this process.
+def member_rows(
+    description: GroupDescription,
+    blockers: Sequence[Blocker] = (),
+    loads: Mapping[str, MemberLoad] = MappingProxyType({}),
+) -> list[MemberRow]:
+    """Return a row per member: first the members that delay the change to the target assignment, the worst one first.
 
-    Attributes:
-        member: the member; in the row of a process, its first member.
-        target_epoch: epoch of the target assignment. A member with an older epoch is highlighted.
-        group_type: type of the group. A member whose protocol differs from it, such as a classic member of a consumer
-            group, is highlighted.
-        threads: in the row of a process, all its members, which are its threads; otherwise empty.
-    """
+    The other members are sorted by client id, host and member id. In a streams group, the rows are grouped by process,
+    and a row for the process comes first.
 
-    member: Member
-    target_epoch: int | None
-    group_type: str
-    threads: tuple[Member, ...] = ()
-
-    @property
-    def key(self) -> tuple[str, bool]:
-        """Id of the member or process, and whether it is a process.
-
-        After a refresh, the cursor stays on the row with the same key.
-        """
-        process = self.member.streams.process if self.threads and self.member.streams else None
-        return (self.member.member_id, False) if process is None else (process, True)
-
-
-def member_rows(description: GroupDescription) -> list[MemberRow]:
-    """Return a row per member, sorted by client id, host and member id.
-
-    In a streams group, the rows are grouped by process, and a row for the process comes first.
+    Args:
+        blockers: the members that delay the change, the worst one first.
+        loads: member id → load of the member.
     """
     target_epoch = description.assignment_epoch if description.assignment_epoch is not None else description.group_epoch
+    order = {blocker.member_id: number for number, blocker in enumerate(blockers)}
+    delays = {blocker.member_id: holds_up(blocker) for blocker in blockers}
     members = sorted(description.members or (), key=lambda one: (one.client_id, one.host, one.member_id))
+    members.sort(key=lambda one: order.get(one.member_id, len(order)))
+    rows = {}
+    for name, member in ((member.member_id, member) for member in members):
+        rows[name] = MemberRow(member, target_epoch, description.type, (), loads.get(name), delays.get(name, ""))
     if not any(member.streams for member in members):
-        return [MemberRow(member, target_epoch, description.type) for member in members]
+        return list(rows.values())
     processes: dict[str, list[Member]] = {}
     for member in members:
         processes.setdefault(member.streams.process if member.streams else "", []).append(member)
-    rows: list[MemberRow] = []
+    found: list[MemberRow] = []
     for threads in processes.values():
-        rows.append(MemberRow(threads[0], target_epoch, description.type, threads=tuple(threads)))
-        rows += [MemberRow(member, target_epoch, description.type) for member in threads]
-    return rows
-
-
-def format_partitions(tasks: Tasks | TopicPartitions) -> str:
-    """Format topics with their partitions, or subtopologies with their tasks, as `orders:0-3,7 refunds:1`."""
-    return " ".join(f"{name}:{format_ranges(parts)}" for name, parts in tasks)
-
-
-def format_ranges(parts: tuple[int, ...]) -> str:
-    """Format numbers as ranges, such as `0-3,7` for 0, 1, 2, 3 and 7."""
-    runs: list[list[int]] = []
-    for part in sorted(parts):
-        if runs and part == runs[-1][1] + 1:
-            runs[-1][1] = part
-        else:
-            runs.append([part, part])
-    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
+        found.append(MemberRow(threads[0], target_epoch, description.type, threads=tuple(threads)))
+        found += [rows[member.member_id] for member in threads]
+    return found
 
 
 Columns = list[Column[MemberRow]]
 
 
-def member_columns(description: GroupDescription) -> Columns:
+def member_columns(description: GroupDescription, rows: Sequence[MemberRow] = ()) -> Columns:
     """Return the columns for the group's type and protocol, without columns that are empty for every member."""
     if description.kind == "connect":
         return [*connect_columns(), _host(4), _id(5)]
     if description.kind == "sr":
         return [*registry_columns(), _host(2), _id(3)]
     optional = _if_used(description, _protocol(), _instance(), _rack())
+    if any(row.holds_up for row in rows):
+        optional.insert(0, holds_up_column())
+    loads = load_columns(rows)
     if any(member.streams for member in description.members or ()):
-        return [*streams_columns(), _epoch(), _host(3), *optional, _id(6)]
-    columns = [_client(), _host(2), _assigned()]
+        return [*streams_columns(), *loads, _epoch(), _host(3), *optional, _id(6)]
+    columns = [_client(), _host(2), assigned_column(), *loads]
     if description.type != CLASSIC:
         columns.append(_epoch())
     return [*columns, *optional, _subscription(), _id(5), *_if_used(description, _undecoded())]
@@ -136,15 +117,6 @@ def _full_id(row: MemberRow) -> Cell:
 
 def _host(rank: int) -> Column[MemberRow]:
     return field_column(member_fields.HOST, _member, rank=rank, min_width=9, max_width=24)
-
-
-def _assigned() -> Column[MemberRow]:
-    return field_column(member_fields.ASSIGNED, _member, render=_count)
-
-
-def _count(row: MemberRow) -> Cell:
-    count = row.member.assigned_count
-    return Cell("0", WARN) if count == 0 else number_cell(count)
 
 
 def _epoch() -> Column[MemberRow]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from kgtui.model.assignment import is_idle
+from kgtui.model.assignment import assignment_of, is_idle
 from kgtui.model.group_types import CLASSIC
 from kgtui.tui.panes.base import Notice, Pane, SummaryLine, join_with_dots
 from kgtui.tui.panes.cells import MUTED, WARN, Cell, PaneLine, plural
-from kgtui.tui.panes.member_rows import MemberRow, member_columns, member_rows
+from kgtui.tui.panes.member_loads import MemberRow, member_loads
+from kgtui.tui.panes.member_rows import member_columns, member_rows
 from kgtui.tui.panes.row_detail import DetailedTable
 from kgtui.tui.panes.table import LineTable
 
@@ -42,19 +43,28 @@ class MembersPane(Pane):
         return self.table
 
     def item_count(self, snapshot: Snapshot, group: str) -> int:
-        reading = snapshot.details.get(group)
-        return reading.value.member_count or 0 if reading is not None else 0
+        reading, offsets = snapshot.details.get(group), snapshot.offsets.get(group)
+        members = reading.value.member_count or 0 if reading is not None else 0
+        return members + (len(offsets.value.partitions) if offsets is not None else 0)
+
+    def draw_inputs(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
+        return (snapshot.details.get(group), snapshot.offsets.get(group), snapshot.health.get(group))
 
     def prepare(self, snapshot: Snapshot, group: str) -> tuple[GroupDescription, list[MemberRow]] | None:
-        reading = snapshot.details.get(group)
-        return None if reading is None else (reading.value, member_rows(reading.value))
+        reading, offsets = snapshot.details.get(group), snapshot.offsets.get(group)
+        if reading is None:
+            return None
+        read = offsets.value if offsets is not None else None
+        assignment = assignment_of(reading.value, read)
+        loads = member_loads(reading.value, read, snapshot.health.get(group))
+        return reading.value, member_rows(reading.value, () if assignment is None else assignment.blockers, loads)
 
     def draw(self, prepared: tuple[GroupDescription, list[MemberRow]] | None, *, fresh: bool) -> None:
         if prepared is None:
             self.clear()
             return
         description, rows = prepared
-        self.table.set_rows(rows, columns=member_columns(description), fresh=fresh)
+        self.table.set_rows(rows, columns=member_columns(description, rows), fresh=fresh)
         self.query_one(SummaryLine).set_cells(join_with_dots(members_summary(description)))
 
     def clear(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, cast
 
 from kgtui.model.explanation import reason_text
 from kgtui.model.fields import partition_fields
@@ -27,6 +27,8 @@ from kgtui.tui.panes.cells import (
     unknown_cell,
 )
 from kgtui.tui.panes.columns import Column, field_column
+from kgtui.tui.panes.offset_bars import OffsetRow, bar_columns, lead_fraction
+from kgtui.tui.sparkline import scale_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -35,45 +37,17 @@ if TYPE_CHECKING:
     from kgtui.model.fields.partition_fields import PartitionRow
     from kgtui.model.group import GroupDescription
     from kgtui.model.members import Member
-    from kgtui.model.offsets import GroupOffsets, LagTotal, PartitionLag, TopicPartition
+    from kgtui.model.offsets import GroupOffsets, TopicPartition
 
 
 _WITH_DATE = 43_200.0
 """A time that is at least this far away, in seconds (12 hours), is shown with its day."""
 
 
-class OffsetRow(NamedTuple):
-    """The row of a partition, or the row with the total of a topic. In the row of a topic, `partition` is −1.
-
-    This class is a named tuple, because thousands of rows are created at every refresh and tuples are created faster.
-
-    Attributes:
-        lag: offsets and lag of the partition; None in the row of a topic.
-        owner: client id of the member that owns the partition; if several members own it, their number: `3 members`.
-        topic_total: lag of all partitions of the topic; None in the row of a partition.
-        lost: number of records that expired before the group read them.
-        share: whether the group is a share group.
-    """
-
-    topic: str
-    partition: int
-    lag: PartitionLag | None = None
-    owner: str | None = None
-    member_id: str | None = None
-    topic_total: LagTotal | None = None
-    lost: int = 0
-    share: bool = False
-
-    @property
-    def key(self) -> TopicPartition:
-        """Topic and partition. After a refresh, the cursor stays on the row with the same key."""
-        return self.topic, self.partition
-
-
 CYCLED_COLUMNS = ("topic", "lag", "lead", "owner")
 """Ids of the columns that key `s` sorts by, in this order."""
 
-LARGEST_FIRST = frozenset({"lag", "note"})
+LARGEST_FIRST = frozenset({"lag", "lag-bar", "note"})
 """Ids of the columns that are sorted with the largest value first; the others have the smallest value first.
 
 For `lead` (committed offset minus log start offset), the smallest values are the most urgent, because retention may
@@ -84,15 +58,16 @@ soon delete unread records of these partitions.
 def partition_rows(offsets: GroupOffsets, description: GroupDescription | None) -> list[OffsetRow]:
     """Return a row for every partition that has an offset or an owner, sorted by topic and partition."""
     owners, share = owners_by_partition(description), bool(offsets.share)
-    rows = []
-    for one in lags(offsets):
+    rows, found = [], lags(offsets)
+    scale = scale_of(max((one.lag or 0 for one in found), default=0))
+    for one in found:
         members = owners.get((one.topic, one.partition))
         if members is None:
-            rows.append(OffsetRow(one.topic, one.partition, one, None, None, None, one.lost or 0, share))
+            rows.append(OffsetRow(one.topic, one.partition, one, None, None, None, one.lost or 0, share, scale))
             continue
         name = members[0].client_id if len(members) == 1 else f"{len(members)} members"
         ids = ", ".join(member.member_id for member in members)
-        rows.append(OffsetRow(one.topic, one.partition, one, name, ids, None, one.lost or 0, share))
+        rows.append(OffsetRow(one.topic, one.partition, one, name, ids, None, one.lost or 0, share, scale))
     return rows
 
 
@@ -168,8 +143,14 @@ def _sort_key(column_id: str) -> Callable[[OffsetRow], Any]:
     """
     if column_id == "note":
         return lambda row: _note_text(row) or None
-    values = {column.id: column.value for column in offset_columns(share=False)}
-    values |= {"partition": _partition_number, "age": _seconds_unread, "expires": _expires_at}
+    values: dict[str, Callable[[OffsetRow], Any]] = {column.id: column.value for column in offset_columns(share=False)}
+    values |= {
+        "partition": _partition_number,
+        "age": _seconds_unread,
+        "expires": _expires_at,
+        "lag-bar": lambda row: row.lag.lag if row.lag else None,
+        "lead-bar": lead_fraction,
+    }
     return values.get(column_id, _partition_number)
 
 
@@ -184,14 +165,17 @@ def offset_columns(*, share: bool, timed: bool = True) -> list[Column[OffsetRow]
     """
 
     position = partition_fields.START_OFFSET if share else partition_fields.COMMITTED
+    lag_bar, lead_bar = bar_columns()
     columns: list[Column[OffsetRow]] = [
         Column("topic", partition_fields.TOPIC.title, lambda row: row.topic, _topic, min_width=18, max_width=48,
                cut="middle"),
         Column("partition", "P", lambda row: _partition(row).text, _partition, right=True),
         field_column(partition_fields.LAG, _record, value=_widest_lag, render=_lag),
-        Column("age", "AGE", lambda row: _age(row).text, _age, rank=3, right=True, full=_full_age),
+        lag_bar,
+        Column("age", "AGE", lambda row: _age(row).text, _age, rank=2, right=True, full=_full_age),
         Column("committed", position.title, lambda row: row.lag.position if row.lag else None, _position, rank=2,
                right=True),
+        lead_bar,
         field_column(partition_fields.LOG_END, _record,
                      render=lambda row: _bound(row, row.lag.log_end if row.lag else None), rank=3),
         Column("note", "NOTE", lambda row: _note(row).text, _note, rank=1, min_width=15, max_width=28),

@@ -13,10 +13,10 @@ from kgtui.model.facts import hidden_offsets_fault, may_hide_offsets, may_hide_t
 from kgtui.model.query.sort_keys import joined
 from kgtui.tui.panes.base import Notice, Pane, SummaryLine, join_with_dots
 from kgtui.tui.panes.cells import MUTED, WARN, Cell
+from kgtui.tui.panes.offset_bars import OffsetRow
 from kgtui.tui.panes.offset_rows import (
     CYCLED_COLUMNS,
     LARGEST_FIRST,
-    OffsetRow,
     filter_and_sort,
     offset_columns,
     offsets_summary,

@@ -11,21 +11,34 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from kgtui.model.answer import Fault
+from kgtui.model.assignment import assignment_of
 from kgtui.model.event import Event, EventKind
+from kgtui.model.health import Watching, health_of
 from kgtui.model.members import StreamsMember
 from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds
 from kgtui.model.record_times import BY_SIZE, COMPACTED, RecordTime, TimeRange
 from kgtui.model.series import SeriesStore
 from kgtui.model.snapshot import Reading, Snapshot
 from kgtui.tui import text as display
-from kgtui.tui.panes import offset_rows
+from kgtui.tui.panes import offset_bars, offset_rows
+from kgtui.tui.panes.assignment_rows import lag_by_item, member_names, placement_rows
+from kgtui.tui.panes.assignments import grid_columns, grid_mark, grid_members, legend
 from kgtui.tui.panes.base import awaited_text, reading_notices
-from kgtui.tui.panes.cells import Cell, SafeText, event_text, fit_text, no_value_cell, safe_text, wrap_cells
-from kgtui.tui.panes.columns import Column, column_at, fit_columns, preferred_width
-from kgtui.tui.panes.config import config_rows
-from kgtui.tui.panes.member_rows import (
+from kgtui.tui.panes.cells import (
+    Cell,
+    SafeText,
+    event_text,
+    fit_text,
     format_partitions,
     format_ranges,
+    no_value_cell,
+    safe_text,
+    wrap_cells,
+)
+from kgtui.tui.panes.columns import Column, column_at, fit_columns, preferred_width
+from kgtui.tui.panes.config import config_rows
+from kgtui.tui.panes.member_loads import member_loads
+from kgtui.tui.panes.member_rows import (
     member_columns,
     member_restore_lag,
     member_rows,
@@ -34,8 +47,10 @@ from kgtui.tui.panes.member_rows import (
 from kgtui.tui.panes.members import members_summary
 from kgtui.tui.panes.overview import overview_sections
 from kgtui.tui.panes.overview_health import summarize_offsets
+from kgtui.tui.sparkline import scale_of
 from tests.pilot.panes import data
 from tests.scripted import member
+from tests.unit.model.health.reads import offsets, watch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -119,8 +134,40 @@ def test_column_at_returns_the_column_that_covers_a_terminal_cell() -> None:
 # Tests of the rows of the Offsets pane
 
 
-def rows_of(offsets: GroupOffsets) -> list[offset_rows.OffsetRow]:
+def rows_of(offsets: GroupOffsets) -> list[offset_bars.OffsetRow]:
     return offset_rows.partition_rows(offsets, data.classic_group())
+
+
+def test_offset_rows_show_lag_and_distance_to_data_loss_as_bars() -> None:
+    """A full bar of the lag is the largest lag, rounded up. The bar of the lead is empty at the log start."""
+    offsets = GroupOffsets(
+        tuple(CommittedOffset("t", number, offset) for number, offset in enumerate((1_000, 500, 990, 100, 0, None))),
+        bounds={("t", number): PartitionBounds(100, 1_000) for number in range(6)},
+    )
+    rows = rows_of(offsets)
+    assert {row.scale for row in rows} == {1_000}
+    columns = {column.id: column for column in offset_rows.offset_columns(share=False)}
+    assert [columns["lag-bar"].cell(row).text for row in rows] == ["", "███", "▏", "█████▍", "██████", ""]
+    leads = [columns["lead-bar"].cell(row) for row in rows]
+    assert [cell.text for cell in leads] == ["████████", "███▌····", "███████▉", "········", "✘·······", ""]
+    assert [cell.role for cell in leads] == ["kg-muted", "kg-muted", "kg-muted", "kg-warn", "kg-error", ""]
+    by_lead = offset_rows.filter_and_sort(rows, "lead-bar", descending=False, lagging=False)
+    assert [row.partition for row in by_lead] == [3, 4, 1, 2, 0, 5]
+    display.use_display_settings(display.DisplaySettings(ascii=True))
+    try:
+        assert [columns["lag-bar"].cell(row).text for row in rows[:3]] == ["", "###", "#"]
+        assert [columns["lead-bar"].cell(row).text for row in rows[1:5]] == [
+            "####----", "########", "--------", "X-------",
+        ]  # fmt: skip
+    finally:
+        display.use_display_settings(display.DisplaySettings())
+
+
+@pytest.mark.parametrize(
+    ("largest", "scale"), [(0, 0), (1, 1), (2, 2), (8, 10), (10, 10), (11, 15), (10_014, 15_000), (0.2, 0.2)]
+)
+def test_scale_of_bars_is_the_largest_value_rounded_up(largest: float, scale: float) -> None:
+    assert scale_of(largest) == pytest.approx(scale)
 
 
 def test_topic_row_in_the_offsets_pane_shows_the_total_lag_of_its_partitions() -> None:
@@ -254,6 +301,49 @@ def test_member_columns_depend_on_group_type_and_protocol() -> None:
     assert column_ids(data.registry_group())[:3] == ["url", "leads", "eligible"]
     assert column_ids(data.streams_group())[:4] == ["process", "active", "standby", "warmup"]
     assert "undecoded" in column_ids(data.hostile_group())
+
+
+def test_members_pane_shows_partitions_lag_and_rate_of_each_member_as_bars() -> None:
+    """A member whose load is far above the average is highlighted, and so is a member without partitions."""
+    members = (
+        member("hot", client_id="a", assignment=(("t", (0, 1, 2, 3)),)),
+        member("cold", client_id="b", assignment=(("t", (4,)),)),
+        member("idle", client_id="c", assignment=(), target=()),
+    )
+    group = replace(data.consumer_group(), members=members)
+    reads = [offsets(*((100 + 100 * step, 1_000) for _ in range(4)), (900 + 5 * step, 1_000)) for step in range(3)]
+    health = health_of(watch(reads, watching=Watching()))
+    rows = member_rows(group, loads=member_loads(group, reads[-1], health))
+    columns = {column.id: column for column in member_columns(group, rows)}
+    assert [columns["assigned"].cell(row) for row in rows] == [
+        Cell("    4 ████", "kg-warn"), Cell("    1 █", "kg-accent"), Cell("    0 idle", "kg-warn"),
+    ]  # fmt: skip
+    assert [columns["lag"].cell(row).text for row in rows] == [" 2.8k ████▋", "   90 ▏", "    0"]
+    assert [columns["rate"].cell(row).text for row in rows] == ["   80 ████", "    1 ▏", "    0"]
+    without = member_columns(group, member_rows(group, loads=member_loads(group, None, None)))
+    assert not {"lag", "rate"} & {column.id for column in without}
+
+
+def test_lag_of_a_partition_with_several_owners_belongs_to_no_member() -> None:
+    loads = member_loads(data.share_group(), data.share_offsets(), None)
+    assert {load.lag.value for load in loads.values()} == {None}
+
+
+def test_member_that_blocks_the_rebalance_is_first_and_the_pane_says_how() -> None:
+    members = (
+        member("a", client_id="a", epoch=7, assignment=(("t", (0,)),), target=(("t", (0,)),)),
+        member("b", client_id="b", epoch=7, assignment=(), target=(("t", (1,)),)),
+        member("c", client_id="c", epoch=6, assignment=(("t", (1, 2)),), target=(("t", (2,)),)),
+    )
+    group = replace(data.consumer_group(), members=members, group_epoch=7, assignment_epoch=7)
+    assignment = assignment_of(group)
+    assert assignment is not None
+    rows = member_rows(group, assignment.blockers)
+    assert [(row.member.member_id, row.holds_up) for row in rows] == [
+        ("c", "must revoke 1, behind"), ("a", ""), ("b", ""),
+    ]  # fmt: skip
+    assert "holds" in [column.id for column in member_columns(group, rows)]
+    assert "holds" not in [column.id for column in member_columns(group, member_rows(group))]
 
 
 def test_members_summary_counts_only_members_without_target_partitions_as_idle() -> None:
@@ -442,3 +532,38 @@ def test_text_of_an_event_has_no_control_characters_and_a_displayable_arrow() ->
         assert event_text(event) == "share.name: evil\\x1b[31m -> 5"
     finally:
         display.use_display_settings(display.DisplaySettings())
+
+
+# Tests of the grid of the Assignments pane
+
+
+def test_grid_shows_the_lag_of_owned_partitions_by_symbol_and_color() -> None:
+    """Partitions without lag have another symbol than partitions with lag, so that no color is needed."""
+    group = replace(data.classic_group(), members=(member("a", assignment=(("t", (0, 1, 2, 3)),)),))
+    read = offsets((100, 100), (90, 100), (450, 1_000), (0, 1_000))
+    assignment = assignment_of(group, read)
+    assert assignment is not None
+    names, lag_of = member_names(group), lag_by_item(group, read)
+    (column,) = grid_members(assignment, names)
+    rows = placement_rows(assignment, names, unsettled=False, lag_of=lag_of)
+    assert [grid_mark(column, row) for row in rows] == [
+        Cell("▪", "kg-ok"), Cell("▁", "kg-accent"), Cell("▅", "kg-warn"), Cell("█", "kg-warn"),
+    ]  # fmt: skip
+    meaning = "".join(cell.text for cell in legend(assignment, [column], 0, 0, 1, rows[0].scale))
+    assert "▁ owns, with lag  █ up to 1k" in meaning
+    columns, _ = grid_columns(rows, [column], 0, 70)
+    assert columns[1].full_cell(rows[2]).text.endswith("settled, lag 550")
+    display.use_display_settings(display.DisplaySettings(ascii=True))
+    try:
+        assert [grid_mark(column, row).text for row in rows] == ["#", "1", "5", "8"]
+    finally:
+        display.use_display_settings(display.DisplaySettings())
+    without = placement_rows(assignment, names, unsettled=False)
+    assert {grid_mark(column, row).text for row in without} == {"▪"}
+    assert "lag" not in "".join(cell.text for cell in legend(assignment, [column], 0, 0, 1))
+
+
+def test_lag_of_a_streams_task_is_the_sum_over_its_partitions() -> None:
+    lag_of = lag_by_item(data.streams_group(), data.streams_offsets())
+    tasks = {(item.name, item.number): lag for item, lag in lag_of.items() if item.role == "active"}
+    assert tasks == {("0", 0): 500, ("0", 1): 499, ("0", 2): 498}

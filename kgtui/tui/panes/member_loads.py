@@ -1,0 +1,189 @@
+"""The row of a member, and its load as bars: its partitions, their lag, and how fast the member reads them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from kgtui.model.assignment import is_idle
+from kgtui.model.fields import member_fields
+from kgtui.model.offsets import lags
+from kgtui.tui import text
+from kgtui.tui.panes.assignment_rows import holds_up_text
+from kgtui.tui.panes.cells import ACCENT, MUTED, WARN, Cell, number_cell, unknown_cell
+from kgtui.tui.panes.columns import Column
+from kgtui.tui.panes.offset_rows import owners_by_partition
+from kgtui.tui.sparkline import bar, scale_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from kgtui.model.assignment import Blocker
+    from kgtui.model.group import GroupDescription
+    from kgtui.model.health import GroupHealth
+    from kgtui.model.members import Member
+    from kgtui.model.offsets import GroupOffsets, TopicPartition
+
+BAR_WIDTH = 5
+"""Width of the bars, in terminal cells."""
+
+LOAD_WIDTH = 11
+"""Width of a number with its bar, in terminal cells."""
+
+_HOT = 2.0
+"""A member is highlighted if its load is more than this many times the average of all members."""
+
+
+class Load(NamedTuple):
+    """One number about a member, with the numbers that it is compared with.
+
+    Attributes:
+        value: None if it is not known.
+        scale: value of a full bar.
+        hot: whether the value is far above the average of all members.
+    """
+
+    value: float | None = None
+    scale: float = 0.0
+    hot: bool = False
+
+    def cell(self) -> Cell:
+        """Return the number with its bar."""
+        if self.value is None:
+            return unknown_cell()
+        if not self.value:
+            return Cell(f"{0:>5}", MUTED)
+        number = f"{self.value:.1f}" if self.value < 10 and self.value % 1 else text.short(round(self.value))
+        return Cell(f"{number:>5} {bar(self.value, self.scale, BAR_WIDTH)}", WARN if self.hot else ACCENT)
+
+
+class MemberLoad(NamedTuple):
+    """The load of one member.
+
+    Attributes:
+        assigned: number of partitions or tasks.
+        lag: lag in records of the partitions that only this member owns.
+        rate: records per second that the group reads from these partitions.
+    """
+
+    assigned: Load = Load()
+    lag: Load = Load()
+    rate: Load = Load()
+
+
+@dataclass(frozen=True, slots=True)
+class MemberRow:
+    """The row of a member, or the row of a streams process, which precedes the rows of the members in this process.
+
+    Attributes:
+        member: the member; in the row of a process, its first member.
+        target_epoch: epoch of the target assignment. A member with an older epoch is highlighted.
+        group_type: type of the group. A member whose protocol differs from it, such as a classic member of a consumer
+            group, is highlighted.
+        threads: in the row of a process, all its members, which are its threads; otherwise empty.
+        load: partitions, lag and rate of the member; None in the row of a process.
+        holds_up: how the member delays the change to the target assignment; empty if it does not.
+    """
+
+    member: Member
+    target_epoch: int | None
+    group_type: str
+    threads: tuple[Member, ...] = ()
+    load: MemberLoad | None = None
+    holds_up: str = ""
+
+    @property
+    def key(self) -> tuple[str, bool]:
+        """Id of the member or process, and whether it is a process.
+
+        After a refresh, the cursor stays on the row with the same key.
+        """
+        process = self.member.streams.process if self.threads and self.member.streams else None
+        return (self.member.member_id, False) if process is None else (process, True)
+
+
+def member_loads(
+    description: GroupDescription, offsets: GroupOffsets | None, health: GroupHealth | None
+) -> dict[str, MemberLoad]:
+    """Return member id → load, for every member.
+
+    Args:
+        offsets: None if they were not read; lags are then not known.
+        health: None if the group is not observed; rates are then not known.
+    """
+    members = description.members or ()
+    owners = owners_by_partition(description)
+    lag_of = {} if offsets is None else {(row.topic, row.partition): row.lag for row in lags(offsets)}
+    rate_of = {} if health is None else {key: found.rate for key, found in health.partitions.items()}
+    owned: dict[str, list[TopicPartition]] = {member.member_id: [] for member in members}
+    idle = {member.member_id for member in members if member.assigned_count == 0}
+    for partition, found in owners.items():
+        if len(found) == 1:
+            owned[found[0].member_id].append(partition)
+    assigned = _compared({member.member_id: member.assigned_count for member in members})
+    lag = _compared({name: _sum(partitions, lag_of, name in idle) for name, partitions in owned.items()})
+    rate = _compared({name: _sum(partitions, rate_of, name in idle) for name, partitions in owned.items()})
+    return {name: MemberLoad(assigned[name], lag[name], rate[name]) for name in owned}
+
+
+def _sum(partitions: list[TopicPartition], values: Mapping[TopicPartition, float | None], idle: bool) -> float | None:
+    """Return the sum of the known values; None if none is known, except for a member that owns nothing."""
+    known = [value for value in map(values.get, partitions) if value is not None]
+    return sum(known) if known or (idle and values) else None
+
+
+def _compared(values: Mapping[str, float | None]) -> dict[str, Load]:
+    known = [value for value in values.values() if value is not None]
+    scale = scale_of(max(known, default=0.0))
+    limit = _HOT * sum(known) / len(known) if len(known) > 1 else scale
+    return {name: Load(value, scale, value is not None and value > limit) for name, value in values.items()}
+
+
+def load_columns(rows: Sequence[MemberRow]) -> list[Column[MemberRow]]:
+    """Return the columns for lag and rate, if they are known for any member."""
+    columns: list[Column[MemberRow]] = []
+    if any(row.load is not None and row.load.lag.value is not None for row in rows):
+        columns.append(_load_column("lag", "  LAG", lambda load: load.lag, 2))
+    if any(row.load is not None and row.load.rate.value is not None for row in rows):
+        columns.append(_load_column("rate", " READ/S", lambda load: load.rate, 2))
+    return columns
+
+
+def _load_column(name: str, title: str, load_of: Callable[[MemberLoad], Load], rank: int) -> Column[MemberRow]:
+    def draw(row: MemberRow) -> Cell:
+        return Cell("") if row.load is None else load_of(row.load).cell()
+
+    def full(row: MemberRow) -> Cell:
+        value = None if row.load is None else load_of(row.load).value
+        return Cell("") if row.load is None else number_cell(None if value is None else round(value))
+
+    return Column(name, title, lambda _row: " " * LOAD_WIDTH, draw, rank=rank, min_width=LOAD_WIDTH,
+                  max_width=LOAD_WIDTH, full=full)  # fmt: skip
+
+
+def holds_up_column() -> Column[MemberRow]:
+    """Return the column that says how a member delays the change to the target assignment."""
+    return Column("holds", "HOLDS UP", lambda row: row.holds_up or None, lambda row: Cell(row.holds_up, WARN), rank=1,
+                  min_width=8, max_width=24)  # fmt: skip
+
+
+def assigned_column() -> Column[MemberRow]:
+    """Return the column with the number of partitions of a member."""
+    return Column(
+        member_fields.ASSIGNED.name, member_fields.ASSIGNED.title, lambda _row: " " * LOAD_WIDTH, _count,
+        min_width=LOAD_WIDTH, max_width=LOAD_WIDTH, full=lambda row: number_cell(row.member.assigned_count),
+        field=member_fields.ASSIGNED,
+    )  # fmt: skip
+
+
+def _count(row: MemberRow) -> Cell:
+    count = row.member.assigned_count
+    if count == 0:
+        return Cell(f"{0:>5} idle" if is_idle(row.member) else f"{0:>5}", WARN)
+    return number_cell(count) if row.load is None else row.load.assigned.cell()
+
+
+def holds_up(blocker: Blocker) -> str:
+    """Return how a member delays the change to the target assignment, such as `must revoke 2, behind`."""
+    held = holds_up_text(blocker.gives_up, behind=blocker.behind != 0)
+    return held or (f"must take {blocker.waiting}" if blocker.waiting else "")

@@ -1,0 +1,96 @@
+"""The row of a partition in the Offsets pane, and its bars: the lag, and the distance to data loss."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from kgtui.tui import text
+from kgtui.tui.panes.cells import ACCENT, ERROR, MUTED, WARN, Cell
+from kgtui.tui.panes.columns import Column
+from kgtui.tui.sparkline import bar
+
+if TYPE_CHECKING:
+    from kgtui.model.offsets import LagTotal, PartitionLag, TopicPartition
+
+LAG_BAR, LEAD_BAR = 6, 8
+"""Widths of the bars, in terminal cells."""
+
+_NEAR_LOSS = 0.1
+"""If the distance to data loss is a smaller fraction of the log than this, it is shown as a warning."""
+
+
+class OffsetRow(NamedTuple):
+    """The row of a partition, or the row with the total of a topic. In the row of a topic, `partition` is −1.
+
+    This class is a named tuple, because thousands of rows are created at every refresh and tuples are created faster.
+
+    Attributes:
+        lag: offsets and lag of the partition; None in the row of a topic.
+        owner: client id of the member that owns the partition; if several members own it, their number: `3 members`.
+        topic_total: lag of all partitions of the topic; None in the row of a partition.
+        lost: number of records that expired before the group read them.
+        share: whether the group is a share group.
+        scale: lag of a full bar; all rows of a group have the same scale.
+    """
+
+    topic: str
+    partition: int
+    lag: PartitionLag | None = None
+    owner: str | None = None
+    member_id: str | None = None
+    topic_total: LagTotal | None = None
+    lost: int = 0
+    share: bool = False
+    scale: float = 0.0
+
+    @property
+    def key(self) -> TopicPartition:
+        """Topic and partition. After a refresh, the cursor stays on the row with the same key."""
+        return self.topic, self.partition
+
+
+def bar_columns() -> tuple[Column[OffsetRow], Column[OffsetRow]]:
+    """Return the column with the bar of the lag, and the column with the bar of the lead."""
+    return (
+        Column("lag-bar", "BAR", lambda _row: " " * LAG_BAR, _lag_bar, rank=3, min_width=LAG_BAR, max_width=LAG_BAR,
+               full=_full_lag_bar),
+        Column("lead-bar", "LEAD BAR", lambda _row: " " * LEAD_BAR, _lead_bar, rank=3, min_width=LEAD_BAR,
+               max_width=LEAD_BAR, full=_full_lead_bar),
+    )  # fmt: skip
+
+
+def _lag_bar(row: OffsetRow) -> Cell:
+    return Cell("" if row.lag is None else bar(row.lag.lag or 0, row.scale, LAG_BAR), ACCENT)
+
+
+def _full_lag_bar(row: OffsetRow) -> Cell:
+    return Cell(f"a full bar is a lag of {text.exact(round(row.scale))}" if row.scale else "", MUTED)
+
+
+def lead_fraction(row: OffsetRow) -> float | None:
+    """Return how far the position is from the log start: 0 at the log start, 1 at the log end; None if not known."""
+    one = row.lag
+    if one is None or one.lead is None or one.log_start is None or one.log_end is None or one.log_end <= one.log_start:
+        return None
+    return min(one.lead / (one.log_end - one.log_start), 1.0)
+
+
+def _lead_bar(row: OffsetRow) -> Cell:
+    fraction = lead_fraction(row)
+    if fraction is None:
+        return Cell("")
+    dot = text.marks().dot
+    if row.lost:
+        return Cell((text.marks().error + dot * LEAD_BAR)[:LEAD_BAR], ERROR)
+    return Cell((bar(fraction, 1.0, LEAD_BAR) + dot * LEAD_BAR)[:LEAD_BAR], WARN if fraction < _NEAR_LOSS else MUTED)
+
+
+def _full_lead_bar(row: OffsetRow) -> Cell:
+    fraction = lead_fraction(row)
+    if fraction is None or row.lag is None:
+        return Cell("")
+    if row.lost:
+        return Cell("the position is before the log start: unread records have expired", ERROR)
+    whole = (row.lag.log_end or 0) - (row.lag.log_start or 0)
+    part = text.percent_of(row.lag.lead or 0, whole)
+    return Cell(f"retention can delete {part} of the log before it reaches unread records")
