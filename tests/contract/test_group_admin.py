@@ -210,7 +210,7 @@ async def test_offsets_of_deleted_topics_and_of_deleted_records_are_reported(tar
     assert (row.lost, row.lag, row.log_start) == (40, 90, 50)
 
 
-async def test_group_configs_are_read(target: TargetCluster) -> None:
+async def test_configs_of_a_group_are_read_with_value_source_and_type(target: TargetCluster) -> None:
     group = target.groups["classic"].id
     answer = await target.admin.group_configs([group])
     if target.newest < (4, 0):

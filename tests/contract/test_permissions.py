@@ -26,7 +26,8 @@ async def as_principal(secure: Secure, principal: str) -> AsyncIterator[KafkaGro
         yield admin
 
 
-async def test_a_principal_with_only_describe_sees_all_groups_but_deletes_none(secure_broker: Secure) -> None:
+async def test_a_principal_with_only_the_describe_permission_can_delete_no_group(secure_broker: Secure) -> None:
+    """The principal sees all groups."""
     async with as_principal(secure_broker, "viewer") as admin:
         listed = set((await admin.list_groups()).rows)
         assert listed >= {*COMMITS, LIVE_GROUP}

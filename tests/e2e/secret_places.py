@@ -1,4 +1,7 @@
-"""The places that `test_secrets` searches for secrets. A function for each group of places runs kgtui and searches."""
+"""Places that could show secrets. `test_secrets` calls a function for each group of places.
+
+The function runs kgtui and searches the places.
+"""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 _TIMEOUT = 120.0
-"""Maximum time, in seconds, until the master listens and until the worker has registered."""
+"""Maximum waiting time, in seconds, for the master to listen and also for the worker to register."""
 
 
 class StandaloneCluster:
