@@ -7,7 +7,7 @@ sooner.
 | module | contents |
 |---|---|
 | `overview` | Overview pane: state, members, health, lag, permissions |
-| `overview_verdict` | the first fields of the Overview pane: the verdict, who is concerned, and what to do |
+| `overview_verdict` | the first fields of the Overview pane: the verdict, the affected members, and what to do |
 | `overview_health` | the fields of the Overview pane about health and data loss |
 | `members` | Members pane |
 | `member_loads` | the row of a member, and the columns that show its partitions, lag and rate as bars |
@@ -94,7 +94,7 @@ def pane_titles(width: int, gap: int = 1) -> dict[str, str]:
     """Return pane id → title of the pane, such as `2 Members`. If the titles do not fit, some of them are shortened.
 
     Args:
-        width: number of terminal cells that all titles and gaps together may take.
+        width: number of terminal cells that are available for all titles and gaps together.
         gap: number of blank cells after each title.
     """
     shown = {entry.id: f"{entry.key} {entry.title}" for entry in PANES}

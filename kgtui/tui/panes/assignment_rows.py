@@ -53,8 +53,8 @@ class LoadRow:
     """The number of partitions or tasks of one member, host or rack.
 
     Attributes:
-        even: number of partitions or tasks that the row would have if they were distributed evenly over all members.
-        heaviest: largest load of all rows, to which the lengths of the bars are proportional.
+        even: number of partitions or tasks in this row if they were distributed evenly over all members.
+        heaviest: largest number of partitions or tasks in any row. Its bar has the full length.
         gives_up: number of partitions or tasks that this member must revoke; 0 for a host or rack.
         behind: whether this member has not reached the epoch of the target assignment; false for a host or rack.
     """
@@ -76,7 +76,7 @@ class LoadRow:
 
 
 def member_names(description: GroupDescription) -> dict[str, str]:
-    """Return member id → name: the client id, plus the end of the member id if members share a client id."""
+    """Return member id → name: the client id. If members share a client id, the end of the member id is appended."""
     counted: dict[str, int] = {}
     for member in description.members or ():
         counted[member.client_id] = counted.get(member.client_id, 0) + 1
@@ -162,7 +162,7 @@ _TITLES = {"": "TOPIC", "active": "SUBTOPOLOGY", "standby": "SUBTOPOLOGY", "warm
 
 
 def placement_columns(assignment: Assignment) -> list[Column[PlacementRow]]:
-    """Return the columns of the list of partitions or tasks. A column without any value is left out."""
+    """Return the columns of the list of partitions or tasks. Columns that would be empty are left out."""
     roles = {one.item.role for one in assignment.placements}
     title = _TITLES.get(min(roles, default=""), "CONNECTOR")
     columns: list[Column[PlacementRow]] = [

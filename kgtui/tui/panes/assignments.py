@@ -1,4 +1,4 @@
-"""The Assignments pane: current and target owner of every partition, and how evenly members share the partitions."""
+"""The Assignments pane: current and target owner of each partition, and how evenly partitions are distributed."""
 
 from __future__ import annotations
 
@@ -168,9 +168,9 @@ class AssignmentsPane(Pane):
         self.query_one("#legend", SummaryLine).set_cells(legend_cells)
 
     def _draw_grid(self, assignment: Assignment, *, fresh: bool) -> PaneLine:
-        """Draw the grid with the chosen member and as many neighboring members as fit the width.
+        """Draw the grid with the chosen member and as many neighboring members as fit, and return its legend.
 
-        Returns the legend of the grid.
+        With `fresh`, the cursor moves to the first row, because another group was shown before.
         """
         rows = placement_rows(assignment, self._names, unsettled=self._unsettled, lag_of=self._lags)
         room = self.table.scrollable_content_region.width - 1
@@ -257,7 +257,7 @@ def _natural(name: str) -> list[tuple[int, int, str]]:
 
 
 def _titles(names: Sequence[str]) -> list[str]:
-    """Return a unique title for each name: the last characters of the name, as few as possible.
+    """Return a unique title for each name, which consists of as few as possible of the last characters of the name.
 
     If more than `LONGEST_END` characters would be necessary, the titles are the numbers 1, 2, 3, and so on.
     """

@@ -42,10 +42,9 @@ if TYPE_CHECKING:
 NO_GROUP_HINT = "No group is selected. Press n to select the next group."
 
 MOST_ITEMS_INLINE = 400
-"""Maximum number of items, such as members, that a pane prepares on the event loop.
+"""Maximum number of items, such as members, for which `Pane.prepare` runs on the event loop.
 
-A larger number of items is prepared in a thread, because preparing them on the event loop would delay the handling of
-keys and the next update of the screen.
+With more items, it runs in a thread, so that it does not delay the handling of keys and the next update of the screen.
 """
 
 
@@ -122,7 +121,7 @@ class Pane(Vertical):
     """The data that this pane shows. The user can copy a command of Kafka's own tools that shows the same data."""
 
     shows_faults: ClassVar[bool] = False
-    """Whether the pane lists the group's failed requests (faults). If so, the notice above the pane omits them."""
+    """Whether the pane itself lists the failed requests (faults) of the group, so that the notice omits them."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, classes=classes)
@@ -140,7 +139,7 @@ class Pane(Vertical):
         """The position in the recording that the terminal UI shows; None for a live cluster."""
 
     def show(self, snapshot: Snapshot, group: str | None) -> None:
-        """Show a group of a snapshot. Cursor and scroll position are reset only if another group was shown before."""
+        """Show a group of a snapshot. If another group was shown before, reset the cursor and the scroll position."""
         other = group != self.group
         self.snapshot, self.group = snapshot, group
         if self.is_mounted:
@@ -300,7 +299,7 @@ def with_hint(lines: list[PaneLine], hint: str, width: int) -> list[PaneLine]:
 def reading_notices(
     snapshot: Snapshot, group: str, readings: Mapping[str, Reading[Any]], *, faults_below: bool = False
 ) -> list[PaneLine]:
-    """Return the lines that say why the group's data is old, incomplete or missing; an empty list if it is current.
+    """Return lines that say why the group's data is old, incomplete or missing. Return no lines if it is current.
 
     Args:
         readings: group id → the data that the pane shows about the group.

@@ -85,7 +85,7 @@ class Section(NamedTuple):
 
 
 def one_line_field(label: str, *cells: Cell | str) -> Field:
-    """Make a field of one line from cells and plain strings."""
+    """Return a field with one line, which consists of these cells and strings."""
     return Field(label, (tuple(Cell(one) if isinstance(one, str) else one for one in cells),))
 
 
@@ -109,7 +109,7 @@ def plural(count: int, one: str, many: str = "") -> str:
 
     Args:
         one: the noun in the singular.
-        many: the noun in the plural; `""` to add an `s` to the singular.
+        many: the noun in the plural; if it is empty, an `s` is added to the singular.
     """
     return f"{text.exact(count)} {one if count == 1 else many or one + 's'}"
 
@@ -120,7 +120,7 @@ def optional_cell(value: str | None) -> Cell:
 
 
 def no_value_cell(reason: str) -> Cell:
-    """Return the symbol that is shown in place of an unknown offset or lag.
+    """Return the symbol that is shown instead of an unknown offset or lag.
 
     The symbol is `–` if there is no committed offset, `x` if access is denied or the topic was deleted, and `?` for
     other reasons.

@@ -1,4 +1,4 @@
-"""The columns of tables in panes, and the choice of the columns that fit the width of the pane."""
+"""The columns of tables. Also decides which columns fit the width of a table."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def field_column(
     cut: Cut = "end",
     full: Callable[[RowT], Cell] | None = None,
 ) -> Column[RowT]:
-    """Make a column from a field of the catalog `kgtui.model.fields`, with its name, title, alignment and format.
+    """Return a column for a field of the catalog `kgtui.model.fields`, with the field's name, title and format.
 
     Args:
         record_of: returns the object from which the field reads its value for a row. If it returns None, the cell is

@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 SPANS = (3600.0, 21_600.0, 86_400.0, 900.0)
-"""Time spans that the plots can cover, in seconds. The key `v` switches to the next one.
+"""Time spans that the plots can cover, in seconds. Key `v` switches to the next one.
 
-If the session is shorter than the span, the plots cover the whole session.
+If kgtui has been running for a shorter time, the plots cover only this time.
 """
 
 SHORTEST_SPAN = 60.0
-"""Minimum time span of the plots, in seconds, even if the session has just begun."""
+"""Minimum time span of the plots, in seconds, even if kgtui has just been started."""
 
 MOST_LINES = 20
 """Maximum total height of the plots, in lines, so that the log of changes below them has space."""
@@ -47,9 +47,11 @@ WITHOUT_CURVES = "To draw curves: pip install 'kgtui[plots]'"
 class HistoryPlotRequest(NamedTuple):
     """A request to draw the plots of one group. They are drawn again only if an attribute of the request changes.
 
+    All times are in seconds since the epoch.
+
     Attributes:
         group: id of the group.
-        since: time at the left edge of the plots, in seconds since the epoch, like the other times.
+        since: time at the left edge of the plots.
         until: time at the right edge of the plots.
         newest: time of the newest lag sample of a live session; None in a recording.
         at: the recorded time that the terminal UI shows, which the plots mark; None in a live session.
@@ -79,7 +81,7 @@ class ChangeTable(LineTable[Change]):
     """
 
     def action_select_cursor(self) -> None:
-        """Ask the screen to show the recording at the time of the change under the cursor."""
+        """Post a message, so that the screen shows the recording at the time of the change under the cursor."""
         if self.row is not None:
             self.post_message(TimeRequested(self.row.at))
 
@@ -219,7 +221,7 @@ class HistoryPane(Pane):
             self.busy = False
 
     async def _read_timeline(self, request: HistoryPlotRequest) -> GroupTimeline:
-        """Return the timeline of a request. A recording is read again only for another group or another interval."""
+        """Return the timeline for a request. A recording is read again only for another group or time interval."""
         if self.replay_position is None:
             series = self.series.get(request.group) if self.series is not None else None
             hidden = self.snapshot is not None and may_hide_topics(self.snapshot, request.group)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kgtui.model.timeline import Change, GroupTimeline
 
 MOST_MEMBERS_NAMED = 100
-"""Maximum number of joined members, and of members that left, that the detail area names for one change."""
+"""Maximum number of members that joined, and of members that left, whose names the detail area shows per change."""
 
 
 def _role(change: Change) -> str:
@@ -78,9 +78,12 @@ def _pair_text(change: Change, name: str) -> str:
 
 
 def _members_text(change: Change, most: int = 3) -> SafeText:
-    """Return as text which members joined and left, up to `most` of each, and how far offsets were rewound.
+    """Return the text about a change: the members that joined and left, and by how much offsets were rewound.
 
-    For an event, return its text.
+    For an event, return the text of the event.
+
+    Args:
+        most: maximum number of joined members, and of members that left, whose names are in the text.
     """
     if change.event is not None:
         return event_text(change.event)

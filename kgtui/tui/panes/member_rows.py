@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from kgtui.tui.panes.member_loads import MemberLoad
 
 HEX_BYTES = 64
-"""Maximum number of bytes of a member's undecoded metadata that are shown, in hexadecimal."""
+"""Maximum number of bytes that are shown, in hexadecimal, of member metadata that kgtui cannot decode."""
 
 
 def member_rows(

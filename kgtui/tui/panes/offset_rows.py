@@ -41,11 +41,11 @@ if TYPE_CHECKING:
 
 
 _WITH_DATE = 43_200.0
-"""A time that is at least this far away, in seconds (12 hours), is shown with its day."""
+"""Smallest difference from the current time, in seconds, at which a time is shown with its day."""
 
 
 CYCLED_COLUMNS = ("topic", "lag", "lead", "owner")
-"""Ids of the columns that key `s` sorts by, in this order."""
+"""Ids of the columns by which key `s` sorts the table, one after the other."""
 
 LARGEST_FIRST = frozenset({"lag", "lag-bar", "note"})
 """Ids of the columns that are sorted with the largest value first; the others have the smallest value first.
@@ -56,7 +56,7 @@ soon delete unread records of these partitions.
 
 
 def partition_rows(offsets: GroupOffsets, description: GroupDescription | None) -> list[OffsetRow]:
-    """Return a row for every partition that has an offset or an owner, sorted by topic and partition."""
+    """Return one row per partition that has an offset or an owner, sorted by topic and partition."""
     owners, share = owners_by_partition(description), bool(offsets.share)
     rows, found = [], lags(offsets)
     scale = scale_of(max((one.lag or 0 for one in found), default=0))
@@ -92,7 +92,9 @@ def owners_by_partition(description: GroupDescription | None) -> dict[TopicParti
 def filter_and_sort(
     rows: Sequence[OffsetRow], order: str, *, descending: bool, lagging: bool, filter_text: str = ""
 ) -> list[OffsetRow]:
-    """Return the matching rows, sorted. If sorted by topic, a row with the topic's total precedes its partitions.
+    """Return the matching rows in the given order.
+
+    If rows are sorted by topic, a row with the total of the topic precedes the rows of its partitions.
 
     Args:
         order: id of the column to sort by.
@@ -248,7 +250,7 @@ def _lead(row: OffsetRow) -> Cell:
 
 
 def _seconds_unread(row: OffsetRow) -> int | None:
-    """Return the age of the first unread record in whole seconds, or its highest possible age; None if not known."""
+    """Return the age, or the maximum possible age, of the first unread record in seconds; None if it is unknown."""
     written = row.lag.times.unread if row.lag is not None and row.lag.lag and row.lag.times is not None else None
     return None if written is None else round(max(text.display_settings().now() - written.earliest, 0.0))
 

@@ -1,4 +1,4 @@
-"""The Offsets pane: committed offset, lag and owner of every partition."""
+"""The Offsets pane, which shows committed offset, lag and owner of each partition."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class OffsetsPane(Pane):
     """
     | key | does |
     |---|---|
-    | s | sort by the next of `CYCLED_COLUMNS` |
-    | l | show only partitions that lag, or all again |
+    | s | sort by the next column in `CYCLED_COLUMNS` |
+    | l | switch between lagging partitions and all partitions |
     | / | filter by topic, owner or note |
     | escape | remove the filter |
     """

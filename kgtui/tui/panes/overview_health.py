@@ -106,7 +106,7 @@ def _trend(health: GroupHealth | None, series: Series | None) -> Iterator[Field]
 
 
 def time_text(at: float, *, seconds: bool = False) -> str:
-    """Format a time as `01:29`, with `seconds` as `01:29:04`; with the date if it is at least half a day away."""
+    """Format a time as `01:29`, or as `01:29:04` with `seconds`. If it is at least 12 hours away, add the date."""
     near = abs(at - text.display_settings().now()) < _WITH_DATE
     if seconds:
         return text.clock(at) if near else text.date_seconds(at)
@@ -207,13 +207,13 @@ class OffsetSummary:
     Attributes:
         total: total lag.
         partitions: number of partitions that have a committed offset or an owner.
-        topics: number of topics that these partitions belong to.
+        topics: number of topics to which these partitions belong.
         worst: the partition with the largest lag; None if no partition lags.
         lost: number of records that expired before the group read them.
         lost_in: number of partitions that lost these records.
         committed: number of partitions with a committed offset.
         committed_topics: number of topics with a committed offset.
-        share: whether the offsets are share-partition start offsets (KIP-932) in place of committed offsets.
+        share: whether the offsets are share-partition start offsets (KIP-932) instead of committed offsets.
     """
 
     total: LagTotal

@@ -1,4 +1,4 @@
-"""The first fields of the Overview pane: the verdict on a group, why, since when, who is concerned, and what to do."""
+"""The first fields of the Overview pane: the verdict on a group, its reason, the affected members, and what to do."""
 
 from __future__ import annotations
 

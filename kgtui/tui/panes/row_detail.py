@@ -21,7 +21,7 @@ RowT = TypeVar("RowT")
 
 
 class RowDetail(VerticalScroll, can_focus=False):
-    """The detail area below a table, with the title and the full value of every column of one row."""
+    """The detail area below a table, which shows the title and the full value of each column for one row."""
 
     DEFAULT_CSS = """
     RowDetail {
@@ -35,7 +35,7 @@ class RowDetail(VerticalScroll, can_focus=False):
         yield Static()
 
     def describe(self, columns: tuple[Column[RowT], ...], row: RowT | None, width: int) -> None:
-        """Show a row, wrapped to `width` terminal cells. With None, the detail area becomes empty."""
+        """Show a row, wrapped to `width` terminal cells, or nothing if `row` is None."""
         self.set_class(row is not None, "-visible")
         lines = detail_lines(columns, row, max(16, width - 2)) if row is not None else []
         self.query_one(Static).update(to_content(lines))

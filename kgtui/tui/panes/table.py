@@ -44,7 +44,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
     | class | description |
     |---|---|
     | `table--heading` | the line of titles |
-    | `table--sorted` | the title of the column that rows are sorted by |
+    | `table--sorted` | the title of the column by which rows are sorted |
     | `table--cursor` | the row under the cursor, while the table has the focus |
     | `table--cursor-blurred` | the row under the cursor, while another widget has the focus |
     | `table--kg-…` | text of the cells with this color role |
@@ -83,7 +83,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
     FIXED_LINES = 1
 
     class CursorMoved(Message):
-        """The cursor moved to another row, or the content of the row under the cursor changed."""
+        """The cursor has moved to another row, or the content of the row under the cursor has changed."""
 
         def __init__(self, table: LineTable[Any]) -> None:
             super().__init__()
@@ -96,7 +96,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
             return self.table
 
     class HeadingPressed(Message):
-        """The user clicked the title of a column."""
+        """The user has clicked the title of a column."""
 
         def __init__(self, table: LineTable[Any], column: str) -> None:
             super().__init__()
@@ -151,14 +151,14 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
         return tuple(column.id for column, _ in self._fitted)
 
     def set_placeholder(self, content: str) -> None:
-        """Set the text that an empty table shows. Text from the cluster is not allowed, because it is not escaped."""
+        """Set the text of an empty table, which must not contain text from the cluster, because it is not escaped."""
         if content != self._placeholder:
             self._placeholder = content
             if not self._rows:
                 self.refresh()
 
     def set_sorted(self, column: str, *, descending: bool) -> None:
-        """Highlight the title of the column that the rows are sorted by."""
+        """Highlight the title of the column by which the rows are sorted."""
         if self.sorted_by != (column, descending):
             self.sorted_by = (column, descending)
             self.refresh()
@@ -171,7 +171,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
         fresh: bool = False,
         at_top: bool = False,
     ) -> None:
-        """Show these rows, and replace the columns too if `columns` is given.
+        """Show these rows. If `columns` is not None, replace the columns, too.
 
         Args:
             fresh: whether the rows belong to another group than the previous rows. If so, the cursor moves to the first
@@ -217,7 +217,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
 
     @property
     def _lines(self) -> int:
-        """Number of rows that are visible at once."""
+        """Number of rows that fit the height of the table."""
         return max(1, self.scrollable_content_region.height - 1)
 
     def _find(self, old: Sequence[RowT], at: int) -> int:
@@ -274,11 +274,11 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
             self.scroll_to(y=self.cursor - self._lines + 1, animate=False, immediate=True)
 
     def action_cursor(self, step: int) -> None:
-        """Move the cursor by a number of rows."""
+        """Move the cursor down by a number of rows, or up if the number is negative."""
         self.cursor += step
 
     def action_page(self, step: int) -> None:
-        """Move the cursor by a number of pages."""
+        """Move the cursor down by a number of pages, or up if the number is negative."""
         self.cursor += step * max(1, self._lines - 1)
 
     def action_edge(self, side: int) -> None:

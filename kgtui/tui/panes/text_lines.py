@@ -74,7 +74,7 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
         return "\n".join("".join(safe_text(cell.text) for cell in line) for line in self._lines)
 
     def set_lines(self, lines: Sequence[PaneLine], *, fresh: bool = False) -> None:
-        """Show these lines. If `fresh`, they belong to another group than before, so the widget scrolls to the top."""
+        """Show these lines. With `fresh`, they belong to another group than before, so scroll to the top."""
         old, self._lines = self._lines, lines
         top = self.scroll_offset.y
         self.set_line_count(len(lines))
@@ -116,5 +116,5 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
         return selection.extract(self.plain_text), "\n"
 
     def selection_updated(self, selection: Selection | None) -> None:
-        """Redraw the lines after the selection changed."""
+        """Redraw the lines after the selection has changed."""
         self.refresh()

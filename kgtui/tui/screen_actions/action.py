@@ -26,8 +26,8 @@ class ActionContext:
         snapshot: the displayed snapshot of the cluster.
         group: id of the selected group; None if no group is selected.
         marked: number of marked groups.
-        now: current time, in seconds since the epoch, with which the age of data is computed; None to use the time of
-            the snapshot.
+        now: current time in seconds since the epoch, from which the age of data is computed; None takes the time of the
+            snapshot.
     """
 
     session: Session
@@ -66,7 +66,7 @@ class Action:
         writes: whether the action changes the cluster. Read-only sessions do not offer such actions.
         in_palette: whether the command palette offers the action.
         exists: a function that returns whether footer and palette of a session may offer the action.
-        everywhere: whether the key works on every screen, also while a text field has the focus. The function `run`
+        everywhere: whether the key works on every screen, even while a text field has the focus. The function `run`
             must then accept any screen.
     """
 

@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 
 
 def _move(screen: ClusterScreen, in_tree: Callable[[], object], *actions_elsewhere: str) -> None:
-    """Move the cursor of the tree with `in_tree`, or run a Textual action of another widget that has the focus.
+    """Move the cursor of the tree, or run a Textual action of the widget that has the focus.
 
     Args:
-        in_tree: called if the tree or no widget has the focus.
-        actions_elsewhere: names of Textual actions. The first one that the focused widget implements is run.
+        in_tree: function that moves the cursor of the tree. It is called if the tree or no widget has the focus.
+        actions_elsewhere: names of Textual actions for other widgets. The first action that the focused widget has is
+            run.
     """
     focused = screen.focused
     if focused is None or focused is screen.group_tree:

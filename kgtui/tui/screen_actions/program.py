@@ -30,8 +30,8 @@ def _toggle_recording(screen: ClusterScreen) -> None:
 
 
 def _show_recording(screen: ClusterScreen) -> None:
-    """Show in the header that a recording began or ended."""
-    # While Textual removes the screen, the screen has no tree, header or footer, so there is nothing to draw.
+    """Update the header after a recording has started or ended."""
+    # While Textual is removing the screen, it has no tree, header or footer, so that there is nothing to draw.
     if screen.query("GroupTree"):
         screen.draw_bars()
 

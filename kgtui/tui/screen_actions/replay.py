@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from kgtui.tui.session import ReplayPosition, Session
 
 SPEEDS = (1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600)
-"""Speeds that can be chosen with + and -, as multiples of real time."""
+"""Playing speeds that the user can select with keys + and -, as multiples of real time."""
 
 PLAY_INTERVAL = 0.5
-"""Interval at which the screen shows a later poll while a recording plays, in seconds."""
+"""Time, in seconds, after which the screen shows the next poll while a recording is playing."""
 
 MIN_PAUSE = 0.1
-"""Minimum pause between showing a poll and reading the next one while a recording plays, in seconds.
+"""Minimum pause, in seconds, between showing a poll and reading the next one while a recording is playing.
 
-Without this pause, keys might not be handled if each read takes longer than `PLAY_INTERVAL`.
+Without this pause, keys might not be handled if each read took longer than `PLAY_INTERVAL`.
 """
 
 
@@ -92,9 +92,9 @@ def _to_change(screen: ClusterScreen, *, back: bool) -> None:
 
 
 def go_to_time(screen: ClusterScreen, at: float) -> None:
-    """Go to a time of the recording, in seconds since the epoch.
+    """Show the cluster at the time `at`, in seconds since the epoch.
 
-    On a live cluster, open the dialog that opens a recording, with this time filled in.
+    On a live cluster, open the dialog that opens a recording, and fill in this time.
     """
 
     async def seek(position: ReplayPosition) -> bool:
@@ -112,7 +112,7 @@ def go_to_time(screen: ClusterScreen, at: float) -> None:
 
 
 def _move(screen: ClusterScreen, move: Callable[[ReplayPosition], Awaitable[bool]], at_the_end: str) -> None:
-    """Call `move` in a worker, and show the poll at the new position of the recording.
+    """Call `move` in a worker, and show the poll to which it has moved the replay.
 
     If `move` returns False, show the message `at_the_end`. If the recording cannot be read, show the error.
     """
@@ -173,7 +173,7 @@ async def _play(screen: ClusterScreen, position: ReplayPosition) -> None:
 
 
 def change_speed(screen: ClusterScreen, step: int) -> None:
-    """Change the playing speed by a number of steps in `SPEEDS`. A negative number selects a slower speed."""
+    """Change the playing speed by a number of entries in `SPEEDS`. A negative number selects a slower speed."""
     playback, position = screen.playback, screen.session.replay_position
     index = SPEEDS.index(playback.speed) + step
     playback.speed = SPEEDS[max(0, min(index, len(SPEEDS) - 1))]

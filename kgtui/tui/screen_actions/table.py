@@ -1,4 +1,4 @@
-"""The table of all actions of the main screen, and what is generated from it: key bindings, footer, key table.
+"""The table of all actions of the main screen. Key bindings, footer and key table are generated from it.
 
 `python -m kgtui.tui.screen_actions.table` prints the key table of the README in Markdown. Users remap keys by action id
 in their configuration.
@@ -28,7 +28,7 @@ ACTIONS: tuple[Action, ...] = (
 )
 BY_ID: Mapping[str, Action] = {action.id: action for action in ACTIONS}
 SECTIONS: tuple[str, ...] = tuple(dict.fromkeys(action.section for action in ACTIONS))
-"""Headings of the help, from top to bottom."""
+"""Headings of the sections in the help, from top to bottom."""
 
 
 def offered(*, read_only: bool) -> tuple[Action, ...]:
@@ -37,7 +37,7 @@ def offered(*, read_only: bool) -> tuple[Action, ...]:
 
 
 def why_unavailable(action_id: str, context: ActionContext) -> str | None:
-    """Return why an action is unavailable now; None when it is available."""
+    """Return why an action is unavailable at the moment; None if the action is available."""
     action = BY_ID[action_id]
     if action.writes and context.session.read_only:
         return READ_ONLY
@@ -81,7 +81,7 @@ def bindings(*, everywhere: bool = False) -> list[Binding]:
 
 
 def unknown_ids(keymap: Iterable[str]) -> list[str]:
-    """Return the ids in a user's keymap for which there is no action, sorted."""
+    """Return a sorted list of the ids in a user's keymap for which there is no action."""
     return sorted(set(keymap) - set(BY_ID))
 
 
