@@ -55,12 +55,15 @@ _ON_ALL_VERSIONS = [pytest.param(version, marks=only_full(version)) for version 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
     """Run all tests with real brokers in one worker of pytest-xdist, so that each broker is started only once.
 
+    Tests that also use Spark run in the worker for Spark, so that only one JVM with Spark is started.
     Tests are sorted by the version in `FULL_BROKER_VERSIONS`, because brokers of these versions run one at a time.
     """
     for item in items:
         if requested_by(item):
             item.add_marker(pytest.mark.broker)
-            item.add_marker(pytest.mark.xdist_group("broker"))
+            if not item.get_closest_marker("xdist_group"):
+                uses_spark = "spark" in getattr(item, "fixturenames", ())
+                item.add_marker(pytest.mark.xdist_group("spark" if uses_spark else "broker"))
     yield
     order = ("", *FULL_BROKER_VERSIONS)
     items.sort(key=lambda item: max(order.index(_FULL_VERSION.get(name, "")) for name in requested_by(item) or {""}))

@@ -36,10 +36,14 @@ ALSO_FAST = {("config-providers", "all outputs and recordings"), ("PLAIN", "scre
 """Pairs of a login and another group of places that every test run also searches with this login."""
 
 SPARK = (
+    pytest.mark.xdist_group("spark"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 )
-"""Marks for tests that use Spark. PySpark leaves sockets open, so that Python issues a ResourceWarning."""
+"""Marks for tests that use Spark. They run in the xdist worker for Spark.
+
+PySpark leaves sockets open, so that Python issues a ResourceWarning.
+"""
 
 
 def combination(login: str, places: str, *values: object, is_full: bool) -> object:

@@ -24,14 +24,15 @@ HERE = Path(__file__).parent
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run all Spark tests in the same xdist worker as the tests with brokers, so that all of them share one JVM.
+    """Run all Spark tests in one xdist worker, so that all of them share one JVM.
 
-    Tests that wait for background runs are moved to the end.
+    Tests that wait for background runs are moved to the end, and the other Spark tests to the beginning, so that the
+    background runs begin as early as possible.
     """
     for item in items:
         if HERE in item.path.parents:
             if not requested_by(item):
-                item.add_marker(pytest.mark.xdist_group("broker"))
+                item.add_marker(pytest.mark.xdist_group("spark"))
             if not item.get_closest_marker("timeout"):
                 # The timeout is longer than in other tests, because Spark is slow while other tests use the CPU.
                 item.add_marker(pytest.mark.timeout(900))
@@ -39,7 +40,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             # PySpark leaves sockets open, so that Python issues a ResourceWarning, which must not fail a test.
             item.add_marker(pytest.mark.filterwarnings("ignore::ResourceWarning"))
             item.add_marker(pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"))
-    items.sort(key=_waits_for_background_runs)
+    items.sort(key=lambda item: (_waits_for_background_runs(item), HERE not in item.path.parents))
 
 
 def _waits_for_background_runs(item: pytest.Item) -> bool:
