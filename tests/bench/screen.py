@@ -232,7 +232,7 @@ class _Keyboard:
         self._count += 1
         since = self._terminal.written
         pressed = self._terminal.press(key)
-        return (self._terminal.wait_for(b"<%06d>" % self._count, since=since, timeout=20) - pressed) * 1000
+        return (self._terminal.wait_for(b"<%06d>" % self._count, since=since) - pressed) * 1000
 
     def press_without_waiting(self, key: bytes) -> None:
         self._terminal.press(key)
