@@ -34,10 +34,11 @@ def spark_rows(values: Sequence[float], rows: int, top: float) -> list[str]:
 
 
 def bar(value: float, top: float, width: int) -> str:
-    """Draw a horizontal bar. A value above 0 is always visible.
+    """Return a horizontal bar. For any value above 0, a part of the bar is visible.
 
     Args:
-        top: value whose bar is `width` terminal cells long. Larger values have the same bar.
+        top: smallest value whose bar has the full length.
+        width: full length in terminal cells.
     """
     if value <= 0 or top <= 0:
         return ""
@@ -49,9 +50,9 @@ def bar(value: float, top: float, width: int) -> str:
 
 
 def scale_of(largest: float) -> float:
-    """Return the value of a full bar: the largest value, rounded up to a number such as 15, 20, 30, 50 or 70.
+    """Return the value that is drawn as a full bar: the largest value, rounded up to a number such as 15, 20 or 30.
 
-    Because of the rounding, bars are not redrawn whenever the largest value changes. The result is 0 if `largest` is 0.
+    Because of the rounding, not every change of the largest value redraws all bars. Return 0 if `largest` is 0.
     """
     if largest <= 0:
         return 0.0

@@ -31,8 +31,8 @@ class PlacementRow(NamedTuple):
         owners: names of the members that own it.
         targets: names of the members that own it in the target assignment.
         waits_for: names of the members that delay its move to the target owners (see `Placement.waits_for`).
-        lag: lag of the partition, or of the partitions that the task reads; None if it is not known.
-        scale: lag of the highest mark in the grid; all rows of a group have the same scale.
+        lag: lag of the partition, or total lag of the partitions that the task reads; None if it is unknown.
+        scale: lag that the highest mark in the grid represents. It is the same in all rows.
     """
 
     placement: Placement
@@ -89,10 +89,10 @@ def member_names(description: GroupDescription) -> dict[str, str]:
 
 
 def lag_by_item(description: GroupDescription, offsets: GroupOffsets | None) -> dict[Item, int]:
-    """Return partition or active task → its known lag. The lag of a task is the sum over the partitions that it reads.
+    """Return partition or active task → its lag, if it is known. The lag of a task is that of all its partitions.
 
     Args:
-        offsets: None if they were not read; the result is then empty.
+        offsets: offsets of the group; None if they have not been read, so that the result is empty.
     """
     known = {} if offsets is None else {(row.topic, row.partition): row.lag for row in lags(offsets)}
     found = {Item(topic, part): lag for (topic, part), lag in known.items() if lag is not None}
@@ -108,11 +108,11 @@ def lag_by_item(description: GroupDescription, offsets: GroupOffsets | None) -> 
 def placement_rows(
     assignment: Assignment, names: Mapping[str, str], *, unsettled: bool, lag_of: Mapping[Item, int] | None = None
 ) -> list[PlacementRow]:
-    """Return a row for every partition or task.
+    """Return one row per partition or task.
 
     Args:
         names: names of the members by member id.
-        unsettled: whether to leave out partitions and tasks that are owned as in the target assignment.
+        unsettled: whether to return only partitions and tasks whose owner differs from the target assignment.
         lag_of: partition or task → its lag.
     """
     lag_of = lag_of or {}
@@ -136,7 +136,7 @@ def load_rows(assignment: Assignment, skew: Skew, names: Mapping[str, str]) -> l
 
     Args:
         skew: the number of partitions or tasks of each member, host or rack.
-        names: names of the members by member id. The rows show them in place of the ids.
+        names: member id → name. The rows show names instead of ids.
     """
     blockers = {one.member_id: one for one in assignment.blockers} if skew.by == "member" else {}
     member_count = sum(load.members for load in skew.loads)
@@ -268,7 +268,7 @@ def _holds_text(row: LoadRow) -> str | None:
 
 
 def holds_up_text(gives_up: int, *, behind: bool) -> str:
-    """Return how a member delays the change to the target assignment; empty if it does not.
+    """Return why the target assignment is not reached because of a member; empty if the member delays nothing.
 
     Args:
         gives_up: number of partitions or tasks that the member must revoke.

@@ -1,4 +1,4 @@
-"""The row of a member, and its load as bars: its partitions, their lag, and how fast the member reads them."""
+"""The row of a member, with bars that show its load: number of partitions, their lag, and records read per second."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ LOAD_WIDTH = 11
 """Width of a number with its bar, in terminal cells."""
 
 _HOT = 2.0
-"""A member is highlighted if its load is more than this many times the average of all members."""
+"""A load of a member is highlighted if it exceeds the average of all members multiplied by this value."""
 
 
 class Load(NamedTuple):
-    """One number about a member, with the numbers that it is compared with.
+    """A number that says how much load a member has, such as its number of partitions.
 
     Attributes:
-        value: None if it is not known.
-        scale: value of a full bar.
+        value: the number; None if it is unknown.
+        scale: value that is drawn as a full bar.
         hot: whether the value is far above the average of all members.
     """
 
@@ -61,9 +61,9 @@ class MemberLoad(NamedTuple):
     """The load of one member.
 
     Attributes:
-        assigned: number of partitions or tasks.
-        lag: lag in records of the partitions that only this member owns.
-        rate: records per second that the group reads from these partitions.
+        assigned: number of assigned partitions or tasks.
+        lag: total lag, in records, of the partitions that only this member owns.
+        rate: records per second that the member reads from these partitions.
     """
 
     assigned: Load = Load()
@@ -81,8 +81,8 @@ class MemberRow:
         group_type: type of the group. A member whose protocol differs from it, such as a classic member of a consumer
             group, is highlighted.
         threads: in the row of a process, all its members, which are its threads; otherwise empty.
-        load: partitions, lag and rate of the member; None in the row of a process.
-        holds_up: how the member delays the change to the target assignment; empty if it does not.
+        load: load of the member; None in the row of a process.
+        holds_up: why the target assignment is not reached because of this member; empty if the member delays nothing.
     """
 
     member: Member
@@ -105,11 +105,11 @@ class MemberRow:
 def member_loads(
     description: GroupDescription, offsets: GroupOffsets | None, health: GroupHealth | None
 ) -> dict[str, MemberLoad]:
-    """Return member id → load, for every member.
+    """Return member id → load, for all members of a group.
 
     Args:
-        offsets: None if they were not read; lags are then not known.
-        health: None if the group is not observed; rates are then not known.
+        offsets: offsets of the group; None if they have not been read, so that lags are unknown.
+        health: health of the group; None if the group is not read in full, so that rates are unknown.
     """
     members = description.members or ()
     owners = owners_by_partition(description)
@@ -127,7 +127,10 @@ def member_loads(
 
 
 def _sum(partitions: list[TopicPartition], values: Mapping[TopicPartition, float | None], idle: bool) -> float | None:
-    """Return the sum of the known values; None if none is known, except for a member that owns nothing."""
+    """Return the sum of the known values of these partitions; None if no value is known.
+
+    Return 0 for an idle member, which owns no partitions.
+    """
     known = [value for value in map(values.get, partitions) if value is not None]
     return sum(known) if known or (idle and values) else None
 
@@ -140,7 +143,7 @@ def _compared(values: Mapping[str, float | None]) -> dict[str, Load]:
 
 
 def load_columns(rows: Sequence[MemberRow]) -> list[Column[MemberRow]]:
-    """Return the columns for lag and rate, if they are known for any member."""
+    """Return the columns for lag and rate. Leave out a column if its value is unknown for all members."""
     columns: list[Column[MemberRow]] = []
     if any(row.load is not None and row.load.lag.value is not None for row in rows):
         columns.append(_load_column("lag", "  LAG", lambda load: load.lag, 2))
@@ -162,13 +165,13 @@ def _load_column(name: str, title: str, load_of: Callable[[MemberLoad], Load], r
 
 
 def holds_up_column() -> Column[MemberRow]:
-    """Return the column that says how a member delays the change to the target assignment."""
+    """Return the column that says why the target assignment is not reached because of a member."""
     return Column("holds", "HOLDS UP", lambda row: row.holds_up or None, lambda row: Cell(row.holds_up, WARN), rank=1,
                   min_width=8, max_width=24)  # fmt: skip
 
 
 def assigned_column() -> Column[MemberRow]:
-    """Return the column with the number of partitions of a member."""
+    """Return the column with the number of partitions that are assigned to a member."""
     return Column(
         member_fields.ASSIGNED.name, member_fields.ASSIGNED.title, lambda _row: " " * LOAD_WIDTH, _count,
         min_width=LOAD_WIDTH, max_width=LOAD_WIDTH, full=lambda row: number_cell(row.member.assigned_count),
@@ -184,6 +187,6 @@ def _count(row: MemberRow) -> Cell:
 
 
 def holds_up(blocker: Blocker) -> str:
-    """Return how a member delays the change to the target assignment, such as `must revoke 2, behind`."""
+    """Return why the target assignment is not reached because of a member, such as `must revoke 2, behind`."""
     held = holds_up_text(blocker.gives_up, behind=blocker.behind != 0)
     return held or (f"must take {blocker.waiting}" if blocker.waiting else "")

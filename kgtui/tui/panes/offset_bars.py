@@ -1,4 +1,4 @@
-"""The row of a partition in the Offsets pane, and its bars: the lag, and the distance to data loss."""
+"""The row of a partition in the Offsets pane, with two bars that show the lag and the distance to data loss."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import LagTotal, PartitionLag, TopicPartition
 
 LAG_BAR, LEAD_BAR = 6, 8
-"""Widths of the bars, in terminal cells."""
+"""Widths of the bars for the lag and for the lead, in terminal cells."""
 
 _NEAR_LOSS = 0.1
-"""If the distance to data loss is a smaller fraction of the log than this, it is shown as a warning."""
+"""Smallest distance to data loss, as a fraction of the log, that is not shown as a warning."""
 
 
 class OffsetRow(NamedTuple):
     """The row of a partition, or the row with the total of a topic. In the row of a topic, `partition` is −1.
 
-    This class is a named tuple, because thousands of rows are created at every refresh and tuples are created faster.
+    This class is a named tuple, because thousands of rows are created at each refresh, and tuples are created faster.
 
     Attributes:
         lag: offsets and lag of the partition; None in the row of a topic.
-        owner: client id of the member that owns the partition; if several members own it, their number: `3 members`.
+        owner: client id of the member that owns the partition; `3 members` if three members own it.
         topic_total: lag of all partitions of the topic; None in the row of a partition.
         lost: number of records that expired before the group read them.
         share: whether the group is a share group.
-        scale: lag of a full bar; all rows of a group have the same scale.
+        scale: lag that is drawn as a full bar. It is the same in all rows.
     """
 
     topic: str
@@ -68,7 +68,10 @@ def _full_lag_bar(row: OffsetRow) -> Cell:
 
 
 def lead_fraction(row: OffsetRow) -> float | None:
-    """Return how far the position is from the log start: 0 at the log start, 1 at the log end; None if not known."""
+    """Return the distance of the position from the log start offset, as a fraction of the log.
+
+    The fraction is 0 at the log start offset, 1 at the log end offset, and None if it is unknown.
+    """
     one = row.lag
     if one is None or one.lead is None or one.log_start is None or one.log_end is None or one.log_end <= one.log_start:
         return None
