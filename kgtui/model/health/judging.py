@@ -173,7 +173,8 @@ def judge_observed(
     status, undecided = Status.OK, unknown_lag(row)
     still = (observed.now - commits[-1].at) / 1000 if commits else 0.0
     lag = row.lag
-    if lag is not None and lag > watching.rules.allowed_lag and complete >= watching.rules.minimum_complete:
+    # There are no commits if the group was a share group until now, and its offsets were read before the change.
+    if commits and lag is not None and lag > watching.rules.allowed_lag and complete >= watching.rules.minimum_complete:
         status, undecided = _of_lagging(observed, still, watching)
     first, last = (commits[0], commits[-1]) if commits else (None, None)
     health = PartitionHealth(

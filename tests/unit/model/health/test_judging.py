@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 
 from kgtui.model.burrow import Options, Status
 from kgtui.model.health import OBSERVED, Watching, health_of
-from kgtui.model.health.judging import observe
+from kgtui.model.health.judging import judge_observed, observe
+from kgtui.model.health.read_history import Sample
 from kgtui.model.health.wording import missing, reason
-from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds
+from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds, PartitionLag
 from tests.unit.model.health.reads import T0, described, kinds, offsets, samples, watch
 
 
@@ -231,3 +232,10 @@ def test_group_gets_a_bad_status_only_if_the_reads_are_sufficient(
     assert health.lag is not None
     assert health.lag.lag == row.lag
     assert (health.status is Status.OK) == (row.status is Status.OK)
+
+
+def test_partition_with_a_lag_but_without_any_position_has_no_verdict_against_it() -> None:
+    """A group that was a share group until now can have such a partition: brokers report its lag, but no commit."""
+    row = PartitionLag("t", 0, None, 0, 90, 5, None, None)
+    verdict, health = judge_observed(row, [Sample(1_000, None, 90, 0, 5)], Watching(Options(minimum_complete=0.0)))
+    assert (verdict.status, verdict.first, health.still) == (Status.OK, None, 0.0)
