@@ -7,23 +7,35 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kgtui.admin.base import ListingDelta
-from kgtui.model.trail import positions_of
+from kgtui.model.trail import Trail, positions_of
+from kgtui.monitor.empty_groups import EmptyGroupSearch
+from kgtui.monitor.lost_records import lost_records
 from kgtui.monitor.screening import Screening
 from kgtui.monitor.store import Store
 
 if TYPE_CHECKING:
+    from kgtui.admin.base import GroupAdmin
     from kgtui.admin.groups_read import GroupsRead
     from kgtui.model.group import Listing
     from kgtui.model.snapshot import Snapshot
 
 
 class RepeatedScreening:
-    """Keeps what screening needs between two lists. Log starts are not read, so that no lost records are found."""
+    """Keeps what screening needs between two lists.
 
-    def __init__(self) -> None:
+    Args:
+        admin: reads what screening needs in addition to the list: the log start offsets of partitions without progress,
+            to find lost records, and the times of unread records in Empty groups, to find abandoned groups.
+        timeout: maximum duration of such a read, in seconds.
+    """
+
+    def __init__(self, admin: GroupAdmin, timeout: float) -> None:
+        self._admin = admin
+        self._timeout = timeout
         self._now = 0.0
         self._store = Store(0, lambda: self._now)
         self._screening = Screening(self._store)
+        self._empty_groups = EmptyGroupSearch(admin, self._store, self._screening, timeout)
         self._listed: set[int] = set()
 
     async def add(self, snapshot: Snapshot, read: GroupsRead) -> Snapshot:
@@ -37,13 +49,16 @@ class RepeatedScreening:
         self._listed |= nodes.keys()
         store.forget(store.groups.keys() - snapshot.groups.keys())
         self._screening.check_clock()
-        summaries = dict(snapshot.summaries)
+        summaries, trails = dict(snapshot.summaries), dict[str, Trail]()
         for group in {*read.committed, *read.share} & summaries.keys():
             rows = positions_of(read.committed.get(group, ()), read.share.get(group, ()), read.bounds)
-            trail = self._screening.add(group, self._now, rows, read.descriptions.get(group))
+            trails[group] = trail = self._screening.add(group, self._now, rows, read.descriptions.get(group))
             summary = replace(summaries[group], trail=trail.encode(), screened=trail.reads > 1)
             summaries[group] = store.store_summary(group, summary)
-            self._screening.judge(group, trail)
+        lost = await lost_records(self._admin, trails, read, timeout=self._timeout)
+        for group, trail in trails.items():
+            self._screening.judge(group, trail, lost=lost.get(group))
+        await self._empty_groups.search_next()
         while self._screening.apply_changes():
             pass
         self._screening.judge_unsettled()

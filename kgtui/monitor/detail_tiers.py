@@ -16,7 +16,7 @@ from kgtui.admin.reading import read_in_full
 from kgtui.errors import KgtuiError
 from kgtui.model.answer import fault_of
 from kgtui.monitor.access_tier import AccessTier
-from kgtui.monitor.empty_groups import EmptyGroupTier
+from kgtui.monitor.empty_groups import EmptyGroupSearch, EmptyGroupTier
 from kgtui.monitor.health import HealthTier, ReadResult, RetentionTier
 from kgtui.monitor.policy import ABANDON_AFTER, KEY_REPEAT_LIMIT
 from kgtui.monitor.record_times import RecordTimeTier
@@ -298,10 +298,8 @@ class DetailTiers:
         self._view = ViewTier(admin, store, series, options, timer, changed, self._health.take, self._record_times.add)
         self._suspects = SuspectTier(self._view, store, options, timer, self._record_times.set_suspects)
         self._sweep = SweepTier(admin, store, screening, options, timer, changed_in_background)
-        self._empty_groups = EmptyGroupTier(
-            admin, store, screening, timer, self._retention, options.timeout,
-            lambda: self._view.in_view, changed_in_background,
-        )  # fmt: skip
+        search = EmptyGroupSearch(admin, store, screening, options.timeout)
+        self._empty_groups = EmptyGroupTier(search, timer, lambda: self._view.in_view, changed_in_background)
         self._access = AccessTier(admin, store, options, timer, changed)
 
     async def run(self) -> None:

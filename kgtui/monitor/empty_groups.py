@@ -17,12 +17,11 @@ from kgtui.model.offsets import lags, searchable
 from kgtui.monitor.policy import EMPTY_SEARCH_GROUPS, EMPTY_SEARCH_LOAD, EMPTY_SEARCH_PAUSE, RECORD_TIME_PARTITIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from kgtui.admin.base import GroupAdmin
     from kgtui.model.offsets import PartitionLag, TopicPartition
     from kgtui.model.record_times import RecordTime
-    from kgtui.monitor.health import RetentionTier
     from kgtui.monitor.poll_timer import PollTimer
     from kgtui.monitor.screening import Screening
     from kgtui.monitor.store import Store
@@ -30,64 +29,50 @@ if TYPE_CHECKING:
 _PRECISION = 0.1
 """Accuracy with which the time of a record is searched, as a fraction of the record's age."""
 
+_LONGEST_PAUSE = 60.0
+"""Maximum pause between two searches, in seconds."""
+
 _RETRY_AFTER = 3_600.0
 """Time, in seconds, after which a search is repeated that has not found the times of a group's unread records."""
 
 
-class EmptyGroupTier:
+class EmptyGroupSearch:
     """Searches for the times of unread records in groups that were already Empty when kgtui started.
 
     Each group is searched only once, because its offsets do not move while the group is Empty.
 
     Args:
         screening: judges a group again after the group has been searched.
-        retention: reads the configs of topics. Compacted topics are not searched.
-        timeout: maximum duration of a search, in seconds.
-        in_view: returns the ids of the selected and visible groups, which are searched first.
-        changed: called after each search.
+        timeout: maximum duration of each step of a search, in seconds.
     """
 
-    def __init__(
-        self,
-        admin: GroupAdmin,
-        store: Store,
-        screening: Screening,
-        timer: PollTimer,
-        retention: RetentionTier,
-        timeout: float,
-        in_view: Callable[[], Collection[str]],
-        changed: Callable[[], None],
-    ) -> None:
+    def __init__(self, admin: GroupAdmin, store: Store, screening: Screening, timeout: float) -> None:
         self._admin = admin
         self._store = store
         self._screening = screening
-        self._timer = timer
-        self._retention = retention
         self._timeout = timeout
-        self._in_view = in_view
-        self._changed = changed
         self._failed_at: dict[str, float] = {}
 
-    async def run(self) -> None:
-        """Search groups until this task is cancelled. In a replay, do nothing."""
-        while self._timer.recorded_at is None:
-            began = self._timer.now()
-            groups = self._next()
-            if groups:
-                try:
-                    await self._search(groups)
-                except KgtuiError:
-                    self._failed_at |= dict.fromkeys(groups, self._timer.now())
-                self._changed()
-            took = self._timer.now() - began
-            await self._timer.pause_for(min(max(EMPTY_SEARCH_PAUSE, took / EMPTY_SEARCH_LOAD), 60.0))
+    async def search_next(self, first: Iterable[str] = ()) -> bool:
+        """Search the next groups, and return whether there were any.
 
-    def _next(self) -> list[str]:
+        Args:
+            first: ids of the groups that are searched before all others, if they have to be searched.
+        """
+        groups = self._next(first)
+        if groups:
+            try:
+                await self._search(groups)
+            except KgtuiError:
+                self._failed_at |= dict.fromkeys(groups, self._store.now())
+        return bool(groups)
+
+    def _next(self, first: Iterable[str]) -> list[str]:
         """Return the ids of the next groups to search, whose partitions number at most `RECORD_TIME_PARTITIONS`."""
         store, partitions = self._store, 0
         found: list[str] = []
-        latest = self._timer.now() - _RETRY_AFTER
-        for group in dict.fromkeys((*self._in_view(), *store.screened)):
+        latest = store.now() - _RETRY_AFTER
+        for group in dict.fromkeys((*first, *store.screened)):
             judgment, summary = store.screened.get(group), store.summaries.get(group)
             if judgment is None or judgment.kind is not Problem.EMPTY or group in store.unread_since:
                 continue
@@ -102,27 +87,51 @@ class EmptyGroupTier:
         return found
 
     async def _search(self, groups: Sequence[str]) -> None:
-        store, deadline = self._store, Deadline(self._timeout)
+        store = self._store
         listed = {group: store.groups[group] for group in groups if group in store.groups}
-        read = await read_groups(self._admin, deadline, offsets=listed, logs=Logs.BOUNDS)
+        read = await read_groups(self._admin, Deadline(self._timeout), offsets=listed, logs=Logs.BOUNDS)
         rows = {group: lags(offsets) for group, offsets in read.offsets_by_group().items()}
-        await self._retention.read_now({row.topic for found in rows.values() for row in found})
         times = await read_record_times(
-            self._admin,
-            rows,
-            rules=self._retention.known.rules,
-            precision=_PRECISION,
-            limit=RECORD_TIME_PARTITIONS,
-            timeout=self._timeout,
+            self._admin, rows, precision=_PRECISION, limit=RECORD_TIME_PARTITIONS, timeout=self._timeout
         )
         for group in groups:
             since = unread_since(rows.get(group, ()), times.get(group, {}))
             if since is None:
-                self._failed_at[group] = self._timer.now()
+                self._failed_at[group] = store.now()
             elif group in store.groups:
                 self._failed_at.pop(group, None)
                 store.unread_since[group] = since
                 self._screening.judge(group)
+
+
+class EmptyGroupTier:
+    """Polling loop that searches Empty groups, the selected and visible ones first.
+
+    Args:
+        in_view: returns the ids of the selected and visible groups.
+        changed: called after each search.
+    """
+
+    def __init__(
+        self,
+        search: EmptyGroupSearch,
+        timer: PollTimer,
+        in_view: Callable[[], Iterable[str]],
+        changed: Callable[[], None],
+    ) -> None:
+        self._search = search
+        self._timer = timer
+        self._in_view = in_view
+        self._changed = changed
+
+    async def run(self) -> None:
+        """Search groups until this task is cancelled. In a replay, do nothing."""
+        while self._timer.recorded_at is None:
+            began = self._timer.now()
+            if await self._search.search_next(self._in_view()):
+                self._changed()
+            took = self._timer.now() - began
+            await self._timer.pause_for(min(max(EMPTY_SEARCH_PAUSE, took / EMPTY_SEARCH_LOAD), _LONGEST_PAUSE))
 
 
 def unread_since(rows: Sequence[PartitionLag], times: Mapping[TopicPartition, RecordTime]) -> float | None:

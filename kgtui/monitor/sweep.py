@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from dataclasses import replace
 from math import ceil
 from typing import TYPE_CHECKING
@@ -15,15 +14,15 @@ from kgtui.model.answer import fault_of
 from kgtui.model.slices import PAUSE
 from kgtui.model.summary import summary_of, with_newer_offsets
 from kgtui.model.trail import positions_of
+from kgtui.monitor.lost_records import lost_records
 from kgtui.monitor.policy import listed_without_members, sweep_groups
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from kgtui.admin.base import GroupAdmin
     from kgtui.admin.groups_read import GroupsRead
     from kgtui.model.answer import Fault
-    from kgtui.model.offsets import PartitionBounds, TopicPartition
     from kgtui.model.summary import Summary
     from kgtui.model.trail import Position, Trail
     from kgtui.monitor.policy import MonitorOptions
@@ -210,7 +209,7 @@ class SweepTier:
             await asyncio.sleep(PAUSE)
         if trails:
             self._average_partitions = sum(len(trail.positions) for trail in trails.values()) / len(trails)
-        lost = await self._lost(trails, read, deadline)
+        lost = await lost_records(self._admin, trails, read, timeout=deadline.left())
         for number, (group, trail) in enumerate(trails.items(), 1):
             self._screening.judge(group, trail, lost=lost.get(group))
             if number % _GROUPS_PER_SLICE == 0:
@@ -268,36 +267,3 @@ class SweepTier:
             earlier=earlier,
             trail=trail,
         )
-
-    async def _lost(self, trails: Mapping[str, Trail], read: GroupsRead, deadline: Deadline) -> dict[str, int]:
-        """Return group id → number of unread records that retention has deleted.
-
-        Groups for which this number is not known are missing, because their offsets or the log start offsets could not
-        be read. Log start offsets are read only for partitions with unread records whose position does not move,
-        because this takes another request.
-        """
-        waiting: dict[str, list[tuple[TopicPartition, int]]] = {}
-        for group, trail in trails.items():
-            if group not in read.committed and group not in read.share:
-                continue
-            waiting[group] = []
-            if any(waited > 1 for waited in trail.waited):
-                rows = positions_of(read.committed.get(group, ()), read.share.get(group, ()), {})
-                waiting[group] = [
-                    (row.key, row.position)
-                    for row, waited in zip(rows, trail.waited, strict=True)
-                    if waited > 1 and row.position is not None
-                ]
-        partitions = {key for rows in waiting.values() for key, _ in rows}
-        bounds: Mapping[TopicPartition, PartitionBounds] = {}
-        if partitions:
-            with suppress(KgtuiError):
-                bounds = (await self._admin.partition_bounds(partitions, timeout=deadline.left())).rows
-        return {
-            group: _count_lost(rows, bounds) for group, rows in waiting.items() if all(key in bounds for key, _ in rows)
-        }
-
-
-def _count_lost(rows: Iterable[tuple[TopicPartition, int]], bounds: Mapping[TopicPartition, PartitionBounds]) -> int:
-    starts = ((bounds[key].log_start, position) for key, position in rows)
-    return sum(max(start - position, 0) for start, position in starts if start is not None)

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 from kgtui.commands import selection
 from kgtui.commands.repeated_screening import RepeatedScreening
 from kgtui.commands.selection import select_groups
+from kgtui.model.judgment import Problem
 from kgtui.model.offsets import PartitionBounds
 from kgtui.model.query import parse
+from kgtui.model.record_times import RecordTime, TimeRange
 from kgtui.monitor.screening import Screening
 from kgtui.output.group_list import GroupList, as_json, as_table
 from tests.scripted import ScriptedAdmin, member
@@ -27,7 +29,7 @@ async def test_repeated_screening_finds_a_stopped_group_after_a_minute(
     clock = {"now": 1_700_000_000.0}
     monkeypatch.setattr(selection.time, "time", lambda: clock["now"])  # type: ignore[attr-defined]
     monkeypatch.setattr(Screening, "check_clock", lambda _: None)  # only one of the two clocks is simulated
-    screened = RepeatedScreening()
+    screened = RepeatedScreening(admin, 5.0)
     tables, selected = [], []
     for number in range(8):
         clock["now"] += 15
@@ -45,3 +47,28 @@ async def test_repeated_screening_finds_a_stopped_group_after_a_minute(
     assert b'"verdict": "ERR"' in document
     assert b'"problem": "stop"' in document
     assert b'"verdict_basis": "screened"' in document
+
+
+async def test_repeated_screening_finds_lost_records_and_abandoned_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = {"now": 1_700_000_000.0}
+    admin = ScriptedAdmin()
+    admin.add("late", members=(member(),), lag=10)
+    admin.add("old", state="Empty", lag=10)
+    admin.add("recent", state="Empty", lag=10)
+    for group, age in (("old", 90_000.0), ("recent", 3_600.0)):
+        written = TimeRange(clock["now"] - age, clock["now"] - age)
+        admin.times[f"t-{group}", 0] = RecordTime(1_000, written)
+    monkeypatch.setattr(selection.time, "time", lambda: clock["now"])  # type: ignore[attr-defined]
+    monkeypatch.setattr(Screening, "check_clock", lambda _: None)  # only one of the two clocks is simulated
+    screened = RepeatedScreening(admin, 5.0)
+    for log_start in (900, 900, 1_004):
+        clock["now"] += 15
+        admin.bounds["t-late", 0] = PartitionBounds(log_start, 1_010)
+        found = await select_groups(admin, lag=True, on_read=screened.add, timeout=5)
+    judgments = {group: found.snapshot.judgment(group) for group in admin.groups}
+    assert {group: judgment.kind for group, judgment in judgments.items()} == {
+        "late": Problem.DATA_LOST,
+        "old": Problem.ABANDONED,
+        "recent": Problem.EMPTY,
+    }
+    assert judgments["late"].reason == "4 records expired before they were read"
