@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tests.brokers.tools import Result
 
 
-START_TIMEOUT = 90.0
+START_TIMEOUT = 240.0
 """Maximum time until a broker responds after its start, in seconds. The machine may be busy with other tests."""
 
 

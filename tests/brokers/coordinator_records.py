@@ -27,7 +27,7 @@ DELETED = {"classic": "deleted-classic", "consumer": "deleted-consumer", "share"
 DELETED |= {"streams": "deleted-streams", "simple": "deleted-simple"}
 """Kind of group → id of the group of this kind that `write_records` creates and deletes again."""
 
-_TIMEOUT = 90.0
+_TIMEOUT = 240.0
 
 CLASSIC_TYPES = {RecordType.OFFSET_COMMIT, RecordType.GROUP_METADATA}
 CONSUMER_TYPES = {

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Live", "LiveGroup", "expected"]
 
-TIMEOUT = 90.0
+TIMEOUT = 240.0
 """Maximum time until all live groups of a broker have their expected states, in seconds. The machine may be busy."""
 
 

@@ -64,7 +64,18 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def start_brokers_early(request: pytest.FixtureRequest) -> None:
+    """Start the brokers, and begin to create groups on them, so that no test has to wait for the groups."""
+    needed = set().union(*(requested_by(item) for item in request.session.items if HERE in item.path.parents))
+    if needed:
+        brokers: Brokers = request.getfixturevalue("brokers")
+        for name in sorted(needed.intersection(LIVE)):
+            brokers.write_coordinator_records(name)
+
+
+@pytest.fixture(scope="session", autouse=True)
 def background_runs(
+    start_brokers_early: None,
     spark: SparkSession,
     request: pytest.FixtureRequest,
     recording: Path,
@@ -79,16 +90,6 @@ def background_runs(
         runs.start(*kills)
     yield runs
     runs.stop()
-
-
-@pytest.fixture(scope="session", autouse=True)
-def start_brokers_early(spark: SparkSession, request: pytest.FixtureRequest) -> None:
-    """Start the brokers, and begin to create groups on them, so that no test has to wait for the groups."""
-    needed = set().union(*(requested_by(item) for item in request.session.items if HERE in item.path.parents))
-    if needed:
-        brokers: Brokers = request.getfixturevalue("brokers")
-        for name in sorted(needed.intersection(LIVE)):
-            brokers.write_coordinator_records(name)
 
 
 @pytest.fixture(scope="session")
