@@ -70,13 +70,12 @@ SCENES = (
 async def main() -> None:
     """Create all screenshots."""
     FOLDER.mkdir(exist_ok=True)
-    clock = ManualClock(STARTED)
-    async with Simulator(clock=clock, groups=400) as cluster:
-        cluster.advance(UPTIME)
-        for scene in SCENES:
+    for scene in SCENES:
+        async with Simulator(clock=ManualClock(STARTED), groups=400) as cluster:
+            cluster.advance(UPTIME - (READS - 1) * BETWEEN_READS)
             async with connect(cluster.bootstrap.split(",")) as admin:
                 await _picture(scene, admin, cluster)
-            print(f"screenshots/{scene.name}.svg")  # noqa: T201 - what the command did
+        print(f"screenshots/{scene.name}.svg")  # noqa: T201 - what the command did
 
 
 async def _picture(scene: Scene, admin: KafkaGroupAdmin, cluster: Simulator) -> None:
