@@ -40,6 +40,7 @@ class ListingDelta:
         total: number of groups that the broker lists now.
         took_ms: time from sending the request until the response was decoded, in milliseconds.
         states_listed: whether the broker lists states (ListGroups v4, Kafka 2.6).
+        throttle_ms: time for which the broker throttles kgtui because of a quota, in milliseconds; 0 if it does not.
     """
 
     updated: Mapping[str, Listing] = field(default_factory=dict)
@@ -47,6 +48,7 @@ class ListingDelta:
     total: int = 0
     took_ms: float = 0.0
     states_listed: bool = True
+    throttle_ms: int = 0
 
 
 class ListingFeed(Protocol):

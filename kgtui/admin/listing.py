@@ -229,7 +229,7 @@ class KafkaListingFeed:
         async with self._lister.comparing:
             updated, removed, known = await self._differences(rows, self._intern)
         self._known, self._version = known, rows.version
-        delta = ListingDelta(updated, removed, total, _since(started), rows.version >= STATES_FROM)
+        delta = ListingDelta(updated, removed, total, _since(started), rows.version >= STATES_FROM, rows.throttle_ms)
         self._learn(delta, self._node)
         return delta
 

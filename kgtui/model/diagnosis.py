@@ -76,8 +76,6 @@ def diagnose(snapshot: Snapshot, group: str, clock: Callable[[float], str]) -> D
     if kind is None:
         return Diagnosis(judgment, judgment.status.value)
     health, why = snapshot.health.get(group), judgment.reason
-    if kind is Problem.STOP and health is not None and health.stopped_after is not None:
-        why += f"; stopped after {clock(health.stopped_after)}"
     advice = _NEXT.get(kind, "")
     if kind in (Problem.STOP, Problem.STALL) and snapshot.state_of(group) == states.EMPTY:
         advice = _RESTART
@@ -115,8 +113,10 @@ def _who(snapshot: Snapshot, group: str, kind: Problem, health: GroupHealth | No
         return _who_delays(snapshot, group, health)
     if kind is Problem.LOSS_NEAR and health.loss is not None:
         return _owner(snapshot, group, health.loss.topic, health.loss.partition)
-    if kind in (Problem.STOP, Problem.STALL, Problem.REWIND, Problem.BEHIND) and health.worst is not None:
-        return _owner(snapshot, group, health.worst.topic, health.worst.partition)
+    if kind in (Problem.STOP, Problem.STALL, Problem.REWIND, Problem.BEHIND):
+        # While the exact verdict is pending, no partition is the worst yet. The largest lag then tells whom to ask.
+        worst = health.worst or max(health.partitions.values(), key=lambda row: row.lag or 0, default=None)
+        return "" if worst is None else _owner(snapshot, group, worst.topic, worst.partition)
     return ""
 
 

@@ -134,6 +134,7 @@ class Judgment:
         observed: how long the group has been observed, in seconds; 0 unless the basis is `OBSERVED`.
         since: time at which the problem began, in seconds since the epoch; None if it is not known.
         since_seen: whether kgtui observed the beginning of the problem. If not, the problem may have begun earlier.
+        after: time at which the problem had not begun yet, in seconds since the epoch; None if no such time is known.
         reason: one short sentence that says what is wrong, without its time; `` if nothing is wrong.
         others: further problems of the group, the most harmful first. They are less harmful than `kind`.
     """
@@ -146,6 +147,7 @@ class Judgment:
     since_seen: bool = False
     reason: str = ""
     others: tuple[Problem, ...] = ()
+    after: float | None = None
 
     @property
     def harm(self) -> int:
@@ -175,14 +177,20 @@ class Judgment:
         return "observed " + duration(self.observed)
 
     def since_text(self, clock: Callable[[float], str]) -> str:
-        """Return when the problem began: `since 00:53`, `since before 00:53`, or `` if that is not known.
+        """Return when the problem began, or `` if nothing is known about that.
+
+        Possible texts are `since 00:53`, `since before 00:53`, `since after 00:20`, and `between 00:20 and 00:53`.
 
         Args:
             clock: formats a time in seconds since the epoch.
         """
         if self.since is None:
-            return ""
-        return f"since {clock(self.since)}" if self.since_seen else f"since before {clock(self.since)}"
+            return "" if self.after is None else f"since after {clock(self.after)}"
+        if self.since_seen or (self.after is not None and clock(self.after) == clock(self.since)):
+            return f"since {clock(self.since)}"
+        if self.after is not None:
+            return f"between {clock(self.after)} and {clock(self.since)}"
+        return f"since before {clock(self.since)}"
 
 
 NOT_FOUND = Judgment(GroupStatus.NOT_FOUND, reason="the group no longer exists")

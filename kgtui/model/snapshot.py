@@ -52,6 +52,8 @@ class BrokerStatus:
         interval: current interval between polls, in seconds. It grows while polls are slow.
         failures: number of consecutive polls that failed.
         asked_at: time at which the poll in flight was sent, in seconds since the epoch; None if no poll is in flight.
+        throttle_ms: time for which the broker throttled kgtui with its last list, because of a quota, in milliseconds;
+            0 if it did not.
     """
 
     node: int
@@ -63,6 +65,7 @@ class BrokerStatus:
     interval: float = 2.0
     failures: int = 0
     asked_at: float | None = None
+    throttle_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

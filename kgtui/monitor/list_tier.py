@@ -236,6 +236,7 @@ class ListTier:
                     asked_at=None,
                     answered_at=self._timer.now(),
                     took_ms=delta.took_ms,
+                    throttle_ms=delta.throttle_ms,
                     fault=None,
                     groups=delta.total,
                     failures=0,

@@ -114,8 +114,9 @@ def notes(health: GroupHealth, group_type: str | None) -> list[str]:
     now = health.read_at or 0.0
     clock = local_clock(now)
     found = [reason(health, group_type)]
-    if health.stopped_after is not None:
-        found.append(f"stopped after {clock(health.stopped_after)}")
+    after = _stopped_after(health)
+    if after is not None:
+        found.append(f"stopped after {clock(after)}")
     if health.lost:
         found.append(f"{health.lost:,} records expired unread")
     if health.loss is not None and health.loss.seconds <= health.loss.NEAR:
@@ -222,6 +223,10 @@ def _health(name: str, title: str, kind: Type, value: Callable[[GroupHealth], An
     return Field(name, title, kind, _WATCHED, lambda snapshot, group: value(snapshot.health[group]), **more)
 
 
+def _stopped_after(health: GroupHealth) -> float | None:
+    return health.stopped_after if health.kind in (Status.STOP, Status.STALL) else None
+
+
 STATE = _health("state", "STATE", "string", lambda health: health.state)
 VERDICT = _health("verdict", "VERDICT", "string", lambda health: health.status.name if health.reads else None)
 VERDICT_TEXT = _health(
@@ -271,8 +276,8 @@ CAUGHT_UP_AT = _health(
     format=rfc3339, encode=rfc3339,
 )  # fmt: skip
 STOPPED_AFTER = _health(
-    "stopped_after", "STOPPED AFTER", "timestamp", lambda health: health.stopped_after, format=rfc3339, encode=rfc3339
-)
+    "stopped_after", "STOPPED AFTER", "timestamp", _stopped_after, format=rfc3339, encode=rfc3339
+)  # fmt: skip
 EXPIRY_REASON = _health("expiry_reason", "EXPIRY UNKNOWN", "string", lambda health: health.expiry_reason or None)
 LOST = _health("lost", "LOST", "long", lambda health: health.lost)
 LOSS = _health("loss", "LOSS", "object", lambda health: health.loss, encode=_loss_object)

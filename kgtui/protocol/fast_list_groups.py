@@ -75,11 +75,12 @@ class ListGroupsRows:
 
     Attributes:
         version: version of the response.
+        throttle_ms: time for which the broker throttles the connection after the response, in milliseconds.
         error_code: error code of the whole response.
         left: number of remaining rows, which are not yet returned or skipped.
     """
 
-    __slots__ = ("_data", "_pos", "_split", "error_code", "left", "version")
+    __slots__ = ("_data", "_pos", "_split", "error_code", "left", "throttle_ms", "version")
 
     def __init__(self, version: int, body: bytes | memoryview) -> None:
         message = LIST_GROUPS.response.label(version)
@@ -89,7 +90,7 @@ class ListGroupsRows:
             _split_flexible if version >= _FLEXIBLE else _split, message, data, strings=_strings(version)
         )
         try:
-            _, self.error_code, self.left, self._pos = _head(message, version, data)
+            self.throttle_ms, self.error_code, self.left, self._pos = _head(message, version, data)
         except (IndexError, error):
             raise truncated(message, len(data)) from None
 

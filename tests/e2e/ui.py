@@ -109,8 +109,9 @@ class Ui:
 
 
 def _complete(screen: str) -> bool:
+    """Return whether all brokers have answered. A narrow header with problems then shows no number of brokers."""
     found = re.search(r"LIVE · (?:read-only · )?brokers (\d+)/(\d+) · [\d,]+ group", screen)
-    return found is not None and found[1] == found[2]
+    return found[1] == found[2] if found is not None else bool(re.search(r"LIVE · .*\d+ more", screen))
 
 
 def names_shown(screen: str) -> set[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -154,6 +155,16 @@ async def test_a_refused_delete_shows_the_reason(admin: ScriptedAdmin, tmp_path:
         await pilot.press("d")
         await until(pilot, lambda: any("stop them first" in str(toast.render()) for toast in app.screen.query("Toast")))
         assert app.screen is main_screen(app)
+
+
+async def test_key_d_works_before_an_empty_group_has_been_described(admin: ScriptedAdmin, tmp_path: Path) -> None:
+    async with running(admin, tmp_path) as (app, _):
+        screen = main_screen(app)
+        screen.snapshot = replace(screen.snapshot, details={})
+        screen.group = "payment"
+        assert screen.why_unavailable("delete") is None
+        screen.group = "p\u0430yment"
+        assert screen.why_unavailable("delete") == "the group has not been described yet"
 
 
 async def test_the_delete_dialog_deletes_its_group_after_the_selection_has_changed(

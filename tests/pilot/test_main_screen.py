@@ -10,12 +10,13 @@ import pytest
 
 from kgtui.model.answer import Fault
 from kgtui.model.command_line import quote
+from kgtui.model.judgment import Problem
 from kgtui.tui.dialogs.copied import CopiedDialog
 from kgtui.tui.dialogs.explain import ExplainDialog
 from kgtui.tui.screen_actions import table
 from kgtui.tui.screens.help import HelpScreen
 from kgtui.tui.widgets.footer import ActionFooter
-from kgtui.tui.widgets.header import PollStatus
+from kgtui.tui.widgets.header import ClusterHeader, PollStatus
 from tests.pilot.app_driver import app_on, main_screen, sample_snapshot, screen_text, settled
 from tests.pilot.scripted_monitor import NOW, snapshot_of
 
@@ -32,7 +33,7 @@ SILENT = Fault("NO_ANSWER", "no answer to ListGroups within 10 s", broker=2)
 
 async def test_the_header_and_an_error_line_report_a_broker_that_does_not_respond(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(faults={2: SILENT}), tmp_path)
-    async with app.run_test(size=(120, 30)) as pilot:
+    async with app.run_test(size=(140, 30)) as pilot:
         await settled(pilot)
         shown = screen_text(app)
     assert "prod-eu" in shown
@@ -234,6 +235,16 @@ async def test_going_to_a_group_that_the_filter_hides_clears_the_filter(tmp_path
         await settled(pilot)
         assert main_screen(app).group_tree.group == "share-mailer"
         assert main_screen(app).filter_bar.active_filter == ""
+
+
+async def test_narrow_header_keeps_the_worst_problems_and_counts_the_others(tmp_path: Path) -> None:
+    app, _ = app_on(sample_snapshot(), tmp_path)
+    problems = {Problem.STOP: 1, Problem.FLAPPING: 2, Problem.EMPTY: 204}
+    async with app.run_test(size=(60, 20)) as pilot:
+        await settled(pilot)
+        header = app.screen.query_one(ClusterHeader)
+        header.show(main_screen(app).snapshot, problems=problems)
+        assert screen_text(app).splitlines()[0].rstrip() == " prod-eu  LIVE · ✘ 1 stopped · ↻ 2 flapping · 206 more"
 
 
 async def test_a_narrow_screen_shows_either_the_tree_or_the_panes(tmp_path: Path) -> None:

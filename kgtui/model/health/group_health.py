@@ -134,14 +134,13 @@ def _expiry_reason(history: ReadHistory, partitions: Mapping[TopicPartition, Par
 def _stopped_after(history: ReadHistory, partitions: Mapping[TopicPartition, PartitionHealth]) -> float | None:
     """Return when the newest record that the group has consumed in its stopped partitions was written.
 
-    The time is in seconds since the epoch. A partition counts as stopped if its offset has not changed since the first
-    read.
+    The time is in seconds since the epoch. A partition counts as stopped if it has unread records, and its offset has
+    not changed since the first read. Its verdict may still be pending.
     """
     found = []
     for key, health in partitions.items():
         times = history.rows[key].exact_times
-        stopped = health.status in (Status.STOP, Status.STALL) and health.commits <= 1
-        if stopped and times is not None and times.consumed is not None:
+        if health.lag and health.commits <= 1 and times is not None and times.consumed is not None:
             found.append(times.consumed.earliest)
     return max(found, default=None)
 

@@ -60,6 +60,13 @@ def judgment_of_health(
         return NOT_FOUND
     if screened.status is GroupStatus.ABANDONED and state == EMPTY:
         return screened
+    found = _combined(health, screened, state, group_type)
+    if found.kind in (Problem.STOP, Problem.STALL) and not found.since_seen:
+        return replace(found, after=health.stopped_after)
+    return found
+
+
+def _combined(health: GroupHealth, screened: Judgment, state: str | None, group_type: str | None) -> Judgment:
     exact = _exact(health, group_type)
     pending = _pending(health)
     if screened.kind is None:

@@ -254,7 +254,8 @@ class GroupHealth:
         loss: the soonest expected loss of records; None if none is expected, or if it cannot be estimated.
         expiry_reason: why it is not known when unread records expire; `` if it is known, or if every partition is OK.
         stopped_after: time at which the last record that the group consumed was written, in seconds since the epoch, in
-            the partitions that stopped before the first read; None without such a partition, or if it is not known.
+            the partitions with unread records whose offset has not changed since the first read; None without such a
+            partition, or if it is not known. If the group has stopped, it stopped after this time.
         rebalances: rebalances of the last hour; None until the state has been read twice.
         holding_up: member id → number of epochs that the member is behind the target assignment, for all members that
             delay the change to it. The number is None for a static member that has left temporarily.

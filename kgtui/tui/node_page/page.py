@@ -39,7 +39,7 @@ MOST_EVENTS = 100
 """Maximum number of events in the table of changes."""
 MOST_PROBLEMS = 1_000
 """Maximum number of groups in the table of problems. The tab of the table shows the number of all problems."""
-SPARKLINE_POINTS = 30
+SPARKLINE_POINTS = 12
 """Number of values that a sparkline shows, of which each is the sum over all groups at one snapshot."""
 TALL = 28
 """Minimum height of a page, in lines, that shows all parts below each other instead of only one part."""
@@ -204,7 +204,6 @@ class NodePage(Vertical):
 
     def on_mount(self) -> None:
         """Start the worker that computes the page. Textual stops the worker when the widget is removed."""
-        self.problem_table.set_placeholder("no group needs attention")
         self.query_one("#page-changes", RecentEventTable).set_placeholder("no changes since kgtui started")
         self.run_worker(self._keep_current(), name="page", group="page")
 
@@ -289,6 +288,7 @@ class NodePage(Vertical):
         self.query_one(PageTitle).show(subject.title, summary.groups)
         self.query_one(SummaryLine).set_cells(self._summary_cells(snapshot, subject, summary))
         shown = tables.problem_rows(snapshot, summary.problems[:MOST_PROBLEMS])
+        self.problem_table.set_placeholder(no_problem_placeholder(summary))
         self.problem_table.set_rows(shown, at_top=not self.problem_table.has_focus)
         groups = None if subject.path is None else subject.parts
         changes = self.query_one("#page-changes", RecentEventTable)
@@ -327,6 +327,15 @@ class NodePage(Vertical):
             if value is not None:
                 cells.append(Cell(SafeText(f"{name} {text.short(round(value))}/s{_sparkline(values)}  ")))
         return tuple(cells)
+
+
+def no_problem_placeholder(summary: GroupSetSummary) -> str:
+    """Return the text that replaces an empty table of problems. It claims nothing about groups that were not read."""
+    if not summary.read:
+        return "no group has been read yet"
+    if summary.read < summary.groups:
+        return f"no problem found so far; {text.exact(summary.read)} of {plural(summary.groups, 'group')} read"
+    return "no group needs attention"
 
 
 def no_problem_text(snapshot: Snapshot, summary: GroupSetSummary, since: float | None) -> str:

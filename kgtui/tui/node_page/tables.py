@@ -14,6 +14,7 @@ from kgtui.monitor.sorted_ids import index_of
 from kgtui.tui import text
 from kgtui.tui.panes.cells import ERROR, MUTED, WARN, Cell, number_cell
 from kgtui.tui.panes.columns import Column
+from kgtui.tui.panes.overview_health import time_text
 from kgtui.tui.sparkline import spark_rows
 
 if TYPE_CHECKING:
@@ -65,8 +66,10 @@ def _problem_name(row: ProblemRow) -> str:
 
 
 def _since(row: ProblemRow) -> str:
-    since = row.judgment.since_text(text.clock_minutes)
-    return since.removeprefix("since ")
+    judgment = row.judgment
+    if judgment.after is not None and not judgment.since_seen:
+        return f"after {time_text(judgment.after)}"
+    return judgment.since_text(time_text).removeprefix("since ")
 
 
 def _spark(row: ProblemRow) -> str:
@@ -74,12 +77,12 @@ def _spark(row: ProblemRow) -> str:
 
 
 PROBLEM_COLUMNS: tuple[Column[ProblemRow], ...] = (
-    Column("problem", "problem", _problem_name, lambda row: Cell(_problem_name(row), _role(row)), min_width=10),
+    Column("problem", "problem", _problem_name, lambda row: Cell(_problem_name(row), _role(row)), min_width=16),
     Column("group", "group", lambda row: row.group, min_width=16, max_width=48, cut="middle"),
-    Column("since", "since", _since, lambda row: Cell(_since(row)), rank=1, max_width=14),
+    Column("since", "since", _since, lambda row: Cell(_since(row)), rank=1, min_width=12, max_width=24),
     Column("lag", "lag", lambda row: text.short(row.lag), rank=2, right=True),
     Column("trend", "trend", _spark, lambda row: Cell(_spark(row), MUTED), rank=4, min_width=5, max_width=5),
-    Column("reason", "reason", lambda row: row.judgment.reason, rank=3, min_width=14, max_width=80),
+    Column("reason", "reason", lambda row: row.judgment.reason, rank=3, min_width=10, max_width=80),
 )
 
 
@@ -116,7 +119,10 @@ def broker_rows(snapshot: Snapshot) -> list[BrokerRow]:
 def _answer(row: BrokerRow) -> Cell:
     fault = row.status.fault
     if fault is None:
-        return Cell(text.milliseconds(row.status.took_ms) if row.status.took_ms is not None else "no response yet")
+        took = text.milliseconds(row.status.took_ms) if row.status.took_ms is not None else "no response yet"
+        if row.status.throttle_ms:
+            return Cell(f"{took}, throttled for {text.milliseconds(row.status.throttle_ms)}", WARN)
+        return Cell(took)
     return Cell(f"{text.marks().fault} {fault.message.splitlines()[0]}", ERROR)
 
 

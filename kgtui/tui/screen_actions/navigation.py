@@ -160,7 +160,7 @@ ACTIONS: tuple[Action, ...] = (
                 help="Go back one step: close the dialog, full screen or pane, then clear the filter and the marks; "
                      "from a recording opened with t, return to the live cluster."),
     _FindAction(id="filter", keys="slash", shown_keys="/", name="Filter", run=_filter, footer=1, replay_footer=1,
-                help="Type a filter; enter keeps it, esc restores the previous one."),
+                help="Type a filter; enter keeps it and goes to the only match, esc restores the previous one."),
     _FindAction(id="next", keys="n", shown_keys="n", name="Next match", run=_next_match,
                 help="Go to the next group that matches the filter, expanding its branch if necessary."),
     _FindAction(id="group-by", keys="b", shown_keys="b", name="Group by", run=_next_grouping, footer=2, replay_footer=7,

@@ -325,9 +325,6 @@ class ClusterScreen(Screen[None]):
     # Methods that filter the tree
 
     @on(FilterBar.Changed)
-    def _filter_changed(self) -> None:
-        self.apply_filter()
-
     def apply_filter(self) -> None:
         """Show only groups that match the filter. If `only_problems` is set, they must also have a problem."""
         expression = self.filter_bar.active_filter
@@ -349,8 +346,9 @@ class ClusterScreen(Screen[None]):
         self.filter_bar.input.value = expression
 
     @on(FilterBar.Done)
-    def _filter_done(self) -> None:
+    async def _filter_done(self, message: FilterBar.Done) -> None:
         self.leave_panes()
+        await self.group_tree.select_match(message.accepted)
 
     # Methods that move the focus between the tree and the panes
 

@@ -45,6 +45,8 @@ GROUPS_SUMMED_PER_SECOND = 20_000
 
 The totals of the nodes are computed again after (number of groups / this value) seconds: 5 s for 100,000 groups.
 """
+MATCH_TIMEOUT = 0.25
+"""Maximum time for which keys wait until a filter that was just accepted has found its only match, in seconds."""
 
 
 class GroupTree(TreeRenderer, inherit_bindings=False):
@@ -77,6 +79,9 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self._choice_number = 0
         self._choice_pending = True
         self._group_to_reveal: str | None = None
+        self._match_to_select: str | None = None
+        self._match_selected = asyncio.Event()
+        self._shown = 0
         self._totals_due = 0.0
         self._node_under_cursor: Path | None = None
 
@@ -186,6 +191,9 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         if sought is not None:
             self.reveal(sought)
         self._post_selection(before)
+        self._shown = prepared.shown
+        if not self._choice_pending:
+            self._select_match()
         self.post_message(self.LaidOut(prepared.shown, prepared.searched))
         if user_waits or monotonic() >= self._totals_due:
             model.totals = await slices.run(sum_nodes(prepared.nodes, model.snapshot))
@@ -241,6 +249,28 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         """Put the cursor on a group after the next layout, which is the first one that contains this group."""
         self._group_to_reveal = group
         self._choice_made()
+
+    async def select_match(self, expression: str) -> None:
+        """Put the cursor on the group whose id equals a filter, or on the only group that matches the filter.
+
+        If neither exists, or if `expression` is empty, the cursor stays where it is. While the tree does not show the
+        result of the newest filter yet, this method waits for it, so that the next key acts on the selected group.
+        After `MATCH_TIMEOUT`, it returns anyway, and the cursor moves later.
+        """
+        self._match_to_select = expression or None
+        if not expression:
+            return
+        self._match_selected.clear()
+        if not self._choice_pending and self._layout_done.is_set():
+            self._select_match()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._match_selected.wait(), MATCH_TIMEOUT)
+
+    def _select_match(self) -> None:
+        expression, self._match_to_select = self._match_to_select, None
+        self._match_selected.set()
+        if expression is not None and not self.reveal(expression) and self._shown == 1:
+            self.next_match()
 
     def unfold(self) -> None:
         """Open the node under the cursor. If it is already open, move the cursor to the first row inside the node."""

@@ -79,7 +79,15 @@ class FilterBar(Vertical):
             self.text = text
 
     class Done(Message):
-        """Posted when the user leaves the filter bar. The screen then moves the focus to the tree."""
+        """Posted when the user leaves the filter bar. The screen then moves the focus to the tree.
+
+        Attributes:
+            accepted: the filter, if the user pressed enter; `` after other keys.
+        """
+
+        def __init__(self, accepted: str = "") -> None:
+            super().__init__()
+            self.accepted = accepted
 
     def __init__(self, expression: str = "", presets: Mapping[str, str] | None = None) -> None:
         super().__init__()
@@ -175,7 +183,7 @@ class FilterBar(Vertical):
     def _submitted(self, event: Input.Submitted) -> None:
         event.stop()
         self._before = self.active_filter
-        self.post_message(self.Done())
+        self.post_message(self.Done(self.active_filter.strip()))
 
     def on_key(self, event: events.Key) -> None:
         """Handle the keys escape, down and tab, which leave the filter bar, and up, which inserts the next preset.

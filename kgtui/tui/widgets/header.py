@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from rich.cells import cell_len
 from rich.style import Style
 
+from kgtui.model.group_types import REBALANCING
+from kgtui.model.judgment import Problem
 from kgtui.model.marks import ERROR, PROBLEM_LOOKS
 from kgtui.tui import text
 from kgtui.tui.themes import parse_color
@@ -15,11 +17,10 @@ from kgtui.tui.widgets.broker_faults import NO_ANSWER_FAULTS
 from kgtui.tui.widgets.line import LineWidget, Piece, spread
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from textual.app import ComposeResult
 
-    from kgtui.model.judgment import Problem
     from kgtui.model.snapshot import Snapshot
     from kgtui.tui.session import GroupMonitor, ReplayPosition, Target
 
@@ -117,7 +118,7 @@ class ClusterHeader(LineWidget):
         self._snapshot = monitor.snapshot
         self._matching: int | None = None
         self._marked = 0
-        self._problems: list[Piece] = []
+        self._problems: list[ProblemCount] = []
         self._polled = ""
         self._poll_ms: float | None = None
 
@@ -151,26 +152,33 @@ class ClusterHeader(LineWidget):
             marked: number of groups that the user has marked.
         """
         self._snapshot, self._matching, self._marked = snapshot, matching, marked
-        self._problems = problem_counts(problems)
+        self._problems = problem_counts(problems, rebalancing=groups_in_rebalance(snapshot))
         self.redraw()
 
     def pieces(self, width: int) -> Sequence[Piece]:
         """Return the pieces of text in the left part of the header, and update `PollStatus` in the right part.
 
-        If not all pieces fit into the width, the less important ones are left out.
+        If not all pieces fit into the width, the less important ones are left out: first the poll status, then the
+        numbers of brokers (if all respond) and groups, and then the problems that do the least harm, which are counted.
         """
-        left, right = self._left(), self._right()
+        left, right = self._left([problem.piece for problem in self._problems]), self._right()
         while right and _width(left) + _reserved_width(right) + 2 > width:
             polled = right.pop()
             if not right and _width(left) + 12 < width:
                 right = [(polled[0].split(" ")[1], "header--plain")]
                 break
-        while len(left) > 3 and _width(left) > width and left[-1][1] == "header--quiet":
-            left.pop()
+        if self._problems and _text_width(left) > width:
+            left = self._left(brief=True)
+            left += _fitting(self._problems, width - _text_width(left))
         right_width = self.query_one(PollStatus).show(right)
         return spread(left, [], max(width - right_width, 0))
 
-    def _left(self) -> list[Piece]:
+    def _left(self, problems: Sequence[Piece] = (), *, brief: bool = False) -> list[Piece]:
+        """Return the pieces of the left part, which end with `problems`.
+
+        Args:
+            brief: whether to leave out numbers that are less important than problems.
+        """
         snapshot, target = self._snapshot, self._target
         name = text.plain(target.name, 32, cut="middle")
         environment = f" {text.plain(target.environment, 12)}" if target.environment else ""
@@ -182,8 +190,8 @@ class ClusterHeader(LineWidget):
         # `read-only` is not shown for a recording, because a recording is always read-only.
         if self._read_only and self._replay_position is None:
             figures.append(("read-only", "header--plain"))
-        if snapshot.brokers:
-            all_answer = snapshot.answering == len(snapshot.brokers)
+        all_answer = snapshot.answering == len(snapshot.brokers)
+        if snapshot.brokers and not (brief and all_answer):
             groups = len(snapshot.groups)
             figures += [
                 (f"brokers {snapshot.answering}/{len(snapshot.brokers)}",
@@ -198,10 +206,7 @@ class ClusterHeader(LineWidget):
             figures.append((f"{text.exact(self._matching)} shown", "header--plain"))
         if self._marked:
             figures.append((f"{text.exact(self._marked)} marked", "header--plain"))
-        figures += self._problems
-        for figure in figures:
-            left += [(f" {text.marks().dot} ", "header--quiet"), figure]
-        return left
+        return left + _after_dots([*figures, *problems])
 
     def _status(self) -> Piece:
         snapshot = self._snapshot
@@ -242,24 +247,60 @@ class ClusterHeader(LineWidget):
         return right
 
 
-def problem_counts(problems: Mapping[Problem, int]) -> list[Piece]:
-    """Return one piece of text for each kind of problem, such as `1 stopped`. The most harmful kind comes first.
+def groups_in_rebalance(snapshot: Snapshot) -> int:
+    """Return the number of groups that a broker lists in a state of a rebalance, even if it has just begun."""
+    return sum(len(ids) for listing, ids in snapshot.by_listing.items() if listing.state in REBALANCING)
+
+
+class ProblemCount(NamedTuple):
+    """A kind of problem with its number of groups, and the text about it, such as `✘ 1 stopped`."""
+
+    groups: int
+    piece: Piece
+
+
+def problem_counts(problems: Mapping[Problem, int], *, rebalancing: int = 0) -> list[ProblemCount]:
+    """Return the kinds of problems that groups have, the most harmful first.
 
     Args:
         problems: problem → number of groups with this problem.
+        rebalancing: number of groups in a rebalance. They are counted even if the rebalance is not a problem.
     """
     marks = text.marks()
-    pieces: list[Piece] = []
-    for problem, count in sorted(problems.items(), key=lambda item: -item[0].harm):
+    counts = {**problems, Problem.REBALANCING: max(rebalancing, problems.get(Problem.REBALANCING, 0))}
+    found: list[ProblemCount] = []
+    for problem, count in sorted(counts.items(), key=lambda item: -item[0].harm):
+        if not count:
+            continue
         look = PROBLEM_LOOKS[problem]
         role = "header--error" if look.role == ERROR else "header--warn"
-        pieces.append((f"{getattr(marks, look.mark)} {text.short(count)} {problem.value}", role))
-    return pieces
+        if problem not in problems:
+            role = "header--plain"
+        piece = (f"{getattr(marks, look.mark)} {text.short(count)} {problem.value}", role)
+        found.append(ProblemCount(count, piece))
+    return found
 
 
 def newest_answer(snapshot: Snapshot) -> float | None:
     """Return the time of the latest response of a broker, in seconds since the epoch; None if no broker responded."""
     return max((s.answered_at for s in snapshot.brokers.values() if s.answered_at is not None), default=None)
+
+
+def _after_dots(pieces: Iterable[Piece]) -> list[Piece]:
+    """Return the pieces with a dot in front of each."""
+    return [one for piece in pieces for one in ((f" {text.marks().dot} ", "header--quiet"), piece)]
+
+
+def _fitting(problems: Sequence[ProblemCount], width: int) -> list[Piece]:
+    """Return the texts of the first problems that fit into a width, and the number of groups with other problems."""
+    pieces: list[Piece] = []
+    for shown in range(len(problems), 0, -1):
+        hidden = sum(problem.groups for problem in problems[shown:])
+        more = [(f"{text.short(hidden)} more", "header--warn")] if hidden else []
+        pieces = _after_dots([*(problem.piece for problem in problems[:shown]), *more])
+        if _text_width(pieces) <= width:
+            break
+    return pieces
 
 
 def _with_blanks(right: list[Piece]) -> list[Piece]:
@@ -270,6 +311,10 @@ def _reserved_width(right: Sequence[Piece]) -> int:
     """Return the width to reserve for these pieces, so that longer numbers in them cause no new layout."""
     spare = (max(0, cell_len(widest) - cell_len(piece)) for (piece, _), widest in zip(right, _WIDEST, strict=False))
     return _width(right) + sum(spare)
+
+
+def _text_width(pieces: Sequence[Piece]) -> int:
+    return sum(cell_len(piece) for piece, _ in pieces)
 
 
 def _width(pieces: Sequence[Piece]) -> int:

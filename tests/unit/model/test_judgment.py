@@ -66,6 +66,14 @@ def test_empty_group_with_unread_records_is_stopped_only_if_members_left() -> No
     assert found.since_text(lambda at: f"{at:.0f}") == f"since {NOW - 60:.0f}"
 
 
+def test_begin_that_was_not_observed_is_between_two_times() -> None:
+    found = Judgment(GroupStatus.ERR, Problem.STOP, since=200.0, after=100.0)
+    assert found.since_text(lambda at: f"{at:.0f}") == "between 100 and 200"
+    assert found.since_text(lambda _: "00:53") == "since 00:53"
+    assert replace(found, since_seen=True).since_text(lambda at: f"{at:.0f}") == "since 200"
+    assert replace(found, since=None).since_text(lambda at: f"{at:.0f}") == "since after 100"
+
+
 def test_judgment_on_an_unreadable_group_has_only_the_first_line_of_the_error() -> None:
     row = replace(summary(lag=5), screened=True)
     found = with_group(summaries={"g": row}, group_faults={"g": FAULT}).judgment("g")

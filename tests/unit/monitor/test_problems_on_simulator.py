@@ -118,3 +118,19 @@ async def test_monitor_finds_all_20_misbehaving_groups_and_at_most_two_others(
     assert {"bad-0-0", "bad-1-0", "bad-3-0"} <= observed
     assert {group for group, problem in expected.items() if problem not in found.get(group, ())} == set()
     assert len(found.keys() - expected.keys()) <= 2
+
+
+async def test_monitor_reports_for_how_long_a_broker_throttles_it() -> None:
+    async with AsyncExitStack() as stack:
+        simulator = await stack.enter_async_context(Simulator(scenario="empty", brokers=1))
+        simulator.faults.throttle(1, 50)
+        admin = await stack.enter_async_context(connect(simulator.bootstrap.split(",")))
+        monitor = Monitor(admin, MonitorOptions(interval=0.5))
+        arrived = asyncio.Event()
+        monitor.subscribe(lambda _: arrived.set())
+        stack.callback(asyncio.create_task(monitor.run()).cancel)
+        async with asyncio.timeout(60):
+            while not any(broker.throttle_ms for broker in monitor.snapshot.brokers.values()):
+                arrived.clear()
+                await arrived.wait()
+        assert monitor.snapshot.brokers[1].throttle_ms == 50

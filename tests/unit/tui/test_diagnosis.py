@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kgtui.model.answer import Fault
+from kgtui.model.burrow import Status
 from kgtui.model.diagnosis import Diagnosis, diagnose, explain_group
 from kgtui.model.group import GroupDescription
+from kgtui.model.health.values import Lack, Undecided
 from kgtui.model.judgment import Basis, GroupStatus, Judgment, Problem
 from kgtui.model.members import Member
 from kgtui.model.snapshot import Reading
@@ -59,6 +61,16 @@ def test_diagnosis_of_a_stopped_group_names_the_owner_of_the_partition() -> None
     assert found.who == f"billing at /10.0.0.8 owns {GROUP}-topic-0"
     assert "no commit" in found.why
     assert "log of the member" in found.advice
+
+
+def test_diagnosis_names_an_owner_while_the_exact_verdict_is_pending() -> None:
+    member = Member("m-2", "billing", "/10.0.0.8", assignment=((f"{GROUP}-topic", (0,)),))
+    snapshot = screened(described(stopped(), member), Problem.STOP, GroupStatus.ERR)
+    pending = (Undecided(Status.ERR, Lack.TIME),)
+    ok = replace(snapshot.health[GROUP], worst=None, undecided=pending)
+    ok = replace(ok, verdict=replace(ok.verdict, status=Status.OK, partitions={}))
+    found = diagnose(replace(snapshot, health={GROUP: ok}), GROUP, clock)
+    assert (found.name, found.who) == ("STOPPED", f"billing at /10.0.0.8 owns {GROUP}-topic-0")
 
 
 def test_diagnosis_says_that_no_member_owns_the_stopped_partition() -> None:

@@ -7,9 +7,11 @@ from dataclasses import replace
 from kgtui.model.judgment import Basis, GroupStatus, Judgment, Problem
 from kgtui.model.slices import run_at_once
 from kgtui.model.trail import Position, Trail, last_sums
-from kgtui.tui.node_page.summary import problem_steps, summary_steps
-from kgtui.tui.node_page.tables import problem_rows, state_table
-from kgtui.tui.widgets.header import problem_counts
+from kgtui.tui.node_page.page import no_problem_placeholder
+from kgtui.tui.node_page.summary import GroupSetSummary, problem_steps, summary_steps
+from kgtui.tui.node_page.tables import BROKER_COLUMNS, PROBLEM_COLUMNS, broker_rows, problem_rows, state_table
+from kgtui.tui.text import clock_minutes, display_settings
+from kgtui.tui.widgets.header import groups_in_rebalance, problem_counts
 from tests.pilot.scripted_monitor import NOW, Row, snapshot_of, summary
 
 ROWS: list[Row] = [
@@ -84,9 +86,41 @@ def test_state_table_first_leaves_out_the_states_with_the_fewest_groups() -> Non
     assert ranks["state-PreparingRebalance"] > ranks["state-Stable"] > ranks["state-Empty"] > ranks["type"]
 
 
+def test_placeholder_claims_nothing_about_groups_that_were_not_read() -> None:
+    assert no_problem_placeholder(GroupSetSummary(groups=3)) == "no group has been read yet"
+    some = no_problem_placeholder(GroupSetSummary(groups=3, read=1))
+    assert some == "no problem found so far; 1 of 3 groups read"
+    assert no_problem_placeholder(GroupSetSummary(groups=3, read=3)) == "no group needs attention"
+
+
+def test_since_column_shows_the_time_of_the_last_consumed_record() -> None:
+    now = display_settings().now()
+    stopped = Judgment(GroupStatus.ERR, Problem.STOP, since=now, after=now - 1_500)
+    column = next(column for column in PROBLEM_COLUMNS if column.id == "since")
+    rows = problem_rows(snapshot_of(ROWS), [("a", stopped), ("b", replace(stopped, since_seen=True))])
+    shown = [str(column.value(row)) for row in rows]
+    assert shown == [f"after {clock_minutes(now - 1_500)}", clock_minutes(now)]
+
+
+def test_broker_row_says_that_the_broker_throttles_kgtui() -> None:
+    snapshot = snapshot_of(ROWS)
+    brokers = {node: replace(status, took_ms=18.0, throttle_ms=250) for node, status in snapshot.brokers.items()}
+    column = next(column for column in BROKER_COLUMNS if column.id == "response")
+    shown = column.cell(broker_rows(replace(snapshot, brokers=brokers))[0])
+    assert shown.text == "18 ms, throttled for 250 ms"
+
+
+def test_header_counts_rebalances_that_have_just_begun() -> None:
+    rows: list[Row] = [("a", "consumer", "consumer", "Reconciling", 1), ("b", "classic", "consumer", "Stable", 1)]
+    assert groups_in_rebalance(snapshot_of(rows)) == 1
+    assert [count.piece for count in problem_counts({}, rebalancing=1)] == [("↻ 1 rebalancing", "header--plain")]
+    known = problem_counts({Problem.REBALANCING: 2}, rebalancing=1)
+    assert [count.piece for count in known] == [("↻ 2 rebalancing", "header--warn")]
+
+
 def test_header_counts_of_problems_have_different_symbols() -> None:
     counts = {Problem.UNREADABLE: 1, Problem.REBALANCING: 2, Problem.STOP: 1, Problem.BEHIND: 3}
-    assert [piece for piece, _ in problem_counts(counts)] == [
+    assert [count.piece[0] for count in problem_counts(counts)] == [
         "✘ 1 stopped",
         "▴ 3 falling behind",
         "↻ 2 rebalancing",
