@@ -92,4 +92,4 @@ async def test_replay_returns_the_retention_times_stored_in_the_lake(tmp_path: P
     assert (await replay.retention([topic, "other"])).rows == Retention({topic: HOUR}, DAY)
     (tmp_path / "lake" / "retention.json").unlink()
     (fault,) = (await replay.retention([topic])).faults
-    assert "has no retention" in fault.message
+    assert "no retention times" in fault.message

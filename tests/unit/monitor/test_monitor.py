@@ -18,7 +18,7 @@ from kgtui.monitor import Monitor, MonitorOptions, list_tier
 from kgtui.monitor import monitor as module
 from kgtui.monitor.gc_tuning import GcTuning
 from kgtui.monitor.policy import metadata_pause
-from tests.event_loop import counting_waits
+from tests.event_loop import counting_waits, longer_if_busy
 from tests.scripted import ScriptedAdmin, ScriptedFeed, member
 
 if TYPE_CHECKING:
@@ -72,6 +72,11 @@ async def until(monitor: Monitor, holds: Callable[[Snapshot], object]) -> Snapsh
 
 @pytest.fixture
 def admin() -> ScriptedAdmin:
+    return three_groups()
+
+
+def three_groups() -> ScriptedAdmin:
+    """Return a cluster with three brokers and a group on each of them."""
     admin = ScriptedAdmin()
     admin.add("orders", "consumer", members=(member(topics=("t-orders",)),), lag=7)
     admin.add("billing", "classic", "connect", coordinator=2)
@@ -272,9 +277,12 @@ async def test_function_forget_removes_a_group_before_the_next_list(admin: Scrip
     assert "orders" not in snapshot.summaries
 
 
+@longer_if_busy(module._LIST_DELAY)
 async def test_group_lists_that_arrive_together_are_published_in_one_snapshot(
-    admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch, timeout: float
 ) -> None:
+    """The monitor waits for further lists for `timeout` seconds after each list."""
+    admin = three_groups()
     poll = ScriptedFeed.poll
 
     async def late(self: ScriptedFeed, *, timeout: float = 30.0) -> ListingDelta:
@@ -282,14 +290,16 @@ async def test_group_lists_that_arrive_together_are_published_in_one_snapshot(
         await asyncio.sleep(0.01 * self.broker)
         return delta
 
-    monkeypatch.setattr(ScriptedFeed, "poll", late)
     group_counts: list[int] = []
-    async with watching(admin, replace(FAST, sweep_pause=3_600.0, metadata_interval=3_600.0)) as monitor:
-        await until(monitor, lambda s: s.swept == 3)
-        monitor.subscribe(lambda snapshot: group_counts.append(len(snapshot.groups)))
-        for broker in (1, 2, 3):
-            admin.add(f"new-{broker}", "consumer", coordinator=broker)
-        await until(monitor, lambda s: len(s.groups) == 6)
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "_LIST_DELAY", timeout)
+        patch.setattr(ScriptedFeed, "poll", late)
+        async with watching(admin, replace(FAST, sweep_pause=3_600.0, metadata_interval=3_600.0)) as monitor:
+            await until(monitor, lambda s: s.swept == 3)
+            monitor.subscribe(lambda snapshot: group_counts.append(len(snapshot.groups)))
+            for broker in (1, 2, 3):
+                admin.add(f"new-{broker}", "consumer", coordinator=broker)
+            await until(monitor, lambda s: len(s.groups) == 6)
     assert set(group_counts) <= {3, 6}
 
 
