@@ -172,6 +172,17 @@ def commit(address: str, group: str, offsets: Mapping[tuple[str, int], int], met
     Raises:
         ConnectionError: the broker rejects an offset.
     """
+    connection = Connection(find_coordinator(address, group, timeout))
+    try:
+        commit_on(connection, group, offsets, metadata, timeout)
+    finally:
+        connection.close()
+
+
+def commit_on(
+    connection: Connection, group: str, offsets: Mapping[tuple[str, int], int], metadata: str, timeout: float
+) -> None:
+    """Commit offsets like `commit`, on a connection to the coordinator of the group."""
     topics = tuple(
         OffsetCommitRequestTopic(
             name=TopicName(topic),
@@ -185,17 +196,13 @@ def commit(address: str, group: str, offsets: Mapping[tuple[str, int], int], met
         )
         for topic in sorted({topic for topic, _ in offsets})
     )
-    connection = Connection(find_coordinator(address, group, timeout))
     deadline = time.monotonic() + timeout
     request = OffsetCommitRequest(group_id=GroupId(group), member_id="", topics=topics)
-    try:
-        while True:
-            answer = connection.call(request, OffsetCommitResponse)
-            codes = {int(p.error_code) for topic in answer.topics for p in topic.partitions}
-            if codes == {NONE}:
-                return
-            if not codes & NOT_READY or time.monotonic() > deadline:
-                raise ConnectionError(f"OffsetCommit for {group[:40]!r}: {answer}")
-            time.sleep(0.1)
-    finally:
-        connection.close()
+    while True:
+        answer = connection.call(request, OffsetCommitResponse)
+        codes = {int(p.error_code) for topic in answer.topics for p in topic.partitions}
+        if codes == {NONE}:
+            return
+        if not codes & NOT_READY or time.monotonic() > deadline:
+            raise ConnectionError(f"OffsetCommit for {group[:40]!r}: {answer}")
+        time.sleep(0.1)

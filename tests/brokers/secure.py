@@ -49,6 +49,7 @@ PASSWORDS = {
     "denied": "denied-S3cret!",
     "changing": "changing-S3cret!",
     "unsure": "unsure-S3cret!",
+    "oncall": "oncall-S3cret!",
     **{principal: f"{principal}-S3cret!" for principal in PERMISSIONS},
 }
 """Principal → password. The docstrings of `Secure` and `kgtui_permissions` describe the principals."""
@@ -73,6 +74,9 @@ COMMITS = {
 }
 """Id of a simple group on the broker → its committed offsets. Each topic has one partition with 10 records."""
 
+FORBIDDEN = "payroll.export"
+"""Id of a group that the principal `oncall` may not describe."""
+
 LIVE_GROUP = "team-a-live"
 """Id of a KIP-848 group, whose only member reads the topic `team-a-events` and has committed the offset 8."""
 
@@ -88,6 +92,8 @@ class Secure:
     `denied`        DESCRIBE on the cluster, all groups and all topics, but denied on topic `team-b-events`
     `changing`      DESCRIBE on the cluster and all groups; tests add permissions on topics and remove them again
     `unsure`        DESCRIBE on all groups and all topics, but not on the cluster, so that ACLs cannot be read
+    `oncall`        DESCRIBE and DESCRIBE_CONFIGS on everything, and DELETE on all groups, but denied on group
+                    `payroll.export`
     `nobody`        no permissions
     `CN=tls-client` the principal of the client certificate on the TLS listener: DESCRIBE on all groups
     ==============  ===================================================================================
@@ -307,6 +313,14 @@ def _bindings() -> Iterator[AclBinding]:
     for operation in (AclOperation.READ, describe, AclOperation.DELETE):
         yield _allowed("team", ResourceType.GROUP, team, operation)
     yield _allowed("team", ResourceType.TOPIC, team, describe)
+    cluster = ("kafka-cluster", ResourcePatternType.LITERAL)
+    for operation in (describe, AclOperation.DESCRIBE_CONFIGS):
+        yield _allowed("oncall", ResourceType.BROKER, cluster, operation)
+        yield _allowed("oncall", ResourceType.TOPIC, everything, operation)
+    for operation in (describe, AclOperation.DELETE):
+        yield _allowed("oncall", ResourceType.GROUP, everything, operation)
+    secret = (FORBIDDEN, ResourcePatternType.LITERAL)
+    yield _acl("oncall", ResourceType.GROUP, secret, describe, AclPermissionType.DENY)
     yield _allowed("groupsonly", ResourceType.GROUP, everything, describe)
     yield _allowed("CN=tls-client", ResourceType.GROUP, everything, describe)
     for principal, permissions in PERMISSIONS.items():

@@ -1,0 +1,215 @@
+"""The ten questions that somebody on call asks, each answered with at most three keys on a real broker.
+
+The scene is `tests.brokers.troubled_groups`. Each test prints how many keys it pressed, and how long the answer took
+after the last one; `pytest -rP` shows that. A typed name or filter does not count as a key.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+from tests.brokers import kio_client
+from tests.brokers.secure import FORBIDDEN
+from tests.brokers.troubled_groups import BLOCKED, DELETED, DRAINING, EXPIRING, FLAPPING, STOPPED, TroubledGroups
+from tests.e2e.terminal import Terminal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.brokers.secure import Secure
+
+MOST_KEYS = 3
+ANSWER_TIMEOUT = 30.0
+"""Maximum time from the last key to the answer, in seconds. On an idle machine, every answer takes less than 2 s."""
+
+OBSERVED_TIMEOUT = 120.0
+"""Maximum time until kgtui has observed the groups for long enough, in seconds. The slowest problem needs 60 s."""
+
+CLOCK = r"\d\d:\d\d"
+
+
+class Question(NamedTuple):
+    """A question, and how the screen answers it.
+
+    Attributes:
+        text: the question.
+        keys: the keys to press. A text with the prefix `text:` is typed, and does not count.
+        answer: regular expressions that the screen must match, in any order.
+        needs: regular expression that the screen matches when kgtui has observed the groups for long enough; `` if the
+            question can be asked at once.
+        about_deleted: whether the group `DELETED` is deleted before the question is asked.
+    """
+
+    text: str
+    keys: tuple[str, ...]
+    answer: tuple[str, ...]
+    needs: str = ""
+    about_deleted: bool = False
+
+    @property
+    def counted(self) -> int:
+        """The number of keys that count."""
+        return sum(1 for key in self.keys if not key.startswith("text:"))
+
+
+def about(group: str, *keys: str) -> tuple[str, ...]:
+    """Return the keys that select a group by its name, followed by `keys`."""
+    return ("/", f"text:{group}", "Enter", *keys)
+
+
+QUESTIONS = (
+    Question(
+        "Which member has partition 7 of topic payments?",
+        about(STOPPED, "3"),
+        (rf"payments +7 +{re.escape(STOPPED)}-2 ",),
+    ),
+    Question(
+        "Who blocks the rebalance?",
+        about(BLOCKED, "3"),
+        (rf"2 of 4 must move · waits for {re.escape(BLOCKED)}-1", "to revoke"),
+    ),
+    Question(
+        "When will the group have caught up?",
+        about(DRAINING, "1"),
+        (r"lag −[\d.,]+/s", rf"caught up in about .*{CLOCK}"),
+    ),
+    Question(
+        "Is it safe to delete the group, and what would be lost?",
+        about(DELETED, "d"),
+        ("7 unread", "type the group id"),
+    ),
+    Question(
+        "Why can I not see the group? (an ACL)",
+        about(FORBIDDEN, "1"),
+        ("UNREADABLE", "your user lacks the permission", "DESCRIBE"),
+    ),
+    Question(
+        "What changed in the last ten minutes?",
+        ("E",),
+        (rf"{re.escape(DELETED)} +group deleted or expired", rf"state +{re.escape(FLAPPING)} +.*PreparingRebalance"),
+        about_deleted=True,
+    ),
+    Question(
+        "Why can I not see the group? (it was deleted)",
+        about(DELETED),
+        (rf"{re.escape(DELETED)}(:| was) deleted or expired",),
+        about_deleted=True,
+    ),
+    Question(
+        "Which groups does nobody use?",
+        ("/", "text:state:Empty", "Enter"),
+        ("EMPTY_GROUPS shown", r"\d+ abandoned"),
+        needs=r"\d+ abandoned",
+    ),
+    Question(
+        "Which groups are stuck?",
+        (),
+        (
+            rf"✘ stopped +{re.escape(STOPPED)} ",
+            rf"[↻▴] rebalancing +{re.escape(BLOCKED)} ",
+            rf"flapping +{re.escape(FLAPPING)} ",
+        ),
+        needs=rf"rebalancing +{re.escape(BLOCKED)} ",
+    ),
+    Question(
+        "Since when is the group stopped?",
+        about(STOPPED, "1"),
+        (rf"STOPPED +between {CLOCK} and {CLOCK}", "no (progress|commit) on .* partitions"),
+        needs=rf"stopped +{re.escape(STOPPED)} ",
+    ),
+    Question(
+        "Will data expire before it is read?",
+        ("!", "1"),
+        (rf"{re.escape(EXPIRING)} ", "DATA LOSS NEAR", rf"possible from {CLOCK}:\d\d"),
+        needs=rf"data loss near +{re.escape(EXPIRING)} ",
+    ),
+)
+
+
+@pytest.fixture(scope="module", params=[200, pytest.param(2_000, marks=pytest.mark.full)])
+def scene(request: pytest.FixtureRequest, secure_broker: Secure) -> Iterator[TroubledGroups]:
+    """Groups with problems on the broker with an authorizer, and 200 groups without members."""
+    scene = TroubledGroups(secure_broker, request.param)
+    scene.start()
+    yield scene
+    scene.stop()
+
+
+def connected(scene: TroubledGroups) -> tuple[str, ...]:
+    """Return the arguments with which the user `oncall` starts kgtui."""
+    return ("--bootstrap-server", scene.bootstrap, "--command-config", str(scene.login))
+
+
+@pytest.fixture(scope="module")
+def screen(scene: TroubledGroups, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Terminal]:
+    """The running terminal UI. It observes the groups while the first tests run."""
+    with Terminal(tmp_path_factory.mktemp("home")) as terminal:
+        terminal.start(*connected(scene))
+        terminal.wait_for("Needs attention")
+        yield terminal
+
+
+@pytest.mark.parametrize(
+    ("size", "options", "variables"),
+    [
+        ((120, 40), (), {}),
+        ((80, 24), (), {"NO_COLOR": "1"}),
+        ((60, 20), ("--ascii",), {}),
+    ],
+    ids=["120x40", "80x24 without color", "60x20 in ASCII"],
+)
+def test_first_frame_with_groups_says_what_is_wrong(
+    scene: TroubledGroups, screen: Terminal, tmp_path: Path, size: tuple[int, int], options: tuple[str, ...],
+    variables: dict[str, str],
+) -> None:  # fmt: skip
+    """The header names the problems, and on a wide screen, the table beside the tree lists the groups."""
+    with Terminal(tmp_path, size=size, environment=variables) as terminal:
+        terminal.start(*options, *connected(scene))
+        shown = terminal.wait_for(lambda text: re.search(r"unreadable|\d more", text.split("\n")[0]))
+        header = shown.split("\n")[0]
+        assert re.search(r"\d rebalancing", header)
+        if size[0] >= 80:
+            assert "1 unreadable" in header
+        if size[0] >= 120:
+            assert re.search(rf"! unreadable +{re.escape(FORBIDDEN)} ", terminal.wait_for(FORBIDDEN))
+        terminal.keys("q")
+        assert terminal.status() == 0
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.text)
+def test_question_is_answered_with_at_most_three_keys(
+    scene: TroubledGroups, screen: Terminal, question: Question
+) -> None:
+    """The keys are pressed on the main screen, with the cursor in the first row."""
+    assert question.counted <= MOST_KEYS
+    return_to_first_row(screen)
+    existing = kio_client.list_groups(scene.cluster.bootstrap)
+    if question.about_deleted and DELETED in existing:
+        scene.delete_group()
+        screen.wait_for(re.compile(rf"{re.escape(DELETED)} +group deleted").search)
+    if question.needs:
+        screen.wait_for(re.compile(question.needs).search, OBSERVED_TIMEOUT)
+    for key in question.keys:
+        if key.startswith("text:"):
+            screen.type(key.removeprefix("text:"))
+        else:
+            screen.keys(key)
+    started = time.monotonic()
+    empty = sum(1 for group in existing.values() if group.state == "Empty")
+    answer = [re.compile(part.replace("EMPTY_GROUPS", f"{empty:,}")) for part in question.answer]
+    screen.wait_for(lambda text: all(part.search(text) for part in answer), ANSWER_TIMEOUT)
+    sys.stdout.write(f"{question.counted} keys, {time.monotonic() - started:.1f} s: {question.text}\n")
+
+
+def return_to_first_row(screen: Terminal) -> None:
+    """Close dialogs and panes, clear the filter, and put the cursor on the first row, which is the cluster."""
+    for _ in range(3):
+        screen.keys("Escape")
+    screen.keys("Home")
+    screen.wait_for(lambda text: "filter: a word" in text and "Needs attention" in text)
