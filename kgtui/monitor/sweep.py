@@ -106,7 +106,8 @@ class SweepTier:
             began = self._timer.now()
             await self._read_round(node, busy + empty, first=first, seconds=seconds)
             first = False
-            await self._timer.pause_for(max(seconds, options.sweep_pause) - (self._timer.now() - began))
+            length = max(seconds, options.sweep_pause)
+            await self._timer.pause_for(min(length - (self._timer.now() - began), length))
         del self._sweeps[node]
 
     async def _read_round(self, node: int, groups: Sequence[str], *, first: bool, seconds: float) -> None:
@@ -131,7 +132,9 @@ class SweepTier:
             if not first:
                 due = max(due, began + (now - began) / options.sweep_load, round_began + seconds * done / len(groups))
             # After a batch to which the coordinator did not respond, the pause is longer.
-            await self._timer.pause_for((due if answered else began + options.sweep_pause) - now)
+            pause = (due if answered else began + options.sweep_pause) - now
+            # If the clock was set back during the round, the difference of the times is too large.
+            await self._timer.pause_for(min(pause, max(seconds, options.sweep_pause)))
 
     def _next_batch(self, groups: Sequence[str], start: int) -> Sequence[str]:
         """Return the next groups to read, which begin at index `start`.

@@ -6,6 +6,8 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import pytest
+
 from kgtui.admin.base import ListingDelta
 from kgtui.model.offsets import CommittedOffset
 from kgtui.monitor.poll_timer import PollTimer
@@ -17,8 +19,6 @@ from tests.unit.monitor.test_monitor import FAST, until, watching
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    import pytest
 
 
 async def test_batches_of_the_sweep_are_limited_by_groups_and_by_partitions() -> None:
@@ -34,9 +34,20 @@ async def test_batches_of_the_sweep_are_limited_by_groups_and_by_partitions() ->
     assert sizes == [20, 10, 25, 5]
 
 
-async def test_sweep_catches_up_after_a_slow_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("seconds", "pauses"),
+    [
+        pytest.param((1.5, 0.25, 0.25), [-0.5, 0.25, 1.0], id="slow batch"),
+        pytest.param((0.25, -3_600.0, 0.25), [0.75, 15.0, 15.0], id="clock set back"),
+        pytest.param((0.25, 3_600.0, 0.25), [0.75, -3_598.25, -3_597.5], id="clock set forward"),
+    ],
+)
+async def test_sweep_catches_up_after_a_slow_batch_but_never_waits_long_after_a_clock_jump(
+    seconds: tuple[float, ...], pauses: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
     now = 1_000.0
-    pauses: list[float] = []
+    found: list[float] = []
+    durations = iter(seconds)
     admin = ScriptedAdmin()
     for number in range(3):
         admin.add(f"g-{number}")
@@ -44,19 +55,19 @@ async def test_sweep_catches_up_after_a_slow_batch(monkeypatch: pytest.MonkeyPat
     await store.take_list(1, ListingDelta(admin.groups, [], len(admin.groups), 1.0), first=True)
     timer = PollTimer(1.0, lambda: now)
 
-    async def pause_for(seconds: float) -> bool:
-        pauses.append(seconds)
+    async def pause_for(pause: float) -> bool:
+        found.append(pause)
         return False
 
-    async def read(groups: Sequence[str], _changed: set[str]) -> bool:
+    async def read(_groups: Sequence[str], _changed: set[str]) -> bool:
         nonlocal now
-        now += 1.5 if groups == ["g-0"] else 0.25
+        now += next(durations)
         return True
 
-    options = replace(FAST, sweep_batch=1, sweep_rate=1.0, first_sweep_factor=1.0)
+    options = replace(FAST, sweep_batch=1, sweep_rate=1.0, sweep_pause=15.0, first_sweep_factor=1.0)
     tier = SweepTier(admin, store, Screening(store), options, timer, lambda: None)
     tier._sweeps[1] = asyncio.current_task()  # type: ignore[assignment]
     monkeypatch.setattr(timer, "pause_for", pause_for)
     monkeypatch.setattr(tier, "_read", read)
     await tier._read_round(1, ["g-0", "g-1", "g-2"], first=True, seconds=0.0)
-    assert pauses == [-0.5, 0.25, 1.0]
+    assert found == pauses
