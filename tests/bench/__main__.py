@@ -59,6 +59,12 @@ def _sweep(scale: Scale) -> Iterator[Figure]:
     return bench.figures(_size(bench, scale))
 
 
+def _problems(scale: Scale) -> Iterator[Figure]:
+    from tests.bench import problems as bench
+
+    return bench.figures(_size(bench, scale))
+
+
 def _record(scale: Scale) -> Iterator[Figure]:
     from tests.bench import history as bench
 
@@ -89,6 +95,7 @@ BENCHES: dict[str, Callable[[Scale], Iterator[Figure]]] = {
     "start": _start,
     "screen": _screen,
     "sweep": _sweep,
+    "problems": _problems,
     "record": _record,
     "replay": _replay,
     "pipeline": _pipeline,

@@ -64,9 +64,9 @@ TINY = Size(groups=20, topics=2, rounds=1, lag_rounds=1)
 
 def figures(size: Size) -> Iterator[Figure]:
     """Start a broker, and compare kgtui's commands with Kafka's commands on this broker."""
-    with tempfile.TemporaryDirectory() as folder, _broker(Path(folder)) as broker:
-        _make_groups(broker, size)
-        yield from compare(broker, size)
+    with broker() as running:
+        make_groups(running, size)
+        yield from compare(running, size)
 
 
 def compare(broker: Cluster, size: Size) -> Iterator[Figure]:
@@ -116,16 +116,18 @@ def _tool(broker: Cluster, tool: str, *arguments: str) -> str:
 
 
 @contextmanager
-def _broker(folder: Path) -> Iterator[Cluster]:
-    broker = Cluster(VERSION, folder)
-    broker.start()
-    try:
-        yield broker
-    finally:
-        broker.stop()
+def broker() -> Iterator[Cluster]:
+    """Start a broker with an empty data folder, and stop it at the end."""
+    with tempfile.TemporaryDirectory() as folder:
+        cluster = Cluster(VERSION, Path(folder))
+        cluster.start()
+        try:
+            yield cluster
+        finally:
+            cluster.stop()
 
 
-def _make_groups(broker: Cluster, size: Size) -> None:
+def make_groups(broker: Cluster, size: Size) -> None:
     """Create topics with records, and groups that have committed offsets but no members."""
     topics = [f"orders.events.{number:03}" for number in range(size.topics)]
     for topic in topics:

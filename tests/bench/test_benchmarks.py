@@ -15,14 +15,19 @@ EXPECTED = {
     "start": "first frame with groups",
     "screen": "nothing changes",
     "sweep": "every group is read",
+    "problems": "not found",
     "record": "CPU per poll",
     "replay": "one poll forward",
     "pipeline": "decode",
 }
 """Name of a benchmark → part of the name of a figure that the benchmark must yield."""
 
-MARKS = {"command_line": [pytest.mark.broker], "pipeline": [pytest.mark.full]}
-"""Name of a benchmark → pytest marks. `command_line` starts a broker, and `pipeline` uses all cores for Spark."""
+MARKS = {
+    "command_line": [pytest.mark.broker],
+    "problems": [pytest.mark.broker, pytest.mark.full],
+    "pipeline": [pytest.mark.full],
+}
+"""Name of a benchmark → pytest marks: some start brokers, and `pipeline` uses all cores for Spark."""
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=MARKS.get(name, [])) for name in BENCHES])

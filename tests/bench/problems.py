@@ -1,0 +1,361 @@
+"""Measure on a real broker how fast the monitor reads all groups, and how fast it finds misbehaving ones.
+
+Of the groups, 20 misbehave in eight ways. All others commit every few seconds, and keep up with their topics.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+import time
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from confluent_kafka import Producer
+from kio.schema.join_group.v3.request import JoinGroupRequest, JoinGroupRequestProtocol
+from kio.schema.join_group.v3.response import JoinGroupResponse
+from kio.schema.offset_commit.v9.request import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from kio.schema.offset_commit.v9.response import OffsetCommitResponse
+from kio.schema.types import GroupId, TopicName
+from kio.static.primitive import i32, i32Timedelta, i64
+
+from kgtui.admin.kafka import connect
+from kgtui.model.health.values import DEFAULT_WATCHING
+from kgtui.model.judgment import Problem
+from kgtui.monitor import Monitor, MonitorOptions
+from tests.bench import command_line
+from tests.bench.figures import Figure
+from tests.brokers.kio_client import Connection, find_coordinator
+from tests.brokers.members import CLASSIC, Members
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from kgtui.model.snapshot import Snapshot
+    from tests.brokers.cluster import Cluster
+
+TOPICS, PARTITIONS = 5, 2
+BACKLOG = 1_000
+"""Number of records in each partition at the start."""
+
+PER_SECOND = 5
+"""Number of records per second that are written to each partition."""
+
+COMMIT_EVERY = 5.0
+"""Time between two commits of a group, in seconds."""
+
+SAMPLES_WINDOW = 90.0
+"""Time in which screening reads a group often enough to see that its lag grew in every read, in seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Size of the benchmark at one scale.
+
+    Attributes:
+        groups: number of groups of which 20 misbehave.
+        begin: time at which groups begin to misbehave, in seconds after the first read of all groups.
+        seconds: time for which the monitor then looks for them, in seconds.
+        swept: number of groups with 10 partitions each, for the time in which all groups are read.
+        swept_seconds: length of the measurement after all groups have been read once, in seconds.
+    """
+
+    groups: int = 1_000
+    begin: float = 45.0
+    seconds: float = 240.0
+    swept: int = 10_000
+    swept_seconds: float = 60.0
+
+
+QUICK = Size(groups=300, swept=3_000, swept_seconds=20.0)
+TINY = Size(groups=24, begin=1.0, seconds=2.0, swept=40, swept_seconds=0.5)
+
+
+def figures(size: Size) -> Iterator[Figure]:
+    """Yield the figures of the sweep on one broker, and those of the search for problems on another."""
+    with command_line.broker() as broker:
+        command_line.make_groups(broker, command_line.Size(groups=size.swept))
+        yield from asyncio.run(_sweep(broker, size))
+    with command_line.broker() as broker:
+        yield from asyncio.run(_find(broker, size))
+
+
+# -- all groups with lag ---------------------------------------------------------------------------------------------
+
+
+async def _sweep(broker: Cluster, size: Size) -> list[Figure]:
+    idle = await _broker_cpu(broker, min(size.swept_seconds, 10.0))
+    async with connect(broker.bootstrap.split(",")) as admin:
+        monitor = Monitor(admin, MonitorOptions())
+        began, cpu = time.perf_counter(), time.process_time()
+        task = asyncio.create_task(monitor.run())
+        monitor.set_view(None)
+        await _until(monitor, lambda snapshot: snapshot.swept >= size.swept, 600.0)
+        first, first_cpu = time.perf_counter() - began, time.process_time() - cpu
+        began, cpu = time.perf_counter(), time.process_time()
+        later_broker = await _broker_cpu(broker, size.swept_seconds)
+        later = (time.process_time() - cpu) / (time.perf_counter() - began)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+    name = f"real broker, {size.swept:,} groups × {command_line.PARTITIONS} partitions"
+    return [
+        Figure(f"every group is read with lag, {name}", first, "s", target=10.0),
+        Figure("CPU during the first sweep, of one core", first_cpu / first, "", target=0.25),
+        Figure("CPU after the first sweep, of one core", later, "", target=0.1),
+        Figure("CPU of the broker after it, above idle", max(later_broker - idle, 0.0), "", target=0.03),
+    ]
+
+
+async def _broker_cpu(broker: Cluster, seconds: float) -> float:
+    """Return the CPU time of the broker during the next `seconds`, as a fraction of one core."""
+    stat = Path(f"/proc/{broker.nodes[0].pid}/stat")
+
+    def spent() -> float:
+        user, system = stat.read_text().rsplit(")", 1)[1].split()[11:13]
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+    before, began = spent(), time.perf_counter()
+    await asyncio.sleep(seconds)
+    return (spent() - before) / (time.perf_counter() - began)
+
+
+async def _until(monitor: Monitor, holds: Callable[[Snapshot], bool], timeout: float) -> None:
+    reached = asyncio.Event()
+    monitor.subscribe(lambda snapshot: reached.set() if holds(snapshot) else None)
+    async with asyncio.timeout(timeout):
+        await reached.wait()
+
+
+# -- misbehaving groups ----------------------------------------------------------------------------------------------
+
+
+class _Way(NamedTuple):
+    """A way to misbehave.
+
+    Attributes:
+        groups: number of groups.
+        window: time in which the misbehavior cannot be told from healthy behavior yet, in seconds after its beginning.
+        problem: the problem that the monitor must find.
+    """
+
+    name: str
+    groups: int
+    window: float
+    problem: Problem
+
+
+_WINDOW = DEFAULT_WATCHING.window
+WAYS = (
+    _Way("stopped", 3, _WINDOW, Problem.STOP),
+    _Way("one partition stopped", 3, _WINDOW, Problem.STOP),
+    _Way("half as fast as its producers", 3, SAMPLES_WINDOW, Problem.BEHIND),
+    _Way("went back", 3, 0.0, Problem.REWIND),
+    _Way("records deleted unread", 2, 0.0, Problem.DATA_LOST),
+    _Way("rebalances every 10 s", 2, 30.0, Problem.FLAPPING),
+    _Way("stays in a rebalance", 2, 15.0, Problem.REBALANCING),
+    _Way("all members left", 2, 0.0, Problem.STOP),
+)
+
+
+@dataclass
+class _Scene:
+    """The groups and producers on a broker.
+
+    Attributes:
+        ends: log end offset of every partition of the topics `t-0`, `t-1`, …
+        began_at: time at which groups began to misbehave; None before that.
+        frozen: log end offsets at that time.
+    """
+
+    broker: Cluster
+    groups: int
+    ends: int = BACKLOG
+    began_at: float | None = None
+    frozen: int = 0
+    members: list[Members] = field(default_factory=list)
+    _stop: threading.Event = field(default_factory=threading.Event)
+    _threads: list[threading.Thread] = field(default_factory=list)
+    _connections: list[Connection] = field(default_factory=list)
+
+    def start(self) -> None:
+        """Create topics and groups, and start the threads that write records and commit offsets."""
+        for number in range(TOPICS):
+            self.broker.create_topic(f"t-{number}", PARTITIONS)
+        self.broker.create_topic("deleted", 1)
+        self.broker.produce("deleted", BACKLOG)
+        self._write(BACKLOG)
+        self._connections.append(Connection(find_coordinator(self.broker.bootstrap, "good-0", 60)))
+        for _ in range(60):  # the coordinator rejects commits until it has loaded its groups
+            if self._commit_all() == 0:
+                break
+            time.sleep(1.0)
+        self.members += [Members(self.broker, f"{WAYS[7].name} {n}", "t-0", CLASSIC) for n in range(WAYS[7].groups)]
+        for members in self.members:
+            members.wait_until_assigned()
+            members.commit(dict.fromkeys(range(PARTITIONS), BACKLOG - 100))
+        self._run(self._keep_writing)
+
+    def misbehave(self) -> None:
+        """Let the groups of all ways begin to misbehave."""
+        self.frozen, self.began_at = self.ends, time.time()
+        self.broker.delete_records("deleted", 0, BACKLOG // 2)
+        for members in self.members:
+            members.leave()
+        for number in range(WAYS[6].groups):
+            self._join_only(f"{WAYS[6].name} {number}")
+        for number in range(WAYS[5].groups):
+            self._run(self._flap, f"{WAYS[5].name} {number}")
+
+    def stop(self) -> None:
+        """Stop all threads, and close all connections."""
+        self._stop.set()
+        for thread in self._threads:
+            thread.join(60)
+        for connection in self._connections:
+            connection.close()
+
+    def _run(self, target: Callable[..., None], *arguments: str) -> None:
+        self._threads.append(threading.Thread(target=target, args=arguments, daemon=True))
+        self._threads[-1].start()
+
+    def _keep_writing(self) -> None:
+        committed_at = 0.0
+        while not self._stop.wait(1.0):
+            self._write(PER_SECOND)
+            self.ends += PER_SECOND
+            if time.monotonic() - committed_at >= COMMIT_EVERY:
+                committed_at = time.monotonic()
+                self._commit_all()
+
+    def _write(self, records: int) -> None:
+        producer = Producer(self.broker.client_config())
+        for number in range(TOPICS * PARTITIONS * records):
+            producer.produce(f"t-{number % TOPICS}", b"record", partition=number // TOPICS % PARTITIONS)
+        if left := producer.flush(60):
+            raise TimeoutError(f"{left} records were not acknowledged")
+
+    def _positions(self) -> Iterator[tuple[str, str, tuple[int, ...]]]:
+        """Yield group, topic and committed offset per partition of all groups that commit without members."""
+        ends, began = self.ends, self.began_at is not None
+        stuck = self.frozen if began else ends
+        half = stuck + (ends - stuck) // 2
+        behind = ends - 500 if began else ends
+        offsets = ((stuck - 1,) * 2, (ends, stuck - 1), (half, half), (behind, behind))
+        for way, values in zip(WAYS, offsets, strict=False):
+            for number in range(way.groups):
+                yield f"{way.name} {number}", f"t-{number}", values
+        for number in range(WAYS[4].groups):
+            yield f"{WAYS[4].name} {number}", "deleted", (BACKLOG // 4,)
+        for number in range(self.groups - sum(way.groups for way in WAYS)):
+            yield f"good-{number}", f"t-{number % TOPICS}", (ends, ends)
+
+    def _commit_all(self) -> int:
+        """Commit the offsets of all groups without members, and return the number of rejected commits."""
+        connection, rows, rejected = self._connections[0], list(self._positions()), 0
+        for start in range(0, len(rows), command_line.IN_FLIGHT):
+            part = rows[start : start + command_line.IN_FLIGHT]
+            for group, topic, offsets in part:
+                connection.send(_commit_request(group, topic, offsets))
+            for _ in part:
+                response = connection.receive(OffsetCommitResponse)
+                rejected += any(int(row.error_code) for topic in response.topics for row in topic.partitions)
+        return rejected
+
+    def _join_only(self, group: str) -> None:
+        """Join a group as its leader, and never send the assignment that the coordinator waits for."""
+        connection = Connection(find_coordinator(self.broker.bootstrap, group, 60))
+        self._connections.append(connection)
+        half_an_hour = i32Timedelta.parse(timedelta(minutes=30))
+        subscription = b"\0\0" + b"\0\0\0\1" + b"\0\3t-0" + b"\0\0\0\0"
+        connection.call(
+            JoinGroupRequest(
+                group_id=GroupId(group), session_timeout=half_an_hour, rebalance_timeout=half_an_hour, member_id="",
+                protocol_type="consumer",
+                protocols=(JoinGroupRequestProtocol(name="range", metadata=subscription),),
+            ),
+            JoinGroupResponse,
+        )  # fmt: skip
+
+    def _flap(self, group: str) -> None:
+        while not self._stop.is_set():
+            members = Members(self.broker, group, "t-0", CLASSIC)
+            members.wait_until_assigned()
+            self._stop.wait(5.0)
+            members.leave()
+            self._stop.wait(5.0)
+
+
+def _commit_request(group: str, topic: str, offsets: tuple[int, ...]) -> OffsetCommitRequest:
+    rows = tuple(
+        OffsetCommitRequestPartition(partition_index=i32(number), committed_offset=i64(offset), committed_metadata="")
+        for number, offset in enumerate(offsets)
+    )
+    topics = (OffsetCommitRequestTopic(name=TopicName(topic), partitions=rows),)
+    return OffsetCommitRequest(group_id=GroupId(group), member_id="", topics=topics)
+
+
+@contextmanager
+def _running(scene: _Scene) -> Iterator[None]:
+    try:
+        scene.start()
+        yield
+    finally:
+        scene.stop()
+
+
+async def _find(broker: Cluster, size: Size) -> list[Figure]:
+    expected = {f"{way.name} {number}": way for way in WAYS for number in range(way.groups)}
+    scene = _Scene(broker, size.groups)
+    found: dict[str, float] = {}
+    others: set[str] = set()
+    all_found = asyncio.Event()
+    with _running(scene):
+        async with connect(broker.bootstrap.split(",")) as admin:
+            monitor = Monitor(admin, MonitorOptions())
+
+            def note(snapshot: Snapshot) -> None:
+                for group, judgment in snapshot.problems() if scene.began_at is not None else ():
+                    way = expected.get(group)
+                    if way is None:
+                        others.add(group)
+                    elif way.problem in (judgment.kind, *judgment.others):
+                        found.setdefault(group, time.time())
+                if len(found) == len(expected):
+                    all_found.set()
+
+            monitor.subscribe(note)
+            task = asyncio.create_task(monitor.run())
+            monitor.set_view(None)
+            existing = size.groups - WAYS[5].groups - WAYS[6].groups
+            await _until(monitor, lambda snapshot: snapshot.swept >= existing, 120.0)
+            await asyncio.sleep(size.begin)
+            await asyncio.to_thread(scene.misbehave)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(size.seconds):
+                    await all_found.wait()
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+    assert scene.began_at is not None
+    return list(_figures_of(expected, found, others, scene.began_at, size))
+
+
+def _figures_of(
+    expected: Mapping[str, _Way], found: Mapping[str, float], others: set[str], began: float, size: Size
+) -> Iterator[Figure]:
+    """Yield one figure per way with the time of the group that was found last, and the numbers of groups."""
+    for way in WAYS:
+        times = [at - began for group, at in found.items() if expected[group] is way]
+        if len(times) == way.groups:
+            name = f"{way.groups} groups found: {way.name} (cannot be told in the first {way.window:.0f} s)"
+            yield Figure(name, max(times), "s", target=way.window + 60)
+    name = f"of 20 misbehaving groups among {size.groups:,}, not found"
+    yield Figure(name, len(expected) - len(found), "groups", target=0)
+    yield Figure("other groups that were suspected", len(others), "groups", target=2)
