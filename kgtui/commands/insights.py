@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from kgtui.commands.printing import notify, print_result, terminal_width
+from kgtui.commands.time_options import parse_time
 from kgtui.errors import LakeError, UsageError
 from kgtui.insights.finding import Kind, finding_object, lasted
 from kgtui.lake.folder import LAKE_VARIABLE
@@ -39,6 +40,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "expr", nargs="*", type=str, metavar="EXPR", help="filter terms, joined by AND; see kgtui ls --help"
     )
     parser.add_argument("--lake", metavar="LAKE", help=f"folder of the lake (${LAKE_VARIABLE})")
+    parser.add_argument(
+        "--since",
+        metavar="TIME",
+        help="also list problems that ended since this time, such as 2026-11-21T10:04Z, or 6h for 6 h before the end",
+    )
     parser.add_argument("--evidence", action="store_true", help="add the table rows that each finding is based on")
     add_format_option(parser, "table", "json")
 
@@ -47,22 +53,30 @@ def epilog() -> str:
     """Return the text below the options of `kgtui insights --help`."""
     return (
         "Findings come from the gold tables of the lake, which kgtui pipeline computes; the last line says how old\n"
-        "they are. Neither a cluster nor Java is needed. Exit code 1: a table could not be read."
+        "they are. With --since, problems that have ended are listed too, with their duration and what ended them.\n"
+        "Neither a cluster nor Java is needed. Exit code 1: a table could not be read."
     )
 
 
 def run(args: argparse.Namespace) -> int:
     """Run `kgtui insights` and return its exit code, which is 1 if a table could not be read."""
-    from kgtui.insights.apply_rules import read_insights
+    from kgtui.insights.apply_rules import end_of, find_insights
+    from kgtui.lake.gold import Gold
 
     query = query_of(" ".join(args.expr))
     lake = lake_of(args)
-    found = read_insights(lake)
-    findings = select_findings(found.findings, query, lake)
+    gold, since = Gold(lake), None
+    if args.since is not None:
+        end = end_of(gold.ages())
+        since = parse_time("--since", args.since, time.time() if end is None else end)
+    found = find_insights(gold, since)
+    findings = select_findings((*found.findings, *found.past), query, lake)
     print_result(
         args.format,
         {
-            "table": lambda: as_text(found, findings, time.time(), evidence=args.evidence, width=terminal_width()),
+            "table": lambda: as_text(
+                found, findings, time.time(), since=since, evidence=args.evidence, width=terminal_width()
+            ),
             "json": lambda: as_json(found, findings, str(lake)),
         },
     )
@@ -143,28 +157,35 @@ def as_text(
     findings: Sequence[Finding],
     now: float,
     *,
+    since: float | None = None,
     evidence: bool = False,
     width: int | None = None,
 ) -> str:
-    """Format findings, most urgent first, each with advice, and then the age of the tables that they come from.
+    """Format findings, each with advice, and then the age of the tables that they come from.
+
+    Problems that go on are first, the most urgent at the top; then come past problems.
 
     Args:
         found: all findings in the lake, and the ages of the tables.
         findings: the findings to format.
         now: current time in seconds since the epoch.
+        since: time since which past problems were searched, in seconds since the epoch; None if they were not.
         evidence: whether to add the table rows that each finding is based on.
         width: width of a line in cells, for wrapping sentences; None for no wrapping. Commands are never wrapped.
     """
     if not findings:
         unknown = [kind.value for kind in Kind if not found.known(kind)]
         missing = f"; tables are missing, so kgtui could not look for: {', '.join(unknown)}" if unknown else ""
-        return f"no findings{missing}\n\n{_age(found, now)}\n"
+        searched = "" if since is None else f", and no past problems since {_local_time(since)}"
+        return f"no findings{searched}{missing}\n\n{_age(found, now)}\n"
+    current = [finding for finding in findings if finding.until is None]
+    past = [finding for finding in findings if finding.until is not None]
+    sections = [(kind.value, [finding for finding in current if finding.kind is kind]) for kind in Kind]
     blocks = []
-    for kind in Kind:
-        of_kind = [finding for finding in findings if finding.kind is kind]
-        if of_kind:
-            texts = [_block(finding, found, evidence, width) for finding in of_kind]
-            blocks.append(f"{kind.value} ({len(of_kind)})\n" + "".join(texts))
+    for title, some in (*sections, ("past problems", past)):
+        if some:
+            texts = [_block(finding, found, evidence, width) for finding in some]
+            blocks.append(f"{title} ({len(some)})\n" + "".join(texts))
     return "\n".join(blocks) + f"\n{_age(found, now)}\n"
 
 
@@ -197,12 +218,18 @@ def _age(found: Insights, now: float) -> str:
 
 
 def _since(finding: Finding, as_of: float | None) -> str:
-    """Return a text such as `since 2026-11-21 10:04+00:00 (3 h)`, or `""` if the start of the finding is not known."""
+    """Return a text such as `since 2026-11-21 10:04+00:00 (3 h)`, or `""` if the start of the finding is not known.
+
+    The text of a past problem has its start, its end and its duration.
+    """
     if finding.since is None:
         return ""
     latest = " at the latest" if finding.since_at_least else ""
     long = lasted(finding, as_of)
-    return f"since {_local_time(finding.since)}{latest}{f' ({long})' if long else ''}"
+    span = f" ({long})" if long else ""
+    if finding.until is not None:
+        return f"from {_local_time(finding.since)}{latest} to {_local_time(finding.until)}{span}"
+    return f"since {_local_time(finding.since)}{latest}{span}"
 
 
 def _local_time(seconds: float) -> str:
@@ -224,8 +251,11 @@ def _cell(value: Value) -> str:
 
 def _block(finding: Finding, found: Insights, evidence: bool, width: int | None) -> str:
     when = _since(finding, found.as_of)
-    lines = [f"  {finding.severity.value.upper():<5}  {visible(finding.subject)}" + (f"  {when}" if when else "")]
+    label = finding.severity.value.upper() if finding.until is None else "PAST"
+    lines = [f"  {label:<5}  {visible(finding.subject)}" + (f"  {when}" if when else "")]
     lines += _lines(visible(finding.what), width)
+    if finding.ended:
+        lines += _lines(f"ended: {visible(finding.ended)}", width)
     advice, command = f"next: {visible(finding.advice)}:", join(finding.command)
     if width is None or len(_INDENT) + len(advice) + 1 + len(command) <= width:
         lines.append(f"{_INDENT}{advice} {command}")

@@ -37,7 +37,8 @@ def epilog() -> str:
     """Return the text below the options of `kgtui report --help`."""
     return (
         "The page needs no network and contains no scripts. Only its owner can read it (mode 0600), because it names\n"
-        "groups, topics and the cluster. Findings describe the newest time in the tables; plots cover up to 14 days."
+        "groups, topics and the cluster. Findings describe the newest time in the tables; plots and past problems\n"
+        "cover up to 14 days."
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 from kgtui.errors import LakeError
 from kgtui.insights import rules
 from kgtui.insights.finding import Insights, Kind
-from kgtui.lake.gold import NEVER_WRITTEN, Gold, GoldRow, only_whole_groups
+from kgtui.insights.flapping import flapping, past_flapping, read_churn
+from kgtui.insights.past_problems import past_unhealthy, read_episodes
+from kgtui.lake.gold import NEVER_WRITTEN, Gold, GoldRow, TableAge, only_whole_groups
 from kgtui.lake.schemas.gold import BASELINE, CHURN, CLEANUP, FORECAST, HEALTH, LAG, SERIES
 
 if TYPE_CHECKING:
@@ -19,25 +21,46 @@ if TYPE_CHECKING:
     from typing import Any
 
     from kgtui.insights.finding import Finding
+    from kgtui.lake.schemas import Table
+    from kgtui.model.timeline import LagHistory
 
 _CHURN_HOURS = 24
 
 
-def read_insights(path: Path | str) -> Insights:
+def read_insights(path: Path | str, since: float | None = None) -> Insights:
     """Return all findings of a lake. The time that counts as now is the end of the data in the gold tables.
+
+    Args:
+        since: see `find_insights`.
 
     Raises:
         LakeError: the folder is not a lake, or none of its gold tables can be read.
     """
-    return find_insights(Gold(path))
+    return find_insights(Gold(path), since)
 
 
-def find_insights(gold: Gold) -> Insights:
+def find_insights(gold: Gold, since: float | None = None) -> Insights:
     """Return all findings in the gold tables.
+
+    Args:
+        since: also return problems that have ended since this time, in seconds since the epoch; None for no past
+            problems.
 
     Raises:
         LakeError: none of the gold tables can be read.
     """
+    ages = readable_ages(gold)
+    readable = {age.table for age in ages if age.is_readable}
+    now = end_of(ages)
+    if now is None:
+        return Insights((), ages)
+    context = Context(gold, readable, now)
+    found = tuple(sorted(_findings(context), key=lambda finding: finding.urgency))
+    return Insights(found, ages, now, () if since is None else _past_problems(context, since))
+
+
+def readable_ages(gold: Gold) -> tuple[TableAge, ...]:
+    """Return the age of each gold table. Raises `LakeError` if none of the tables can be read."""
     ages = gold.ages()
     if not any(age.is_readable for age in ages):
         why = "; ".join(dict.fromkeys(f"{age.table}: {age.error}" for age in ages if age.error != NEVER_WRITTEN))
@@ -45,15 +68,29 @@ def find_insights(gold: Gold) -> Insights:
             f"{gold.path} has no gold tables that can be read{f' ({why})' if why else ''}: "
             "create them with kgtui pipeline run --lake LAKE"
         )
-    readable = {age.table for age in ages if age.is_readable}
-    # The rules use the newest time in `lag` and `health` as the current time, because every run of the pipeline extends
-    # these two tables. Table `cleanup` covers whole days and `churn` whole hours, so their ends are used only if `lag`
-    # and `health` have no rows.
-    frequent = [age.covered_to for age in ages if age.table in (LAG.title, HEALTH.title) and age.covered_to is not None]
-    ends = frequent or [age.covered_to for age in ages if age.covered_to is not None]
-    now = max(ends, default=None)
-    found = [] if now is None else _findings(Context(gold, readable, now))
-    return Insights(tuple(sorted(found, key=lambda finding: finding.urgency)), ages, now)
+    return ages
+
+
+def end_of(ages: Iterable[TableAge]) -> float | None:
+    """Return the end of the gold tables, which counts as now, in seconds since the epoch; None if all are empty."""
+    # This is the newest time in `lag` and `health`, because every run of the pipeline extends these two tables. Table
+    # `cleanup` covers whole days and `churn` whole hours, so their ends are used only if `lag` and `health` have no
+    # rows.
+    ends = {age.table: age.covered_to for age in ages if age.covered_to is not None}
+    frequent = [end for table, end in ends.items() if table in (LAG.title, HEALTH.title)]
+    return max(frequent or ends.values(), default=None)
+
+
+def _past_problems(context: Context, since: float) -> tuple[Finding, ...]:
+    """Return the problems that have ended since a time, in seconds since the epoch; the newest first."""
+    found: list[Finding] = []
+    if context.is_readable(HEALTH):
+        found += past_unhealthy(read_episodes(context.gold, since, context.now), context.unused, context.behind)
+    if context.is_readable(CHURN):
+        # A row of `churn` covers an hour.
+        found += past_flapping(read_churn(context.gold, since - 3_600), context.now)
+    ended = [finding for finding in found if finding.until is not None and finding.until >= since]
+    return tuple(sorted(ended, key=lambda finding: (-(finding.until or 0.0), finding.subject)))
 
 
 class Context:
@@ -62,6 +99,7 @@ class Context:
     Attributes:
         now: the time that counts as now, in seconds since the epoch.
         unused: ids of the unused groups.
+        behind: group id → when the backlog began that it has now, in seconds since the epoch.
         reported: ids of the groups for which an earlier rule has found a problem. Findings of the rule for unused
             groups do not count.
     """
@@ -70,24 +108,36 @@ class Context:
         self.gold, self.now = gold, now
         self.unused: set[str] = set()
         self.reported: set[str] = set()
+        self.behind: dict[str, float] = {}
         self._readable = readable
         self._rows: dict[Read, list[GoldRow]] = {}
 
     def rows(self, rule: Rule) -> list[GoldRow]:
         """Return the rows that a rule reads; an empty list if the gold table of the rule cannot be read."""
-        if rule.kind.table.title not in self._readable:
+        if not self.is_readable(rule.kind.table):
             return []
         if rule.read not in self._rows:
             self._rows[rule.read] = rule.read(self)
         return self._rows[rule.read]
 
+    def is_readable(self, table: Table) -> bool:
+        """Return whether a gold table exists and can be read."""
+        return table.title in self._readable
+
     @cached_property
     def lag(self) -> dict[str, GoldRow]:
         """Group id → its newest row of table `lag`, for each group in the rows that the rules read."""
-        if LAG.title not in self._readable:
+        if not self.is_readable(LAG):
             return {}
         groups = {row["group"] for rule in RULES for row in self.rows(rule) if "group" in row} - self.unused
         return {row["group"]: row for row in self.gold.newest(LAG, "minute", where=only_whole_groups, groups=groups)}
+
+    def histories(self, rows: Iterable[GoldRow]) -> dict[str, LagHistory]:
+        """Return group id → its lag and rates in the last 24 hours, for the groups in some rows."""
+        groups = {row["group"] for row in rows}
+        if not groups or not self.is_readable(LAG):
+            return {}
+        return self.gold.lag_histories(groups, since=rules.instant(self.now - 86_400))
 
 
 Read = Callable[[Context], list[GoldRow]]
@@ -121,6 +171,8 @@ def _findings(context: Context) -> list[Finding]:
             context.unused = {group for finding in made for group in finding.groups}
         else:
             context.reported |= {finding.subject for finding in made}
+        if rule.kind in (Kind.AT_RISK, Kind.DRAIN):
+            context.behind |= {finding.subject: finding.since for finding in made if finding.since is not None}
     return found
 
 
@@ -157,13 +209,17 @@ def _has_forecast(column: Callable[[str], Any]) -> Any:
     return column("at_risk") | (column("lost") > 0) | ends | column("trend").is_null()
 
 
-def _flapping_hours(context: Context) -> list[GoldRow]:
-    since = rules.instant(context.now - _CHURN_HOURS * 3_600)
-    return context.gold.rows(CHURN, since=since, time="hour", where=lambda column: column("flapping"))
+def _churn(context: Context) -> list[GoldRow]:
+    return read_churn(context.gold, context.now - _CHURN_HOURS * 3_600)
 
 
 def _outliers(context: Context) -> list[GoldRow]:
-    return context.gold.newest(BASELINE, "hour", where=_is_outlier)
+    """Return the outliers of the newest hour, and the outliers of the same groups in the 24 hours before."""
+    newest = context.gold.newest(BASELINE, "hour", where=_is_outlier)
+    if not newest:
+        return []
+    before, groups = newest[0]["hour"] - timedelta(hours=24), {row["group"] for row in newest}
+    return context.gold.rows(BASELINE, since=before, time="hour", groups=groups, where=_is_outlier)
 
 
 def _is_outlier(column: Callable[[str], Any]) -> Any:
@@ -177,8 +233,8 @@ RULES = (
     Rule(Kind.UNHEALTHY, _unhealthy, lambda rows, context: rules.unhealthy(rows, context.lag)),
     Rule(Kind.AT_RISK, _forecasts, lambda rows, _: rules.at_risk(rows)),
     Rule(Kind.DRAIN, _forecasts, lambda rows, context: rules.drain(rows, context.lag, context.reported)),
-    Rule(Kind.UNUSUAL, _outliers, lambda rows, context: rules.unusual(rows, context.reported)),
+    Rule(Kind.UNUSUAL, _outliers, lambda rows, context: rules.unusual(rows, context.reported, context.histories(rows))),
     # `skips_unused` is false, because a group that rebalances now is in use, even if table `cleanup` calls it unused.
-    Rule(Kind.FLAPPING, _flapping_hours, lambda rows, context: rules.flapping(rows, context.now), skips_unused=False),
+    Rule(Kind.FLAPPING, _churn, lambda rows, context: flapping(rows, context.now), skips_unused=False),
 )
 """All rules in the order in which they are applied. `unused` is first, because most rules skip unused groups."""

@@ -95,6 +95,8 @@ class Finding:
         advice: what to do next.
         command: words of a command line that follows the advice or shows details of the group.
         family: whether the subject is a family of groups.
+        until: when a past problem ended, in seconds since the epoch; None if the problem goes on.
+        ended: what ended a past problem; empty if the problem goes on.
         weight: findings of the same kind and severity are sorted by weight; the largest comes first.
     """
 
@@ -110,6 +112,8 @@ class Finding:
     since_at_least: bool = False
     family: bool = False
     weight: float = 0.0
+    until: float | None = None
+    ended: str = ""
 
     @property
     def urgency(self) -> tuple[int, int, float, str]:
@@ -122,7 +126,8 @@ class Insights:
     """All findings of a lake.
 
     Attributes:
-        findings: most urgent first.
+        findings: problems that go on, most urgent first.
+        past: problems that have ended, the newest first; only those that ended after the time that was asked for.
         tables: state and age of every gold table, including tables that do not exist.
         as_of: the time that counts as now, in seconds since the epoch; None if all tables are empty.
     """
@@ -130,6 +135,7 @@ class Insights:
     findings: tuple[Finding, ...]
     tables: tuple[TableAge, ...] = field(default=())
     as_of: float | None = None
+    past: tuple[Finding, ...] = ()
 
     @property
     def missing(self) -> tuple[TableAge, ...]:
@@ -143,9 +149,10 @@ class Insights:
 
 def lasted(finding: Finding, as_of: float | None) -> str:
     """Return how long a problem has lasted, such as `4 h`; empty if this is unknown or less than a second."""
-    if finding.since is None or as_of is None or as_of - finding.since < 1:
+    end = as_of if finding.until is None else finding.until
+    if finding.since is None or end is None or end - finding.since < 1:
         return ""
-    return duration(as_of - finding.since)
+    return duration(end - finding.since)
 
 
 # -- fields of a finding in JSON and tables (see `kgtui.model.fields`) ------------------------------------------------
@@ -188,6 +195,13 @@ SINCE_AT_LEAST: FindingField = Field(
     "since_at_least", "AT LEAST", "boolean", "whether the problem may have begun before `since`",
     lambda finding: finding.since_at_least,
 )  # fmt: skip
+UNTIL: FindingField = Field(
+    "until", "UNTIL", "timestamp", "gold tables", lambda finding: finding.until, format=rfc3339, encode=rfc3339
+)
+ENDED: FindingField = Field(
+    "ended", "ENDED", "string", "what ended a past problem; null if the problem goes on",
+    lambda finding: finding.ended or None,
+)  # fmt: skip
 ADVICE: FindingField = Field("advice", "ADVICE", "string", _RULES, lambda finding: finding.advice)
 COMMAND: FindingField = Field(
     "command",
@@ -201,7 +215,7 @@ EVIDENCE: FindingField = Field(
 )
 
 FINDING_OBJECT = (
-    KIND, SEVERITY, SUBJECT, FAMILY, GROUPS, WHAT, SINCE, SINCE_AT_LEAST, ADVICE, COMMAND, EVIDENCE
+    KIND, SEVERITY, SUBJECT, FAMILY, GROUPS, WHAT, SINCE, SINCE_AT_LEAST, UNTIL, ENDED, ADVICE, COMMAND, EVIDENCE
 )  # fmt: skip
 """Fields of a finding in the JSON of `kgtui insights`."""
 

@@ -12,12 +12,13 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from kgtui.errors import LakeError
-from kgtui.insights.apply_rules import find_insights
+from kgtui.insights.apply_rules import end_of, find_insights, readable_ages
 from kgtui.insights.finding import Kind
+from kgtui.insights.past_problems import Episode, read_episodes
 from kgtui.insights.report_plots import Bar, plot_episodes, plot_lag_history
 from kgtui.insights.rules import instant
 from kgtui.lake.gold import Gold, only_whole_groups
-from kgtui.lake.schemas.gold import HEALTH, LAG
+from kgtui.lake.schemas.gold import LAG
 from kgtui.lake.tables import recorded_cluster_id
 from kgtui.model.command_line import join
 from kgtui.model.health.wording import duration
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kgtui.insights.finding import Finding, Insights
-    from kgtui.lake.gold import GoldRow
     from kgtui.model.timeline import LagHistory
 
 DEFAULT_INTERVAL = 14 * 86_400.0
@@ -39,6 +39,9 @@ DEFAULT_INTERVAL = 14 * 86_400.0
 MAX_PLOTTED_GROUPS = 60
 """Maximum number of groups whose lag and rates are plotted, so that the page stays below 5 MB."""
 
+MAX_PAST_PROBLEMS = 100
+"""Maximum number of past problems on the page."""
+
 MAX_BAR_ROWS = 40
 """Maximum number of groups in the plot that shows when groups were unhealthy. Each group has one row of bars."""
 
@@ -46,28 +49,7 @@ MAX_ID_LENGTH = 160
 """Maximum number of characters of an id on the page. Longer ids are shortened; Kafka allows up to 32,767 bytes."""
 
 _MAX_LABEL_LENGTH = 28
-_STATUS_SEVERITY = ("WARN", "STALL", "STOP", "REWIND")
 _UNKNOWN = UNICODE.none
-
-
-@dataclass(frozen=True, slots=True)
-class Episode:
-    """A time span in which a group was unhealthy.
-
-    Attributes:
-        worst: worst status of any of its partitions: WARN, STALL, STOP or REWIND (see `kgtui.model.burrow.Status`).
-        since, until: seconds since the epoch. Table `health` has one status per group and time window; `until` is the
-            end of the last window in which the group was unhealthy.
-        ongoing: whether the group is still unhealthy in the newest time window of table `health`.
-        max_lag: largest lag of the group during the episode, in records; None if unknown.
-    """
-
-    group: str
-    worst: str
-    since: float
-    until: float
-    ongoing: bool
-    max_lag: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,13 +94,13 @@ def build_report(path: Path | str, made_at: float, *, since: float | None = None
         LakeError: the lake or its gold tables cannot be read, or they are empty.
     """
     gold = Gold(path)
-    insights = find_insights(gold)
-    end = until if until is not None else insights.as_of
+    end = until if until is not None else end_of(readable_ages(gold))
     if end is None:
         raise LakeError(f"the gold tables of {gold.path} are empty, so there is nothing to report")
     begin = since if since is not None else end - DEFAULT_INTERVAL
+    insights = find_insights(gold, begin)
     unused = {group for finding in insights.findings if finding.kind is Kind.UNUSED for group in finding.groups}
-    episodes = tuple(episode for episode in _read_episodes(gold, begin, end) if episode.group not in unused)
+    episodes = tuple(episode for episode in read_episodes(gold, begin, end) if episode.group not in unused)
     with_findings = [group for finding in insights.findings for group in finding.groups[:1]]
     groups = list(dict.fromkeys([*with_findings, *(episode.group for episode in episodes)]))[:MAX_PLOTTED_GROUPS]
     histories = gold.lag_histories(groups, since=instant(begin), until=instant(end))
@@ -126,44 +108,6 @@ def build_report(path: Path | str, made_at: float, *, since: float | None = None
     group_count = len({row["group"] for row in gold.newest(LAG, "minute", ("group",), where=only_whole_groups)})
     cluster = recorded_cluster_id(gold.path)
     return Report(str(gold.path), cluster, max(begin, first), end, made_at, insights, histories, episodes, group_count)
-
-
-def _read_episodes(gold: Gold, since: float, until: float) -> tuple[Episode, ...]:
-    columns = ("group", "window_start", "status", "worst", "bad_since", "lag", "covered_to")
-    rows = gold.rows(
-        HEALTH,
-        columns,
-        since=instant(since),
-        until=instant(until),
-        time="window_start",
-        where=lambda column: only_whole_groups(column) & column("status").isin(["WARN", "ERR"]),
-    )
-    newest = {row["window_start"] for row in gold.newest(HEALTH, "window_start", ("window_start",))}
-    by_episode: dict[tuple[str, object], list[GoldRow]] = {}
-    for row in rows:
-        by_episode.setdefault((row["group"], row["bad_since"]), []).append(row)
-    episodes = [
-        _episode(windows, any(row["window_start"] in newest for row in windows)) for windows in by_episode.values()
-    ]
-    return tuple(sorted(episodes, key=lambda episode: (-episode.until, episode.since, episode.group)))
-
-
-def _episode(windows: Iterable[GoldRow], ongoing: bool) -> Episode:
-    rows = sorted(windows, key=lambda row: row["window_start"])
-    since = rows[0]["bad_since"] or rows[0]["window_start"]
-    statuses = [row["worst"] or row["status"] for row in rows]
-    return Episode(
-        rows[0]["group"],
-        max(statuses, key=_severity_of_status),
-        since.timestamp(),
-        rows[-1]["covered_to"].timestamp(),
-        ongoing,
-        max((row["lag"] for row in rows if row["lag"] is not None), default=None),
-    )
-
-
-def _severity_of_status(status: str) -> int:
-    return _STATUS_SEVERITY.index(status) if status in _STATUS_SEVERITY else len(_STATUS_SEVERITY)
 
 
 # -- functions that render a report as HTML --------------------------------------------------------------------------
@@ -200,6 +144,7 @@ def render_page(report: Report, version: str) -> bytes:
         episode_rows=[_episode_cells(episode) for episode in report.episodes[: 5 * MAX_BAR_ROWS]],
         more_groups=max(len(by_group) - MAX_BAR_ROWS, 0),
         plot_of=plot_of,
+        most_past=MAX_PAST_PROBLEMS,
     )
     return page.encode("utf-8", "backslashreplace")
 

@@ -18,22 +18,23 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from kgtui.lake.gold import GoldRow
+    from kgtui.model.timeline import LagHistory
 
 
 MIN_BACKLOG_AGE = 60.0
 """Minimum age of the oldest unread record for which a backlog is reported, in seconds."""
 
-_RECENT = 2 * 3_600.0
-"""How recent the last hour with flapping must be for a group to count as flapping now, in seconds.
-
-The same number is the maximum time between the starts of two hours with flapping that belong to one run of hours.
-"""
+_SHOWN_RANGE = 0.1
+"""The range of a time is shown if its length is at least this fraction of the time."""
 
 MAX_EVIDENCE_ROWS = 12
 """Maximum number of evidence rows of a finding; further rows are only counted."""
 
 FAR_FROM_NORMAL = 3.5
 """A value is an outlier if its robust z-score is at least this far from 0 (Iglewicz and Hoaglin 1993)."""
+
+_USUAL_MINUTES = 3
+"""Number of consecutive values closer to the normal value that end the search for the begin of an outlier."""
 
 _MIN_RELATIVE_DISTANCE = 0.5
 """An outlier must also differ from the normal value by more than this fraction of the normal value. The z-score alone
@@ -46,7 +47,7 @@ _SERIES = (
     ("rate_out", "output", "/s"),
 )
 
-_STATUS = {
+STATUS = {
     "STOP": "stopped committing",
     "STALL": "keeps committing the same offsets",
     "REWIND": "went back to earlier offsets",
@@ -93,11 +94,12 @@ def unhealthy(rows: Iterable[GoldRow], groups: Mapping[str, GoldRow]) -> list[Fi
                 Severity.ERROR if row["status"] == "ERR" else Severity.WARN,
                 group,
                 (group,),
-                f"{_STATUS.get(worst, f'is {worst}')}{many}{waiting}",
+                f"{STATUS.get(worst, f'is {worst}')}{many}{waiting}",
                 seconds_of(row["bad_since"]),
                 _NO_MEMBERS if nobody else _ADVICE.get(worst, "look at the members and the offsets of the group"),
-                _evidence(Kind.UNHEALTHY, columns, parts or [row]),
+                evidence_of(Kind.UNHEALTHY, columns, parts or [row]),
                 ("kgtui", "show", group),
+                since_at_least=_at_least(row["bad_since"], row["covered_from"]),
                 weight=float(row["lag"] or 0),
             )
         )
@@ -123,11 +125,12 @@ def at_risk(rows: Iterable[GoldRow]) -> list[Finding]:
                 group,
                 (group,),
                 _loss(row, lost),
-                None,
+                seconds_of(row["behind_since"]),
                 "make the group read faster, and raise retention.ms or retention.bytes of the topic until it "
                 "has caught up",
-                _evidence(Kind.AT_RISK, columns, parts or [row]),
+                evidence_of(Kind.AT_RISK, columns, parts or [row]),
                 ("kgtui", "show", group),
+                since_at_least=bool(row["behind_since_at_least"]),
                 weight=1e12 + lost if lost else 1e9 / (1.0 + (row["loss_seconds"] or 0.0)),
             )
         )
@@ -169,7 +172,7 @@ def drain(rows: Iterable[GoldRow], groups: Mapping[str, GoldRow], others: Collec
         if row["topic"] is not None or not row["lag"] or (age is not None and age < MIN_BACKLOG_AGE):
             continue
         if row["drain_seconds"] is not None and row["drain_seconds"] >= MIN_BACKLOG_AGE:
-            what = f"the group catches up on {row['lag']:,} unread records in about {duration(row['drain_seconds'])}"
+            what = f"the group catches up on {row['lag']:,} unread records in {_drain_time(row)}"
             soon = "do nothing if this is soon enough; otherwise add members to the group"
             found.append(_drain(row, Severity.NOTE, what, soon, row["drain_seconds"]))
         elif trend is not None and trend > 2 * (row["trend_error"] or 0.0) and trend > 0 and group not in others:
@@ -179,60 +182,29 @@ def drain(rows: Iterable[GoldRow], groups: Mapping[str, GoldRow], others: Collec
 
 
 def _drain(row: GoldRow, severity: Severity, what: str, advice: str, weight: float) -> Finding:
-    columns = ("hour", "lag", "trend", "trend_error", "drain_seconds", "drained_at")
-    group, evidence = row["group"], _evidence(Kind.DRAIN, columns, [row])
-    command = ("kgtui", "show", group)
-    return Finding(Kind.DRAIN, severity, group, (group,), what, None, advice, evidence, command, weight=weight)
+    columns = ("hour", "lag", "time_lag", "trend", "trend_error", "drain_seconds", "drain_min_seconds",
+               "drain_max_seconds", "drained_at")  # fmt: skip
+    group, evidence = row["group"], evidence_of(Kind.DRAIN, columns, [row])
+    command, since = ("kgtui", "show", group), seconds_of(row["behind_since"])
+    at_least = bool(row["behind_since_at_least"])
+    return Finding(Kind.DRAIN, severity, group, (group,), what, since, advice, evidence, command,
+                   since_at_least=at_least, weight=weight)  # fmt: skip
 
 
-def flapping(rows: Iterable[GoldRow], now: float) -> list[Finding]:
-    """Find groups that rebalance unusually often now, or did so in recent hours.
-
-    Args:
-        rows: rows of table `churn`; rows of hours without flapping are ignored.
-        now: end of the gold tables, in seconds since the epoch.
-    """
-    by_group: dict[str, list[GoldRow]] = {}
-    for row in sorted(rows, key=lambda row: row["hour"]):
-        if row["flapping"]:
-            by_group.setdefault(row["group"], []).append(row)
-    found = []
-    for group, hours in by_group.items():
-        hours = _last_run_of_hours(hours)
-        going_on = now - hours[-1]["hour"].timestamp() < _RECENT
-        rate = max(row["per_hour"] or row["rebalances"] for row in hours)
-        held_up = sum(row["rebalancing_seconds"] or 0.0 for row in hours)
-        what = f"rebalanced up to {rate:.0f} times per hour"
-        if not going_on:
-            what = f"{what} for {duration(3_600.0 * len(hours))}; the group no longer rebalances that often"
-        if held_up >= 1:
-            what = f"{what}; {duration(held_up)} were spent rebalancing"
-        columns = ("hour", "rebalances", "per_hour", "members_joined", "members_left", "rebalancing_seconds")
-        found.append(
-            Finding(
-                Kind.FLAPPING,
-                Severity.WARN if going_on else Severity.NOTE,
-                group,
-                (group,),
-                what,
-                hours[0]["hour"].timestamp(),
-                "find out why members join and leave: restarts, scaling, max.poll.interval.ms, session.timeout.ms",
-                _evidence(Kind.FLAPPING, columns, hours[::-1]),
-                ("kgtui", "show", group),
-                weight=rate,
-            )
-        )
-    return found
+def _drain_time(row: GoldRow) -> str:
+    """Return the time until a group will have caught up, with its range unless that is shorter than a tenth of it."""
+    seconds, soonest, latest = row["drain_seconds"], row["drain_min_seconds"], row["drain_max_seconds"]
+    text = f"about {duration(seconds)}"
+    if soonest is None or (latest is not None and latest - soonest < _SHOWN_RANGE * seconds):
+        return text
+    if latest is None:
+        return f"{text} (at least {duration(soonest)})"
+    return f"{text} (between {duration(soonest)} and {duration(latest)})"
 
 
-def _last_run_of_hours(hours: Sequence[GoldRow]) -> list[GoldRow]:
-    """Return the longest run of consecutive hours at the end of `hours`. A single missing hour does not end the run."""
-    stretch = [hours[-1]]
-    for row in reversed(hours[:-1]):
-        if (stretch[0]["hour"] - row["hour"]).total_seconds() > _RECENT:
-            break
-        stretch.insert(0, row)
-    return stretch
+def _at_least(since: datetime | None, covered_from: datetime | None) -> bool:
+    """Return whether a problem may have begun before `since`, because the polls began, or had a gap, only then."""
+    return since is not None and covered_from is not None and since <= covered_from
 
 
 def _split_rows(rows: Iterable[GoldRow]) -> tuple[list[GoldRow], dict[str, list[GoldRow]]]:
@@ -247,7 +219,7 @@ def _split_rows(rows: Iterable[GoldRow]) -> tuple[list[GoldRow], dict[str, list[
     return whole, partitions
 
 
-def _evidence(kind: Kind, columns: tuple[str, ...], rows: Sequence[GoldRow]) -> Evidence:
+def evidence_of(kind: Kind, columns: tuple[str, ...], rows: Sequence[GoldRow]) -> Evidence:
     """Return the given columns of the first `MAX_EVIDENCE_ROWS` rows as evidence, and the number of further rows.
 
     Args:
@@ -262,16 +234,26 @@ def seconds_of(moment: datetime | None) -> float | None:
     return None if moment is None else moment.timestamp()
 
 
-def unusual(rows: Iterable[GoldRow], others: Collection[str]) -> list[Finding]:
-    """Find groups whose lag or rates differ from earlier weeks, from rows of the newest hour in table `baseline`.
+def unusual(
+    rows: Iterable[GoldRow], others: Collection[str], histories: Mapping[str, LagHistory] | None = None
+) -> list[Finding]:
+    """Find groups whose lag or rates differ from earlier weeks, in the newest hour of table `baseline`.
 
     Args:
+        rows: outliers of the newest hour, and outliers of the hours before, which show since when a group is unusual.
         others: ids of groups that have a more urgent finding. Of these groups, only unusual input rates are reported.
+        histories: group id → its lag and rates in the 24 hours before, which show more exactly since when a group is
+            unusual; None if they are unknown.
     """
     found = []
-    for row in rows:
+    hours: dict[str, list[GoldRow]] = {}
+    for row in sorted(rows, key=lambda row: row["hour"]):
+        hours.setdefault(row["group"], []).append(row)
+    last = max((some[-1]["hour"] for some in hours.values()), default=None)
+    for row in (some[-1] for some in hours.values() if some[-1]["hour"] == last):
         group = row["group"]
-        sentences, most = [], 0.0
+        sentences: list[str] = []
+        most, since = 0.0, _first_of_run(hours[group])["hour"].timestamp()
         for name, title, unit in _SERIES:
             value, normal, deviation = row[name], row[f"{name}_normal"], row[f"{name}_deviation"]
             if deviation is None or value is None or normal is None or (group in others and name != "rate_in"):
@@ -280,6 +262,8 @@ def unusual(rows: Iterable[GoldRow], others: Collection[str]) -> list[Finding]:
             if not far or (name == "lag" and value < normal):
                 continue
             ratio = f"{value / normal:.1f} times the usual {title}" if normal > 0 else f"more {title} than usual"
+            if not sentences and histories is not None and group in histories:
+                since = _unusual_since(histories[group], name, value, normal)
             sentences.append(f"{ratio}: {_amount(value)}{unit} instead of {_amount(normal)}{unit}")
             most = max(most, abs(deviation))
         if sentences:
@@ -294,14 +278,41 @@ def unusual(rows: Iterable[GoldRow], others: Collection[str]) -> list[Finding]:
                     group,
                     (group,),
                     f"{'; '.join(sentences)} (compared with the same hour of earlier {basis})",
-                    row["hour"].timestamp(),
+                    since,
                     "find out whether this was intended: a campaign, a replay of old records, a new release",
-                    _evidence(Kind.UNUSUAL, ("hour", *columns, "hours"), [row]),
+                    evidence_of(Kind.UNUSUAL, ("hour", *columns, "hours"), [row]),
                     ("kgtui", "show", group),
                     weight=most,
                 )
             )
     return found
+
+
+def _unusual_since(history: LagHistory, name: str, value: float, normal: float) -> float:
+    """Return since when a series has been closer to its unusual value than to its normal one.
+
+    Args:
+        name: the series: `lag`, `rate_in` or `rate_out`.
+    """
+    since, usual = history.minutes[-1], 0
+    for at, number in zip(reversed(history.minutes), reversed(getattr(history, name)), strict=True):
+        if number is None:
+            continue
+        usual = usual + 1 if (number - normal) * (value - normal) < (value - normal) ** 2 / 2 else 0
+        if usual >= _USUAL_MINUTES:
+            break
+        since = since if usual else at
+    return since
+
+
+def _first_of_run(hours: Sequence[GoldRow]) -> GoldRow:
+    """Return the first row of the longest run of consecutive hours at the end of `hours`, which are in order."""
+    first = hours[-1]
+    for row in reversed(hours[:-1]):
+        if (first["hour"] - row["hour"]).total_seconds() > 3_600:
+            break
+        first = row
+    return first
 
 
 def unused(rows: Iterable[GoldRow]) -> list[Finding]:
@@ -336,7 +347,7 @@ def unused(rows: Iterable[GoldRow]) -> list[Finding]:
                 "; ".join(facts),
                 seconds_of(row["quiet_since"]),
                 _UNUSED_FAMILY if family else _UNUSED,
-                _evidence(Kind.UNUSED, columns, parts),
+                evidence_of(Kind.UNUSED, columns, parts),
                 _delete(row["name"], groups),
                 since_at_least=True,
                 family=family,

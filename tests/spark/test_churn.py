@@ -56,6 +56,14 @@ def test_gold_churn_counts_rebalances_per_hour_from_polls_and_decoded_records(sp
             record_members(tables, "flaps", now, before)
             present = now
         tables.commit("flaps", "t", 0, 0, 0, owner="a" if "a" in present else "b")
+    # The recording has only six minutes of the last hour. Three rebalances in them do not show that the group flaps.
+    for second, now in ((14_400, "abc"), (14_520, "bc"), (14_640, "abc"), (14_760, "bc")):
+        tables.poll(second, keyframe=second == 14_400, gap="recorder stopped" if second == 14_400 else None)
+        if second == 14_400:
+            tables.group("flaps", group_epoch=100)
+        record_members(tables, "flaps", now, present)
+        tables.commit("flaps", "t", 0, 0, 0, owner="a" if "a" in now else "b")
+        present = now
     timeline, groups, partitions, _ = tables.frames(spark)
     members = frame(spark, MEMBERS, tables.members)
     rebalances = frame(spark, REBALANCES, [
@@ -68,11 +76,16 @@ def test_gold_churn_counts_rebalances_per_hour_from_polls_and_decoded_records(sp
     result = churn(timeline, recorded_churn(timeline, groups, members, partitions), rebalances, lag).select(
         "group", "hour", "rebalances", "state_changes", "epoch_steps", "members_joined", "members_left",
         "partitions_moved", "rebalancing_seconds", "records_held_up", "covered_seconds", "per_hour", "flapping",
-        "source",
+        "source", "burst_since", "last_rebalance", "covered_to",
     )  # fmt: skip
     expected = [
-        ("flaps", at(0), 4, 4, 3, 2, 2, 3, 900.0, 2_700.0, 3_600.0, 4.0, False, "recorded, silver"),
-        ("flaps", at(3_600), 0, 2, 0, 0, 0, 0, 300.0, None, 2_700.0, 0.0, False, "recorded"),
-        ("records", at(10_800), 7, None, 7, 7, 0, 14, 28.0, None, None, 7.0, True, "silver"),
-    ]
+        ("flaps", at(0), 4, 4, 3, 2, 2, 3, 900.0, 2_700.0, 3_600.0, 4.0, False, "recorded, silver",
+         at(100), at(3_300), at(3_600)),
+        ("flaps", at(3_600), 0, 2, 0, 0, 0, 0, 300.0, None, 2_700.0, 0.0, False, "recorded", None, None, at(6_900)),
+        ("flaps", at(14_400), 3, 0, None, 1, 2, 3, 0.0, None, 360.0, 30.0, False, "recorded",
+         at(14_520), at(14_760), at(14_760)),
+        # Without a recording, the end of the data is the last decoded rebalance.
+        ("records", at(10_800), 7, None, 7, 7, 0, 14, 28.0, None, None, 7.0, True, "silver",
+         at(10_800), at(13_800), at(13_800)),
+    ]  # fmt: skip
     assertDataFrameEqual(result, spark.createDataFrame(expected, result.schema))

@@ -39,6 +39,10 @@ def test_forecast_says_when_groups_catch_up_and_when_they_first_lose_records(spa
             rows.append(lag_row("drains", minute, topic, lag=60_000 - 300 * minute if minute >= 30 else 7,
                                 steady=1_800 if minute >= 30 else 0))  # fmt: skip
             rows.append(lag_row("done", minute, topic, lag=0))
+        # The lag of `ages` falls like that of `drains`. Its time lag falls by one second per second.
+        if minute >= 30:
+            rows.append(lag_row("ages", minute, lag=60_000 - 300 * minute, steady=1_800,
+                                time_lag=10_000.0 - 60 * (minute - 30)))  # fmt: skip
         # Log start offset of the partition that group `stuck` does not read. It increases by 10,000 every ten minutes.
         start = 1_000 * (minute // 10 * 10)
         stuck: dict[str, Any] = {"position": 100_000, "log_end": 200_000 + 600 * minute, "log_start": start,
@@ -51,8 +55,16 @@ def test_forecast_says_when_groups_catch_up_and_when_they_first_lose_records(spa
         # one from the retention time, and in topic `l` the one from the log start.
         slow = stuck | {"time_lag": 600.0, "position": 100_000 + 300 * minute}
         rows += [lag_row("slow", minute, topic, **slow) for topic in ("k", "l")]
-    retention = spark.createDataFrame([("k", 2_400.0), ("l", 3_600.0)], "topic STRING, retention_seconds DOUBLE")
-    result = forecast(frame(spark, LAG, rows), retention=retention).selectExpr(
+        # The time lag of `later` grows by 0.11 s per second. It would be the retention time (75 min) only in 8.8 h.
+        later: dict[str, Any] = {"position": 100_000, "log_end": 235_400, "lag": 135_400, "lost": 0}
+        later["time_lag"] = 600 + 6.6 * minute
+        rows.append(lag_row("later", minute, "l", **later))
+    retention = spark.createDataFrame([("k", 1_000.0), ("l", 4_500.0)], "topic STRING, retention_seconds DOUBLE")
+    made = forecast(frame(spark, LAG, rows), retention=retention).cache()
+    (ages,) = made.filter("group = 'ages'").collect()
+    assert (round(ages.drain_min_seconds), round(ages.drain_max_seconds)) == (8_260, 8_460)
+    assert (ages.behind_since, ages.behind_since_at_least) == (at(30 * 60 + 50).replace(tzinfo=None), True)
+    result = made.selectExpr(
         "group", "topic", "hour", "lag", "round(trend, 6) trend", "drain_seconds", "drained_at", "loss_seconds",
         "loss_basis", "loss_at_most", "at_risk", "covered_from",
     )  # fmt: skip
@@ -64,7 +76,9 @@ def test_forecast_says_when_groups_catch_up_and_when_they_first_lose_records(spa
         ("drains", "t", at(0), *drains),
         ("stuck", "t", at(0), 135_400, 10.0, None, None, loss, "log start", False, True, at(0)),
         ("stuck", None, at(0), 135_400, 10.0, None, None, loss, "log start", False, True, at(0)),
-        ("slow", "k", at(0), 135_400, 10.0, None, None, 3_600.0, "retention", True, True, at(0)),
+        ("ages", None, at(0), 42_300, -5.0, 8_260.0, end + timedelta(seconds=8_260), None, None, None, None, at(1_800)),
+        ("later", "l", at(0), 135_400, 0.0, None, None, None, None, None, False, at(0)),
+        ("slow", "k", at(0), 135_400, 10.0, None, None, 800.0, "retention", True, True, at(0)),
         ("slow", "l", at(0), 135_400, 10.0, None, None, 50_000 / (700 / 60), "log start", False, True, at(0)),
     ]
     assertDataFrameEqual(result, spark.createDataFrame(expected, result.schema))

@@ -255,14 +255,16 @@ def test_a_groups_health_row_has_the_worst_status_of_its_partitions(spark: Spark
     for second in range(0, 1_200, 10):
         tables.poll(second, keyframe=second == 600)
         if second in (0, 600):
-            for group in ("halts", "works", "hidden"):
+            for group in ("halts", "works", "hidden", "returns"):
                 marked = {"works": True, "halts": False}.get(group)
-                tables.group(group, coordinator=2 if group == "hidden" else 1, offsets_may_be_hidden=marked)
-                tables.commit(group, "t", 1, 0, second)
+                tables.group(group, coordinator=2 if group == "hidden" else 1, offsets_may_be_hidden=marked, members=2)
+                if group != "returns":
+                    tables.commit(group, "t", 1, 0, second)
         if second == 630:
             tables.fault(broker=2)
         tables.commit("works", "t", 0, second, second)
         tables.commit("halts", "t", 0, min(second, 320), second + 1)
+        tables.commit("returns", "t", 0, 320 if 320 < second < 900 else second, second + 1)
         tables.commit("works", "t", 1, second, second)
     result = health(*tables.frames(spark)).cache()
     groups = result.filter("topic IS NULL").select(
@@ -273,20 +275,31 @@ def test_a_groups_health_row_has_the_worst_status_of_its_partitions(spark: Spark
     rows += [("hidden", at(300 * number), "OK", None, 0, None, 0, "t", 1) for number in (0, 1)]
     rows += [
         ("halts", at(0), "OK", None, 0, None, 1, "t", 0),
-        ("halts", at(300), "ERR", "STOP", 1, at(590), 271, "t", 0),
-        ("halts", at(600), "ERR", "STOP", 2, at(590), 571 + 600, "t", 1),
-        ("halts", at(900), "ERR", "STOP", 2, at(590), 871 + 600, "t", 0),
+        ("halts", at(300), "ERR", "STOP", 1, at(320), 271, "t", 0),
+        ("halts", at(600), "ERR", "STOP", 2, at(320), 571 + 600, "t", 1),
+        ("halts", at(900), "ERR", "STOP", 2, at(320), 871 + 600, "t", 0),
+        ("returns", at(0), "OK", None, 0, None, 1, "t", 0),
+        ("returns", at(300), "ERR", "STOP", 1, at(320), 271, "t", 0),
+        ("returns", at(600), "ERR", "STOP", 1, at(320), 571, "t", 0),
+        ("returns", at(900), "OK", None, 0, None, 1, "t", 0),
     ]
     assertDataFrameEqual(groups, spark.createDataFrame(rows, groups.schema))
+    ended = result.filter("ended_since IS NOT NULL").select("group", "window_start", "ended_since", "members")
+    assertDataFrameEqual(ended, spark.createDataFrame([("returns", at(900), at(320), 2)], ended.schema))
     marks = result.filter((F.col("window_start") == F.lit(at(0))) & F.col("topic").isNull())
     marks = marks.select("group", "status", "undecided", "offsets_may_be_hidden")
     rows = [("works", "OK", "ERR", True), ("halts", "OK", None, False), ("hidden", "OK", None, None)]
+    rows.append(("returns", "OK", None, None))
     assertDataFrameEqual(marks, spark.createDataFrame(rows, marks.schema))
     partitions = result.filter("topic IS NOT NULL AND partition = 0").select(
         "group", "window_start", "status", "bad_since", "last_commit", "position", "basis", "covered_to"
     )
     rows = [
-        ("halts", at(300 * number), "STOP", at(590), at(320), 320, "observed", at(300 * number + 290))
+        ("halts", at(300 * number), "STOP", at(320), at(320), 320, "observed", at(300 * number + 290))
         for number in (1, 2, 3)
+    ]
+    rows += [
+        ("returns", at(300 * number), "STOP", at(320), at(320), 320, "observed", at(300 * number + 290))
+        for number in (1, 2)
     ]
     assertDataFrameEqual(partitions, spark.createDataFrame(rows, partitions.schema))

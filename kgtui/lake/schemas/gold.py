@@ -7,42 +7,29 @@ polls. Rows without `topic` and `partition` describe the whole group.
 
 from __future__ import annotations
 
-from kgtui.lake.schemas.definition import PARTITION, Column, table
-
-RECORDED, SILVER, BOTH = "recorded", "silver", "recorded, silver"
-"""Values of column `source`: the layers whose tables were used for a row."""
-
-_DAY = Column(PARTITION, "date", "UTC day of the start of the period that the row describes", nullable=False)
-_GROUP = Column("group", "string", "group id", nullable=False)
-_TOPIC = Column("topic", "string", "topic of the partition; null in rows about the whole group")
-_PARTITION = Column("partition", "int", "index of the partition in its topic; null in rows about the whole group")
-
-
-def _covered(about: str, *, nullable: bool = False) -> tuple[Column, ...]:
-    layers = "layers from which the row was computed: `recorded`, `silver` or `recorded, silver`"
-    return (
-        Column("source", "string", layers, nullable=False),
-        Column("covered_from", "timestamp", f"start of the time covered by {about}", nullable=nullable),
-        Column("covered_to", "timestamp", f"end of the time covered by {about}", nullable=nullable),
-    )
-
-
-_HIDDEN = Column(
-    "offsets_may_be_hidden",
-    "boolean",
-    "true if brokers may have left out offsets of the group, because the user of the recorder may describe only some "
-    "topics; the group may then have more lag and newer commits. Null if unknown, and in rows about a partition",
+from kgtui.lake.schemas.definition import Column, table
+from kgtui.lake.schemas.gold_columns import (
+    BOTH,
+    DAY,
+    GROUP,
+    HIDDEN,
+    PARTITION_INDEX,
+    RECORDED,
+    SILVER,
+    TOPIC,
+    covered,
 )
+from kgtui.lake.schemas.gold_forecasts import BASELINE, FORECAST, SERIES
 
 LAG = table(
     "gold",
     "lag",
     "lag and offset of a group in one partition, or total lag of a group, at the last poll of a minute",
     ("group", "topic", "partition", "minute"),
-    _DAY,
-    _GROUP,
-    _TOPIC,
-    _PARTITION,
+    DAY,
+    GROUP,
+    TOPIC,
+    PARTITION_INDEX,
     Column("minute", "timestamp", "start of the minute", nullable=False),
     Column(
         "lag",
@@ -106,14 +93,14 @@ LAG = table(
     ),
     Column("members", "int", "number of members; null if unknown, and in rows about a partition"),
     Column("state", "string", "group state as returned by ListGroups; null in rows about a partition"),
-    _HIDDEN,
+    HIDDEN,
     Column(
         "steady_since",
         "timestamp",
         "start of the uninterrupted series of polls to which this minute belongs",
         nullable=False,
     ),
-    *_covered("the polls of this minute"),
+    *covered("the polls of this minute"),
 )
 
 HEALTH = table(
@@ -121,10 +108,10 @@ HEALTH = table(
     "health",
     "status of a group, or of a partition that is not OK, by Burrow's rules at the end of a time window",
     ("group", "topic", "partition", "window_start"),
-    _DAY,
-    _GROUP,
-    _TOPIC,
-    _PARTITION,
+    DAY,
+    GROUP,
+    TOPIC,
+    PARTITION_INDEX,
     Column(
         "window_start",
         "timestamp",
@@ -150,8 +137,14 @@ HEALTH = table(
     Column(
         "bad_since",
         "timestamp",
-        "since when the status has been bad in every window: the last poll of the first of these windows; null if the "
+        "when the problem began because of which the status has been bad in every window since then; null if the "
         "status is OK or unknown",
+    ),
+    Column(
+        "ended_since",
+        "timestamp",
+        "if the status of the group was bad in the window before and is OK now: when the problem that has ended began; "
+        "otherwise null, and in rows about a partition",
     ),
     Column(
         "lag",
@@ -187,7 +180,7 @@ HEALTH = table(
         "string",
         "a worse status that the available data neither prove nor exclude; null if there is no such status",
     ),
-    _HIDDEN,
+    HIDDEN,
     Column("max_lag_topic", "string", "topic of the partition with the largest lag; null in rows about a partition"),
     Column(
         "max_lag_partition", "int", "partition of `max_lag_topic` with the largest lag; null in rows about a partition"
@@ -197,7 +190,8 @@ HEALTH = table(
         "string",
         "data from which the status was computed: `observed` (offsets that polls saw) or `commits` (`silver/commits`)",
     ),
-    *_covered("the data from which the status was computed"),
+    Column("members", "int", "number of members; null if unknown, and in rows about a partition"),
+    *covered("the data from which the status was computed"),
 )
 
 CHURN = table(
@@ -205,8 +199,8 @@ CHURN = table(
     "churn",
     "rebalances of a group in one hour: their number, duration and effects; hours without changes have no row",
     ("group", "hour"),
-    _DAY,
-    _GROUP,
+    DAY,
+    GROUP,
     Column("hour", "timestamp", "start of the hour", nullable=False),
     Column(
         "rebalances",
@@ -245,10 +239,17 @@ CHURN = table(
         "flapping",
         "boolean",
         "whether the group is flapping, that is, rebalances again and again: `rebalances` and `per_hour` both reach "
-        "fixed limits",
+        "fixed limits, and are not extrapolated from less than half an hour",
         nullable=False,
     ),
-    *_covered("polls in this hour; null if the hour was not recorded", nullable=True),
+    Column("last_rebalance", "timestamp", "time of the last rebalance in the hour; null if there was none"),
+    Column(
+        "burst_since",
+        "timestamp",
+        "time of the first rebalance of the burst to which `last_rebalance` belongs; a burst consists of rebalances, "
+        "also of earlier hours, with at most 30 minutes between one and the next; null without a rebalance in the hour",
+    ),
+    *covered("polls in this hour or, if the hour was not recorded, by rebalances in decoded records", nullable=True),
 )
 
 CLEANUP = table(
@@ -256,7 +257,7 @@ CLEANUP = table(
     "cleanup",
     "an unused group at the end of a day, or a family of unused groups with a common prefix",
     ("kind", "name"),
-    _DAY,
+    DAY,
     Column("kind", "string", "whether the row describes a `group` or a `family` of groups", nullable=False),
     Column("name", "string", "group id, or name of the family, such as `team-007.*`", nullable=False),
     Column("family", "string", "family of the group; null if no other group is in it, and in rows about a family"),
@@ -285,110 +286,12 @@ CLEANUP = table(
         "true if brokers may have left out offsets of the group, or of a group of the family, because the user of the "
         "recorder may describe only some topics; the group may then be in use. Null if unknown",
     ),
-    *_covered("the data about the group"),
-)
-
-FORECAST = table(
-    "gold",
-    "forecast",
-    "forecast for a group or partition with lag: when it will have caught up, and whether retention deletes unread "
-    "records before that",
-    ("group", "topic", "partition", "hour"),
-    _DAY,
-    _GROUP,
-    _TOPIC,
-    _PARTITION,
-    Column(
-        "hour",
-        "timestamp",
-        "start of the hour; the forecast was made from data up to the last minute of the hour, at `covered_to`",
-        nullable=False,
-    ),
-    Column("lag", "long", "lag in records at the last minute of the hour"),
-    Column("trend", "double", "growth of the lag in records/s; null if there are too few samples"),
-    Column("trend_error", "double", "standard error of `trend` in records/s; null if there are too few samples"),
-    Column(
-        "drain_seconds",
-        "double",
-        "time until the group will have caught up, in seconds; null if the lag does not fall or the trend is unknown",
-    ),
-    Column(
-        "drained_at",
-        "timestamp",
-        "time at which the group will have caught up; null if drain_seconds is null or longer than a century",
-    ),
-    Column(
-        "lead",
-        "long",
-        "number of records from the log start offset to the group's offset; for a group, the smallest value of its "
-        "partitions",
-    ),
-    Column(
-        "lost",
-        "long",
-        "number of records that retention deleted before they were read; for a group, the sum over its partitions",
-    ),
-    Column(
-        "loss_seconds",
-        "double",
-        "time until retention deletes unread records, in seconds; for a group, the smallest value of its partitions at "
-        "risk; null if no deletion is expected",
-    ),
-    Column(
-        "loss_at",
-        "timestamp",
-        "time at which retention deletes unread records; null if loss_seconds is null or longer than a century",
-    ),
-    Column(
-        "loss_basis",
-        "string",
-        "basis of the estimate `loss_at`: `retention` (retention time of the topic) or `log start` (recent movement of "
-        "the log start offset)",
-    ),
-    Column(
-        "loss_at_most",
-        "boolean",
-        "true if unread records may be deleted before `loss_at`, because they may be older than the data show",
-    ),
-    Column("at_risk", "boolean", "whether retention will delete unread records before they are read; null if unknown"),
-    *_covered("the minutes from which the trend was computed"),
-)
-
-SERIES = ("lag", "rate_in", "rate_out")
-"""Columns of table `lag` that table `baseline` compares with the same hours of earlier weeks."""
-
-
-def _deviation(name: str) -> tuple[Column, ...]:
-    unit = "records" if name == "lag" else "records/s"
-    earlier = f"the earlier hours that are compared with this hour, in {unit}; null if there are too few of them"
-    score = f"difference between {name} and {name}_normal in standard deviations; null if unknown"
-    return (
-        Column(name, "double", f"median of {name} over the minutes of this hour, in {unit}"),
-        Column(f"{name}_normal", "double", f"median of {name} in {earlier}"),
-        Column(f"{name}_spread", "double", f"median absolute deviation of {name} in {earlier}"),
-        Column(f"{name}_deviation", "double", f"robust z-score: {score}"),
-    )
-
-
-BASELINE = table(
-    "gold",
-    "baseline",
-    "comparison of one hour of a group with the same hours of earlier weeks",
-    ("group", "hour"),
-    _DAY,
-    _GROUP,
-    Column("hour", "timestamp", "start of the hour", nullable=False),
-    Column("hour_of_week", "int", "hour of the week, from 0 (Monday 00:00 UTC) to 167 (Sunday 23:00)", nullable=False),
-    *(column for name in SERIES for column in _deviation(name)),
-    Column(
-        "basis",
-        "string",
-        "which earlier hours are compared with this hour: `hour of week` (same hour in earlier weeks) or, if there are "
-        "too few weeks, `hour of day` (same hour on earlier days); null if there are too few days",
-    ),
-    Column("hours", "int", "number of earlier hours that are compared with this hour", nullable=False),
-    *_covered("the minutes of this hour"),
+    *covered("the data about the group"),
 )
 
 GOLD = (LAG, HEALTH, CHURN, CLEANUP, FORECAST, BASELINE)
 """All gold tables in the order in which they are computed. `lag` is first, because other tables read it."""
+
+__all__ = [
+    "BASELINE", "BOTH", "CHURN", "CLEANUP", "FORECAST", "GOLD", "HEALTH", "LAG", "RECORDED", "SERIES", "SILVER",
+]  # fmt: skip

@@ -153,6 +153,7 @@ def _health(inputs: GoldInputs) -> DataFrame:
         inputs.partitions,
         inputs.faults,
         commits=inputs.commits,
+        lag=inputs.lag,
         before=before,
         since=inputs.first,
         seconds=inputs.options.window,
@@ -161,7 +162,8 @@ def _health(inputs: GoldInputs) -> DataFrame:
 
 def _churn(inputs: GoldInputs) -> DataFrame:
     recorded = recorded_churn(inputs.timeline, inputs.groups, inputs.members, inputs.partitions)
-    return churn(inputs.timeline, recorded, inputs.rows(REBALANCES), inputs.lag, since=inputs.first)
+    rebalances = inputs.rows(REBALANCES, _DAY_BEFORE)
+    return churn(inputs.timeline, recorded, rebalances, inputs.lag, since=inputs.first)
 
 
 def _cleanup(inputs: GoldInputs) -> DataFrame:

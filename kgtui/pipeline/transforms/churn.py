@@ -41,6 +41,12 @@ _COUNTS = ("rebalances", "members_joined", "members_left", "partitions_moved", "
 _MEMBER_KEY = ("group", "member_id")
 _EVENTS = ("changes", "entered", "steps", "shuffles", "joined", "left", "moved")
 
+_LEAST_COVERED = 1_800.0
+"""Part of an hour that polls must cover before a rate of rebalances is extrapolated to the whole hour, in seconds."""
+
+_BURST_PAUSE = 1_800_000
+"""Rebalances of a group belong to one burst if the time between one and the next is at most this, in milliseconds."""
+
 
 def churn(
     timeline: DataFrame, recorded: DataFrame, rebalances: DataFrame, lag: DataFrame, *, since: date | None = None
@@ -56,11 +62,16 @@ def churn(
         lag: the gold table.
         since: first day to return.
     """
-    recorded = recorded.select(*_KEY, "state_changes", *(F.col(name).alias(f"recorded_{name}") for name in _COUNTS))
-    decoded = _decoded_churn(rebalances).select(*_KEY, *(F.col(name).alias(f"decoded_{name}") for name in _COUNTS))
+    names = (*_COUNTS, "times")
+    recorded = recorded.select(*_KEY, "state_changes", *(F.col(name).alias(f"recorded_{name}") for name in names))
+    decoded = _decoded_churn(rebalances).select(*_KEY, *(F.col(name).alias(f"decoded_{name}") for name in names))
+    empty = F.array().cast("array<bigint>")
+    times = F.array_union(F.coalesce("recorded_times", empty), F.coalesce("decoded_times", empty))
     rows = (
         recorded.join(decoded, [*_KEY], "full")
         .withColumns({name: F.greatest(f"recorded_{name}", f"decoded_{name}") for name in _COUNTS})
+        .withColumn("times", F.array_sort(times))
+        .transform(_with_bursts)
         .join(F.broadcast(_covered_hours(timeline)), "hour", "left")
         .join(_incoming_rates(lag), [*_KEY], "left")
     )
@@ -82,7 +93,33 @@ def _decoded_churn(rebalances: DataFrame) -> DataFrame:
         F.sum("moved").alias("partitions_moved"),
         (F.sum(end - start) / 1000).alias("rebalancing_seconds"),
         F.count(F.lit(1)).alias("epoch_steps"),
+        F.collect_set(start).alias("times"),
     )
+
+
+def _with_bursts(rows: DataFrame) -> DataFrame:
+    """Add the times of the first and last rebalance in the hour, and `burst_since` (see gold `churn`), in milliseconds.
+
+    Args:
+        rows: one row per group and hour, with the array `times` of the times of the rebalances in this hour, in order.
+    """
+    nothing = F.lit(None).cast("bigint")
+    start = F.struct(nothing.alias("last"), nothing.alias("first"))
+
+    def step(burst: Column, at: Column) -> Column:
+        continues = at - burst["last"] <= _BURST_PAUSE
+        return F.struct(at.alias("last"), F.when(continues, burst["first"]).otherwise(at).alias("first"))
+
+    # The first rebalance of the burst to which the last rebalance in the hour belongs. If this is also the first
+    # rebalance in the hour, the burst may have begun in an hour before.
+    began = F.aggregate("times", start, step, lambda burst: burst["first"])
+    rows = rows.withColumns({"first_at": F.array_min("times"), "last_at": F.array_max("times"), "began": began})
+    order = Window.partitionBy("group").orderBy("hour")
+    before = F.last("last_at", ignorenulls=True).over(order.rowsBetween(Window.unboundedPreceding, -1))
+    continues = (F.col("began") == F.col("first_at")) & (F.col("first_at") - before <= _BURST_PAUSE)
+    rows = rows.withColumn("began", F.when(~F.coalesce(continues, F.lit(False)), F.col("began")))
+    burst = F.last("began", ignorenulls=True).over(order)
+    return rows.withColumn("burst_since", F.when(F.col("last_at").isNotNull(), burst))
 
 
 def _incoming_rates(lag: DataFrame) -> DataFrame:
@@ -99,11 +136,13 @@ def _with_rate(rows: DataFrame) -> DataFrame:
       cover, and rebalances decoded from records
     - `records_held_up`: number of records that are written while the group rebalances
     - `source`: layers that have data about the group in this hour (recorded, silver or both)
-    - `flapping`: whether the number of rebalances and `per_hour` both reach the limits in `RebalanceRate`
+    - `flapping`: whether the number of rebalances and `per_hour` both reach the limits in `RebalanceRate`. If the polls
+      cover less than half of the hour, the number of rebalances must reach both limits, without extrapolation.
     """
     recorded, decoded = F.col("recorded_rebalances"), F.col("decoded_rebalances")
     recorded_rate = recorded * 3600 / F.nullif(F.col("covered_seconds"), F.lit(0.0))
     often = (F.col("rebalances") >= RebalanceRate.FLAPPING_LEAST) & (F.col("per_hour") >= RebalanceRate.FLAPPING)
+    often &= (F.col("rebalances") >= RebalanceRate.FLAPPING) | (F.col("covered_seconds") >= _LEAST_COVERED)
     return rows.withColumns({
         "rebalances": F.coalesce("rebalances", F.lit(0)),
         "per_hour": F.greatest(recorded_rate, decoded.cast("double")),
@@ -114,9 +153,16 @@ def _with_rate(rows: DataFrame) -> DataFrame:
 
 def _to_table(rows: DataFrame) -> DataFrame:
     """Convert counts per group and hour to rows of gold `churn`."""
-    return rows.withColumns({"day": to_day(F.col("hour")), "hour": to_timestamp(F.col("hour"))}).transform(
-        conform, CHURN
-    )
+    first, last = to_timestamp(F.col("first_at")), to_timestamp(F.col("last_at"))
+    return rows.withColumns({
+        "day": to_day(F.col("hour")),
+        "hour": to_timestamp(F.col("hour")),
+        "burst_since": to_timestamp(F.col("burst_since")),
+        "last_rebalance": last,
+        # An hour that was not recorded is covered by the decoded records, as far as they show rebalances.
+        "covered_from": F.coalesce("covered_from", first),
+        "covered_to": F.coalesce("covered_to", last),
+    }).transform(conform, CHURN)  # fmt: skip
 
 
 # -- functions that count the changes in recorded tables -------------------------------------------------------------
@@ -130,7 +176,8 @@ def recorded_churn(timeline: DataFrame, groups: DataFrame, members: DataFrame, p
 
     Returns:
         DataFrame with the columns group, hour (ms), rebalances, state_changes, epoch_steps (sum of all increases of
-        the group epoch), members_joined, members_left, partitions_moved, rebalancing_seconds
+        the group epoch), members_joined, members_left, partitions_moved, rebalancing_seconds, and `times`: the polls
+        (ms) that saw a rebalance
     """
     group_rows = with_timeline(groups, timeline).transform(with_lifetimes, GROUP_KEY)
     owners = with_timeline(partitions.select("day", "keyframe", "poll", *PARTITION_KEY, "gone", "owner"), timeline)
@@ -141,10 +188,12 @@ def recorded_churn(timeline: DataFrame, groups: DataFrame, members: DataFrame, p
         _owner_changes(owners.transform(with_lifetimes, PARTITION_KEY)),
     ]
     events = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), parts)
+    rebalanced = F.greatest(*(F.coalesce(name, F.lit(0)) for name in ("entered", "steps", "shuffles"))) > 0
     sums = events.groupBy("group", "hour").agg(
         *(F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in _EVENTS),
         F.max("has_epoch").alias("has_epoch"),
         F.coalesce(F.sum("seconds"), F.lit(0.0)).alias("rebalancing_seconds"),
+        F.collect_set(F.when(rebalanced, F.col("at"))).alias("times"),
     )
     # The rebalances are counted in three ways: `entered` (changes to a rebalancing state), `steps` (epoch increases)
     # and `shuffles` (polls that saw members join or leave). Each of these counts may miss some rebalances, so the
@@ -159,6 +208,7 @@ def recorded_churn(timeline: DataFrame, groups: DataFrame, members: DataFrame, p
         F.col("left").alias("members_left"),
         F.col("moved").alias("partitions_moved"),
         "rebalancing_seconds",
+        "times",
     )
 
 
@@ -179,9 +229,9 @@ def _covered_hours(timeline: DataFrame) -> DataFrame:
 def _group_changes(rows: DataFrame) -> DataFrame:
     """Compare each row of table `groups` with the previous row of the same group, and return the changes.
 
-    The columns are group, hour, `changes` (1 if the state changed), `entered` (1 if a rebalance began), `steps`
-    (increase of the group epoch) and `has_epoch` (whether the group has an epoch). Rows after a gap between polls are
-    left out. A change counts for the hour of the poll that saw it. The rules are the same as in
+    The columns are group, hour, `at` (time of the poll), `changes` (1 if the state changed), `entered` (1 if a
+    rebalance began), `steps` (increase of the group epoch) and `has_epoch` (whether the group has an epoch). Rows after
+    a gap between polls are left out. A change counts for the hour of the poll that saw it. The rules are the same as in
     `kgtui.model.health.read_history`.
     """
     order = Window.partitionBy("group", "lifetime").orderBy("poll")
@@ -195,13 +245,15 @@ def _group_changes(rows: DataFrame) -> DataFrame:
         F.greatest(F.col("group_epoch") - epoch, F.lit(0)).alias("steps"),
         F.col("group_epoch").isNotNull().alias("has_epoch"),
     )
-    return changes.filter(_follows_a_poll()).withColumn("hour", _hour("poll")).drop("poll", "steady_since")
+    changes = changes.filter(_follows_a_poll()).withColumn("hour", _hour("poll")).drop("steady_since")
+    return changes.withColumnRenamed("poll", "at")
 
 
 def _member_changes(rows: DataFrame) -> DataFrame:
     """Return one row per group and poll at which members joined or left.
 
-    The columns are group, hour, `joined` and `left` (numbers of members), and `shuffles` (always 1, to be added up).
+    The columns are group, hour, `at` (time of the poll), `joined` and `left` (numbers of members), and `shuffles`
+    (always 1, to be added up).
     """
     rows = rows.withColumns({
         "appeared": begins_lifetime(_MEMBER_KEY),
@@ -220,7 +272,7 @@ def _member_changes(rows: DataFrame) -> DataFrame:
         .groupBy("group", "event.at")
         .agg(F.sum("event.joined").alias("joined"), F.sum("event.left").alias("left"))
         .filter((F.col("joined") > 0) | (F.col("left") > 0))
-        .select("group", _hour("at").alias("hour"), "joined", "left", F.lit(1).alias("shuffles"))
+        .select("group", _hour("at").alias("hour"), "at", "joined", "left", F.lit(1).alias("shuffles"))
     )
 
 

@@ -13,6 +13,8 @@ from pyspark.sql import functions as F
 from kgtui.lake.schemas.gold import FORECAST
 from kgtui.model.health.rates import LEAST
 from kgtui.pipeline.spark_schema import conform
+from kgtui.pipeline.transforms.backlog_start import behind_since, with_age_histories
+from kgtui.pipeline.transforms.recorded_state import to_timestamp
 
 if TYPE_CHECKING:
     from datetime import date
@@ -26,8 +28,15 @@ _KEY = ("group", "topic", "partition")
 _NOISE = 0.1
 """A group counts as falling behind only if it leaves at least this fraction of the written records unread.
 
-A smaller fraction may be a measurement error, because even a group that keeps up seems slower between two commits.
+The same limit applies to the growth of the time lag, in seconds per second. A smaller fraction may be a measurement
+error, because even a group that keeps up seems slower between two commits.
 """
+
+_MOST_VARIATION = 3.0
+"""Factor by which the estimate from the movement of the log start may be too short because the traffic varies."""
+
+_LEAST_AGE = 60.0
+"""Minimum age of the oldest unread record of a group for which `behind_since` is computed, in seconds."""
 
 
 def forecast(lag: DataFrame, *, retention: DataFrame | None = None, since: date | None = None) -> DataFrame:
@@ -44,7 +53,7 @@ def forecast(lag: DataFrame, *, retention: DataFrame | None = None, since: date 
     else:
         hours = hours.join(F.broadcast(retention.select("topic", "retention_seconds")), "topic", "left")
     rows = hours.transform(_with_trend).transform(_with_loss).transform(_with_group_risk)
-    return rows.filter(F.col("lag") > 0).transform(_to_table)
+    return rows.filter(F.col("lag") > 0).transform(_with_behind_since, lag).transform(_to_table)
 
 
 def _with_deletion_rate(lag: DataFrame) -> DataFrame:
@@ -68,17 +77,35 @@ def _hours(lag: DataFrame, since: date | None) -> DataFrame:
     """Aggregate the rows of minutes to one row per hour and partition or group.
 
     A row has the values of the last minute, the linear regression of lag over time (`slope` in records/s, number of
-    points `reads`, and the sums of squares `sxx` and `syy`), and the rates at which records were written and consumed.
-    If there are gaps in an hour, only the minutes after the last gap are used.
+    points `reads`, and the sums of squares `sxx` and `syy`), the same for the time lag (`age_slope` and so on, without
+    time lags that are only lower bounds), and the rates at which records were written and consumed. If there are gaps
+    in an hour, only the minutes after the last gap are used.
     """
     rows = lag if since is None else lag.filter(F.col("day") >= F.lit(since))
     rows = rows.withColumn("hour", F.timestamp_seconds(F.floor(F.unix_seconds("minute") / HOUR) * HOUR))
     newest = F.max("steady_since").over(Window.partitionBy(*_KEY, "hour"))
     rows = rows.withColumn("newest", newest).filter(F.col("steady_since") == F.col("newest"))
     at = _seconds("covered_to") - F.unix_seconds("hour")
-    values = ("lag", "position", "log_end", "lead", "lost", "unknown", "time_lag", "time_lag_at_least", "deletion_rate")
+    values = (
+        "lag",
+        "position",
+        "log_start",
+        "log_end",
+        "lead",
+        "lost",
+        "unknown",
+        "time_lag",
+        "time_lag_at_least",
+        "deletion_rate",
+    )
+    age = F.when(~F.coalesce("time_lag_at_least", F.lit(False)), F.col("time_lag"))
     return rows.groupBy("day", "hour", *_KEY).agg(
         *(F.max_by(name, "minute").alias(name) for name in values),
+        F.regr_slope(age, at).alias("age_slope"),
+        F.regr_count(age, at).alias("age_reads"),
+        F.regr_sxx(age, at).alias("age_sxx"),
+        F.regr_syy(age, at).alias("age_syy"),
+        F.max("steady_since").alias("steady_since"),
         F.regr_slope("lag", at).alias("slope"),
         F.regr_count("lag", at).alias("reads"),
         F.regr_sxx("lag", at).alias("sxx"),
@@ -92,40 +119,92 @@ def _hours(lag: DataFrame, since: date | None) -> DataFrame:
 
 
 def _with_trend(rows: DataFrame) -> DataFrame:
-    """Add `trend` (growth of the lag in records/s), its standard error `trend_error`, and `drain_seconds`.
+    """Add `trend` (growth of the lag in records/s), its standard error `trend_error`, `age_trend` and `drain_seconds`.
 
-    `drain_seconds` is the time until the lag is 0; null if the lag does not clearly fall. The rules are the same as in
-    `kgtui.model.health.rates` (`slope` and `drain`).
+    `age_trend` is the growth of the time lag in seconds per second. `drain_seconds` is the time until the time lag is
+    0, because the lag also changes with the traffic. If `age_trend` is unknown, it is the time until the lag is 0. It
+    is null if the trend does not clearly fall. `drain_min_seconds` and `drain_max_seconds` are a range (see gold
+    `forecast`).
     """
-    enough = (F.col("reads") >= LEAST) & (F.col("sxx") > 0)
-    residuals = F.greatest(F.col("syy") - F.col("slope") ** 2 * F.col("sxx"), F.lit(0.0))
     rows = rows.withColumns({
-        "trend": F.when(enough, F.col("slope")),
-        "trend_error": F.when(enough, F.sqrt(residuals / (F.col("reads") - 2) / F.col("sxx"))),
+        "trend": _slope(""),
+        "trend_error": _error(""),
+        "age_trend": F.when(F.col("age_reads") == F.col("reads"), _slope("age_")),
+        "age_error": _error("age_"),
     })  # fmt: skip
-    falls = (F.col("trend") < 0) & (-F.col("trend") > 2 * F.col("trend_error"))
     complete = F.coalesce(F.col("unknown") == 0, F.lit(True))
-    return rows.withColumn("drain_seconds", F.when(falls & complete, F.col("lag") / -F.col("trend")))
+    by_lag, by_age = F.col("by_lag"), F.col("by_age")
+    rows = rows.withColumns({
+        "by_lag": F.when(complete, _drain("lag", "trend", "trend_error")),
+        "by_age": F.when(complete, _drain("time_lag", "age_trend", "age_error")),
+    })  # fmt: skip
+    known = F.col("age_trend").isNotNull()
+    seconds = F.when(known, by_age.seconds).otherwise(by_lag.seconds)
+    # `least` and `greatest` ignore null.
+    soonest = F.when(known, F.least(by_age.soonest, by_lag.seconds)).otherwise(by_lag.soonest)
+    latest = F.when(known, F.greatest(by_age.latest, by_lag.seconds)).otherwise(by_lag.latest)
+    return rows.withColumns({
+        "drain_seconds": seconds,
+        "drain_min_seconds": F.when(seconds.isNotNull(), soonest),
+        "drain_max_seconds": F.when(seconds.isNotNull(), latest),
+    })  # fmt: skip
+
+
+def _slope(prefix: str) -> Column:
+    """Return the slope of a linear regression whose sums are in the columns with this prefix; null with few points."""
+    enough = (F.col(f"{prefix}reads") >= LEAST) & (F.col(f"{prefix}sxx") > 0)
+    return F.when(enough, F.col(f"{prefix}slope"))
+
+
+def _error(prefix: str) -> Column:
+    """Return the standard error of `_slope`."""
+    slope, sxx, syy = (F.col(f"{prefix}{name}") for name in ("slope", "sxx", "syy"))
+    residuals = F.greatest(syy - slope**2 * sxx, F.lit(0.0))
+    return F.when(_slope(prefix).isNotNull(), F.sqrt(residuals / (F.col(f"{prefix}reads") - 2) / sxx))
+
+
+def _drain(value: str, trend: str, error: str) -> Column:
+    """Return the struct (seconds, soonest, latest): when a value will be 0, and the range of this time, in seconds.
+
+    The rules are the same as in `kgtui.model.health.rates` (`slope` and `drain`). The result is null if the value does
+    not clearly fall.
+    """
+    falls, margin = -F.col(trend), 2 * F.col(error)
+    struct = F.struct(
+        (F.col(value) / falls).alias("seconds"),
+        (F.col(value) / (falls + margin)).alias("soonest"),
+        (F.col(value) / (falls - margin)).alias("latest"),
+    )
+    return F.when((falls > 0) & (falls > margin), struct)
 
 
 def _with_loss(rows: DataFrame) -> DataFrame:
     """Add `loss_seconds`, the time until retention deletes unread records, and columns that qualify this time.
 
-    `loss_seconds` is the smaller of two estimates: one from the topic's retention time, and one from the deletion rate.
+    There are two estimates: one from the topic's retention time and the time lag, and one from the deletion rate. The
+    deletion rate varies with the traffic, so that the second estimate is used only if the first is missing, is only a
+    lower limit of the age, or is longer by more than the factor `_MOST_VARIATION`, which traffic does not explain.
     `loss_basis` names the estimate that was used, and `loss_at_most` says whether it is only an upper limit. `assessed`
     says whether the data suffice for an estimate. `at_risk` says whether `loss_seconds` is shorter than the time that
-    the group needs to catch up. The rules are the same as in `kgtui.model.health.rates.loss_to_come`.
+    the group needs to catch up.
+
+    No estimate is made for a time after which the topic will keep no record that is in it now, because the trend will
+    not last that long.
     """
     consumed, written = F.col("consume_rate"), F.col("write_rate")
     behind = F.when(written > 0, 1 - consumed / written).when(written <= 0, F.when(consumed <= 0, 1.0).otherwise(0.0))
     has_unread = F.col("position").isNotNull() & (F.col("lag") > 0) & (F.coalesce("lost", F.lit(0)) == 0)
-    falls_behind = (behind > 0) & ((behind >= _NOISE) | F.col("time_lag_at_least"))
     retention, approach = F.col("retention_seconds"), F.col("deletion_rate") - consumed
     age = F.col("time_lag")
-    by_age = F.when(retention.isNotNull() & age.isNotNull(), F.greatest(retention - age, F.lit(0.0)) / behind)
+    growth = F.coalesce(F.col("age_trend"), behind)
+    falls_behind = (growth > 0) & ((growth >= _NOISE) | F.col("time_lag_at_least"))
+    by_age = F.when(retention.isNotNull() & age.isNotNull(), F.greatest(retention - age, F.lit(0.0)) / growth)
     by_log_start = F.when(approach > 0, F.col("lead") / approach)
-    loss = F.when(has_unread & falls_behind, F.least(by_age, by_log_start))
-    age_is_first = F.coalesce(by_age <= by_log_start, by_age.isNotNull())
+    kept = F.coalesce(retention, (F.col("log_end") - F.col("log_start")) / F.col("deletion_rate"))
+    varies = F.when(F.col("time_lag_at_least"), F.lit(1.0)).otherwise(_MOST_VARIATION)
+    soonest = F.when(by_age <= by_log_start * varies, by_age).otherwise(F.coalesce(by_log_start, by_age))
+    loss = F.when(has_unread & falls_behind & F.coalesce(soonest <= kept, F.lit(True)), soonest)
+    age_is_first = F.coalesce(by_age <= by_log_start * varies, by_age.isNotNull())
     assessed = has_unread & behind.isNotNull() & (retention.isNotNull() | F.col("deletion_rate").isNotNull())
     rows = rows.withColumns({
         "loss_seconds": loss,
@@ -151,6 +230,32 @@ def _with_group_risk(rows: DataFrame) -> DataFrame:
     of_group = {name: F.col(f"soonest.{name}") for name in names} | {"at_risk": F.col("any_risk")}
     return rows.withColumns({
         name: F.when(is_group_row, column).otherwise(F.col(name)) for name, column in of_group.items()
+    })  # fmt: skip
+
+
+def _with_behind_since(rows: DataFrame, lag: DataFrame) -> DataFrame:
+    """Add `behind_since` and `behind_since_at_least` (see gold `forecast`) to the group rows of each day's last hours.
+
+    Only these rows are shown as findings, and the search needs the time lags of a whole day for each row.
+    """
+    # The rows are used twice: to find the groups with a backlog, and to add the times.
+    rows = rows.localCheckpoint()
+    last_hours = rows.groupBy("day").agg(F.max("hour").alias("last_hour"))
+    rows = rows.join(F.broadcast(last_hours), "day").withColumn("at", F.unix_millis("covered_to"))
+    recent = F.unix_seconds("hour") >= F.unix_seconds("last_hour") - HOUR
+    searched = recent & F.col("topic").isNull() & (F.col("time_lag") >= _LEAST_AGE)
+    searched &= F.col("drain_seconds").isNotNull() | (F.col("trend") > 0) | F.col("at_risk")
+    asked = rows.filter(searched).select("at", *_KEY, F.unix_millis("steady_since").alias("steady_since"))
+    found = with_age_histories(asked, lag).select(
+        F.col("at").alias("aged_at"),
+        F.col("group").alias("aged_group"),
+        behind_since(F.col("ages")).alias("since"),
+        F.element_at("ages", 1)["at"].alias("oldest"),
+    )
+    same = F.col("topic").isNull() & (F.col("at") == F.col("aged_at")) & (F.col("group") == F.col("aged_group"))
+    return rows.join(F.broadcast(found), same, "left").withColumns({
+        "behind_since": to_timestamp(F.col("since")),
+        "behind_since_at_least": F.col("since") <= F.col("oldest"),
     })  # fmt: skip
 
 

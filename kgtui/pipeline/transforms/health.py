@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyspark.sql import Window
 from pyspark.sql import functions as F
+from pyspark.sql.types import LongType
 
 from kgtui.lake.schemas.gold import BOTH, HEALTH, RECORDED
 from kgtui.model.burrow import DEFAULTS, Status
 from kgtui.model.health.values import OBSERVED, Watching
 from kgtui.pipeline.spark_schema import TYPES, conform
 from kgtui.pipeline.transforms.commit_windows import observed_windows, with_silver_commits
+from kgtui.pipeline.transforms.problem_times import with_problem_times
 from kgtui.pipeline.transforms.recorded_state import groups_at, time_slots, to_day, to_timestamp, with_timeline
 
 if TYPE_CHECKING:
@@ -36,7 +37,9 @@ _SLOT = ("at", "slot", "at_before", "steady_since", "group")
 _ROW = (
     "topic", "partition", "status", "worst", "affected", "lag", "unknown", "position", "complete", "commits",
     "first_commit", "last_commit", "undecided", "offsets_may_be_hidden", "max_lag_topic", "max_lag_partition", "basis",
+    "members", "started",
 )  # fmt: skip
+"""Columns of a row of `health` that are computed before its times. `started` is only used to compute `bad_since`."""
 
 
 def health(
@@ -46,6 +49,7 @@ def health(
     faults: DataFrame,
     *,
     commits: DataFrame | None = None,
+    lag: DataFrame | None = None,
     before: DataFrame | None = None,
     since: date | None = None,
     seconds: int = WINDOW_SECONDS,
@@ -57,6 +61,8 @@ def health(
         timeline: result of `poll_timeline`.
         commits: silver `commits`. Where they are complete, the status of a partition is computed from them instead of
             from the positions that polls saw.
+        lag: gold `lag`, whose time lags show when a group began to fall behind. Without it, this time is the oldest
+            commit of the window with the first bad status.
         before: rows of `health` for the day before `since`, because a bad status may have begun on that day.
         since: first day to return. The first time windows of this day also use earlier rows.
         seconds: length of a time window. Each group gets one health verdict per time window.
@@ -72,7 +78,7 @@ def health(
         .join(windows.drop("steady_since"), ["at", "group"], "left")
         .transform(with_verdicts, watching)
         .transform(_with_group_rows)
-        .transform(_with_bad_since, before)
+        .transform(with_problem_times, before, lag)
         .transform(_to_table)
     )
     return rows if since is None else rows.filter(F.col("day") >= F.lit(since))
@@ -251,7 +257,7 @@ def _with_group_rows(rows: DataFrame) -> DataFrame:
     worst = F.max(F.when(has_offsets, F.col("status")))
     bad = F.when(has_offsets & (F.col("status") > Status.OK), F.struct(*_partition_row()))
     by_size = F.when(has_offsets & F.col("lag").isNotNull(), F.struct(-F.col("lag"), "topic", "partition"))
-    groups = rows.groupBy(*_SLOT, "read", "offsets_may_be_hidden").agg(
+    groups = rows.groupBy(*_SLOT, "members", "read", "offsets_may_be_hidden").agg(
         worst.alias("worst"),
         F.count_if(has_offsets).alias("partitions"),
         F.count_if(has_offsets & (F.col("complete") >= 1)).alias("full"),
@@ -281,6 +287,7 @@ def _partition_row() -> list[Column]:
         "last_commit": to_timestamp(F.element_at("commits", -1)["at"]),
         "undecided": _status_name(_if_worse(F.col("undecided"), F.col("status"))),
         "basis": F.col("basis"),
+        "started": _started(),
     })  # fmt: skip
 
 
@@ -307,6 +314,7 @@ def _with_group_row(rows: DataFrame) -> DataFrame:
         "max_lag_topic": F.col("largest.topic"),
         "max_lag_partition": F.col("largest.partition"),
         "basis": F.coalesce("basis", F.lit(OBSERVED)),
+        "members": F.col("members"),
     })  # fmt: skip
     return rows.withColumn("total", F.array(F.struct(*total)))
 
@@ -328,35 +336,35 @@ def _if_worse(undecided: Column, status: Column) -> Column:
 
 def _row(columns: dict[str, Column]) -> list[Column]:
     """Return all columns of `_ROW` in their order. Columns that are not given are null."""
-    types = {column.name: TYPES[column.type] for column in HEALTH.columns}
+    types = {column.name: TYPES[column.type] for column in HEALTH.columns} | {"started": LongType()}
     return [columns.get(name, F.lit(None)).cast(types[name]).alias(name) for name in _ROW]
 
 
-def _with_bad_since(rows: DataFrame, before: DataFrame | None) -> DataFrame:
-    """Add `bad_since`: since when the status has been bad in every time window, up to the window of the row.
+def _started() -> Column:
+    """Return when the bad status of a partition began, in milliseconds, as far as its window of commits shows that.
 
-    The value is the last poll of the first of these windows. Windows before the latest gap between polls do not count.
-    `bad_since` is null if the status is OK or unknown.
+    It is the last commit (STOP), the first commit of the same offset (STALL), the commit that went back (REWIND) or the
+    oldest commit of the window (WARN). For a share partition, it is the last poll at which its consumer was active.
     """
-    key = ("group", "topic", "partition")
-    order = Window.partitionBy(*key).orderBy("at")
-    bad, at = F.coalesce(F.col("status") != "OK", F.lit(False)), F.col("at")
-    continues = F.lag(bad).over(order) & (F.lag("at").over(order) == F.col("at_before"))
-    no_gap = F.col("at_before") >= F.col("steady_since")
-    rows = rows.withColumn("begins", bad & ~F.coalesce(continues & no_gap, F.lit(False)))
-    began = to_timestamp(at)
-    if before is not None:
-        earlier = before.filter(F.col("bad_since").isNotNull()).select(
-            *(F.col(name).alias(f"old_{name}") for name in (*key, "bad_since")),
-            F.unix_millis("covered_to").alias("old_at"),
-        )
-        same = F.col("old_at") == F.col("at_before")
-        for name in key:
-            same &= F.col(name).eqNullSafe(F.col(f"old_{name}"))
-        rows = rows.join(earlier, same & no_gap, "left")
-        began = F.coalesce(F.col("old_bad_since"), began)
-    first = F.last(F.when(F.col("begins"), began), ignorenulls=True).over(order)
-    return rows.withColumn("bad_since", F.when(bad, first))
+    still = F.when(F.col("kind") == "share", F.col("still_since"))
+    return (
+        F.when(F.col("status") == Status.STOP.value, F.coalesce(still, _last()["at"]))
+        .when(F.col("status") == Status.STALL.value, F.coalesce(still, _first()["at"]))
+        .when(F.col("status") == Status.REWIND.value, _went_back_at())
+        .otherwise(_first()["at"])
+    )
+
+
+def _went_back_at() -> Column:
+    """Return the time of the latest commit in the window whose offset is less than the one before, in milliseconds."""
+    nothing = F.lit(None).cast("bigint")
+    start = F.struct(nothing.alias("offset"), nothing.alias("at"))
+
+    def step(state: Column, commit: Column) -> Column:
+        at = F.when(commit["offset"] < state["offset"], commit["at"]).otherwise(state["at"])
+        return F.struct(commit["offset"].alias("offset"), at.alias("at"))
+
+    return F.aggregate("commits", start, step, lambda state: state["at"])
 
 
 def _to_table(rows: DataFrame) -> DataFrame:

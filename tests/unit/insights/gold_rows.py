@@ -36,7 +36,7 @@ def row(table: Table, **values: Any) -> dict[str, Any]:
     made: dict[str, Any] = {
         column.name: None if column.nullable else _NOT_NULL[column.type] for column in table.columns
     }
-    made |= {"covered_from": NOW - HOUR, "covered_to": NOW, **values}
+    made |= {"covered_from": NOW - (24 if table is HEALTH else 1) * HOUR, "covered_to": NOW, **values}
     made["day"] = made[_TIMES.get(table, "covered_to")].date()
     return made
 
@@ -90,7 +90,7 @@ def rows_with_problems() -> dict[Table, list[dict[str, Any]]]:
         ],
         CHURN: [
             row(CHURN, group="restless", hour=NOW - back * HOUR, rebalances=18, per_hour=18.0, flapping=True,
-                rebalancing_seconds=600.0)
+                rebalancing_seconds=600.0, burst_since=NOW - 2.2 * HOUR, last_rebalance=NOW - back * HOUR)
             for back in range(3)
         ],
         BASELINE: [

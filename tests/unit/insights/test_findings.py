@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -12,13 +13,15 @@ import pytest
 from kgtui.errors import LakeError
 from kgtui.insights.apply_rules import read_insights
 from kgtui.insights.finding import Kind, Severity
-from kgtui.insights.rules import at_risk, drain, flapping, unhealthy, unused, unusual
+from kgtui.insights.flapping import flapping, past_flapping
+from kgtui.insights.rules import at_risk, drain, unhealthy, unused, unusual
 from kgtui.lake import maintenance as upkeep
 from kgtui.lake.arrow import escape_surrogates
 from kgtui.lake.delta import load_deltalake
 from kgtui.lake.folder import LakeFolder
 from kgtui.lake.gold import NEVER_WRITTEN, Gold
 from kgtui.lake.schemas.gold import BASELINE, CHURN, CLEANUP, FORECAST, GOLD, HEALTH, LAG
+from kgtui.model.timeline import LagHistory
 from tests.unit.insights.gold_rows import HOUR, NOW, lag_rows, row, rows_with_problems, write
 
 if TYPE_CHECKING:
@@ -169,21 +172,150 @@ def test_growing_lag_of_a_group_without_other_findings_is_reported() -> None:
     assert drain(unsure, {"g": {"time_lag": 90.0}}, ()) == []
 
 
-def test_flapping_finding_is_more_severe_while_rebalances_continue() -> None:
-    def hours(*backs: int) -> list[dict[str, Any]]:
-        return [
-            row(CHURN, group="g", hour=NOW - back * HOUR, rebalances=9, per_hour=9.0, flapping=True,
-                rebalancing_seconds=60.0)
-            for back in backs
-        ]  # fmt: skip
+def churn_hours(bursts: dict[float, float]) -> list[dict[str, Any]]:
+    """Return rows of table `churn` for group `g`: one row per hour of each burst of rebalances.
 
-    (now,) = flapping(hours(0, 1, 2, 9), NOW.timestamp())
-    assert (now.severity, now.since) == (Severity.WARN, (NOW - 2 * HOUR).timestamp())
+    Args:
+        bursts: begin of each burst → its end, both in hours before `NOW`.
+    """
+    return [
+        row(CHURN, group="g", hour=NOW - back * HOUR, rebalances=9, per_hour=9.0, flapping=True,
+            rebalancing_seconds=60.0, burst_since=NOW - begin * HOUR,
+            last_rebalance=NOW - max(back - 0.95, end) * HOUR)
+        for begin, end in bursts.items()
+        for back in range(math.ceil(begin), math.ceil(end) - 1, -1)
+    ]  # fmt: skip
+
+
+def test_flapping_begins_with_the_first_rebalance_and_not_with_its_hour() -> None:
+    (now,) = flapping(churn_hours({9: 8.1, 2.4: 0.1}), NOW.timestamp())
+    assert (now.severity, now.since, now.until) == (Severity.WARN, (NOW - 2.4 * HOUR).timestamp(), None)
     assert now.what == "rebalanced up to 9 times per hour; 3 min were spent rebalancing"
-    (earlier,) = flapping(hours(8, 9), NOW.timestamp())
-    assert (earlier.severity, earlier.since) == (Severity.NOTE, (NOW - 9 * HOUR).timestamp())
-    assert "for 2 h; the group no longer rebalances that often" in earlier.what
-    assert flapping([{**hours(0)[0], "flapping": False}], NOW.timestamp()) == []
+    assert flapping([{**one, "flapping": False} for one in churn_hours({2: 0})], NOW.timestamp()) == []
+
+
+def test_lake_without_recordings_has_findings_about_rebalances(tmp_path: Path) -> None:
+    rows = [{**one, "source": "silver", "covered_to": one["last_rebalance"]} for one in churn_hours({2.4: 0.1})]
+    found = read_insights(write(tmp_path, {CHURN: rows}))
+    assert found.as_of == (NOW - 0.1 * HOUR).timestamp()
+    assert [finding.kind for finding in found.findings] == [Kind.FLAPPING]
+
+
+def test_past_flapping_is_reported_with_its_begin_and_its_end() -> None:
+    rows = churn_hours({9: 7.3, 2.4: 0.1})
+    (past,) = past_flapping(rows, NOW.timestamp())
+    assert (past.since, past.until) == ((NOW - 9 * HOUR).timestamp(), (NOW - 7.3 * HOUR).timestamp())
+    assert past.ended == "its members stopped joining and leaving"
+    assert [finding.since for finding in flapping(rows, NOW.timestamp())] == [(NOW - 2.4 * HOUR).timestamp()]
+    # The end of the burst is in an hour with too few rebalances to be flapping.
+    rows[1]["flapping"] = False
+    assert past_flapping(rows, NOW.timestamp())[0].until == past.until
+
+
+def test_past_problem_is_reported_with_what_ended_it(tmp_path: Path) -> None:
+    began, before = NOW - 9 * HOUR, {"group": "g", "affected": 1, "lag": 700, "worst": "STOP", "status": "ERR"}
+    rows = [row(HEALTH, window_start=NOW - back * HOUR, bad_since=began, covered_to=NOW - back * HOUR, **before)
+            for back in (9, 8, 7)]  # fmt: skip
+    after = row(HEALTH, group="g", window_start=NOW - 6 * HOUR, covered_to=NOW - 6 * HOUR, status="OK", lag=30,
+                ended_since=began, members=2)  # fmt: skip
+    rows += [after, row(HEALTH, group="g", window_start=NOW, status="OK")]
+    lake = write(tmp_path, {HEALTH: rows})
+    assert read_insights(lake).past == ()
+    found = read_insights(lake, since=(NOW - 12 * HOUR).timestamp())
+    (past,) = found.past
+    assert found.findings == ()
+    assert (past.since, past.until) == (began.timestamp(), (NOW - 6 * HOUR).timestamp())
+    assert past.what == "stopped committing for 3 h, with up to 700 unread records; 30 unread records were left then"
+    assert past.ended == "the group committed again"
+    assert read_insights(lake, since=(NOW - 5 * HOUR).timestamp()).past == (), "it ended before this time"
+
+
+@pytest.mark.parametrize(
+    ("worst", "members", "after", "ended"),
+    [
+        ("STOP", 0, {"members": 2}, "members joined the group, and it committed again"),
+        ("WARN", 2, {"members": 2}, "its lag fell again"),
+        ("REWIND", 2, {"members": 2}, "its commits did not go back any more"),
+        ("STALL", 2, None, "it is not known what ended it"),
+    ],
+)
+def test_what_ended_a_problem_depends_on_its_status_and_members(
+    tmp_path: Path, worst: str, members: int, after: dict[str, Any] | None, ended: str
+) -> None:
+    times = {"window_start": NOW - 2 * HOUR, "covered_to": NOW - 2 * HOUR}
+    rows = [row(HEALTH, group="g", status="ERR", worst=worst, members=members, bad_since=NOW - 3 * HOUR, **times)]
+    times = {"window_start": NOW - HOUR, "covered_to": NOW - HOUR}
+    if after is not None:
+        rows.append(row(HEALTH, group="g", status="OK", ended_since=NOW - 3 * HOUR, **times, **after))
+    rows.append(row(HEALTH, group="other", window_start=NOW, status="OK"))
+    (past,) = read_insights(write(tmp_path, {HEALTH: rows}), since=(NOW - 4 * HOUR).timestamp()).past
+    assert past.ended.startswith(ended)
+
+
+def test_two_episodes_with_a_short_pause_are_one_past_problem(tmp_path: Path) -> None:
+    def bad(back: float, began: float) -> dict[str, Any]:
+        time = NOW - back * HOUR
+        return row(HEALTH, group="g", window_start=time, covered_to=time, status="WARN", worst="WARN",
+                   bad_since=NOW - began * HOUR)  # fmt: skip
+
+    def good(back: float, began: float) -> dict[str, Any]:
+        time = NOW - back * HOUR
+        return row(HEALTH, group="g", window_start=time, covered_to=time, status="OK", ended_since=NOW - began * HOUR)
+
+    rows = [bad(8, 9), good(7.9, 9), bad(7.7, 8.9), good(7, 8.9), bad(4, 5), good(3, 5)]
+    rows.append(row(HEALTH, group="other", window_start=NOW, status="OK"))
+    past = read_insights(write(tmp_path, {HEALTH: rows}), since=(NOW - 12 * HOUR).timestamp()).past
+    spans = [((NOW - 5 * HOUR).timestamp(), (NOW - 3 * HOUR).timestamp())]
+    spans.append(((NOW - 9 * HOUR).timestamp(), (NOW - 7 * HOUR).timestamp()))
+    assert [(finding.since, finding.until) for finding in past] == spans
+
+
+def test_group_that_still_has_its_backlog_has_no_past_problem(tmp_path: Path) -> None:
+    time = NOW - 5 * HOUR
+    fell = {"window_start": time, "covered_to": time, "bad_since": NOW - 6 * HOUR, "status": "WARN", "worst": "WARN"}
+    backlog = {"hour": NOW, "lag": 9, "trend": 5.0, "trend_error": 1.0, "lost": 0, "at_risk": False}
+    rows = [row(HEALTH, group=group, **fell) for group in ("still", "again")]
+    forecasts = [
+        row(FORECAST, group="still", behind_since=NOW - 6 * HOUR, **backlog),
+        row(FORECAST, group="again", behind_since=NOW - 2 * HOUR, **backlog),
+    ]
+    rows.append(row(HEALTH, group="other", window_start=NOW, status="OK"))
+    found = read_insights(write(tmp_path, {HEALTH: rows, FORECAST: forecasts}), since=(NOW - 12 * HOUR).timestamp())
+    assert {finding.subject for finding in found.findings} == {"still", "again"}
+    assert [finding.subject for finding in found.past] == ["again"]
+
+
+def test_forecast_of_a_backlog_has_a_range_and_its_begin() -> None:
+    values = {"group": "g", "hour": NOW, "lag": 9, "drain_seconds": 7_200.0, "trend": -1.0, "at_risk": False}
+    times = {"behind_since": NOW - 5 * HOUR, "behind_since_at_least": True}
+
+    def what(low: float | None, high: float | None) -> str:
+        forecast = row(FORECAST, **values, **times, drain_min_seconds=low, drain_max_seconds=high)
+        (finding,) = drain([forecast], {}, ())
+        assert (finding.since, finding.since_at_least) == ((NOW - 5 * HOUR).timestamp(), True)
+        return finding.what
+
+    text = "the group catches up on 9 unread records in about 2 h"
+    assert what(7_000.0, 7_300.0) == text
+    assert what(3_600.0, 10_800.0) == f"{text} (between 1 h and 3 h)"
+    assert what(3_600.0, None) == f"{text} (at least 1 h)"
+
+
+def test_unusual_finding_begins_with_the_first_unusual_hour() -> None:
+    def hour(back: int) -> dict[str, Any]:
+        return row(BASELINE, group="g", hour=NOW - back * HOUR, basis="hour of week", rate_in=50.0, rate_in_normal=10.0,
+                   rate_in_deviation=20.0)  # fmt: skip
+
+    rows = [hour(0), hour(5), hour(2), hour(1)]
+    (finding,) = unusual(rows, ())
+    assert finding.since == (NOW - 2 * HOUR).timestamp()
+    # The rates of the minutes show it more exactly. Two usual minutes do not end the search.
+    rates = [50.0] * 5 + [10.0] * 20 + [29.0, None, 31.0, 50.0, 10.0, 10.0, 50.0, 51.0]
+    times = [NOW.timestamp() - 60 * back for back in reversed(range(len(rates)))]
+    unknown = (None,) * len(rates)
+    history = LagHistory(tuple(times), unknown, tuple(rates), unknown, unknown, unknown, frozenset())
+    (finding,) = unusual(rows, (), {"g": history})
+    assert finding.since == NOW.timestamp() - 5 * 60
 
 
 @pytest.mark.parametrize(

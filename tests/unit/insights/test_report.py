@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from kgtui.errors import LakeError
 from kgtui.insights import report as report_module
 from kgtui.insights.finding import Evidence, Finding, Insights, Kind, Severity
-from kgtui.insights.report import MAX_ID_LENGTH, MAX_PLOTTED_GROUPS, Episode, Report, build_report, render_page
+from kgtui.insights.past_problems import Episode
+from kgtui.insights.report import MAX_ID_LENGTH, MAX_PLOTTED_GROUPS, Report, build_report, render_page
 from kgtui.insights.report_plots import Bar, plot_episodes, plot_lag_history, thin_out
 from kgtui.lake.schemas.gold import HEALTH
 from kgtui.model.timeline import LagHistory

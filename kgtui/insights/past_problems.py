@@ -1,0 +1,190 @@
+"""Find the time spans in which groups were unhealthy, in gold table `health`, and report those that have ended."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kgtui.insights import rules
+from kgtui.insights.finding import Evidence, Finding, Kind, Severity
+from kgtui.lake.gold import only_whole_groups
+from kgtui.lake.schemas.gold import HEALTH
+from kgtui.model.health.wording import duration
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from typing import Any
+
+    from kgtui.lake.gold import Gold, GoldRow
+
+_COLUMNS = (
+    "group", "window_start", "status", "worst", "bad_since", "ended_since", "lag", "members", "covered_from",
+    "covered_to",
+)  # fmt: skip
+_STATUS_SEVERITY = ("WARN", "STALL", "STOP", "REWIND")
+_PAUSE = 1_800.0
+"""Two episodes of a group with at most this time between them are one episode, in seconds."""
+
+_ENDED = {
+    "STOP": "the group committed again",
+    "STALL": "its offsets moved on",
+    "REWIND": "its commits did not go back any more",
+    "WARN": "its lag fell again",
+}
+_MEMBERS_CAME = "members joined the group, and it committed again"
+_UNKNOWN_END = "it is not known what ended it, because the group or its offsets were not recorded afterwards"
+_ADVICE = "find out what happened at this time, so that it does not happen again"
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """A time span in which a group was unhealthy.
+
+    Attributes:
+        worst: worst status of any of its partitions: WARN, STALL, STOP or REWIND (see `kgtui.model.burrow.Status`).
+        since: when the problem began, in seconds since the epoch.
+        until: when the status was OK again, or the end of the last window in which it was known to be bad.
+        ongoing: whether the group is still unhealthy in the newest time window of table `health`.
+        max_lag: largest lag of the group during the episode, in records; None if unknown.
+        ended: what ended the problem; empty if it is ongoing.
+        since_at_least: whether the problem may have begun earlier, because the recording began, or had a gap, then.
+        lag_after: lag when the status was OK again; None if unknown.
+    """
+
+    group: str
+    worst: str
+    since: float
+    until: float
+    ongoing: bool
+    max_lag: int | None = None
+    ended: str = ""
+    since_at_least: bool = False
+    lag_after: int | None = None
+
+
+def read_episodes(gold: Gold, since: float, until: float) -> tuple[Episode, ...]:
+    """Return the time spans between two times in which groups were unhealthy, the newest first.
+
+    Args:
+        since, until: seconds since the epoch. Episodes that began before `since` but ended after it are returned too.
+    """
+    times = (rules.instant(since), rules.instant(until))
+    rows = gold.rows(HEALTH, _COLUMNS, since=times[0], until=times[1], time="window_start", where=_is_problem)
+    newest = {row["window_start"] for row in gold.newest(HEALTH, "window_start", ("window_start",))}
+    by_group: dict[str, list[GoldRow]] = {}
+    for row in rows:
+        by_group.setdefault(row["group"], []).append(row)
+    found = [episode for some in by_group.values() for episode in _episodes(some, newest)]
+    return tuple(sorted(found, key=lambda episode: (-episode.until, episode.since, episode.group)))
+
+
+def _is_problem(column: Callable[[str], Any]) -> Any:
+    return only_whole_groups(column) & (column("status").isin(["WARN", "ERR"]) | column("ended_since").is_valid())
+
+
+def _episodes(rows: Iterable[GoldRow], newest: Collection[object]) -> list[Episode]:
+    """Return the episodes of one group, oldest first. Episodes that overlap, or nearly do, become one episode."""
+    by_start: dict[object, list[GoldRow]] = {}
+    for row in sorted(rows, key=lambda row: row["window_start"]):
+        by_start.setdefault(row["ended_since"] or row["bad_since"], []).append(row)
+    merged: list[Episode] = []
+    for windows in by_start.values():
+        if all(row["status"] == "OK" for row in windows):
+            # The episode ended in the first window of the time span, so its status is not known.
+            continue
+        one = _episode(windows, any(row["window_start"] in newest for row in windows))
+        if merged and one.since - merged[-1].until <= _PAUSE:
+            one = _joined(merged.pop(), one)
+        merged.append(one)
+    return merged
+
+
+def _episode(windows: Sequence[GoldRow], in_newest: bool) -> Episode:
+    bad = [row for row in windows if row["status"] != "OK"]
+    after = next((row for row in windows if row["status"] == "OK"), None)
+    since = bad[0]["bad_since"] or bad[0]["window_start"]
+    ongoing = in_newest and after is None
+    return Episode(
+        bad[0]["group"],
+        max((row["worst"] or row["status"] for row in bad), key=_severity_of_status),
+        since.timestamp(),
+        (after or bad[-1])["covered_to"].timestamp(),
+        ongoing,
+        max((row["lag"] for row in bad if row["lag"] is not None), default=None),
+        "" if ongoing else _what_ended(bad[-1], after),
+        since <= bad[0]["covered_from"],
+        None if after is None else after["lag"],
+    )
+
+
+def _joined(one: Episode, other: Episode) -> Episode:
+    """Return one episode for two episodes of a group that follow each other."""
+    lags = [lag for lag in (one.max_lag, other.max_lag) if lag is not None]
+    return Episode(
+        one.group,
+        max((one.worst, other.worst), key=_severity_of_status),
+        min(one.since, other.since),
+        max(one.until, other.until),
+        other.ongoing,
+        max(lags, default=None),
+        other.ended,
+        one.since_at_least if one.since <= other.since else other.since_at_least,
+        other.lag_after,
+    )
+
+
+def _what_ended(last: GoldRow, after: GoldRow | None) -> str:
+    """Return what ended a problem.
+
+    Args:
+        last: the last row of the problem.
+        after: the row after it, whose status is OK; None if there is none.
+    """
+    if after is None:
+        return _UNKNOWN_END
+    if last["members"] == 0 and after["members"]:
+        return _MEMBERS_CAME
+    return _ENDED.get(last["worst"] or last["status"], "its status was OK again")
+
+
+def _severity_of_status(status: str) -> int:
+    return _STATUS_SEVERITY.index(status) if status in _STATUS_SEVERITY else len(_STATUS_SEVERITY)
+
+
+def past_unhealthy(episodes: Iterable[Episode], unused: Collection[str], behind: Mapping[str, float]) -> list[Finding]:
+    """Return a finding for each episode that has ended.
+
+    Args:
+        unused: ids of unused groups, which are not reported.
+        behind: group id → when the backlog began that it has now, in seconds since the epoch. If a group was falling
+            behind in an episode, and still has the same backlog, the problem has not ended and has a finding already.
+    """
+    found = []
+    for one in episodes:
+        same_backlog = one.worst == "WARN" and behind.get(one.group, math.inf) <= one.until
+        if one.ongoing or one.group in unused or same_backlog:
+            continue
+        largest = "" if one.max_lag is None else f", with up to {one.max_lag:,} unread records"
+        left = f"; {one.lag_after:,} unread records were left then" if one.lag_after else ""
+        what = f"{rules.STATUS.get(one.worst, f'was {one.worst}')} for {duration(one.until - one.since)}{largest}{left}"
+        row = (rules.instant(one.since), rules.instant(one.until), one.worst, one.max_lag, one.lag_after)
+        evidence = Evidence(HEALTH.title, ("since", "until", "worst", "max_lag", "lag_after"), (row,))
+        found.append(past_finding(Kind.UNHEALTHY, one.group, what, (one.since, one.until, one.ended), evidence,
+                           since_at_least=one.since_at_least))  # fmt: skip
+    return found
+
+
+def past_finding(
+    kind: Kind, group: str, what: str, times: tuple[float, float, str], evidence: Evidence, *,
+    since_at_least: bool = False,
+) -> Finding:  # fmt: skip
+    """Return a finding about a problem that has ended.
+
+    Args:
+        times: start and end of the problem, in seconds since the epoch, and what ended it.
+    """
+    since, until, ended = times
+    command = ("kgtui", "show", group)
+    return Finding(kind, Severity.NOTE, group, (group,), what, since, _ADVICE, evidence, command,
+                   since_at_least=since_at_least, until=until, ended=ended)  # fmt: skip

@@ -1,0 +1,31 @@
+"""Columns that several gold tables have, and the values of their column `source`."""
+
+from __future__ import annotations
+
+from kgtui.lake.schemas.definition import PARTITION, Column
+
+RECORDED, SILVER, BOTH = "recorded", "silver", "recorded, silver"
+"""Values of column `source`: the layers whose tables were used for a row."""
+
+DAY = Column(PARTITION, "date", "UTC day of the start of the period that the row describes", nullable=False)
+GROUP = Column("group", "string", "group id", nullable=False)
+TOPIC = Column("topic", "string", "topic of the partition; null in rows about the whole group")
+PARTITION_INDEX = Column("partition", "int", "index of the partition in its topic; null in rows about the whole group")
+
+
+def covered(about: str, *, nullable: bool = False) -> tuple[Column, ...]:
+    """Return the columns that say from which layers a row was computed, and which time `about` covers."""
+    layers = "layers from which the row was computed: `recorded`, `silver` or `recorded, silver`"
+    return (
+        Column("source", "string", layers, nullable=False),
+        Column("covered_from", "timestamp", f"start of the time covered by {about}", nullable=nullable),
+        Column("covered_to", "timestamp", f"end of the time covered by {about}", nullable=nullable),
+    )
+
+
+HIDDEN = Column(
+    "offsets_may_be_hidden",
+    "boolean",
+    "true if brokers may have left out offsets of the group, because the user of the recorder may describe only some "
+    "topics; the group may then have more lag and newer commits. Null if unknown, and in rows about a partition",
+)

@@ -1,0 +1,128 @@
+"""Schemas of the gold tables that compare a group with its past: `forecast` and `baseline`."""
+
+from __future__ import annotations
+
+from kgtui.lake.schemas.definition import Column, table
+from kgtui.lake.schemas.gold_columns import DAY, GROUP, PARTITION_INDEX, TOPIC, covered
+
+FORECAST = table(
+    "gold",
+    "forecast",
+    "forecast for a group or partition with lag: when it will have caught up, and whether retention deletes unread "
+    "records before that",
+    ("group", "topic", "partition", "hour"),
+    DAY,
+    GROUP,
+    TOPIC,
+    PARTITION_INDEX,
+    Column(
+        "hour",
+        "timestamp",
+        "start of the hour; the forecast was made from data up to the last minute of the hour, at `covered_to`",
+        nullable=False,
+    ),
+    Column("lag", "long", "lag in records at the last minute of the hour"),
+    Column("trend", "double", "growth of the lag in records/s; null if there are too few samples"),
+    Column("trend_error", "double", "standard error of `trend` in records/s; null if there are too few samples"),
+    Column(
+        "drain_seconds",
+        "double",
+        "time until the group will have caught up, in seconds, from the trend of its time lag or, if that is unknown, "
+        "of its lag; null if this trend does not fall or is unknown",
+    ),
+    Column(
+        "drain_min_seconds",
+        "double",
+        "shortest time of a range that contains `drain_seconds`: from twice the standard error of its trend, and from "
+        "the trend of the lag; null if drain_seconds is null",
+    ),
+    Column("drain_max_seconds", "double", "longest time of this range; null if unlimited or if drain_seconds is null"),
+    Column(
+        "drained_at",
+        "timestamp",
+        "time at which the group will have caught up; null if drain_seconds is null or longer than a century",
+    ),
+    Column(
+        "lead",
+        "long",
+        "number of records from the log start offset to the group's offset; for a group, the smallest value of its "
+        "partitions",
+    ),
+    Column(
+        "lost",
+        "long",
+        "number of records that retention deleted before they were read; for a group, the sum over its partitions",
+    ),
+    Column(
+        "loss_seconds",
+        "double",
+        "time until retention deletes unread records, in seconds; for a group, the smallest value of its partitions at "
+        "risk; null if no deletion is expected, or only after more time than the topic keeps records",
+    ),
+    Column(
+        "loss_at",
+        "timestamp",
+        "time at which retention deletes unread records; null if loss_seconds is null or longer than a century",
+    ),
+    Column(
+        "loss_basis",
+        "string",
+        "basis of the estimate `loss_at`: `retention` (retention time of the topic) or `log start` (recent movement of "
+        "the log start offset)",
+    ),
+    Column(
+        "loss_at_most",
+        "boolean",
+        "true if unread records may be deleted before `loss_at`, because they may be older than the data show",
+    ),
+    Column("at_risk", "boolean", "whether retention will delete unread records before they are read; null if unknown"),
+    Column("time_lag", "double", "age of the oldest unread record at the last minute of the hour, in seconds"),
+    Column(
+        "behind_since",
+        "timestamp",
+        "since when the group has had its backlog, from the time lags of the 24 hours before; null if the oldest "
+        "unread record is less than a minute old, in rows about a partition, and before the last two hours of a day",
+    ),
+    Column(
+        "behind_since_at_least",
+        "boolean",
+        "true if the backlog may be older than behind_since, because it existed before the time lags that are known",
+    ),
+    *covered("the minutes from which the trend was computed"),
+)
+
+SERIES = ("lag", "rate_in", "rate_out")
+"""Columns of table `lag` that table `baseline` compares with the same hours of earlier weeks."""
+
+
+def _deviation(name: str) -> tuple[Column, ...]:
+    unit = "records" if name == "lag" else "records/s"
+    earlier = f"the earlier hours that are compared with this hour, in {unit}; null if there are too few of them"
+    score = f"difference between {name} and {name}_normal in standard deviations; null if unknown"
+    return (
+        Column(name, "double", f"median of {name} over the minutes of this hour, in {unit}"),
+        Column(f"{name}_normal", "double", f"median of {name} in {earlier}"),
+        Column(f"{name}_spread", "double", f"median absolute deviation of {name} in {earlier}"),
+        Column(f"{name}_deviation", "double", f"robust z-score: {score}"),
+    )
+
+
+BASELINE = table(
+    "gold",
+    "baseline",
+    "comparison of one hour of a group with the same hours of earlier weeks",
+    ("group", "hour"),
+    DAY,
+    GROUP,
+    Column("hour", "timestamp", "start of the hour", nullable=False),
+    Column("hour_of_week", "int", "hour of the week, from 0 (Monday 00:00 UTC) to 167 (Sunday 23:00)", nullable=False),
+    *(column for name in SERIES for column in _deviation(name)),
+    Column(
+        "basis",
+        "string",
+        "which earlier hours are compared with this hour: `hour of week` (same hour in earlier weeks) or, if there are "
+        "too few weeks, `hour of day` (same hour on earlier days); null if there are too few days",
+    ),
+    Column("hours", "int", "number of earlier hours that are compared with this hour", nullable=False),
+    *covered("the minutes of this hour"),
+)

@@ -1,0 +1,55 @@
+"""Find the time at which a group or partition began to fall behind, from its time lags.
+
+The time lag is the age of the oldest unread record. While a group keeps up, its time lag stays nearly constant, also if
+the traffic varies. It rises from the moment at which the group reads too slowly or not at all.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    Ages = Sequence[tuple[int, float]]
+    """Time lags in order of time: each is a pair of the time of a read in milliseconds, and the time lag in seconds."""
+
+_TOLERANCE = 0.25
+"""A time lag that is higher than a later one by less than this fraction of the newest time lag is noise."""
+
+_LOW, _HIGHER = 0.1, 0.2
+"""Two heights on the way from the lowest to the newest time lag, as fractions of the difference."""
+
+
+def rising_since(ages: Ages) -> int:
+    """Return the time in milliseconds since which the time lag has been rising to its newest value.
+
+    The search goes back in time as long as the time lag falls, apart from noise, to find the lowest time lag. The rise
+    is then continued backwards: it took as long to the height `_LOW` as from there to the height `_HIGHER`. If the time
+    lag was already rising at its oldest read, the result is the time of that read.
+    """
+    oldest, newest = ages[0][1], ages[-1][1]
+    lowest = newest
+    for _, age in reversed(ages):
+        if age > lowest + newest * _TOLERANCE:
+            break
+        lowest = min(lowest, age)
+    if lowest >= oldest > newest * _TOLERANCE:
+        return ages[0][0]
+    low, higher = (_last_below(ages, lowest + (newest - lowest) * part) for part in (_LOW, _HIGHER))
+    return max(low - (higher - low), ages[0][0])
+
+
+def behind_since(ages: Ages) -> int:
+    """Return the time in milliseconds since which a group has had its backlog, also if it is already catching up.
+
+    The result is `rising_since` of the highest time lag since the group had last caught up.
+    """
+    caught_up_at = _last_below(ages, ages[-1][1] * _LOW)
+    _, peak = max((age, at) for at, age in ages if at >= caught_up_at)
+    return rising_since([(at, age) for at, age in ages if at <= peak])
+
+
+def _last_below(ages: Ages, height: float) -> int:
+    """Return the latest time at which the time lag was at most `height`; the oldest time if it was always higher."""
+    return max((at for at, age in ages if age <= height), default=ages[0][0])

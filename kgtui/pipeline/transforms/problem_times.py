@@ -1,0 +1,93 @@
+"""Find when the problems in gold `health` began, and the windows in which they ended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Window
+from pyspark.sql import functions as F
+
+from kgtui.pipeline.transforms.backlog_start import rising_since, with_age_histories
+from kgtui.pipeline.transforms.recorded_state import to_timestamp
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+_KEY = ("group", "topic", "partition")
+
+
+def with_problem_times(rows: DataFrame, before: DataFrame | None, lag: DataFrame | None) -> DataFrame:
+    """Add `bad_since`: when the problem began because of which the status has been bad in every window up to the row's.
+
+    Windows before the latest gap between polls do not count. `bad_since` is null if the status is OK or unknown. Also
+    add `ended_since`: the `bad_since` of the window before, if the status of a group is OK again in this window.
+
+    Args:
+        before: rows of `health` for earlier days; None if there are none.
+        lag: gold `lag`, whose time lags show when a group began to fall behind; None to use only `started`.
+    """
+    if lag is not None:
+        # The rows are used twice: to find the windows in which problems begin, and to add the times of these problems.
+        rows = rows.localCheckpoint()
+    order = Window.partitionBy(*_KEY).orderBy("at")
+    bad, is_group = F.coalesce(F.col("status") != "OK", F.lit(False)), F.col("topic").isNull()
+    follows = F.col("at_before") >= F.col("steady_since")
+    was_bad = follows & F.lag(bad).over(order) & (F.lag("at").over(order) == F.col("at_before"))
+    rows = rows.withColumns({"bad": bad, "was_bad": F.coalesce(was_bad, F.lit(False))})
+    rows = rows.transform(_with_earlier_problems, before, follows)
+    rows = rows.withColumn("begins", F.col("bad") & ~F.col("was_bad"))
+    if lag is not None:
+        rows = rows.transform(_with_start_of_rise, lag)
+    began = F.when(F.col("begins"), F.coalesce("earlier", to_timestamp(F.coalesce("started", "at"))))
+    since = F.when(F.col("bad") & ~is_group, F.last("began", ignorenulls=True).over(order))
+    rows = rows.withColumn("began", began).withColumn("bad_since", since)
+    # The problem of a group began with the problem of the first of its partitions.
+    earliest = F.min("bad_since").over(Window.partitionBy("at", "group"))
+    began = F.when(F.col("begins"), F.coalesce("earlier", earliest, to_timestamp(F.col("at"))))
+    since = F.when(F.col("bad"), F.last("began", ignorenulls=True).over(order))
+    rows = rows.withColumn("began", F.when(is_group, began))
+    rows = rows.withColumn("bad_since", F.when(is_group, since).otherwise(F.col("bad_since")))
+    ended = F.coalesce(F.when(F.col("was_bad"), F.lag("bad_since").over(order)), "earlier")
+    return rows.withColumn("ended_since", F.when(is_group & (F.col("status") == "OK"), ended))
+
+
+def _with_earlier_problems(rows: DataFrame, before: DataFrame | None, follows: Column) -> DataFrame:
+    """Add `earlier`: the `bad_since` of the window before, if that window is in `before`; otherwise null.
+
+    Args:
+        follows: whether there is no gap between the row's window and the window before.
+    """
+    if before is None:
+        return rows.withColumn("earlier", F.lit(None).cast("timestamp"))
+    earlier = before.filter(F.col("bad_since").isNotNull()).select(
+        *(F.col(name).alias(f"old_{name}") for name in _KEY),
+        F.col("bad_since").alias("earlier"),
+        F.unix_millis("covered_to").alias("old_at"),
+    )
+    same = follows & (F.col("old_at") == F.col("at_before"))
+    for name in _KEY:
+        same &= F.col(name).eqNullSafe(F.col(f"old_{name}"))
+    return rows.join(earlier, same, "left")
+
+
+def _with_start_of_rise(rows: DataFrame, lag: DataFrame) -> DataFrame:
+    """Correct `started` of the windows in which a bad status begins, by the time lags before them.
+
+    A partition has been falling behind (WARN) since its time lag began to rise, which may be long before the oldest
+    commit of its window. It has been stopped (STOP) since its last commit, but not before there were unread records.
+    """
+    begins = rows.filter(F.col("begins") & F.col("topic").isNotNull() & F.col("status").isin("WARN", "STOP"))
+    ages = with_age_histories(begins, lag).select(
+        *(F.col(name).alias(f"aged_{name}") for name in ("at", *_KEY)),
+        rising_since(F.col("ages")).alias("risen"),
+        F.element_at("ages", -1).alias("newest"),
+    )
+    same = F.col("begins") & (F.col("at") == F.col("aged_at")) & (F.col("group") == F.col("aged_group"))
+    same &= (F.col("topic") == F.col("aged_topic")) & (F.col("partition") == F.col("aged_partition"))
+    written = (F.col("newest")["at"] - F.col("newest")["age"] * 1000).cast("long")
+    started = (
+        F.when(F.col("status") == "WARN", F.coalesce("risen", "started"))
+        .when(F.col("status") == "STOP", F.greatest("started", written))
+        .otherwise(F.col("started"))
+    )
+    return rows.join(F.broadcast(ages), same, "left").withColumn("started", started)
