@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from kgtui.lake.lock import Holder
 
 
+_NOTHING = "nothing to compact"
+
+
 @dataclass(frozen=True, slots=True)
 class TableStatus:
     """The status of one table.
@@ -208,11 +211,11 @@ def _compact(table: StoredTable) -> str:
     removed, added = table.compact()
     table.checkpoint()
     table.vacuum()
-    return _file_counts_text(removed, added)
+    return f"compacted {removed} files into {added}" if removed else _NOTHING
 
 
 def _file_counts_text(before: int, after: int) -> str:
-    return f"compacted {before} files into {after}" if before != after else "nothing to compact"
+    return f"compacted {before} files into {after}" if before != after else _NOTHING
 
 
 def _prune(table: StoredTable, oldest: date, dry_run: bool) -> str:

@@ -22,11 +22,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from deltalake import DeltaTable
+    from pyarrow.parquet import ParquetSchema
 
     from kgtui.lake.schemas import Table
 
 LAYERS = (LAYER, "bronze", "silver", "gold")
 """Layers of a lake, in the order in which they are listed. A lake may also have layers that kgtui does not know."""
+
+_GROUP = "group"
+_FILE_SIZE = 128 * 1024 * 1024
+"""Size that compacted files should have, in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +130,22 @@ class StoredTable:
     def compact(self) -> tuple[int, int]:
         """Merge the small files of each day. Return how many files were replaced, and by how many new files.
 
-        The Delta commit has `dataChange` false, so that streams that read the table do not read the rows again.
+        Days with INT96 timestamps, which older versions of kgtui wrote with Spark, are rewritten with timestamps in
+        microseconds, which need half of the space. The Delta commits have `dataChange` false, so that streams that read
+        the table do not read the rows again.
         """
+        delta = self._open()
+        properties = load_deltalake().WriterProperties(compression="ZSTD", compression_level=3)
+        names = [field.name for field in delta.schema().fields if field.name != PARTITION]
+        order = [_GROUP] if _GROUP in names else names[:2]
         with owner_only():
-            metrics = self._open().optimize.compact()
-        return int(metrics["numFilesRemoved"]), int(metrics["numFilesAdded"])
+            done = [
+                delta.optimize.z_order(order, days, target_size=_FILE_SIZE, writer_properties=properties)
+                for days in _days_with_int96(delta)
+            ]
+            done.append(delta.optimize.compact(target_size=_FILE_SIZE, writer_properties=properties))
+        removed, added = (sum(int(one[name]) for one in done) for name in ("numFilesRemoved", "numFilesAdded"))
+        return removed, added
 
     def checkpoint(self) -> None:
         """Write a checkpoint, so that the table opens faster, and remove old files of its log."""
@@ -146,6 +162,29 @@ class StoredTable:
     def _open(self) -> DeltaTable:
         delta: DeltaTable = load_deltalake().DeltaTable(str(self.path))
         return delta
+
+
+def _days_with_int96(delta: DeltaTable) -> list[list[tuple[str, str, str]] | None]:
+    """Return a partition filter for each day of a table that has files with INT96 timestamps.
+
+    A table without days has at most one filter, None.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    actions = pa.table(delta.get_add_actions(flatten=True))
+    days = actions[DAY].to_pylist() if DAY in actions.column_names else [None] * actions.num_rows
+    by_file = {os.path.basename(path): day for path, day in zip(actions["path"].to_pylist(), days, strict=True)}
+    found = set()
+    for path in delta.file_uris():
+        day = by_file[os.path.basename(path)]
+        if day not in found and _has_int96(pq.ParquetFile(path).schema):
+            found.add(day)
+    return [None if day is None else [(PARTITION, "=", day.isoformat())] for day in sorted(found, key=str)]
+
+
+def _has_int96(schema: ParquetSchema) -> bool:
+    return any(schema.column(index).physical_type == "INT96" for index in range(len(schema)))
 
 
 def tables(folder: LakeFolder) -> Iterator[StoredTable]:

@@ -104,6 +104,9 @@ def session_options(partitions: int | None = None) -> dict[str, str]:
     options = {
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.ansi.enabled": "true",
+        # By default, Spark writes INT96 timestamps, which need more space and have no statistics, and uses Snappy.
+        "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+        "spark.sql.parquet.compression.codec": "zstd",
         # Without this option, Spark's Kafka source silently returns no records of internal topics, such as
         # `__consumer_offsets`.
         "spark.sql.streaming.kafka.useDeprecatedOffsetFetching": "true",

@@ -6,6 +6,7 @@ import shutil
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+import pyarrow.parquet as pq
 from deltalake import DeltaTable, write_deltalake
 
 from kgtui.commands.pipeline import update_gold
@@ -64,6 +65,17 @@ def test_forecast_uses_the_topics_recorded_retention_time(uninterrupted_lake: Sp
     # A record is deleted when it is older than RETENTION. In this recording of seven minutes, the age of the first
     # unread record is known to be between 0 and 420 s.
     assert all(RETENTION - 420 <= row["loss_seconds"] <= RETENTION for row in rows)
+
+
+def test_spark_writes_timestamps_in_microseconds_with_zstd_and_statistics(uninterrupted_lake: SparkLake) -> None:
+    files = [file for table in (COMMITS, LAG) for file in uninterrupted_lake.path(table).glob("day=*/*.parquet")]
+    assert len(files) >= 2
+    for file in files:
+        parquet = pq.ParquetFile(file)
+        chunks = [parquet.metadata.row_group(0).column(index) for index in range(len(parquet.schema))]
+        times = [chunk for chunk in chunks if chunk.path_in_schema in ("record_time", "minute")]
+        assert [(chunk.physical_type, chunk.is_stats_set) for chunk in times] == [("INT64", True)]
+        assert {chunk.compression for chunk in chunks} == {"ZSTD"}
 
 
 def without_column(path: Path, column: str) -> None:

@@ -12,6 +12,7 @@ from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from kgtui.errors import LakeError
@@ -115,6 +116,39 @@ def test_optimize_compacts_files_without_changing_recorded_polls(lake: Path) -> 
     assert list((lake / "gold/lag/_delta_log").glob("*.checkpoint.parquet"))
     again = {one.table: one for one in maintenance.optimize(lake)}
     assert again["recorded"].what == again["gold/lag"].what == "nothing to compact"
+
+
+def test_optimize_rewrites_int96_timestamps_without_changing_rows_or_data(lake: Path) -> None:
+    """Older versions of kgtui wrote INT96 timestamps with Spark. Times of any year must survive."""
+    path = lake / "silver/commits"
+    times = [datetime(2026, 11, 21, 1, 2, 3, 456_789, UTC), datetime(9999, 12, 31, 23, 59, 59, 999_000, UTC)]
+    rows = pa.table({"day": [times[0].date()] * 2, "group": ["b", "a"], "commit_time": times})
+    rows = rows.cast(
+        pa.schema([("day", pa.date32()), ("group", pa.string()), ("commit_time", pa.timestamp("us", "UTC"))])
+    )
+    load_deltalake().write_deltalake(str(path), rows, partition_by=["day"])
+    (file,) = path.glob("day=*/*.parquet")
+    pq.write_table(rows.drop_columns(["day"]), file, use_deprecated_int96_timestamps=True)
+    (log,) = path.glob("_delta_log/*.json")
+    actions = [json.loads(line) for line in log.read_text().splitlines()]
+    for action in actions:
+        if "add" in action:
+            action["add"] |= {"size": file.stat().st_size, "stats": None}
+    log.write_text("\n".join(map(json.dumps, actions)))
+    done = {one.table: one for one in maintenance.optimize(lake)}
+    assert done["silver/commits"].what == "compacted 1 files into 1"
+    table = load_deltalake().DeltaTable(str(path))
+    (written,) = table.file_uris()
+    parquet = pq.ParquetFile(written)
+    assert [parquet.schema.column(index).physical_type for index in range(2)] == ["BYTE_ARRAY", "INT64"]
+    assert parquet.metadata.row_group(0).column(0).compression == "ZSTD"
+    assert sorted(table.to_pyarrow_table()["commit_time"].to_pylist()) == times
+    changes = [json.loads(line) for line in max(path.glob("_delta_log/*.json")).read_text().splitlines()]
+    assert {action["dataChange"] for one in changes for name, action in one.items() if name in ("add", "remove")} == {
+        False
+    }
+    again = {one.table: one for one in maintenance.optimize(lake)}
+    assert again["silver/commits"].what == "nothing to compact"
 
 
 def test_optimize_skips_the_recorded_tables_while_a_recorder_runs(lake: Path) -> None:
