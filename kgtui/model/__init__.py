@@ -16,6 +16,8 @@ the Kafka protocol, of sockets or of the user interface. An unknown value is alw
 | `snapshot` | `Snapshot`: everything known about the groups of a cluster at one time |
 | `summary` | `Summary`: the values of a group that the background sweep over all groups stores |
 | `trail` | `Trail`: the last reads of a group by the background sweep, compact enough for 100,000 groups |
+| `owners` | the owners of partitions, also in streams groups |
+| `member_names` | the shortest name of each member that distinguishes it |
 | `member_index` | client ids, hosts and member ids of a group in one searchable string |
 | `facts` | looks up members, lag and topics of a group in a snapshot |
 | `fields` | the catalog of all values of groups, members and partitions that kgtui shows |

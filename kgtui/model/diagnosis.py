@@ -7,21 +7,27 @@ from typing import TYPE_CHECKING
 
 from kgtui.model import facts
 from kgtui.model import group_types as states
-from kgtui.model.event import label
+from kgtui.model.event import EventKind
 from kgtui.model.explanation import Explanation, explain_fault, explain_offsets, explain_state, faults_of
 from kgtui.model.guard import delete_availability
 from kgtui.model.health.wording import local_clock
 from kgtui.model.judgment import GroupStatus, Judgment, Problem
-from kgtui.model.members import partitions_of
+from kgtui.model.member_names import member_labels
+from kgtui.model.offsets import lags
+from kgtui.model.owners import owners_by_partition
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kgtui.model.answer import Fault
     from kgtui.model.health import GroupHealth
+    from kgtui.model.members import Member
     from kgtui.model.snapshot import Snapshot
 
 _MOST_NAMED = 3  # maximum number of members that a diagnosis names
+
+_FLAPPING_SECONDS = 600.0
+"""Members that joined or left in this many seconds before the snapshot are named as the cause of rebalances."""
 
 _NEXT = {
     Problem.DATA_LOST: "Make the consumers faster or raise the retention of the topic, so that no more records expire.",
@@ -107,6 +113,12 @@ def _who_cannot_read(fault: Fault) -> str:
 def _who(snapshot: Snapshot, group: str, kind: Problem, health: GroupHealth | None) -> str:
     if snapshot.state_of(group) == states.EMPTY:
         return "the group has no members"
+    if kind is Problem.DATA_LOST:
+        return _who_lost(snapshot, group)
+    if kind is Problem.FLAPPING:
+        return _who_flaps(snapshot, group)
+    if kind is Problem.NO_PARTITIONS:
+        return _who_is_idle(snapshot, group)
     if health is None:
         return ""
     if kind is Problem.REBALANCING:
@@ -120,33 +132,76 @@ def _who(snapshot: Snapshot, group: str, kind: Problem, health: GroupHealth | No
     return ""
 
 
+def _members(snapshot: Snapshot, group: str) -> tuple[Member, ...]:
+    """Return the members of a group; an empty tuple if they are not known."""
+    reading = snapshot.details.get(group)
+    return (reading.value.members if reading is not None else None) or ()
+
+
 def _owner(snapshot: Snapshot, group: str, topic: str, partition: int) -> str:
     """Return the owner of a partition, such as `client-1 at /10.0.0.7 owns orders-3`; `` if it is not known."""
-    reading = snapshot.details.get(group)
-    members = reading.value.members if reading is not None else None
-    if not members:
+    reading, members = snapshot.details.get(group), _members(snapshot, group)
+    if reading is None or not members:
         return ""
-    for member in members:
-        if (topic, partition) in partitions_of(member.assignment):
-            return f"{label(member)} owns {topic}-{partition}"
+    owners = owners_by_partition(reading.value).get((topic, partition))
+    if owners:
+        return f"{member_labels(members)[owners[0].member_id]} owns {topic}-{partition}"
     if any(member.assignment is None for member in members):
         return ""
     return f"no member owns {topic}-{partition}"
+
+
+def _who_lost(snapshot: Snapshot, group: str) -> str:
+    """Return the partition with the most lost records and its owner, and the number of other such partitions."""
+    reading = snapshot.offsets.get(group)
+    lost = [row for row in lags(reading.value) if row.lost] if reading is not None else []
+    if not lost:
+        return ""
+    worst = max(lost, key=lambda row: row.lost or 0)
+    name = f"{worst.topic}-{worst.partition}"
+    owner = _owner(snapshot, group, worst.topic, worst.partition) or name
+    more = len(lost) - 1
+    return owner + (f"; records of {more:,} more partition{'' if more == 1 else 's'} are lost" if more else "")
+
+
+def _who_flaps(snapshot: Snapshot, group: str) -> str:
+    """Return the members that joined or left most often in the last minutes; `` if none was observed."""
+    counted: dict[str, int] = {}
+    for event in reversed(snapshot.events):
+        if event.at < snapshot.taken_at - _FLAPPING_SECONDS:
+            break
+        if event.group == group and event.kind in (EventKind.JOINED, EventKind.LEFT) and event.number == 1:
+            counted[event.subject] = counted.get(event.subject, 0) + 1
+    ordered = sorted(counted.items(), key=lambda item: (-item[1], item[0]))
+    named = [f"{name} joined or left {'once' if n == 1 else f'{n} times'}" for name, n in ordered[:_MOST_NAMED]]
+    return _and_more(named, len(ordered))
+
+
+def _who_is_idle(snapshot: Snapshot, group: str) -> str:
+    """Return the members that have no partition; `` if they are not known."""
+    members = _members(snapshot, group)
+    labels = member_labels(members)
+    idle = sorted(labels[member.member_id] for member in members if member.assigned_count == 0)
+    return _and_more([f"{name} has no partition" for name in idle[:_MOST_NAMED]], len(idle))
+
+
+def _and_more(named: list[str], every: int) -> str:
+    """Join names with commas, and count those that are not named."""
+    more = every - len(named)
+    return ", ".join(named) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _who_delays(snapshot: Snapshot, group: str, health: GroupHealth) -> str:
     if not health.holding_up:
         classic = facts.type_of(snapshot, group) == "classic"
         return "not known: Kafka does not report which member of a classic group is late" if classic else ""
-    reading = snapshot.details.get(group)
-    members = {member.member_id: member for member in (reading.value.members if reading is not None else None) or ()}
+    labels = member_labels(_members(snapshot, group))
     named = []
     for member_id, behind in list(health.holding_up.items())[:_MOST_NAMED]:
-        name = label(members[member_id]) if member_id in members else member_id
+        name = labels.get(member_id, member_id)
         late = "has left" if behind is None else f"is {behind} epoch{'' if behind == 1 else 's'} behind"
         named.append(f"{name} {late}")
-    more = len(health.holding_up) - _MOST_NAMED
-    return ", ".join(named) + (f" and {more:,} more" if more > 0 else "")
+    return _and_more(named, len(health.holding_up))
 
 
 def explain_verdict(diagnosis: Diagnosis, clock: Callable[[float], str]) -> Explanation:

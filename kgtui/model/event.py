@@ -11,6 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.model.group_types import DEAD, EMPTY, SIMPLE
+from kgtui.model.member_names import member_labels, member_names
 from kgtui.model.membership import Membership
 
 if TYPE_CHECKING:
@@ -137,37 +138,58 @@ class LastDescription:
         group, found = description.group, []
         if listing.state is None and self._state not in (None, description.state):
             found.append(Event(at, EventKind.STATE, group, listing, self._state, description.state))
+        earlier = self.membership.members or ()
         change = self.membership.update(description.members)
-        found += member_events(group, at, listing, change)
+        found += member_events(group, at, listing, change, earlier, description.members or ())
         if None not in (self._epoch, description.group_epoch) and self._epoch != description.group_epoch:
             found.append(Event(at, EventKind.EPOCH, group, listing, self._epoch, description.group_epoch))
-        found += _moves(group, at, listing, change.moved)
+        found += _moves(group, at, listing, change.moved, (*earlier, *(description.members or ())))
         self._epoch, self._state, self.at = description.group_epoch, description.state, at
         return found
 
     def update_without_members(self, group: str, listing: Listing, at: float) -> list[Event]:
         """Store that a group has no members, as its listing shows, and return the events of members that left."""
         self.at = at
-        return member_events(group, at, listing, self.membership.update(()))
+        earlier = self.membership.members or ()
+        return member_events(group, at, listing, self.membership.update(()), earlier, ())
 
 
-def member_events(group: str, at: float, listing: Listing, change: MembershipChange) -> list[Event]:
-    """Return the events of members that left and joined. If there are many, the members share one event."""
+def member_events(
+    group: str,
+    at: float,
+    listing: Listing,
+    change: MembershipChange,
+    earlier: Iterable[Member],
+    later: Iterable[Member],
+) -> list[Event]:
+    """Return the events of members that left and joined. If there are many, the members share one event.
+
+    Args:
+        earlier, later: all members before and after the change, so that the names distinguish the members.
+    """
     found: list[Event] = []
-    for kind, members in ((EventKind.LEFT, change.left), (EventKind.JOINED, change.joined)):
+    changes = ((EventKind.LEFT, change.left, earlier), (EventKind.JOINED, change.joined, later))
+    for kind, members, every in changes:
+        labels = member_labels(every) if members else {}
         if len(members) > MOST_MEMBERS:
-            found.append(Event(at, kind, group, listing, subject=_named(map(label, members)), number=len(members)))
+            subject = _named(labels[member.member_id] for member in members)
+            found.append(Event(at, kind, group, listing, subject=subject, number=len(members)))
             continue
         for member in members:
             before, after = (member.member_id, None) if kind is EventKind.LEFT else (None, member.member_id)
-            found.append(Event(at, kind, group, listing, before, after, label(member)))
+            found.append(Event(at, kind, group, listing, before, after, labels[member.member_id]))
     return found
 
 
-def _moves(group: str, at: float, listing: Listing, moved: Sequence[OwnerMove]) -> list[Event]:
+def _moves(
+    group: str, at: float, listing: Listing, moved: Sequence[OwnerMove], members: Iterable[Member]
+) -> list[Event]:
     """Return one event for all partitions that have another owner; none if there are no such partitions.
 
     The values before and after are the names of the owners if all partitions moved from one member to one other member.
+
+    Args:
+        members: all members before and after the change, so that the names distinguish the owners.
     """
     if not moved:
         return []
@@ -176,9 +198,8 @@ def _moves(group: str, at: float, listing: Listing, moved: Sequence[OwnerMove]) 
     before = after = None
     if len(befores) == len(afters) == 1:
         (old,), (new,) = befores.values(), afters.values()
-        before, after = None if old is None else _name(old), _name(new)
-        if before == after:
-            before, after = None if old is None else old.member_id, new.member_id
+        names = member_names({member.member_id: member for member in (*members, old, new) if member}.values())
+        before, after = None if old is None else names[old.member_id], names[new.member_id]
     subject = _named(_partition(move.partition) for move in moved)
     return [Event(at, EventKind.MOVED, group, listing, before, after, subject, len(moved))]
 
@@ -250,15 +271,6 @@ def broker_back(node: int, address: str, at: float) -> Event:
 
 
 # -- functions that write the text of an event -----------------------------------------------------------------------
-
-
-def label(member: Member) -> str:
-    """Return the name of a member and the host from which it is connected, such as `client-1 at /10.0.0.7`."""
-    return f"{_name(member)} at {member.host}"
-
-
-def _name(member: Member) -> str:
-    return member.instance_id or member.client_id or member.member_id
 
 
 def _partition(partition: TopicPartition) -> str:

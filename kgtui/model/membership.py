@@ -61,6 +61,11 @@ class Membership:
         return len(self._members or ()) + len(self._owners)
 
     @property
+    def members(self) -> tuple[Member, ...] | None:
+        """The members at the newest read; None if they are not known."""
+        return self._members
+
+    @property
     def known(self) -> bool:
         """Whether the members are known."""
         return self._members is not None

@@ -201,10 +201,17 @@ def member_object(member: Member) -> dict[str, Any]:
 def member_columns(description: GroupDescription, *, wide: bool) -> list[MemberField]:
     """Return the columns of the members table of `kgtui show` for which `has_column` is true.
 
+    The target assignment has a column if a member has not reached its target assignment.
+
     Args:
         wide: whether to include the additional columns of `--format wide`.
     """
-    return [field for field in (_WIDE_COLUMNS if wide else _COLUMNS) if has_column(field, description)]
+    fields = list(_WIDE_COLUMNS if wide else _COLUMNS)
+    if not wide and any(
+        target_text(member) not in (None, assignment_text(member)) for member in description.members or ()
+    ):
+        fields.append(TARGET_TEXT)
+    return [field for field in fields if has_column(field, description)]
 
 
 def has_column(field: MemberField, description: GroupDescription) -> bool:

@@ -28,12 +28,15 @@ class PartitionRow(NamedTuple):
         lag: the position, the log offsets and the lag of the partition.
         share: True if the position is a share-partition start offset (SPSO, KIP-932), False if it is a committed
             offset.
-        member_id: the member that owns the partition; None if no member is known to own it.
+        member_id: the member that owns the partition; None if no member is known to own it. If several members own it,
+            as in share groups, it is the last of them.
+        owner: name of the owner (see `kgtui.model.member_names`), or the number of owners, such as `3 members`.
     """
 
     lag: PartitionLag
     share: bool
     member_id: str | None
+    owner: str | None = None
 
 
 def _times(row: PartitionRow) -> RecordTime | None:
@@ -113,7 +116,13 @@ METADATA: PartitionField = Field(
     "metadata", "METADATA", "string", "OffsetFetch: text that the client added to its commit",
     lambda row: row.lag.metadata,
 )  # fmt: skip
-MEMBER_ID: PartitionField = Field("member_id", "OWNER", "string", "the members' assignments", lambda row: row.member_id)
+MEMBER_ID: PartitionField = Field(
+    "member_id", "OWNER-ID", "string", "the members' assignments or active tasks", lambda row: row.member_id
+)
+OWNER: PartitionField = Field(
+    "owner", "OWNER", "string", "shortest name of the owner that distinguishes it from the other members",
+    lambda row: row.owner,
+)  # fmt: skip
 REASON: PartitionField = Field(
     "reason", "REASON", "string", "why the lag is unknown, from the errors of the RPCs that read offsets",
     lambda row: row.lag.reason or None,
@@ -121,19 +130,19 @@ REASON: PartitionField = Field(
 
 PARTITION_OBJECT = (
     TOPIC, PARTITION, COMMITTED, START_OFFSET, LOG_START, LOG_END, LAG, LEAD, LOST, UNREAD_SINCE,
-    UNREAD_SINCE_LATEST, CONSUMED_AT, EXPIRES_FROM, TIMES_REASON, LEADER_EPOCH, METADATA, MEMBER_ID, REASON,
+    UNREAD_SINCE_LATEST, CONSUMED_AT, EXPIRES_FROM, TIMES_REASON, LEADER_EPOCH, METADATA, MEMBER_ID, OWNER, REASON,
 )  # fmt: skip
 """Fields of a partition in the JSON and CSV of `kgtui show`, and in the JSON of incident reports (Export dialog)."""
 
-_COLUMNS = (TOPIC, PARTITION, COMMITTED, LOG_START, LOG_END, LAG, LEAD, UNREAD_SINCE, MEMBER_ID)
-_WIDE_COLUMNS = (*_COLUMNS, LOST, CONSUMED_AT, EXPIRES_FROM, TIMES_REASON, LEADER_EPOCH, METADATA)
+_COLUMNS = (TOPIC, PARTITION, COMMITTED, LOG_START, LOG_END, LAG, LEAD, UNREAD_SINCE, OWNER)
+_WIDE_COLUMNS = (*_COLUMNS, LOST, MEMBER_ID, CONSUMED_AT, EXPIRES_FROM, TIMES_REASON, LEADER_EPOCH, METADATA)
 
 
 def partition_columns(rows: Sequence[PartitionRow], *, wide: bool) -> list[PartitionField]:
     """Return the columns of the partition table of `kgtui show`.
 
     For a share group, the table shows the start offset (SPSO) instead of the committed offset. A field with
-    `hide_empty` has a column if any row has a value.
+    `hide_empty` has a column if any row has a value. The number of lost records has a column if records are lost.
 
     Args:
         wide: whether to include the additional columns of `--format wide`.
@@ -142,16 +151,20 @@ def partition_columns(rows: Sequence[PartitionRow], *, wide: bool) -> list[Parti
     fields = [
         START_OFFSET if share and field is COMMITTED else field for field in (_WIDE_COLUMNS if wide else _COLUMNS)
     ]
+    if not wide and any(row.lag.lost for row in rows):
+        fields.insert(fields.index(LEAD) + 1, LOST)
     return [field for field in fields if not field.hide_empty or any(field.text(row) for row in rows)]
 
 
 def partition_rows(snapshot: Snapshot, group: str) -> list[PartitionRow]:
     """Return every partition of the group that has an offset or an owner, sorted by topic and partition."""
-    from kgtui.model.members import owners_of
+    from kgtui.model.member_names import member_names
     from kgtui.model.offsets import PartitionLag, lags
+    from kgtui.model.owners import owners_by_partition
 
     offsets, description = snapshot.offsets.get(group), snapshot.details.get(group)
-    owners = owners_of(description.value.members) if description is not None else {}
+    owners = owners_by_partition(None if description is None else description.value)
+    names = member_names((None if description is None else description.value.members) or ())
     share = {(row.topic, row.partition) for row in offsets.value.share} if offsets is not None else set()
     rows = lags(offsets.value) if offsets is not None else []
     with_offset = {(row.topic, row.partition) for row in rows}
@@ -163,6 +176,8 @@ def partition_rows(snapshot: Snapshot, group: str) -> list[PartitionRow]:
     rows.sort(key=lambda row: (row.topic, row.partition))
     found = []
     for row in rows:
-        owner = owners.get((row.topic, row.partition))
-        found.append(PartitionRow(row, (row.topic, row.partition) in share, owner.member_id if owner else None))
+        members = owners.get((row.topic, row.partition), ())
+        member_id = members[-1].member_id if members else None
+        owner = f"{len(members)} members" if len(members) > 1 else names[member_id] if member_id is not None else None
+        found.append(PartitionRow(row, (row.topic, row.partition) in share, member_id, owner))
     return found

@@ -75,19 +75,6 @@ class LoadRow:
         return self.load.name or ""
 
 
-def member_names(description: GroupDescription) -> dict[str, str]:
-    """Return member id → name: the client id. If members share a client id, the end of the member id is appended."""
-    counted: dict[str, int] = {}
-    for member in description.members or ():
-        counted[member.client_id] = counted.get(member.client_id, 0) + 1
-    return {
-        member.member_id: member.client_id
-        if member.client_id and counted[member.client_id] == 1
-        else f"{member.client_id}{text.marks().ellipsis}{member.member_id[-6:]}"
-        for member in description.members or ()
-    }
-
-
 def lag_by_item(description: GroupDescription, offsets: GroupOffsets | None) -> dict[Item, int]:
     """Return partition or active task → its lag, if it is known. The lag of a task is that of all its partitions.
 

@@ -12,6 +12,7 @@ from textual.actions import SkipAction
 from textual.binding import Binding, BindingType
 
 from kgtui.model.assignment import Assignment, Item, PlacementStatus, assignment_of
+from kgtui.model.member_names import member_names
 from kgtui.tui import text
 from kgtui.tui.panes.assignment_rows import (
     PlacementRow,
@@ -19,7 +20,6 @@ from kgtui.tui.panes.assignment_rows import (
     lag_by_item,
     load_columns,
     load_rows,
-    member_names,
     placement_columns,
     placement_rows,
     status_word,
@@ -109,7 +109,11 @@ class AssignmentsPane(Pane):
         if details is None:
             return None
         read = offsets.value if offsets is not None else None
-        return assignment_of(details.value, read), member_names(details.value), lag_by_item(details.value, read)
+        return (
+            assignment_of(details.value, read),
+            member_names(details.value.members or ()),
+            lag_by_item(details.value, read),
+        )
 
     def draw(self, prepared: Prepared | None, *, fresh: bool) -> None:
         if prepared is None:

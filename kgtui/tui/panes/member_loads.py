@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from kgtui.model.assignment import is_idle
 from kgtui.model.fields import member_fields
 from kgtui.model.offsets import lags
+from kgtui.model.owners import owners_by_partition
 from kgtui.tui import text
 from kgtui.tui.panes.assignment_rows import holds_up_text
 from kgtui.tui.panes.cells import ACCENT, MUTED, WARN, Cell, number_cell, unknown_cell
 from kgtui.tui.panes.columns import Column
-from kgtui.tui.panes.offset_rows import owners_by_partition
 from kgtui.tui.sparkline import bar, scale_of
 
 if TYPE_CHECKING:

@@ -8,8 +8,9 @@ from kgtui.model.explanation import reason_text
 from kgtui.model.fields import partition_fields
 from kgtui.model.health.values import Loss
 from kgtui.model.health.wording import duration
-from kgtui.model.members import partitions_of
+from kgtui.model.member_names import member_names
 from kgtui.model.offsets import lags, total
+from kgtui.model.owners import owners_by_partition
 from kgtui.tui import text
 from kgtui.tui.panes.cells import (
     ACCENT,
@@ -36,8 +37,7 @@ if TYPE_CHECKING:
 
     from kgtui.model.fields.partition_fields import PartitionRow
     from kgtui.model.group import GroupDescription
-    from kgtui.model.members import Member
-    from kgtui.model.offsets import GroupOffsets, TopicPartition
+    from kgtui.model.offsets import GroupOffsets
 
 
 _WITH_DATE = 43_200.0
@@ -58,6 +58,7 @@ soon delete unread records of these partitions.
 def partition_rows(offsets: GroupOffsets, description: GroupDescription | None) -> list[OffsetRow]:
     """Return one row per partition that has an offset or an owner, sorted by topic and partition."""
     owners, share = owners_by_partition(description), bool(offsets.share)
+    names = member_names((description.members if description is not None else None) or ())
     rows, found = [], lags(offsets)
     scale = scale_of(max((one.lag or 0 for one in found), default=0))
     for one in found:
@@ -65,28 +66,10 @@ def partition_rows(offsets: GroupOffsets, description: GroupDescription | None) 
         if members is None:
             rows.append(OffsetRow(one.topic, one.partition, one, None, None, None, one.lost or 0, share, scale))
             continue
-        name = members[0].client_id if len(members) == 1 else f"{len(members)} members"
+        name = names[members[0].member_id] if len(members) == 1 else f"{len(members)} members"
         ids = ", ".join(member.member_id for member in members)
         rows.append(OffsetRow(one.topic, one.partition, one, name, ids, None, one.lost or 0, share, scale))
     return rows
-
-
-def owners_by_partition(description: GroupDescription | None) -> dict[TopicPartition, tuple[Member, ...]]:
-    """Return partition → members that own it. In a streams group, the owner is the member with the active task."""
-    owners: dict[TopicPartition, tuple[Member, ...]] = {}
-    if description is None:
-        return owners
-    topics: dict[str, list[str]] = {}
-    for part in (description.topology.subtopologies or ()) if description.topology else ():
-        names = [*part.source_topics, *(info.name for info in part.repartition_source_topics)]
-        topics.setdefault(part.subtopology, []).extend(names)
-    for member in description.members or ():
-        held = set(partitions_of(member.assignment))
-        for name, parts in member.streams.assignment.active if member.streams else ():
-            held.update((topic, part) for topic in topics.get(name, ()) for part in parts)
-        for one in held:
-            owners[one] = (*owners.get(one, ()), member)
-    return owners
 
 
 def filter_and_sort(
@@ -185,7 +168,7 @@ def offset_columns(*, share: bool, timed: bool = True) -> list[Column[OffsetRow]
         field_column(partition_fields.LEAD, _record, render=_lead, rank=5),
         field_column(partition_fields.LOG_START, _record,
                      render=lambda row: _bound(row, row.lag.log_start if row.lag else None), rank=6),
-        Column("owner", partition_fields.MEMBER_ID.title, lambda row: row.owner, _owner, rank=4, min_width=14,
+        Column("owner", partition_fields.OWNER.title, lambda row: row.owner, _owner, rank=4, min_width=14,
                max_width=28, cut="middle", full=_full_owner),
         field_column(partition_fields.LEADER_EPOCH, _record, rank=7),
     ]  # fmt: skip

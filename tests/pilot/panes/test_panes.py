@@ -229,7 +229,7 @@ async def test_key_v_groups_assignments_by_partition_member_host_and_rack() -> N
     app = PaneApp(pane, data.example_snapshot(), "payments.settle")
     async with app.run_test(size=(100, 30)) as pilot:
         assert "3 of 14 must move" in summary_text(pane)
-        assert "waits for settle-0, settle-1" in summary_text(pane)
+        assert "waits for settle-pod-0, settle-pod-1" in summary_text(pane)
         titles = []
         for _ in range(5):
             titles.append(pane.table.columns[0].title)

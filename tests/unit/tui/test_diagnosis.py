@@ -10,10 +10,12 @@ import pytest
 from kgtui.model.answer import Fault
 from kgtui.model.burrow import Status
 from kgtui.model.diagnosis import Diagnosis, diagnose, explain_group
+from kgtui.model.event import Event, EventKind
 from kgtui.model.group import GroupDescription
 from kgtui.model.health.values import Lack, Undecided
 from kgtui.model.judgment import Basis, GroupStatus, Judgment, Problem
 from kgtui.model.members import Member
+from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds
 from kgtui.model.snapshot import Reading
 from tests.pilot.app_driver import sample_snapshot
 from tests.pilot.health_snapshots import with_health
@@ -137,3 +139,33 @@ def test_explanation_of_a_forbidden_empty_group_does_not_call_it_deletable() -> 
 def test_faults_of_a_group_are_explained_between_its_verdict_and_its_state() -> None:
     titles = [one.title for one in explain_group(example_snapshot(), "secret.group")]
     assert titles == ["UNREADABLE", "GROUP_AUTHORIZATION_FAILED (30)", "Stable"]
+
+
+def test_diagnosis_of_a_flapping_group_names_members_that_come_and_go() -> None:
+    snapshot = described(screened(sample_snapshot(), Problem.FLAPPING), Member("m-1", "billing", "/10.0.0.7"))
+    at, listing = snapshot.taken_at, snapshot.groups[GROUP]
+    kinds = [EventKind.LEFT, EventKind.JOINED, EventKind.LEFT]
+    events = [Event(at - 900, EventKind.LEFT, GROUP, listing, subject="early at /10.0.0.9")]
+    events += [Event(at - 60, kind, GROUP, listing, subject="billing at /10.0.0.7") for kind in kinds]
+    events += [Event(at - 50, EventKind.JOINED, GROUP, listing, subject="other at /10.0.0.8")]
+    events += [Event(at - 50, EventKind.JOINED, "another group", listing, subject="stranger at /10.0.0.8")]
+    found = diagnose(replace(snapshot, events=events), GROUP, clock)
+    assert found.who == "billing at /10.0.0.7 joined or left 3 times, other at /10.0.0.8 joined or left once"
+    assert diagnose(snapshot, GROUP, clock).who == ""
+
+
+def test_diagnosis_of_lost_records_names_partition_and_owner() -> None:
+    members = (Member("m-1", "billing", "/10.0.0.7", assignment=(("orders", (0, 1)),)),)
+    snapshot = described(screened(sample_snapshot(), Problem.DATA_LOST, GroupStatus.ERR), *members)
+    commits = tuple(CommittedOffset("orders", part, 5) for part in (0, 1, 2))
+    bounds = {("orders", part): PartitionBounds(start, 90) for part, start in enumerate((10, 40, 5))}
+    offsets = Reading(GroupOffsets(commits, bounds=bounds), snapshot.taken_at)
+    found = diagnose(replace(snapshot, offsets={GROUP: offsets}), GROUP, clock)
+    assert found.who == "billing at /10.0.0.7 owns orders-1; records of 1 more partition are lost"
+
+
+def test_diagnosis_of_members_without_partitions_names_them() -> None:
+    members = tuple(Member(f"m-{number}", f"c-{number}", "/10.0.0.7", assignment=()) for number in range(5))
+    found = diagnose(described(screened(sample_snapshot(), Problem.NO_PARTITIONS), *members), GROUP, clock)
+    named = ", ".join(f"c-{number} at /10.0.0.7 has no partition" for number in range(3))
+    assert found.who == f"{named} and 2 more"

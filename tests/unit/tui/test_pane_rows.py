@@ -14,6 +14,7 @@ from kgtui.model.answer import Fault
 from kgtui.model.assignment import assignment_of
 from kgtui.model.event import Event, EventKind
 from kgtui.model.health import Watching, health_of
+from kgtui.model.member_names import member_names
 from kgtui.model.members import StreamsMember
 from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds
 from kgtui.model.record_times import BY_SIZE, COMPACTED, RecordTime, TimeRange
@@ -21,7 +22,7 @@ from kgtui.model.series import SeriesStore
 from kgtui.model.snapshot import Reading, Snapshot
 from kgtui.tui import text as display
 from kgtui.tui.panes import offset_bars, offset_rows
-from kgtui.tui.panes.assignment_rows import lag_by_item, member_names, placement_rows
+from kgtui.tui.panes.assignment_rows import lag_by_item, placement_rows
 from kgtui.tui.panes.assignments import grid_columns, grid_mark, grid_members, legend
 from kgtui.tui.panes.base import awaited_text, reading_notices
 from kgtui.tui.panes.cells import (
@@ -543,7 +544,7 @@ def test_grid_shows_the_lag_of_owned_partitions_by_symbol_and_color() -> None:
     read = offsets((100, 100), (90, 100), (450, 1_000), (0, 1_000))
     assignment = assignment_of(group, read)
     assert assignment is not None
-    names, lag_of = member_names(group), lag_by_item(group, read)
+    names, lag_of = member_names(group.members or ()), lag_by_item(group, read)
     (column,) = grid_members(assignment, names)
     rows = placement_rows(assignment, names, unsettled=False, lag_of=lag_of)
     assert [grid_mark(column, row) for row in rows] == [

@@ -1,0 +1,74 @@
+"""The shortest name of each member that distinguishes it from all other members of its group."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from kgtui.model.members import Member
+
+_LEAST_CHARACTERS = 4
+"""Minimum number of characters of a member id that a name contains, so that the part is easy to recognize."""
+
+
+def member_names(members: Iterable[Member]) -> dict[str, str]:
+    """Return member id → the shortest name that distinguishes the member from the others.
+
+    The name is the instance id (static membership) if there is one. Otherwise, it is the client id if no other member
+    has the same one, or the client id with the host (`billing@10.0.3.7`), or the client id with the shortest unique
+    part of the member id (`billing#3fa8`).
+    """
+    return _names(members, with_host=False)
+
+
+def member_labels(members: Iterable[Member]) -> dict[str, str]:
+    """Return member id → the name of the member and its host, such as `billing at /10.0.0.7`."""
+    every = list(members)
+    names = _names(every, with_host=True)
+    return {member.member_id: f"{names[member.member_id]} at {member.host}" for member in every}
+
+
+def _names(members: Iterable[Member], *, with_host: bool) -> dict[str, str]:
+    """Return the names. With `with_host`, the host follows the name anyway, so the name does not contain it."""
+    by_name: defaultdict[str, list[Member]] = defaultdict(list)
+    for member in members:
+        by_name[member.instance_id or member.client_id].append(member)
+    names: dict[str, str] = {}
+    for name, namesakes in by_name.items():
+        hosts = {member.host for member in namesakes}
+        if name and len(namesakes) == 1:
+            names[namesakes[0].member_id] = name
+        elif name and len(hosts) == len(namesakes) and "" not in hosts:
+            for member in namesakes:
+                names[member.member_id] = name if with_host else f"{name}@{member.host.removeprefix('/')}"
+        else:
+            parts = _shortest_parts([member.member_id for member in namesakes], name)
+            names |= {member_id: f"{name}#{part}" if name else part for member_id, part in parts.items()}
+    return names
+
+
+def _shortest_parts(ids: Sequence[str], name: str) -> dict[str, str]:
+    """Return member id → its shortest part that no other id has at the same place.
+
+    Clients usually create a member id from their client id, a hyphen and a random part, so the part begins there.
+
+    Args:
+        ids: member ids of members with the same instance id or client id.
+        name: this instance id or client id.
+    """
+    begin = len(name) + 1 if name and all(one.startswith(f"{name}-") for one in ids) else 0
+    ordered = sorted(ids)
+    parts: dict[str, str] = {}
+    for index, one in enumerate(ordered):
+        neighbors = ordered[max(index - 1, 0) : index] + ordered[index + 1 : index + 2]
+        shared = max((_shared_characters(one, other) for other in neighbors), default=0)
+        parts[one] = one[begin : max(shared + 1, begin + _LEAST_CHARACTERS)]
+    return parts
+
+
+def _shared_characters(one: str, other: str) -> int:
+    """Return the number of characters with which both texts begin."""
+    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
