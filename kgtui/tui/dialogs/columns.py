@@ -37,7 +37,10 @@ class ColumnsDialog(ModalScreen[None]):
             width: 76; max-width: 98%; height: auto; max-height: 96%;
             background: $surface; border: round $kg-accent; border-title-color: $kg-accent; padding: 0 1;
         }
-        & OptionList { height: auto; max-height: 14; border: none; padding: 0; background: $surface; }
+        & OptionList {
+            height: auto; max-height: 14; border: none; padding: 0; background: $surface;
+            &:focus { border: none; }
+        }
         & #hint { height: auto; color: $kg-muted; margin-top: 1; }
     }
     """
