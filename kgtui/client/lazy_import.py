@@ -25,8 +25,8 @@ class _LazyPackage(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         spec = self.__spec__
-        # Change the class before the package's `__init__` runs, so that reading a missing attribute in `__init__`
-        # raises AttributeError. With the old class, `__getattr__` would call itself without end.
+        # Make this object a plain module before the package's `__init__.py` runs. If that file read a missing
+        # attribute of the package, this method would otherwise call itself without end.
         self.__class__ = ModuleType  # type: ignore[assignment]
         if spec is not None and spec.loader is not None:
             self.__path__ = spec.submodule_search_locations or []

@@ -150,7 +150,11 @@ class Recorder:
         await self._lake.claim(self._watch.snapshot.cluster.cluster_id)
 
     def _gap_after_restart(self, before: int | None) -> str:
-        """Return the reason why no polls were recorded before this start. Notify the user of a recorder's crash."""
+        """Return the reason for the gap before this start. If the previous recorder crashed, also notify the user.
+
+        Args:
+            before: time of the last poll in the lake, in milliseconds since the epoch; None if the lake is empty.
+        """
         if before is None:
             return "the recording begins"
         self._last = before

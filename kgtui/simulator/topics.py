@@ -21,9 +21,10 @@ WAVE_PERIOD = 240.0
 """Time from one traffic peak to the next, in seconds; short, so that users of the demo see the traffic change."""
 
 _OLDEST, _OLDEST_IDLE = 400 * DAY, HOUR
-"""Age of the oldest records when the cluster starts, in seconds: of a topic with traffic, and of one without traffic.
+"""Age of the oldest record when the cluster starts, in seconds: in a topic with traffic, and in one without traffic.
 
-All records of a topic without traffic are this old. They are younger than Kafka's default retention time of seven days.
+All records of a topic without traffic have the same age. One hour is less than Kafka's default retention time of seven
+days, so that these records are not deleted at once.
 """
 
 RETENTION_INTERVAL = 30.0

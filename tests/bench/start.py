@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def figures(groups: int, rounds: int) -> Iterator[Figure]:
-    """Yield the time from the start of kgtui to its first frame with groups. The reference is the minimal app."""
+    """Yield the time from the start of kgtui to its first frame with groups, relative to a minimal Textual app."""
     with spawn(Options(groups=groups, churn=0.0)) as cluster:
         wall, cpu, bare_wall, bare_cpu = [], [], [], []
         # This start is not measured, because it reads files from disk. Later starts find the files in the page cache.

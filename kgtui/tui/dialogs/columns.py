@@ -89,7 +89,7 @@ class ColumnsDialog(ModalScreen[None]):
         if column in self._columns:
             self._columns = tuple(one for one in self._columns if one != column)
         else:
-            # The column is inserted before the first shown column that is less important in the default order.
+            # The column is inserted before the first shown column that comes after it in the default order.
             later = TREE_COLUMNS[TREE_COLUMNS.index(column) :]
             at = next((index for index, one in enumerate(self._columns) if one in later), len(self._columns))
             self._columns = (*self._columns[:at], column, *self._columns[at:])

@@ -34,7 +34,10 @@ def mark_and_role(status: str, *, problem: bool) -> tuple[str, str]:
 
 
 def verdict_fields(snapshot: Snapshot, group: str) -> Iterator[Field]:
-    """Return the field `verdict`, and the fields `who` and `next` if they are known."""
+    """Return the fields of the verdict: `verdict`, `who` (who causes the problem), and `next` (what to do next).
+
+    The last two are missing if they are not known.
+    """
     diagnosis = diagnose(snapshot, group, time_text)
     judgment, health = diagnosis.judgment, snapshot.health.get(group)
     name = diagnosis.name

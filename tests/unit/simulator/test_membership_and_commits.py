@@ -82,7 +82,7 @@ def test_a_member_that_leaves_and_returns_in_a_rotation_is_a_new_member() -> Non
     assert ConstantMembership(2).at(1e9).slots == ConstantMembership(2).at(0).slots
 
 
-def test_equal_names_have_equal_hashed_hosts_and_kafka_ids() -> None:
+def test_simulated_hosts_and_kafka_ids_depend_only_on_the_name() -> None:
     assert hash_host("a") == hash_host("a") != hash_host("b")
     assert hash_kafka_id("x") == hash_kafka_id("x")
     assert all(not hash_kafka_id(number).startswith("-") for number in range(500))
