@@ -24,7 +24,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from kgtui.model.group_types import CLASSIC, EMPTY, NOT_READY, REBALANCING, SIMPLE
+from kgtui.model.group_types import CLASSIC, EMPTY, NOT_READY, REBALANCING, SIMPLE, STABLE
 from kgtui.model.health.values import DEFAULT_WATCHING
 from kgtui.model.judgment import (
     ABANDONED_AFTER,
@@ -177,6 +177,8 @@ class Screening:
                 rebalance = after.state != NOT_READY
         else:
             self._unsettled.pop(group, None)
+            # The list before this one showed no members, so the group has been in a rebalance since then.
+            rebalance = before is not None and before.state == EMPTY and after.state == STABLE
         if len(self.changed) < _MOST_CHANGED:
             self.changed[group] = None
         if rebalance or group in self._store.screened or after.state == EMPTY:

@@ -39,6 +39,9 @@ _SCREENING_INTERVAL = 1.0
 _EXPECTED_PARTITIONS = 50.0
 """Assumed number of partitions per group until the first batch of groups has been read."""
 
+_COMMITTING_SECONDS = 600.0
+"""Time, in seconds, after its last progress for which a group without members is read as often as all others."""
+
 _CHANGED_PER_BATCH = 0.5
 """Maximum number of groups whose state has changed in one batch, as a fraction of the batch size.
 
@@ -73,6 +76,7 @@ class SweepTier:
         self._changed = changed
         self._sweeps: dict[int, asyncio.Task[None]] = {}
         self._average_partitions = _EXPECTED_PARTITIONS
+        self._committing: set[str] = set()
 
     async def run(self) -> None:
         """Run one sweep task per coordinator until this task is cancelled."""
@@ -91,21 +95,25 @@ class SweepTier:
 
     async def _sweep_broker(self, node: int) -> None:
         """Read the groups of one coordinator again and again, until it coordinates no groups."""
-        options, first, next_empty = self._options, True, 0
+        options, rounds, next_empty = self._options, 0, 0
         while True:
             busy, empty = sweep_groups(self._store.by_listing, node)
             if not busy and not empty:
                 break
+            # Groups without members are read as often as others while they commit offsets. To find them, the second
+            # round reads all groups.
+            busy += [group for group in empty if rounds == 1 or group in self._committing]
+            empty = [group for group in empty if rounds != 1 and group not in self._committing]
             seconds = 0.0
-            if not first:
+            if rounds:
                 count = ceil(len(empty) * options.sweep_pause / options.empty_pause)
                 seconds = max(options.sweep_pause, (len(busy) + count) * len(self._sweeps) / options.sweep_rate)
                 next_empty = 0 if next_empty >= len(empty) else next_empty
                 start, next_empty = next_empty, next_empty + ceil(len(empty) * seconds / options.empty_pause)
                 empty = empty[start:next_empty]
             began = self._timer.now()
-            await self._read_round(node, busy + empty, first=first, seconds=seconds)
-            first = False
+            await self._read_round(node, busy + empty, first=rounds == 0, seconds=seconds)
+            rounds += 1
             length = max(seconds, options.sweep_pause)
             await self._timer.pause_for(min(length - (self._timer.now() - began), length))
         del self._sweeps[node]
@@ -239,6 +247,10 @@ class SweepTier:
             return None
         at = self._timer.recorded_at() if self._timer.recorded_at is not None else now
         trail = self._screening.add(group, at, rows, description)
+        if memberless and trail.progress_at and at - trail.progress_at < _COMMITTING_SECONDS:
+            self._committing.add(group)
+        else:
+            self._committing.discard(group)
         store.store_summary(group, self._summary(group, read, trail, fault, now, memberless=memberless))
         return trail
 

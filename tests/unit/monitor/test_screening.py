@@ -241,3 +241,27 @@ async def test_many_changed_states_are_judged_in_small_slices(sweep: Sweep) -> N
     rows_of_list = {f"g-{n}": REBALANCING for n in range(1_000)}
     await sweep.store.take_list(1, ListingDelta(rows_of_list, [], 1_001, 1.0), first=False)
     assert [sweep.screening.apply_changes() for _ in range(20)] == [True] * 19 + [False]
+
+
+async def test_sweep_slower_than_the_window_suspects_only_groups_without_progress(sweep: Sweep) -> None:
+    moving = [sweep.read(rows((100 + 50 * n, 105 + 50 * n)), after=200) for n in range(8)]
+    assert {one.status for one in moving[1:]} == {GroupStatus.OK}
+    stopped = [sweep.read(rows((450, 505)), after=200) for _ in range(4)]
+    assert [one.kind for one in stopped] == [None] * 3 + [Problem.STOP]
+    assert stopped[-1].since == sweep.now - 800
+
+
+async def test_clock_set_back_suspects_nobody_and_a_later_stop_is_found(sweep: Sweep) -> None:
+    for n in range(4):
+        sweep.read(rows((100 + n, 105 + n)))
+    assert sweep.read(rows((104, 109)), after=-3_600).kind is None
+    assert [sweep.read(rows((104, 109))).kind for _ in range(4)] == [None] * 3 + [Problem.STOP]
+
+
+async def test_change_from_empty_to_stable_between_two_lists_counts_as_a_rebalance(sweep: Sweep) -> None:
+    sweep.read(rows((100, 100)))
+    for _ in range(3):
+        await sweep.list(EMPTY)
+        await sweep.list(STABLE)
+        sweep.read(rows((100, 100)), after=5)
+    assert sweep.judgment().kind is Problem.FLAPPING

@@ -71,3 +71,24 @@ async def test_sweep_catches_up_after_a_slow_batch_but_never_waits_long_after_a_
     monkeypatch.setattr(tier, "_read", read)
     await tier._read_round(1, ["g-0", "g-1", "g-2"], first=True, seconds=0.0)
     assert found == pauses
+
+
+async def test_group_without_members_that_commits_is_read_as_often_as_groups_with_members() -> None:
+    admin = ScriptedAdmin()
+    for group in ("commits", *(f"idle-{number}" for number in range(10))):
+        admin.add(group, "consumer", state="Empty", lag=5)
+    options = replace(FAST, empty_pause=3_600.0)
+    reads: dict[str, int] = dict.fromkeys(admin.groups, 0)
+    async with watching(admin, options) as monitor:
+        position = 1_000
+        while reads["commits"] < 8:
+            read = reads["commits"]
+            await until(monitor, lambda _: _reads(admin, "commits") > read)  # noqa: B023 - called in this iteration
+            position += 1
+            admin.commits["commits"] = (CommittedOffset("t-commits", 0, position),)
+            reads = {group: _reads(admin, group) for group in admin.groups}
+    assert reads["idle-9"] <= 4
+
+
+def _reads(admin: ScriptedAdmin, group: str) -> int:
+    return sum(group in ids for method, ids in admin.calls if method == "committed_offsets")
