@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 DOWN, PAGE_DOWN, LEFT, RIGHT, HOME, ESCAPE = b"\x1b[B", b"\x1b[6~", b"\x1b[D", b"\x1b[C", b"\x1b[H", b"\x1b"
+NEXT_MATCH = b"n"
 INTERVAL = 2.0
 """Time between two polls, in seconds."""
 
@@ -71,6 +72,7 @@ def _with_changes(size: Size, bare_keys: _Keyboard, bare: Terminal) -> Iterator[
         time.sleep(min(size.seconds, 5.0))  # The app must have loaded all groups before the measurements begin.
         yield from _polls(size, ui)
         keys = _Keyboard(ui)
+        yield _page(size, ui, keys)
         yield from _latencies(size, keys, bare_keys)
         yield from _filtering(size, ui, keys, bare_keys)
         if size.sweep:
@@ -98,6 +100,20 @@ def _polls(size: Size, ui: Terminal) -> Iterator[Figure]:
     yield Figure(
         "bytes/s to the terminal while 1 % of the groups change per poll", (ui.written - written) / size.seconds, "B"
     )
+
+
+def _page(size: Size, ui: Terminal, keys: _Keyboard) -> Figure:
+    """Measure what the page of the cluster costs, compared with the panes of one group, which replace it."""
+    cpu: dict[bytes, float] = {}
+    for key in (NEXT_MATCH, HOME):
+        ui.press(key)
+        time.sleep(1.0)
+        before = ui.usage().cpu
+        time.sleep(size.seconds)
+        cpu[key] = (ui.usage().cpu - before) / (size.seconds / INTERVAL) * 1000
+    keys.synchronize()
+    name = "CPU time per poll while the page of the cluster is shown"
+    return Figure(name, cpu[HOME], "ms", "panes of one group", cpu[NEXT_MATCH])
 
 
 def _latencies(size: Size, keys: _Keyboard, bare_keys: _Keyboard) -> Iterator[Figure]:

@@ -82,7 +82,7 @@ QUESTIONS = (
     Question(
         "Is it safe to delete the group, and what would be lost?",
         about(DELETED, "d"),
-        ("7 unread", "type the group id"),
+        (r"Safe +no: ", r"7 (records|unread)", "type the group id"),
     ),
     Question(
         "Why can I not see the group? (an ACL)",
