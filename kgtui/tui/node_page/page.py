@@ -48,7 +48,8 @@ SLICE_SECONDS = 0.004
 GROUPS_PER_SECOND = 20_000
 """Maximum number of groups that are added up for the page per second, on average.
 
-A page with 100,000 groups is therefore computed every 5 s.
+A page with 100,000 groups is therefore computed every 5 s. In a cluster with at most this many groups, the page is
+computed earlier if the problems have changed.
 """
 
 
@@ -231,7 +232,9 @@ class NodePage(Vertical):
         """
         if self._since is None and snapshot.swept:
             self._since = snapshot.taken_at
-        if self._subject is None or subject.path != self._subject.path or problems is not self._problems:
+        other_subject = self._subject is None or subject.path != self._subject.path
+        small = len(snapshot.groups) <= GROUPS_PER_SECOND
+        if other_subject or (small and not same_problems(problems, self._problems)):
             self._urgent.set()
         self._snapshot, self._subject, self._problems = snapshot, subject, problems
         self._acknowledged = acknowledged
@@ -327,6 +330,19 @@ class NodePage(Vertical):
             if value is not None:
                 cells.append(Cell(SafeText(f"{name} {text.short(round(value))}/s{_sparkline(values)}  ")))
         return tuple(cells)
+
+
+def same_problems(problems: Problems, others: Problems) -> bool:
+    """Return whether two lists show the same problems of the same groups, although times and reasons may differ.
+
+    Times and reasons change with every read. They are not worth an earlier computation of the page.
+    """
+    if problems is others:
+        return True
+    return len(problems) == len(others) and all(
+        group == other and (judgment.status, judgment.kind) == (former.status, former.kind)
+        for (group, judgment), (other, former) in zip(problems[:MOST_PROBLEMS], others[:MOST_PROBLEMS], strict=True)
+    )
 
 
 def no_problem_placeholder(summary: GroupSetSummary) -> str:

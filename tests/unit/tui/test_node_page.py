@@ -7,7 +7,7 @@ from dataclasses import replace
 from kgtui.model.judgment import Basis, GroupStatus, Judgment, Problem
 from kgtui.model.slices import run_at_once
 from kgtui.model.trail import Position, Trail, last_sums
-from kgtui.tui.node_page.page import no_problem_placeholder
+from kgtui.tui.node_page.page import no_problem_placeholder, same_problems
 from kgtui.tui.node_page.summary import GroupSetSummary, problem_steps, summary_steps
 from kgtui.tui.node_page.tables import BROKER_COLUMNS, PROBLEM_COLUMNS, broker_rows, problem_rows, state_table
 from kgtui.tui.text import clock_minutes, display_settings
@@ -91,6 +91,15 @@ def test_placeholder_claims_nothing_about_groups_that_were_not_read() -> None:
     some = no_problem_placeholder(GroupSetSummary(groups=3, read=1))
     assert some == "no problem found so far; 1 of 3 groups read"
     assert no_problem_placeholder(GroupSetSummary(groups=3, read=3)) == "no group needs attention"
+
+
+def test_other_times_and_reasons_are_the_same_problems() -> None:
+    stopped = Judgment(GroupStatus.ERR, Problem.STOP, since=NOW, reason="5 unread")
+    before = (("a", stopped), ("b", stopped))
+    assert same_problems((("a", replace(stopped, reason="6 unread")), ("b", stopped)), before)
+    assert not same_problems((("a", replace(stopped, kind=Problem.STALL)), ("b", stopped)), before)
+    assert not same_problems((("a", stopped), ("c", stopped)), before)
+    assert not same_problems(before[:1], before)
 
 
 def test_since_column_shows_the_time_of_the_last_consumed_record() -> None:
