@@ -315,6 +315,18 @@ async def test_columns_chosen_with_key_c_are_remembered_until_the_configuration_
             assert ("members" in tree_of(again).model.columns) is shown
 
 
+async def test_the_dialog_of_the_columns_survives_a_tiny_terminal(tmp_path: Path) -> None:
+    app, _ = app_on(sample_snapshot(), tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press("C")
+        for size in ((9, 4), (5, 3), (4, 3), (3, 2), (2, 1), (1, 1), (80, 24)):
+            await pilot.resize_terminal(*size)
+            await pilot.pause()
+        await pilot.press("space", "escape")
+        assert "lag" not in tree_of(app).model.columns
+
+
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"configured": [], "columns": ["size"], "sort": "lag"}'])
 async def test_a_damaged_file_with_the_view_is_ignored(tmp_path: Path, content: str) -> None:
     (tmp_path / "view.json").write_text(content)

@@ -39,6 +39,7 @@ class ColumnsDialog(ModalScreen[None]):
         }
         & OptionList {
             height: auto; max-height: 14; border: none; padding: 0; background: $surface;
+            text-wrap: nowrap; text-overflow: ellipsis;
             &:focus { border: none; }
         }
         & #hint { height: auto; color: $kg-muted; margin-top: 1; }
