@@ -28,11 +28,8 @@ DAYS = 3.25
 POLL = 300.0
 """Time between two polls, in seconds."""
 
-TOLERANCE = {Kind.UNUSUAL: HOUR, Kind.UNUSED: HOUR}
-"""How far the begin and the end of a finding may be from those of the incident, in seconds.
-
-Table `baseline` compares whole hours. For all other kinds, the tolerance is two polls.
-"""
+TOLERANCE = 2 * POLL
+"""How far the begin and the end of a finding may be from those of the incident, in seconds."""
 
 
 @pytest.mark.full
@@ -68,18 +65,18 @@ def check_findings(findings: list[Finding], plan: HistoryPlan) -> None:
 
 def differences(incident: Incident, finding: Finding) -> list[str]:
     """Return a text for each time in the finding that differs from the incident."""
-    name, tolerance = f"{incident.group} {incident.kind.value}", TOLERANCE.get(incident.kind, 2 * POLL)
+    name = f"{incident.group} {incident.kind.value}"
     texts = []
     if incident.begin is None:
         texts += [] if finding.since_at_least else [f"{name} began before the history"]
-    elif finding.since is None or abs(finding.since - incident.begin) > tolerance:
+    elif finding.since is None or abs(finding.since - incident.begin) > TOLERANCE:
         texts.append(f"{name} since {finding.since}, but it began at {incident.begin}")
-    if incident.end is not None and (finding.until is None or abs(finding.until - incident.end) > tolerance):
+    if incident.end is not None and (finding.until is None or abs(finding.until - incident.end) > TOLERANCE):
         texts.append(f"{name} until {finding.until}, but it ended at {incident.end}")
     if incident.seconds is not None:
         column = "drain_seconds" if incident.kind is Kind.DRAIN else "loss_seconds"
         forecast = forecast_of(finding, column)
-        if forecast is None or abs(forecast - incident.seconds) > 0.1 * incident.seconds + tolerance:
+        if forecast is None or abs(forecast - incident.seconds) > 0.1 * incident.seconds + TOLERANCE:
             texts.append(f"{name}: {column} is {forecast}, but it should be {incident.seconds}")
     return texts
 
