@@ -16,7 +16,7 @@ from kgtui.lake.folder import LakeFolder
 from kgtui.lake.schemas.gold import HEALTH
 from tests.unit.history.recording_builder import START, RecordingBuilder
 from tests.unit.history.test_recording_reader import poll_of
-from tests.unit.insights.gold_rows import NOW, row, rows_with_problems, write
+from tests.unit.insights.gold_rows import HOUR, NOW, row, rows_with_problems, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,6 +44,32 @@ def test_insights_prints_findings_with_advice_and_the_most_urgent_first(
     assert "kgtui delete --group=perf.a --group=perf.b" in out
     assert out.splitlines()[-1].startswith("as of 2026-11-21 ")
     assert "ago, computed " in out.splitlines()[-1]
+
+
+def test_insights_with_the_option_since_lists_past_problems_with_their_end(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    began = NOW - 6 * HOUR
+    times = {"window_start": NOW - 3 * HOUR, "covered_to": NOW - 3 * HOUR}
+    rows = [
+        row(HEALTH, group="g", status="ERR", worst="STOP", bad_since=began, window_start=NOW - 4 * HOUR),
+        row(HEALTH, group="g", status="OK", ended_since=began, **times),
+        row(HEALTH, group="g", status="OK", window_start=NOW),
+    ]
+    lake = str(write(tmp_path / "lake", {HEALTH: rows}))
+    assert main(["insights", "--lake", lake]) == 0
+    assert capfd.readouterr().out.startswith("no findings\n")
+    assert main(["insights", "--lake", lake, "--since", "5h"]) == 0
+    title, first, what, ended, *_ = capfd.readouterr().out.splitlines()
+    assert title == "past problems (1)"
+    assert first.startswith("  PAST   g  from 2026-11-21 ")
+    assert first.endswith("(3 h)")
+    assert (what, ended) == ("    stopped committing for 3 h", "    ended: the group committed again")
+    assert main(["insights", "--lake", lake, "--since", "1h"]) == 0
+    assert capfd.readouterr().out.startswith("no findings, and no past problems since 2026-11-21 ")
+    assert main(["insights", "--lake", lake, "--since", "5h", "--format", "json"]) == 0
+    (finding,) = json.loads(capfd.readouterr().out)["findings"]
+    assert (finding["since"], finding["until"]) == ("2026-11-21T10:00:00.000Z", "2026-11-21T13:00:00.000Z")
 
 
 def test_insights_on_a_narrow_terminal_wraps_sentences_but_not_commands(lake: Path) -> None:
