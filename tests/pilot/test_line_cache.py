@@ -5,7 +5,12 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
+from textual.app import App
+from textual.containers import Vertical
+
 from kgtui.tui.node_page import page
+from kgtui.tui.panes.cells import Cell
+from kgtui.tui.panes.text_lines import TextLines
 from tests.pilot.app_driver import app_on, main_screen, settled, until
 from tests.pilot.scripted_monitor import many_groups, snapshot_of
 
@@ -13,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pytest
+    from textual.app import ComposeResult
     from textual.pilot import Pilot
     from textual.strip import Strip
 
@@ -91,3 +97,36 @@ async def test_the_scroll_bar_after_each_scroll_equals_a_full_redraw(tmp_path: P
                 partial = bar.render_lines(bar.size.region)
                 bar.refresh()
                 assert partial == bar.render_lines(bar.size.region)
+
+
+class TextApp(App[None]):
+    """An app that shows only a text of several lines."""
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return {f"kg-{role}": "#888888" for role in ("ok", "warn", "error", "muted", "accent", "stale")}
+
+    def compose(self) -> ComposeResult:
+        with Vertical():
+            yield TextLines()
+
+
+def rows_on_screen(app: App[None]) -> list[str]:
+    """Return the text of each row of the screen."""
+    return ["".join(segment.text for segment in row).rstrip() for row in app.screen._compositor.render_strips()]
+
+
+async def test_text_that_changed_while_it_was_hidden_replaces_all_old_lines() -> None:
+    """The container is hidden twice, as a pane is. Textual clears the cache of the widget only the first time."""
+    app = TextApp()
+    async with app.run_test(size=(40, 10)) as pilot:
+        lines = app.query_one(TextLines)
+        lines.set_lines([(Cell(f"old {number}"),) for number in range(8)])
+        await pilot.pause()
+        for shown in (False, True, False):
+            app.query_one(Vertical).display = shown
+            await pilot.pause()
+        lines.set_lines([(Cell(f"new {number}"),) for number in range(5)])
+        await pilot.pause()
+        app.query_one(Vertical).display = True
+        await pilot.pause()
+        assert rows_on_screen(app) == [*(f"new {number}" for number in range(5)), *[""] * 5]

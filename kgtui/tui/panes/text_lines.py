@@ -82,7 +82,9 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
         if self.scroll_offset.y != top:
             self.refresh()
             return
-        for y in range(top, top + self.size.height):
+        # While the widget is hidden, its height is 0, but lines from before may still be in the cache.
+        height = max(self.size.height, max(self._line_cache, default=-1) + 1)
+        for y in range(top, top + height):
             if old[y : y + 1] != lines[y : y + 1]:
                 self.refresh_line(y)
 
