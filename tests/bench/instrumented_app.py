@@ -39,7 +39,8 @@ COUNTER_CELLS = 8
 FAST_SWEEP = 10
 """Factor by which the background sweep is accelerated.
 
-The background sweep reads all groups one after another. Normally, it takes 15 minutes for 100,000 groups.
+The background sweep reads all groups one after another. Normally, this takes more than a minute for
+100,000 groups.
 """
 
 
