@@ -91,7 +91,7 @@ def test_show_prints_when_unread_records_were_written_and_expire(
 
 def test_show_csv_has_one_row_per_partition(run: Callable[..., Completed]) -> None:
     lines = run("show", "pay", "--format", "csv").out.splitlines()
-    assert lines[1] == "pay,t-pay,0,1000,,0,1015,15,1000,0,,,,,,0,,m-1,"
+    assert lines[1] == "pay,t-pay,0,1000,,0,1015,15,1000,0,,,,,,0,,m-1,,client"
 
 
 def test_show_without_a_group_id_exits_with_2(run: Callable[..., Completed]) -> None:
