@@ -74,7 +74,8 @@ def from_json(groups: Iterable[Mapping[str, Any]], cluster: Mapping[str, Any]) -
         for name, member in members.items():
             tool_rows.members[group, name] = _member_of_json(found, member)
         for row in found["partitions"] or ():
-            owner = members.get(row["member_id"])
+            # Kafka's tools do not print which member reads a partition of a streams group.
+            owner = None if found["type"] == "streams" else members.get(row["member_id"])
             tool_rows.offsets[group, row["topic"], str(row["partition"])] = _offset(
                 group,
                 row,

@@ -32,7 +32,9 @@ async def equals_full_redraw(app: KgtuiApp, pilot: Pilot[int]) -> bool:
     screen = main_screen(app)
     # The right side follows the cursor after a delay, and the page of a node is computed in the background.
     await until(pilot, lambda: screen._pane_timer is None and screen.right_side.page.is_current)
-    before = app.export_screenshot()
+    before = ""
+    while before != (before := app.export_screenshot()):
+        await pilot.pause(0.05)
     for widget in app.screen.query("*"):
         widget.refresh()
     await settled(pilot)

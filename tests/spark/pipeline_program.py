@@ -8,11 +8,15 @@ from __future__ import annotations
 import sys
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kgtui.commands.pipeline import update_gold
 from kgtui.pipeline.jobs.run import Sources, run_once
 from kgtui.pipeline.session import start
 from tests.spark.spark_settings import ON_CLUSTER, SHORT_LIVED, new_lake
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 def main(lake: str, records: str, target: str = "") -> None:
@@ -32,10 +36,18 @@ def main(lake: str, records: str, target: str = "") -> None:
     else:
         spark = start(None if target else "local[1]", target or None, options=SHORT_LIVED)
     print_step("started")
-    sources = Sources(records=Path(records), max_files=None if target.startswith(("sc:", "spark:")) else 1)
-    run_once(new_lake(spark, Path(lake)), sources, partial(update_gold, on_progress=print_step), print_step)
+    try:
+        run(spark, Path(lake), Path(records), target)
+    finally:
+        # Without this call, Python would wait forever for the Spark Connect server when it exits after an error.
+        spark.stop()
+
+
+def run(spark: SparkSession, lake: Path, records: Path, target: str) -> None:
+    """Run all steps, and print the name of each step on standard output. The arguments are those of `main`."""
+    sources = Sources(records=records, max_files=None if target.startswith(("sc:", "spark:")) else 1)
+    run_once(new_lake(spark, lake), sources, partial(update_gold, on_progress=print_step), print_step)
     print_step("done")
-    spark.stop()
 
 
 def print_step(step: str) -> None:

@@ -73,6 +73,10 @@ def health(
     windows = observed_windows(timeline, partitions, times, watching.rules)
     if commits is not None:
         windows = windows.transform(with_silver_commits, commits, partitions, timeline, watching.rules)
+    if lag is not None:
+        # The windows are used twice: to find those in which problems begin, and to add the times of these problems.
+        # Besides, Spark Connect refuses plans with a depth of more than 100 messages.
+        windows = windows.localCheckpoint()
     rows = (
         all_groups.select(*_SLOT, "members", "read", "offsets_may_be_hidden")
         .join(windows.drop("steady_since"), ["at", "group"], "left")

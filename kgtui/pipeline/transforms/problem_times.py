@@ -26,9 +26,6 @@ def with_problem_times(rows: DataFrame, before: DataFrame | None, lag: DataFrame
         before: rows of `health` for earlier days; None if there are none.
         lag: gold `lag`, whose time lags show when a group began to fall behind; None to use only `started`.
     """
-    if lag is not None:
-        # The rows are used twice: to find the windows in which problems begin, and to add the times of these problems.
-        rows = rows.localCheckpoint()
     order = Window.partitionBy(*_KEY).orderBy("at")
     bad, is_group = F.coalesce(F.col("status") != "OK", F.lit(False)), F.col("topic").isNull()
     follows = F.col("at_before") >= F.col("steady_since")

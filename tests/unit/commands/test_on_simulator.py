@@ -148,7 +148,8 @@ async def test_select_groups_returns_groups_of_other_brokers_if_one_is_silent(ti
     assert any(summary.lag is not None for summary in found.snapshot.summaries.values())
 
 
-async def test_kgtui_doctor_says_why_a_named_group_is_not_listed() -> None:
+@longer_if_busy(3)
+async def test_kgtui_doctor_says_why_a_named_group_is_not_listed(timeout: float) -> None:
     async with Simulator(brokers=2, scenario="plain", groups=4) as cluster:
         async with connect(cluster.bootstrap.split(",")[:1]) as admin:
             listed = sorted((await admin.list_groups()).rows)[0]
@@ -159,5 +160,5 @@ async def test_kgtui_doctor_says_why_a_named_group_is_not_listed() -> None:
         assert listed in found[1]["similar"]
         cluster.faults.black_hole(2)
         async with connect(cluster.bootstrap.split(",")[:1]) as admin:
-            diagnosis = await examine(admin, ["unlike"], timeout=3)
+            diagnosis = await examine(admin, ["unlike"], timeout=timeout)
         assert "It may be on broker 2" in as_text(diagnosis)

@@ -65,7 +65,7 @@ def wait_for(lake: Path, polls: int) -> None:
 def test_recorder_writes_all_polls_before_it_exits(
     cluster: SimulatorProcess, tmp_path: Path, number: signal.Signals
 ) -> None:
-    """The first recorder is stopped by a signal, and the second one stops after 3 s because of `--for`."""
+    """The first recorder is stopped by a signal, and the second one stops after 10 s because of `--for`."""
     lake = tmp_path / "lake"
     with recorder(cluster, lake, "--flush", "0.5") as first:
         wait_for(lake, 1)
@@ -73,7 +73,7 @@ def test_recorder_writes_all_polls_before_it_exits(
         assert first.communicate(timeout=60)[0] == ""
     assert first.returncode == 0
     before = len(RecordingReader(lake).polls())
-    with recorder(cluster, lake, "--flush", "1h", "--for", "3s") as second:
+    with recorder(cluster, lake, "--flush", "1h", "--for", "10s") as second:
         _, stderr = second.communicate(timeout=60)
     assert second.returncode == 0
     assert "crashed" not in stderr
