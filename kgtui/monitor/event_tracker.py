@@ -31,8 +31,12 @@ if TYPE_CHECKING:
 _VERDICTS_AT_ONCE = 500
 """Maximum number of groups whose verdicts are compared in one step, so that the handling of keys is not delayed."""
 
-_KNOWN_AT_ONCE = frozenset({Problem.EMPTY, Problem.ABANDONED})
-"""Problems that the first read of a group can show. If they are the group's first verdict, they cause no event."""
+_FROM_BEFORE = frozenset({Problem.EMPTY, Problem.ABANDONED})
+"""Problems that groups may have had since before kgtui started.
+
+They cause no event if they are the first verdict on the group, or if one of them replaces the other. Otherwise, these
+events would hide the others after the start, in a cluster with many abandoned groups.
+"""
 
 
 class EventTracker:
@@ -174,7 +178,7 @@ class EventTracker:
                 del self._problems[group]
             else:
                 self._problems[group], new = now, now.value
-            if before is None and now in _KNOWN_AT_ONCE:
+            if now in _FROM_BEFORE and (before is None or before in _FROM_BEFORE):
                 continue
             if before is not None or not judgment.since_seen:
                 old = None if before is None else before.value
