@@ -53,7 +53,7 @@ def recorded_events(
     """Yield the events of a recording, oldest first. Events of the same poll are sorted by group.
 
     The result contains exactly those events of the whole recording that happened between `since` and `until`. For this
-    reason, the previous owners of partitions are forgotten at each keyframe, from which reading may start.
+    reason, earlier members and owners of partitions are forgotten after each keyframe, from which reading may start.
 
     Args:
         since: events at or before this time are left out, in seconds since the epoch; None starts at the first poll,
@@ -99,13 +99,15 @@ class _RecordedState:
         tables = {table.name: self._read(table, keyframe, polls[-1].ms) for table in (GROUPS, MEMBERS, FAULTS)}
         moved = self._read_positions(keyframe, polls[-1].ms, self._memberless_groups(tables[GROUPS.name]))
         by_poll = {name: RowsByPoll(rows_, None) for name, rows_ in tables.items()}
-        self._descriptions.clear()
         for poll in polls:
             whole = poll.ms == keyframe
             events = self._broker_events(poll, by_poll[FAULTS.name], whole=whole) if self._names is None else []
             events += self._group_events(poll, by_poll, moved.get(poll.ms, {}), whole=whole)
             yield poll, events if self._begun else []
             self._begun = True
+            if whole:
+                # A reader that begins at this keyframe does not know the descriptions before it.
+                self._descriptions.clear()
 
     def _read(self, table: Table, keyframe: int, until: int) -> pa.Table:
         columns = [name for name in table.names if name not in (PARTITION, "keyframe")]

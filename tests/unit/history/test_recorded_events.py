@@ -140,6 +140,21 @@ def test_smaller_offsets_of_a_recreated_group_cause_no_event(tmp_path: Path) -> 
     assert kinds == [EventKind.DISAPPEARED, EventKind.APPEARED]
 
 
+def test_events_after_a_keyframe_without_members_do_not_depend_on_the_begin(tmp_path: Path) -> None:
+    """A reader that begins at the keyframe knows no members, so a reader of all polls must not know them either."""
+    without = poll(STABLE)
+    pay = replace(without.descriptions["pay"], members=None)
+    withheld = replace(without, descriptions={**without.descriptions, "pay": pay})
+    write(tmp_path, LIFE[1], withheld, LIFE[2], LIFE[4], keyframes=(1,))
+    reader = RecordingReader(tmp_path)
+    begin = START / 1000 + 10
+    expected = [event for event in recorded_events(reader) if event.at > begin]
+    assert list(recorded_events(reader, begin)) == expected
+    kinds = [event.kind for event in expected]
+    assert EventKind.JOINED not in kinds
+    assert kinds.count(EventKind.LEFT) == 2
+
+
 @settings(max_examples=10, suppress_health_check=list(HealthCheck))
 @given(
     polls=st.lists(
