@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
 # Hypothesis must not fail a test because its examples run slowly, as other tests may keep the machine busy.
-settings.register_profile("kgtui", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("kgtui")
+settings.register_profile("random", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("same", settings.get_profile("random"), derandomize=True, database=None)
 
 # While tests are being collected, garbage collection would free nothing, because all new objects are modules and tests.
 gc.disable()
@@ -26,11 +26,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--full", action="store_true", help="also run the long tests marked `full`")
 
 
-def pytest_configure() -> None:
-    """Let programs that tests start react to SIGINT.
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose Hypothesis's profile, and let programs that tests start react to SIGINT.
 
-    If a shell starts pytest in the background, pytest and its child processes would otherwise ignore SIGINT.
+    Hypothesis generates the same examples in every run, so that a run fails only because of a change; with `--full`,
+    the examples are random. If a shell starts pytest in the background, pytest and its child processes would otherwise
+    ignore SIGINT.
     """
+    settings.load_profile("random" if config.getoption("--full") else "same")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -50,7 +50,8 @@ set -g remain-on-exit off
 set -s set-clipboard on
 set -s escape-time 0
 """
-_PROMPT = re.compile(r"^<(\d+)>\s*$")
+_PROMPT = re.compile(r"^<(\d+) (\d+)>\s*$")
+"""Matches the shell's prompt, which contains the exit code of the last command and the number of the next command."""
 
 
 def clean_environment(folder: Path) -> dict[str, str]:
@@ -90,6 +91,7 @@ class Terminal:
         self.size = size
         self._environment = clean_environment(folder) | dict(environment or {})
         self._name = f"kgtui-{uuid.uuid4().hex[:12]}"
+        self._entered = 0  # number of the newest command that was entered into the shell
 
     @property
     def state(self) -> Path:
@@ -107,7 +109,7 @@ class Terminal:
         conf.write_text(_TMUX, encoding="utf-8")
         width, height = self.size
         variables = [f"{name}={value}" for name, value in self._environment.items()]
-        shell = ["env", "-i", "TERM=tmux-256color", "PS1=<$?> ", *variables, "bash", "--norc", "--noprofile", "-i"]
+        shell = ["env", "-i", "TERM=tmux-256color", r"PS1=<$? \#> ", *variables, "bash", "--norc", "--noprofile", "-i"]
         self._tmux("-f", str(conf), "new-session", "-d", "-x", str(width), "-y", str(height), shlex.join(shell))
         self.wait_for(lambda _: self.at_prompt())
         return self
@@ -127,7 +129,11 @@ class Terminal:
         self.enter(shlex.join([PROGRAM, *arguments]))
 
     def enter(self, line: str) -> None:
-        """Clear the screen, type `line` into the shell, and press enter."""
+        """Wait for the shell's prompt, clear the screen, type `line`, and press enter."""
+        self.wait_for(lambda _: self.at_prompt())
+        prompt = self._prompt()
+        assert prompt is not None
+        self._entered = prompt[1]
         self._tmux("clear-history")
         self.type(f"clear; {line}")
         self.keys("Enter")
@@ -233,7 +239,9 @@ class Terminal:
     def status(self, timeout: float = TIMEOUT) -> int:
         """Wait until the program has ended, and return the program's exit code."""
         self.wait_for(lambda _: self.at_prompt(), timeout)
-        return int(self._prompt() or -1)
+        prompt = self._prompt()
+        assert prompt is not None
+        return prompt[0]
 
     def check_clean(self, allowed: Iterable[str] = ()) -> None:
         """Assert that the program, which must have ended, has restored the terminal's state.
@@ -256,10 +264,13 @@ class Terminal:
 
     # Private methods that call tmux
 
-    def _prompt(self) -> str | None:
-        lines = self.screen().rstrip("\n").split("\n")
-        match = _PROMPT.match(lines[-1])
-        return match[1] if match else None
+    def _prompt(self) -> tuple[int, int] | None:
+        """Return the pair (exit code of the last command, number of the next command), which the shell's prompt shows.
+
+        Return None if the newest command that was entered has not ended.
+        """
+        match = _PROMPT.match(self.screen().rstrip("\n").split("\n")[-1])
+        return (int(match[1]), int(match[2])) if match and int(match[2]) > self._entered else None
 
     def _until(self, true: Callable[[str], object], timeout: float) -> str | None:
         deadline = time.monotonic() + timeout

@@ -85,17 +85,21 @@ def main_screen(app: KgtuiApp) -> MainScreen:
 
 
 async def settled(pilot: Pilot[Any]) -> None:
-    """Wait until the tree shows the newest snapshot and all widgets have been drawn."""
+    """Wait until the tree shows the newest snapshot, the right side shows the selection, and all widgets are drawn."""
     await pilot.pause()
     app = pilot.app
     assert isinstance(app, KgtuiApp)
     screen = next((screen for screen in app.screen_stack if isinstance(screen, MainScreen)), None)
-    if screen is not None:
-        tree = screen.group_tree
-        while tree._layout_due.is_set() or not tree._layout_done.is_set():
-            await asyncio.sleep(0)
-            await tree._layout_done.wait()
+    while screen is not None and not _up_to_date(screen):
+        await asyncio.sleep(0)
+        await screen.group_tree._layout_done.wait()
+        await pilot.pause()
     await pilot.pause()
+
+
+def _up_to_date(screen: MainScreen) -> bool:
+    tree = screen.group_tree
+    return not tree._layout_due.is_set() and tree._layout_done.is_set() and screen._pane_timer is None
 
 
 async def until(pilot: Pilot[Any], true: Callable[[], bool], seconds: float = 60) -> None:
