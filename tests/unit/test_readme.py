@@ -6,9 +6,10 @@ import asyncio
 import inspect
 import re
 import shlex
+import subprocess
 import sys
 import tomllib
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -18,11 +19,18 @@ from kgtui.commands.kafka_groups import OPTIONS, read_options
 from kgtui.commands.parser import parse_args
 from kgtui.config import ClusterSettings, Settings, UiSettings, load
 from kgtui.errors import UsageError
+from kgtui.history.changes import PollResult
+from kgtui.lake.schemas.gold import LAG
+from kgtui.model.group import Listing
 from kgtui.model.query import HELP, NOTES, parse
 from tests.contract import simulated_live_groups
 from tests.readme import PRINTED_BY, README, ROOT, between, fenced, table, with_tables
+from tests.unit.history.recording_builder import START, RecordingBuilder
+from tests.unit.insights import gold_rows
 
 TEXT = README.read_text(encoding="utf-8")
+LAKE = "/var/lib/kgtui/prod"
+"""Path of the lake in the README's examples."""
 
 
 def commands_in_readme() -> list[list[str]]:
@@ -40,7 +48,7 @@ def commands_in_readme() -> list[list[str]]:
 
 async def test_python_example_in_the_readme_runs() -> None:
     """The example runs unchanged, except for the address, in a new process on a simulated cluster."""
-    (code,) = fenced(TEXT, "python")
+    (code,) = (block for block in fenced(TEXT, "python") if LAKE not in block)
     assert code.count('"localhost:9092"') == 1
     async with simulated_live_groups.simulator("4.4") as cluster:
         program = code.replace('"localhost:9092"', ", ".join(map(repr, cluster.bootstrap.split(","))))
@@ -57,6 +65,30 @@ async def test_python_example_in_the_readme_runs() -> None:
     assert {name: (state, members) for name, (state, _, members) in printed.items()} == {
         group.id: ("Stable", str(group.members)) for group in expected
     }
+
+
+def test_duckdb_and_polars_examples_in_the_readme_print_rows_of_a_lake(tmp_path: Path) -> None:
+    recording = RecordingBuilder(tmp_path)
+    listings = {"pay": Listing("consumer", "consumer", "Stable", 1), "old": Listing("classic", "consumer", "Empty", 1)}
+    recording.poll(PollResult(listings, {}, {}, {}, {}), START)
+    recording.poll(PollResult({"pay": replace(listings["pay"], state="Empty")}, {}, {}, {}, {}), START + 10_000)
+    recording.flush()
+    lags = {"slow": 90.0, "pay": 7.0}
+    gold_rows.write(
+        tmp_path,
+        {LAG: [gold_rows.row(LAG, group=group, minute=gold_rows.NOW, time_lag=lag) for group, lag in lags.items()]},
+    )
+    programs = [block.replace(LAKE, str(tmp_path)) for block in fenced(TEXT, "python") if LAKE in block]
+    duckdb, polars = (
+        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=True).stdout
+        for program in programs
+    )
+    cells = [line.split() for line in re.sub("[│┆]", " ", duckdb + polars).splitlines()]
+    assert [line for line in cells if line[:1] in (["slow"], ["pay"], ["consumer"], ["classic"])] == [
+        ["slow", "90.0"],
+        ["pay", "7.0"],
+        ["consumer", "Empty", "1"],
+    ]
 
 
 @pytest.mark.parametrize("mark", PRINTED_BY)
