@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import random
 import signal
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -36,6 +38,17 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("random" if config.getoption("--full") else "same")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture
+def chance(pytestconfig: pytest.Config) -> random.Random:
+    """Return a random number generator with the same seed in every run; with `--full`, with a random seed.
+
+    The seed is printed, so that the output of a failed test contains it.
+    """
+    seed = random.SystemRandom().randrange(10**6) if pytestconfig.getoption("--full") else 1
+    sys.stdout.write(f"seed {seed}\n")
+    return random.Random(seed)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import random
 import sys
 import tracemalloc
 from contextlib import asynccontextmanager
@@ -20,6 +19,7 @@ from kgtui.simulator import ManualClock, Simulator
 from tests.event_loop import counting_waits
 
 if TYPE_CHECKING:
+    import random
     from collections.abc import AsyncIterator
 
     from kgtui.model.snapshot import Snapshot
@@ -137,10 +137,7 @@ class Watcher:
 
 
 @pytest.mark.parametrize("polls", [250, pytest.param(1_000, marks=pytest.mark.full)])
-async def test_random_faults_cause_no_wrong_values_and_no_leaks(polls: int) -> None:
-    seed = random.SystemRandom().randrange(10**6)
-    sys.stdout.write(f"seed {seed}\n")
-    chance = random.Random(seed)
+async def test_random_faults_cause_no_wrong_values_and_no_leaks(polls: int, chance: random.Random) -> None:
     async with monitored() as (cluster, monitor):
         await _complete(monitor)
         watcher = Watcher(monitor)

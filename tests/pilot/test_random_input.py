@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,6 +12,7 @@ from kgtui.tui.screen_actions import table
 from tests.pilot.app_driver import HOSTILE, app_on, main_screen, sample_snapshot, settled
 
 if TYPE_CHECKING:
+    import random
     from pathlib import Path
 
     from kgtui.tui.app import KgtuiApp
@@ -46,10 +45,9 @@ async def test_three_clicks_beside_the_command_palette_close_only_the_palette(tm
 
 
 @pytest.mark.parametrize("count", [2_000, pytest.param(50_000, marks=[pytest.mark.full, pytest.mark.timeout(7_200)])])
-async def test_random_input_without_quit_keys_does_not_end_the_app(tmp_path: Path, count: int) -> None:
-    seed = random.SystemRandom().randrange(10**6)
-    sys.stdout.write(f"seed {seed}\n")
-    chance = random.Random(seed)
+async def test_random_input_without_quit_keys_does_not_end_the_app(
+    tmp_path: Path, count: int, chance: random.Random
+) -> None:
     sent = 0
     while sent < count:
         app, _ = app_on(sample_snapshot(), tmp_path)
