@@ -138,7 +138,7 @@ async def _print_repeatedly(args: argparse.Namespace, query: Query | None, admin
     from kgtui.commands.list_watch import ListWatch
     from kgtui.commands.repeated_screening import RepeatedScreening
 
-    screened = RepeatedScreening(admin, timeout_of(args))
+    screened = RepeatedScreening(admin, timeout_of(args), args.watch)
     select = partial(_select, args, query, admin, on_read=screened.add)
     watch = ListWatch(query, select, args.watch, timeout_of(args))
     while True:

@@ -10,6 +10,7 @@ from kgtui.admin.base import ListingDelta
 from kgtui.model.trail import Trail, positions_of
 from kgtui.monitor.empty_groups import EmptyGroupSearch
 from kgtui.monitor.lost_records import lost_records
+from kgtui.monitor.policy import answered_since
 from kgtui.monitor.screening import Screening
 from kgtui.monitor.store import Store
 
@@ -25,13 +26,15 @@ class RepeatedScreening:
 
     Args:
         admin: reads what screening needs in addition to the list: the log start offsets of partitions without progress,
-            to find lost records, and the times of unread records in Empty groups, to find abandoned groups.
+            to find lost records, and the times of unread records in Empty groups, to find unused groups.
         timeout: maximum duration of such a read, in seconds.
+        interval: time between two lists, in seconds.
     """
 
-    def __init__(self, admin: GroupAdmin, timeout: float) -> None:
+    def __init__(self, admin: GroupAdmin, timeout: float, interval: float) -> None:
         self._admin = admin
         self._timeout = timeout
+        self._interval = interval
         self._now = 0.0
         self._store = Store(0, lambda: self._now)
         self._screening = Screening(self._store)
@@ -44,6 +47,10 @@ class RepeatedScreening:
         nodes: dict[int, dict[str, Listing]] = defaultdict(dict)
         for group, listing in snapshot.groups.items():
             nodes[listing.coordinator][group] = listing
+        for node, status in snapshot.brokers.items():
+            if status.answered_at is not None:
+                since = answered_since(store.brokers.get(node), self._now)
+                store.set_broker(node, answered_at=self._now, answered_since=since, interval=self._interval)
         for node, listed in nodes.items():
             await store.take_list(node, ListingDelta(listed, [], len(listed), 0.0), first=node not in self._listed)
         self._listed |= nodes.keys()

@@ -11,7 +11,7 @@ from kgtui.model.event import EventKind
 from kgtui.model.explanation import Explanation, explain_fault, explain_offsets, explain_state, faults_of
 from kgtui.model.guard import delete_availability
 from kgtui.model.health.wording import local_clock
-from kgtui.model.judgment import GroupStatus, Judgment, Problem
+from kgtui.model.judgment import ONLY_COUNTED, GroupStatus, Judgment, Problem
 from kgtui.model.member_names import member_labels
 from kgtui.model.offsets import lags
 from kgtui.model.owners import owners_by_partition
@@ -40,6 +40,7 @@ _NEXT = {
     Problem.NO_PARTITIONS: "Check that the subscribed topics exist and have partitions.",
     Problem.REBALANCING: "Read the logs of the members. A busy member delays a rebalance up to max.poll.interval.ms.",
     Problem.EMPTY: "Start the application again if its records must be read.",
+    Problem.UNUSED: "Start the application again if its records must be read.",
     Problem.ABANDONED: "Start the application again if its records must be read.",
 }
 """Problem → what the user should do next."""
@@ -85,7 +86,7 @@ def diagnose(snapshot: Snapshot, group: str, clock: Callable[[float], str]) -> D
     advice = _NEXT.get(kind, "")
     if kind in (Problem.STOP, Problem.STALL) and snapshot.state_of(group) == states.EMPTY:
         advice = _RESTART
-    elif kind is Problem.ABANDONED and delete_availability(snapshot, group) is None:
+    elif kind in ONLY_COUNTED and delete_availability(snapshot, group) is None:
         advice += " Otherwise, the group can be deleted."
     return Diagnosis(judgment, kind.value.upper(), why, _who(snapshot, group, kind, health), advice)
 

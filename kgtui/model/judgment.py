@@ -31,10 +31,7 @@ class GroupStatus(Enum):
     WARN = "WARN"
     ERR = "ERR"
     ABANDONED = "ABANDONED"
-    """The group has unread records, and has been Empty for at least `ABANDONED_AFTER` seconds.
-
-    If it was already Empty when kgtui started, all of its unread records are older than that instead.
-    """
+    """The group has unread records, and kgtui has observed for at least `ABANDONED_AFTER` seconds that it is Empty."""
     UNKNOWN = "UNKNOWN"
     """The group was not read yet, could not be read, or was not read often enough to judge it."""
 
@@ -64,6 +61,8 @@ class Problem(Enum):
     """The newest read of the group failed, or its coordinator does not respond."""
     EMPTY = "empty"
     """There are unread records and no members, but kgtui did not observe when the members left."""
+    UNUSED = "unused"
+    """As `EMPTY`, and all unread records are older than `ABANDONED_AFTER`, so the group is probably abandoned."""
     ABANDONED = "abandoned"
     """The status is `GroupStatus.ABANDONED`."""
 
@@ -94,6 +93,7 @@ PROBLEM_NAMES: dict[str, Problem] = {
     "rebalancing": Problem.REBALANCING,
     "unreadable": Problem.UNREADABLE,
     "empty": Problem.EMPTY,
+    "unused": Problem.UNUSED,
     "abandoned": Problem.ABANDONED,
 }
 """Name of a problem in filters and in the output of commands → problem."""
@@ -103,7 +103,11 @@ _NAMES = {problem: name for name, problem in PROBLEM_NAMES.items()}
 ABANDONED_AFTER = 86_400.0
 """Time in the state Empty after which a group with unread records counts as abandoned, in seconds.
 
-It is also the minimum age of all unread records if the group was already Empty when kgtui started.
+It is also the minimum age of all unread records of an unused group (`Problem.UNUSED`).
+"""
+
+ONLY_COUNTED = frozenset({Problem.UNUSED, Problem.ABANDONED})
+"""Problems that *Needs attention* only counts, because thousands of such groups would hide groups with other problems.
 """
 
 
@@ -255,6 +259,16 @@ def judgment_of_empty(lag: int, since: float | None, basis: Basis) -> Judgment:
         return Judgment(GroupStatus.WARN, Problem.EMPTY, basis, reason=reason)
     reason = f"all members left, {lag:,} unread"
     return Judgment(GroupStatus.ERR, Problem.STOP, basis, since=since, since_seen=True, reason=reason)
+
+
+def judgment_of_unused(lag: int, basis: Basis) -> Judgment:
+    """Return the judgment on a group that was already Empty when kgtui started, and read no record of the last day.
+
+    Args:
+        lag: number of unread records.
+    """
+    reason = f"Empty since before kgtui started, no record of the last day was read, {lag:,} unread"
+    return Judgment(GroupStatus.WARN, Problem.UNUSED, basis, reason=reason)
 
 
 def worst_first(judgments: Iterable[tuple[str, Judgment]]) -> list[tuple[str, Judgment]]:

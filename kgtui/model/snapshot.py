@@ -45,6 +45,8 @@ class BrokerStatus:
 
     Attributes:
         answered_at: time of the last successful response, in seconds since the epoch; None if there was none yet.
+        answered_since: time since which the broker has responded without a long gap, in seconds since the epoch; None
+            if there was no response yet. Its groups have been observed since then.
         took_ms: duration of the last successful poll in milliseconds; None if there was none yet.
         fault: why the newest poll failed; None if it succeeded or is still in flight.
         groups: number of groups in the last list. A broker lists the groups that it coordinates. None if there was no
@@ -66,6 +68,7 @@ class BrokerStatus:
     failures: int = 0
     asked_at: float | None = None
     throttle_ms: int = 0
+    answered_since: float | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

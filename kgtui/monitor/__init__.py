@@ -20,7 +20,7 @@ that a command that needs only the polling policy does not load the monitor.
 | `event_tracker` | finds events, such as members that joined, by comparing each read with the previous one |
 | `sorted_ids` | finds, inserts and removes ids in a long sorted list |
 | `record_times` | searches for the times of unread records, for exact ages |
-| `empty_groups` | searches for the times of unread records in Empty groups, to find abandoned groups |
+| `empty_groups` | searches for the times of unread records in Empty groups, to find unused groups |
 | `gc_tuning` | settings of Python's garbage collector for many groups |
 """
 

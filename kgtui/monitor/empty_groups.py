@@ -1,8 +1,7 @@
-"""Search for the times of unread records in Empty groups, to find groups that have been abandoned for at least a day.
+"""Search for the times of unread records in Empty groups, to find groups that nobody has used for at least a day.
 
 A group that was already Empty when kgtui started may have lost its members a minute ago or a year ago. The group is
-abandoned if, in each partition, the first unread record is more than a day old, because no member has read these
-records since then.
+probably abandoned, and gets the problem `UNUSED`, if the first unread record in each partition is more than a day old.
 """
 
 from __future__ import annotations
@@ -74,7 +73,9 @@ class EmptyGroupSearch:
         latest = store.now() - _RETRY_AFTER
         for group in dict.fromkeys((*first, *store.screened)):
             judgment, summary = store.screened.get(group), store.summaries.get(group)
-            if judgment is None or judgment.kind is not Problem.EMPTY or group in store.unread_since:
+            if judgment is None or Problem.EMPTY not in (judgment.kind, *judgment.others):
+                continue
+            if group in store.unread_since:
                 continue
             if summary is None or self._failed_at.get(group, latest) > latest:
                 continue

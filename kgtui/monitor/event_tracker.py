@@ -19,7 +19,7 @@ from kgtui.model.event import (
     positions_of,
     without_members,
 )
-from kgtui.model.judgment import GroupStatus, Problem
+from kgtui.model.judgment import ONLY_COUNTED, GroupStatus, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 _VERDICTS_AT_ONCE = 500
 """Maximum number of groups whose verdicts are compared in one step, so that the handling of keys is not delayed."""
 
-_FROM_BEFORE = frozenset({Problem.EMPTY, Problem.ABANDONED})
+_FROM_BEFORE = ONLY_COUNTED | {Problem.EMPTY}
 """Problems that groups may have had since before kgtui started.
 
-They cause no event if they are the first verdict on the group, or if one of them replaces the other. Otherwise, these
+They cause no event if they are the first verdict on the group, or if one of them replaces another. Otherwise, these
 events would hide the others after the start, in a cluster with many abandoned groups.
 """
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.errors import KgtuiError, UnreachableError
 from kgtui.model.answer import Fault, fault_of
-from kgtui.monitor.policy import REMOVAL_GRACE, SHOWN_AFTER_LEAVING, metadata_pause
+from kgtui.monitor.policy import REMOVAL_GRACE, SHOWN_AFTER_LEAVING, answered_since, metadata_pause
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -231,10 +231,12 @@ class ListTier:
                 async with self._storing:
                     with self._gc.paused():
                         await self._take(node, delta)
+                now = self._timer.now()
                 self._store.set_broker(
                     node,
                     asked_at=None,
-                    answered_at=self._timer.now(),
+                    answered_at=now,
+                    answered_since=answered_since(self._store.brokers.get(node), now),
                     took_ms=delta.took_ms,
                     throttle_ms=delta.throttle_ms,
                     fault=None,

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kgtui.model.group import Listing
+    from kgtui.model.snapshot import BrokerStatus
 
 # -- polling intervals and limits of the terminal UI -----------------------------------------------------------------
 
@@ -194,6 +195,21 @@ def listed_without_members(listing: Listing) -> bool:
     the group is described and its type becomes known.
     """
     return listing.state == EMPTY and listing.type is not None
+
+
+def answered_since(status: BrokerStatus | None, now: float) -> float:
+    """Return the time since which a broker has responded without a gap, if it responds at `now`.
+
+    A gap occurs if the broker or the network fails, if polling is paused, or if the machine is suspended.
+
+    Args:
+        status: the status of the broker before this response; None if there is none.
+        now: time of the response, in seconds since the epoch.
+    """
+    if status is None or status.answered_at is None or status.answered_since is None:
+        return now
+    gap = now - status.answered_at
+    return status.answered_since if 0 <= gap <= SCREEN_GAPS.limit(status.interval) else now
 
 
 # -- polling intervals and limits of the recorder --------------------------------------------------------------------

@@ -13,7 +13,7 @@ that they get an exact verdict (`kgtui.monitor.suspects`).
 | falling behind | the lag grew in every sample, and records that existed at the first sample are still unread |
 | no partitions | no member has a partition, in two descriptions |
 | rebalancing | the state is unsettled for longer than `unsettled_limit` |
-| empty, abandoned | the group has unread records, but no members |
+| empty, unused, abandoned | the group has unread records, but no members |
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from kgtui.model.judgment import (
     Judgment,
     Problem,
     judgment_of_empty,
+    judgment_of_unused,
 )
 from kgtui.model.trail import REBALANCES_KEPT, SAMPLES, WAITED_MAX, Trail
 
@@ -142,7 +143,7 @@ class Screening:
         known = store.screened.get(group)
         if lost is None and known is not None and Problem.DATA_LOST in (known.kind, *known.others):
             lost = summary.lag
-        found = sorted(self._problems(group, listing, trail, lost or 0), key=lambda one: -one.harm)
+        found = sorted(self._problems(group, listing, trail, lost or 0), key=_order)
         if found:
             others = tuple([one.kind for one in found[1:] if one.kind is not None])
             store.put_screened(group, self._share(replace(found[0], others=others) if others else found[0]))
@@ -243,13 +244,11 @@ class Screening:
 
     def _problems(self, group: str, listing: Listing, trail: Trail, lost: int) -> Iterator[Judgment]:
         now = self._store.now()
-        abandoned = False
-        if listing.state == EMPTY:
-            empty = self._of_empty(group, listing, trail, now)
-            abandoned = empty is not None and empty.kind is Problem.ABANDONED
-            if empty is not None:
-                yield empty
-        else:
+        empty = self._of_empty(group, listing, trail, now) if listing.state == EMPTY else None
+        abandoned = empty is not None and empty.kind is Problem.ABANDONED
+        if empty is not None:
+            yield empty
+        elif listing.state != EMPTY:
             yield from _not_moving(trail)
         if lost and not abandoned:
             why = f"{lost:,} records expired before they were read"
@@ -261,7 +260,8 @@ class Screening:
         if first and last - first <= FLAPPING_SECONDS and now - last <= CALM_AFTER and not abandoned:
             why = f"at least {REBALANCES_KEPT} rebalances within {FLAPPING_SECONDS // 60} min"
             yield _found(GroupStatus.WARN, Problem.FLAPPING, why, first)
-        yield from _growing(trail)
+        if empty is None:
+            yield from _growing(trail)
         if trail.idle > 1:
             yield _found(GroupStatus.WARN, Problem.NO_PARTITIONS, "no member has a partition")
         began, limit = self._unsettled.get(group), unsettled_limit(listing)
@@ -282,14 +282,26 @@ class Screening:
             if stopped is None or listing.kind == SIMPLE:
                 return stopped
         basis = Basis.SCREENED if trail.reads > 1 else Basis.READ_ONCE
-        if since is not None and now - since >= ABANDONED_AFTER:
+        broker = self._store.brokers.get(listing.coordinator)
+        watched_since = now if broker is None or broker.answered_since is None else broker.answered_since
+        if now - max(since or 0.0, watched_since) >= ABANDONED_AFTER:
             why = f"Empty for at least a day, {lag:,} unread"
-            return Judgment(GroupStatus.ABANDONED, Problem.ABANDONED, basis, 0.0, since, True, why)
+            return Judgment(GroupStatus.ABANDONED, Problem.ABANDONED, basis, 0.0, since, since is not None, why)
+        # Brokers do not report when a group became Empty or when it last committed. Old unread records are no proof:
+        # a group that was more than a day behind has them even if its members left a minute ago. The group is therefore
+        # a warning, and abandoned only after kgtui has observed for a day that it is Empty.
         unread_since = self._store.unread_since.get(group, now)
         if since is None and not trail.rewound_at and now - unread_since >= ABANDONED_AFTER:
-            why = f"Empty, and no record written in the last day was read, {lag:,} unread"
-            return Judgment(GroupStatus.ABANDONED, Problem.ABANDONED, basis, reason=why)
+            return judgment_of_unused(lag, basis)
         return judgment_of_empty(lag, since, basis)
+
+
+def _order(judgment: Judgment) -> tuple[bool, int]:
+    """Return a sort key that puts `Problem.UNUSED` first, and then the most harmful problem.
+
+    Most unused groups have also lost records. As thousands of problems of their own, these would hide new problems.
+    """
+    return judgment.kind is not Problem.UNUSED, -judgment.harm
 
 
 def _not_moving(trail: Trail) -> Iterator[Judgment]:

@@ -9,7 +9,7 @@ import asyncio
 from heapq import nsmallest
 from typing import TYPE_CHECKING, Protocol
 
-from kgtui.model.judgment import GroupStatus, Problem
+from kgtui.model.judgment import ONLY_COUNTED, Problem
 from kgtui.monitor.policy import SUSPECT_INTERVAL, SUSPECT_PARTITIONS
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kgtui.monitor.poll_timer import PollTimer
     from kgtui.monitor.store import Store
 
-_NOT_OBSERVED = frozenset({Problem.ABANDONED, Problem.EMPTY, Problem.UNREADABLE})
+_NOT_OBSERVED = ONLY_COUNTED | {Problem.EMPTY, Problem.UNREADABLE}
 """Problems for which reading the group in full would give no additional information."""
 
 
@@ -91,5 +91,5 @@ class SuspectTier:
         """
         for group, judgment in self._store.screened.items():
             kind = judgment.kind
-            if kind is not None and kind not in _NOT_OBSERVED and judgment.status is not GroupStatus.ABANDONED:
+            if kind is not None and kind not in _NOT_OBSERVED:
                 yield -kind.harm, group not in self._observed, group

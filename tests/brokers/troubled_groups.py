@@ -9,7 +9,7 @@
 | `audit.archive` | the oldest unread record will expire soon |
 | `payroll.export` | an ACL forbids the user `oncall` to describe the group |
 | `geo.lookup` | nothing: a test deletes this Empty group |
-| `old-team-001` … | abandoned: no members, and unread records that are three days old |
+| `old-team-001` … | unused: no members, and unread records that are three days old |
 """
 
 from __future__ import annotations
@@ -58,14 +58,14 @@ class TroubledGroups:
 
     Args:
         secure: the broker.
-        abandoned: number of groups `old-team-…`.
+        unused: number of groups `old-team-…`.
     """
 
-    def __init__(self, secure: Secure, abandoned: int) -> None:
+    def __init__(self, secure: Secure, unused: int) -> None:
         self.cluster = secure.cluster
         self.login = secure.command_config("oncall")
         self.bootstrap = secure.sasl
-        self.abandoned = [f"old-team-{number:03d}" for number in range(1, abandoned + 1)]
+        self.unused = [f"old-team-{number:03d}" for number in range(1, unused + 1)]
         self._topics: list[str] = []
         self._members: dict[str, Members] = {}
         self._ending = threading.Event()
@@ -91,7 +91,7 @@ class TroubledGroups:
             thread.join(TIMEOUT)
         for members in self._members.values():
             members.leave()
-        ours = {STOPPED, FLAPPING, BLOCKED, DRAINING, EXPIRING, FORBIDDEN, DELETED, *self.abandoned}
+        ours = {STOPPED, FLAPPING, BLOCKED, DRAINING, EXPIRING, FORBIDDEN, DELETED, *self.unused}
         existing = ours & kio_client.list_groups(self.cluster.bootstrap).keys()
         kio_client.wait_for_states(self.cluster.bootstrap, dict.fromkeys(existing, "Empty"), TIMEOUT)
         delete_groups(self.cluster, *existing)
@@ -126,7 +126,7 @@ class TroubledGroups:
         connection = kio_client.Connection(kio_client.find_coordinator(bootstrap, DELETED, TIMEOUT))
         subscription = b"\0\0" + b"\0\0\0\1" + b"\0\5attic" + b"\xff\xff\xff\xff"
         try:
-            for group in (DELETED, FORBIDDEN, *self.abandoned):
+            for group in (DELETED, FORBIDDEN, *self.unused):
                 join = JoinGroupRequest(
                     group_id=GroupId(group), session_timeout=kio_client.LONG, rebalance_timeout=kio_client.LONG,
                     member_id="", protocol_type="consumer",

@@ -104,8 +104,8 @@ QUESTIONS = (
     Question(
         "Which groups does nobody use?",
         ("/", "text:state:Empty", "Enter"),
-        ("EMPTY_GROUPS shown", r"\d+ abandoned"),
-        needs=r"\d+ abandoned",
+        ("EMPTY_GROUPS shown", r"\d+ unused"),
+        needs=r"\d+ unused",
     ),
     Question(
         "Which groups are stuck?",

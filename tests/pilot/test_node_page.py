@@ -23,11 +23,12 @@ STOPPED = Judgment(
 )
 BEHIND = Judgment(GroupStatus.WARN, Problem.BEHIND, Basis.SCREENED, reason="the lag grew by 80 in 60 s")
 ABANDONED = Judgment(GroupStatus.ABANDONED, Problem.ABANDONED, Basis.SCREENED, reason="Empty for at least a day")
+UNUSED = Judgment(GroupStatus.WARN, Problem.UNUSED, Basis.SCREENED, reason="Empty since before kgtui started")
 
 
 def snapshot_with_problems(**fields: object) -> Snapshot:
-    """Return the sample snapshot with one stopped group, one that falls behind, and one that is abandoned."""
-    screened = {"share-mailer": BEHIND, "orders.enrich": STOPPED, "old-batch": ABANDONED}
+    """Return the sample snapshot with groups that are stopped, that fall behind, that are abandoned, and unused."""
+    screened = {"share-mailer": BEHIND, "orders.enrich": STOPPED, "old-batch": ABANDONED, "legacy-mirror": UNUSED}
     return sample_snapshot(screened=screened, **fields)
 
 
@@ -44,7 +45,7 @@ def is_selected(app: KgtuiApp, group: str) -> bool:
 async def test_the_first_screen_lists_groups_with_problems_before_any_key_press(tmp_path: Path) -> None:
     """The cursor starts on the row of the cluster. The cluster's page lists the most harmful problems first.
 
-    Abandoned groups are not listed.
+    Abandoned and unused groups are only counted.
     """
     app, _ = app_on(snapshot_with_problems(), tmp_path)
     async with app.run_test(size=(140, 44)) as pilot:
@@ -53,8 +54,9 @@ async def test_the_first_screen_lists_groups_with_problems_before_any_key_press(
         assert main_screen(app).group_tree.model.cursor_row == 0
         assert rows(app)[0].split() == ["prod-eu", "✘1", "10", "≥", "1.2M"]
         words = screen_words(app)
-    for text in ("1 stopped", "1 falling behind", "1 abandoned", "no progress, 312 unread", "09:43", "broker-2:9092"):
+    for text in ("1 stopped", "1 falling behind", "1 unused", "1 abandoned", "no progress, 312 unread", "09:43"):
         assert text in words
+    assert "broker-2:9092" in words
 
 
 async def test_the_header_counts_the_problems_of_the_cluster(tmp_path: Path) -> None:

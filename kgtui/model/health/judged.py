@@ -27,6 +27,11 @@ _SUSPECTED = frozenset({Problem.STOP, Problem.STALL, Problem.BEHIND})
 """Problems that screening can suspect but not prove. A final health verdict confirms or refutes them."""
 
 
+_BEGIN_UNKNOWN = frozenset({Problem.STOP, Problem.STALL, Problem.EMPTY, Problem.UNUSED})
+"""Problems that cannot have begun before the last consumed record was written. kgtui may not have observed their begin.
+"""
+
+
 def judgment_of_verdict(health: GroupHealth) -> Judgment:
     """Return the verdict by Burrow's rules as a judgment. It leaves out all other problems of the group."""
     kind = None if health.worst is None else _PROBLEMS.get(health.kind)
@@ -47,8 +52,8 @@ def judgment_of_health(
 ) -> Judgment:
     """Return the judgment on a group that kgtui observes at every poll.
 
-    An abandoned group stays abandoned while it is Empty. Any other judgment by screening stays until the health verdict
-    is final, because these polls may have just begun, and there may not be enough of them yet.
+    An abandoned or unused group keeps its judgment while it is Empty. Any other judgment by screening stays until the
+    health verdict is final, because these polls may have just begun, and there may not be enough of them yet.
 
     Args:
         health: the newest health verdict on the group.
@@ -58,10 +63,12 @@ def judgment_of_health(
     """
     if health.status is Status.NOT_FOUND:
         return NOT_FOUND
-    if screened.status is GroupStatus.ABANDONED and state == EMPTY:
+    if screened.kind is Problem.ABANDONED and state == EMPTY:
         return screened
-    found = _combined(health, screened, state, group_type)
-    if found.kind in (Problem.STOP, Problem.STALL) and not found.since_seen:
+    found = screened
+    if screened.kind is not Problem.UNUSED or state != EMPTY:
+        found = _combined(health, screened, state, group_type)
+    if found.kind in _BEGIN_UNKNOWN and not found.since_seen:
         return replace(found, after=health.stopped_after)
     return found
 
@@ -78,6 +85,8 @@ def _combined(health: GroupHealth, screened: Judgment, state: str | None, group_
     if screened.kind is exact.kind:
         return _with_earlier_begin(exact, screened)
     members_left = state == EMPTY
+    if screened.kind is Problem.EMPTY and members_left and exact.kind in _SUSPECTED:
+        return screened
     if exact.harm > screened.harm or (screened.kind in _SUSPECTED and pending is None and not members_left):
         return exact
     others = (screened.others, exact.others, (exact.kind,) if exact.kind is not None else ())

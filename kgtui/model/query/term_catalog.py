@@ -278,7 +278,7 @@ TERMS: tuple[TermKey, ...] = (
     VerdictKey(
         "verdict",
         "Verdict on a group: ok, warn, error (a + includes worse verdicts), a problem (stop, stall, rewind, lost, "
-        "expiring, flapping, behind, idle, rebalancing, unreadable, empty, abandoned), or unknown.",
+        "expiring, flapping, behind, idle, rebalancing, unreadable, empty, unused, abandoned), or unknown.",
         "verdict:warn+",
         (
             "ok",
@@ -295,6 +295,7 @@ TERMS: tuple[TermKey, ...] = (
             "rebalancing",
             "unreadable",
             "empty",
+            "unused",
             "abandoned",
             UNKNOWN,
         ),

@@ -315,8 +315,8 @@ class NodePage(Vertical):
         for kind, count in sorted(counts.items(), key=lambda row: -(row[0].harm if row[0] is not None else 0)):
             if kind is not None:
                 cells.append(Cell(SafeText(f"{count} {kind.value}  "), WARN))
-        if summary.abandoned:
-            cells.append(Cell(SafeText(f"{summary.abandoned} abandoned  "), MUTED))
+        for kind, count in sorted(summary.counted.items(), key=lambda row: -row[0].harm):
+            cells.append(Cell(SafeText(f"{count} {kind.value}  "), MUTED))
         if self._acknowledged:
             cells.append(Cell(SafeText(f"{self._acknowledged} acknowledged  "), MUTED))
         if not cells:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from textual.containers import Vertical
 from textual.message import Message
 
-from kgtui.model.judgment import Problem
+from kgtui.model.judgment import ONLY_COUNTED
 from kgtui.model.slices import Slices
 from kgtui.tui.node_page.page import GROUPS_PER_SECOND, SLICE_SECONDS, NodePage
 from kgtui.tui.node_page.summary import problem_steps
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
 
-    from kgtui.model.judgment import Judgment
+    from kgtui.model.judgment import Judgment, Problem
     from kgtui.model.snapshot import Snapshot
     from kgtui.tui.node_page.page import PageSubject
     from kgtui.tui.node_page.summary import Problems
@@ -34,9 +34,9 @@ class RightSide(Vertical):
 
     Attributes:
         problems: pairs (group id, judgment) of all groups that need attention, the most harmful problem first. Groups
-            that are abandoned, or whose problem the user has acknowledged, are left out.
-        counts: problem → number of groups with this problem, including acknowledged ones. Abandoned groups are not
-            counted.
+            with a problem of `ONLY_COUNTED`, or whose problem the user has acknowledged, are left out.
+        counts: problem → number of groups with this problem, including acknowledged ones. Problems of `ONLY_COUNTED`
+            are left out.
     """
 
     DEFAULT_CSS = """
@@ -135,9 +135,9 @@ class RightSide(Vertical):
             group: seen for group, seen in self._acknowledged.items() if _same_problem(seen, judgments.get(group))
         }
         self._shown = tuple(row for row in problems if row[0] not in self._acknowledged)
-        self.problems = tuple(row for row in self._shown if row[1].kind is not Problem.ABANDONED)
+        self.problems = tuple(row for row in self._shown if row[1].kind not in ONLY_COUNTED)
         kinds = (judgment.kind for _, judgment in problems)
-        self.counts = Counter(kind for kind in kinds if kind not in (None, Problem.ABANDONED))
+        self.counts = Counter(kind for kind in kinds if kind is not None and kind not in ONLY_COUNTED)
         if self._subject is not None:
             self.show_page(self._subject)
         self.post_message(self.ProblemsChanged())

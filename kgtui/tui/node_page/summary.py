@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kgtui.model import facts
-from kgtui.model.judgment import Problem, worst_first
+from kgtui.model.judgment import ONLY_COUNTED, worst_first
 from kgtui.model.trail import last_sums
 from kgtui.monitor.sorted_ids import index_of
 from kgtui.tui.tree.grouping import STATE_UNKNOWN, type_label
@@ -15,7 +15,7 @@ from kgtui.tui.tree.grouping import STATE_UNKNOWN, type_label
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-    from kgtui.model.judgment import Judgment
+    from kgtui.model.judgment import Judgment, Problem
     from kgtui.model.snapshot import Snapshot
 
 GROUPS_PER_SLICE = 250
@@ -35,9 +35,8 @@ class GroupSetSummary:
         read: number of groups whose offsets have been read at least once.
         oldest_read: the earliest time of a group's last read of offsets, in seconds since the epoch; None if no group
             has been read.
-        problems: pairs (group id, judgment) of the groups with a problem. Abandoned groups are only counted in
-            `abandoned`.
-        abandoned: number of abandoned groups.
+        problems: pairs (group id, judgment) of the groups with a problem, without those that are only counted.
+        counted: problem of `ONLY_COUNTED` → number of groups with this problem.
         states: `(label, state)` → number of groups. The label names type and protocol, as `type_label` returns it.
         lag: sum of the known lags in records; None if no lag is known.
         lag_unknown: number of groups whose lag is not completely known.
@@ -49,7 +48,7 @@ class GroupSetSummary:
     read: int = 0
     oldest_read: float | None = None
     problems: list[tuple[str, Judgment]] = field(default_factory=list)
-    abandoned: int = 0
+    counted: Counter[Problem] = field(default_factory=Counter)
     states: Counter[tuple[str, str]] = field(default_factory=Counter)
     lag: int | None = None
     lag_unknown: int = 0
@@ -81,8 +80,8 @@ class GroupSetSummary:
 
     def add_problem(self, group: str, judgment: Judgment) -> None:
         """Add the problem of a group. The problems are shown in the order in which they were added."""
-        if judgment.kind is Problem.ABANDONED:
-            self.abandoned += 1
+        if judgment.kind in ONLY_COUNTED:
+            self.counted[judgment.kind] += 1
         else:
             self.problems.append((group, judgment))
 

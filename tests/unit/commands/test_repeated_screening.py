@@ -29,7 +29,7 @@ async def test_repeated_screening_finds_a_stopped_group_after_a_minute(
     clock = {"now": 1_700_000_000.0}
     monkeypatch.setattr(selection.time, "time", lambda: clock["now"])  # type: ignore[attr-defined]
     monkeypatch.setattr(Screening, "check_clock", lambda _: None)  # only one of the two clocks is simulated
-    screened = RepeatedScreening(admin, 5.0)
+    screened = RepeatedScreening(admin, 5.0, 15.0)
     tables, selected = [], []
     for number in range(8):
         clock["now"] += 15
@@ -49,7 +49,7 @@ async def test_repeated_screening_finds_a_stopped_group_after_a_minute(
     assert b'"verdict_basis": "screened"' in document
 
 
-async def test_repeated_screening_finds_lost_records_and_abandoned_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_repeated_screening_finds_lost_records_and_unused_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = {"now": 1_700_000_000.0}
     admin = ScriptedAdmin()
     admin.add("late", members=(member(),), lag=10)
@@ -60,7 +60,7 @@ async def test_repeated_screening_finds_lost_records_and_abandoned_groups(monkey
         admin.times[f"t-{group}", 0] = RecordTime(1_000, written)
     monkeypatch.setattr(selection.time, "time", lambda: clock["now"])  # type: ignore[attr-defined]
     monkeypatch.setattr(Screening, "check_clock", lambda _: None)  # only one of the two clocks is simulated
-    screened = RepeatedScreening(admin, 5.0)
+    screened = RepeatedScreening(admin, 5.0, 15.0)
     for log_start in (900, 900, 1_004):
         clock["now"] += 15
         admin.bounds["t-late", 0] = PartitionBounds(log_start, 1_010)
@@ -68,7 +68,7 @@ async def test_repeated_screening_finds_lost_records_and_abandoned_groups(monkey
     judgments = {group: found.snapshot.judgment(group) for group in admin.groups}
     assert {group: judgment.kind for group, judgment in judgments.items()} == {
         "late": Problem.DATA_LOST,
-        "old": Problem.ABANDONED,
+        "old": Problem.UNUSED,
         "recent": Problem.EMPTY,
     }
     assert judgments["late"].reason == "4 records expired before they were read"

@@ -111,6 +111,14 @@ def test_confirmed_stop_keeps_the_start_time_that_screening_observed() -> None:
     assert (alone.since, alone.since_seen) == (T0, False)
 
 
+@pytest.mark.parametrize("problem", [Problem.EMPTY, Problem.UNUSED])
+def test_group_that_was_empty_at_the_start_stays_a_warning_while_it_is_observed(problem: Problem) -> None:
+    stopped = replace(health_of(watch([offsets((100, 200))] * 20)), stopped_after=T0 - 900)
+    screened = Judgment(GroupStatus.WARN, problem, Basis.SCREENED)
+    found = with_group(CLASSIC, health={"g": stopped}, screened={"g": screened}).judgment("g")
+    assert (found.status, found.kind, found.after) == (GroupStatus.WARN, problem, T0 - 900)
+
+
 def test_lost_records_are_a_worse_problem_than_the_stop_that_caused_the_loss() -> None:
     lost = health_of(watch([offsets((100, 900), starts=[300])] * 20))
     found = with_group(health={"g": lost}).judgment("g")

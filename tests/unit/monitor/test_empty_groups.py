@@ -1,4 +1,4 @@
-"""Tests of the search for groups that were Empty when kgtui started, and that have been abandoned for a day."""
+"""Tests of the search for groups that were Empty when kgtui started, and that nobody has used for a day."""
 
 from __future__ import annotations
 
@@ -54,39 +54,50 @@ async def judgments(admin: ScriptedAdmin, searches: int) -> dict[str, Judgment]:
 
     async with watching(admin) as monitor:
         await until(monitor, searched)
-        snapshot = await until(monitor, lambda s: any(s.judgment(g).kind is Problem.ABANDONED for g in s.groups))
+        snapshot = await until(monitor, lambda s: any(s.judgment(g).kind is Problem.UNUSED for g in s.groups))
     return {group: snapshot.judgment(group) for group in admin.groups}
 
 
-async def test_group_is_abandoned_if_all_its_unread_records_are_older_than_a_day() -> None:
+async def test_group_is_unused_if_all_its_unread_records_are_older_than_a_day() -> None:
     admin = cluster({
         "old": (3.0, 2.0, -1.0), "recent": (0.5,), "partly-recent": (3.0, 0.5), "partly-unknown": (3.0, None),
     })  # fmt: skip
     found = await judgments(admin, 4)
     assert {group: judgment.kind for group, judgment in found.items()} == {
-        "old": Problem.ABANDONED,
+        "old": Problem.UNUSED,
         "recent": Problem.EMPTY,
         "partly-recent": Problem.EMPTY,
         "partly-unknown": Problem.EMPTY,
     }
-    assert found["old"].status is GroupStatus.ABANDONED
-    assert "before kgtui started" not in found["old"].reason
+    assert {judgment.status for judgment in found.values()} == {GroupStatus.WARN}
+    assert {judgment.reason.partition(",")[0] for judgment in found.values()} == {"Empty since before kgtui started"}
 
 
 async def test_group_with_a_known_result_is_not_searched_again_and_a_failed_search_only_after_an_hour() -> None:
     admin = cluster({"old": (3.0,), "unknown": (None,)})
     async with watching(admin) as monitor:
-        await until(monitor, lambda s: s.judgment("old").kind is Problem.ABANDONED)
+        await until(monitor, lambda s: s.judgment("old").kind is Problem.UNUSED)
         reads = len(admin.calls)
         await until(monitor, lambda _: len(admin.calls) > reads + 40)
     searched = [ids for method, ids in admin.calls if method == "record_times"]
     assert sorted(searched) == [("t-old-0",), ("t-unknown-0",)]
 
 
-async def test_abandoned_group_stays_abandoned_while_it_is_selected() -> None:
+async def test_unused_group_keeps_its_judgment_while_it_is_selected() -> None:
     admin = cluster({"old": (3.0,)})
     async with watching(admin) as monitor:
         monitor.set_view("old")
-        await until(monitor, lambda s: s.judgment("old").kind is Problem.ABANDONED)
+        await until(monitor, lambda s: s.judgment("old").kind is Problem.UNUSED)
         snapshot = await until(monitor, lambda s: "old" in s.health)
-    assert snapshot.judgment("old").kind is Problem.ABANDONED
+    assert snapshot.judgment("old").kind is Problem.UNUSED
+
+
+async def test_monitor_knows_since_when_each_broker_has_responded() -> None:
+    admin = cluster({"old": (3.0,)})
+    async with watching(admin) as monitor:
+        first = await until(monitor, lambda s: any(one.answered_at is not None for one in s.brokers.values()))
+        node = next(node for node, one in first.brokers.items() if one.answered_at is not None)
+        since = first.brokers[node].answered_since
+        last = await until(monitor, lambda s: (s.brokers[node].answered_at or 0.0) > (since or 0.0))
+    assert since == first.brokers[node].answered_at
+    assert last.brokers[node].answered_since == since

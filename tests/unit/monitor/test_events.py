@@ -200,7 +200,7 @@ async def test_changed_verdict_causes_an_event_with_its_reason() -> None:
     assert judged(store, tracker, replace(stopped, since_seen=False)) == expected, "it may have been stopped before"
 
 
-@pytest.mark.parametrize("problem", [Problem.EMPTY, Problem.ABANDONED])
+@pytest.mark.parametrize("problem", [Problem.EMPTY, Problem.UNUSED, Problem.ABANDONED])
 async def test_unread_records_without_members_at_the_first_read_cause_no_event(problem: Problem) -> None:
     tracker = EventTracker(EventLog(10), 0)
     store = Store(10, time.time, tracker)

@@ -179,6 +179,7 @@ async def test_rebalances_between_two_lists_are_inferred_from_the_members(sweep:
 
 
 async def test_empty_group_with_unread_records_is_stopped_then_abandoned_after_a_day(sweep: Sweep) -> None:
+    sweep.store.set_broker(1, answered_since=T0)
     sweep.read(rows((5, 9)))
     await sweep.list(EMPTY)
     found = sweep.judgment()
@@ -195,6 +196,36 @@ async def test_group_that_was_empty_at_the_start_with_unread_records_is_a_warnin
     await sweep.list(EMPTY)
     found = [sweep.read(rows((5, 9))) for _ in range(3)][-1]
     assert (found.kind, found.status, found.since) == (Problem.EMPTY, GroupStatus.WARN, None)
+
+
+@pytest.mark.parametrize(("observed", "expected"), [(86_399, Problem.UNUSED), (86_400, Problem.ABANDONED)])
+async def test_group_with_old_unread_records_is_abandoned_only_after_a_day_of_observation(
+    observed: int, expected: Problem
+) -> None:
+    """The members of a group that was more than a day behind may have left a minute before kgtui started."""
+    sweep = Sweep()
+    await sweep.list(EMPTY)
+    sweep.store.set_broker(1, answered_since=T0)
+    sweep.store.unread_since["g"] = T0 - 86_400
+    found = sweep.read(rows((5, 9)), after=observed)
+    assert (found.kind, found.since) == (expected, None)
+    assert found.status is (GroupStatus.WARN if expected is Problem.UNUSED else GroupStatus.ABANDONED)
+
+
+async def test_unused_group_that_has_lost_records_stays_unused() -> None:
+    sweep = Sweep()
+    await sweep.list(EMPTY)
+    assert sweep.read(rows((5, 9)), lost=3).kind is Problem.DATA_LOST
+    sweep.store.unread_since["g"] = T0 - 86_400
+    found = sweep.read(rows((5, 9)), lost=3)
+    assert (found.kind, found.others) == (Problem.UNUSED, (Problem.DATA_LOST,))
+
+
+async def test_lag_of_an_empty_group_that_grows_is_no_problem_of_its_own() -> None:
+    sweep = Sweep()
+    await sweep.list(EMPTY)
+    found = [sweep.read(rows((5, 9 + n))) for n in range(8)][-1]
+    assert (found.kind, found.others) == (Problem.EMPTY, ())
 
 
 async def test_group_without_members_that_still_commits_gets_the_status_ok() -> None:

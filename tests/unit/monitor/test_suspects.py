@@ -28,6 +28,7 @@ BEHIND = Judgment(GroupStatus.WARN, Problem.BEHIND, Basis.SCREENED)
 STOPPED = Judgment(GroupStatus.ERR, Problem.STOP, Basis.SCREENED)
 ABANDONED = Judgment(GroupStatus.ABANDONED, Problem.ABANDONED, Basis.SCREENED)
 EMPTY = Judgment(GroupStatus.WARN, Problem.EMPTY, Basis.SCREENED)
+UNUSED = Judgment(GroupStatus.WARN, Problem.UNUSED, Basis.SCREENED)
 
 
 class NoReads:
@@ -66,8 +67,8 @@ async def test_observed_suspects_remain_chosen_among_equally_harmful_ones() -> N
     assert tier.choose() == ["z", "m"]
 
 
-async def test_abandoned_and_empty_groups_are_never_observed_as_suspects() -> None:
-    tier, store = await tier_with({"a": ABANDONED, "b": EMPTY})
+async def test_abandoned_unused_and_empty_groups_are_never_observed_as_suspects() -> None:
+    tier, store = await tier_with({"a": ABANDONED, "b": EMPTY, "c": UNUSED})
     assert tier.choose() == []
     assert store.snapshot().unobserved == 0
 

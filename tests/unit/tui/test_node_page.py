@@ -48,16 +48,16 @@ def test_node_summary_adds_up_the_lags_and_rates_of_the_groups() -> None:
     }  # fmt: skip
 
 
-def test_problems_of_a_node_leave_out_other_groups_and_count_abandoned_groups() -> None:
+def test_problems_of_a_node_leave_out_other_groups_and_count_unused_groups() -> None:
     stopped = Judgment(GroupStatus.ERR, Problem.STOP, Basis.SCREENED, reason="no progress")
-    abandoned = Judgment(GroupStatus.ABANDONED, Problem.ABANDONED, Basis.SCREENED)
+    unused = Judgment(GroupStatus.WARN, Problem.UNUSED, Basis.SCREENED)
     found = {group: replace(summary(5), screened=True) for group in "abc"}
-    snapshot = snapshot_of(ROWS, summaries=found, screened={"a": stopped, "b": abandoned, "c": stopped})
+    snapshot = snapshot_of(ROWS, summaries=found, screened={"a": stopped, "b": unused, "c": stopped})
     problems = run_at_once(problem_steps(snapshot))
     assert [group for group, _ in problems] == ["a", "c", "b"]
     made = run_at_once(summary_steps(snapshot, [["a"], ["b"]], problems, all_groups=False))
     assert [group for group, _ in made.problems] == ["a"]
-    assert made.abandoned == 1
+    assert made.counted == {Problem.UNUSED: 1}
 
 
 def test_problem_rows_of_a_node_have_the_lags_of_the_last_reads() -> None:

@@ -1,0 +1,21 @@
+"""Tests of the polling policy of the terminal UI."""
+
+from __future__ import annotations
+
+import pytest
+
+from kgtui.model.snapshot import BrokerStatus
+from kgtui.monitor.policy import answered_since
+
+POLLED = BrokerStatus(1, "one:9092", answered_at=1_000.0, answered_since=400.0, interval=20.0)
+
+
+@pytest.mark.parametrize(("now", "expected"), [(1_060.0, 400.0), (1_061.0, 1_061.0), (990.0, 990.0)])
+def test_time_since_a_broker_has_responded_begins_again_after_a_gap(now: float, expected: float) -> None:
+    """With an interval of 20 s, more than 60 s without a response are a gap. So is a clock that was set back."""
+    assert answered_since(POLLED, now) == expected
+
+
+def test_first_response_of_a_broker_begins_the_time_since_it_has_responded() -> None:
+    assert answered_since(None, 7.0) == 7.0
+    assert answered_since(BrokerStatus(1, "one:9092"), 7.0) == 7.0
