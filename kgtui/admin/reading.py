@@ -40,7 +40,7 @@ _GROUPS_PER_SLICE = 50
 """Number of groups whose members are examined at once. After that, other tasks may run."""
 
 _CONCURRENT_SEARCHES = 8
-"""Maximum number of groups for whose record times requests are sent at the same time."""
+"""Maximum number of searches for record times that send requests at the same time."""
 
 
 class Logs(Enum):
@@ -196,7 +196,8 @@ async def read_record_times(
         groups: group id → offsets and lag of its partitions.
         rules: topic → its configs; None to read them.
         precision: see `GroupAdmin.record_times`.
-        limit: maximum number of partitions that are searched in all groups together.
+        limit: maximum number of partitions that are searched in all groups together. A committed offset that several
+            groups have in the same partition counts for each of them, but is searched only once.
     """
     deadline, gate = Deadline(timeout), asyncio.Semaphore(_CONCURRENT_SEARCHES)
     positions: dict[str, dict[TopicPartition, LogPosition]] = {}
@@ -209,16 +210,38 @@ async def read_record_times(
     if topics and rules is None:
         with contextlib.suppress(KgtuiError):
             known = (await admin.retention(sorted(topics), timeout=deadline.left() / 2)).rows.rules
-    found: dict[str, dict[TopicPartition, RecordTime]] = {}
+    found: dict[tuple[TopicPartition, LogPosition], RecordTime] = {}
 
-    async def search(group: str) -> None:
+    async def search(lagging: Mapping[TopicPartition, LogPosition]) -> None:
         async with gate:
             with contextlib.suppress(KgtuiError):
-                answer = await admin.record_times(positions[group], known, precision=precision, timeout=deadline.left())
-                found[group] = {tp: with_expiry(row, known.get(tp[0])) for tp, row in answer.rows.items()}
+                answer = await admin.record_times(lagging, known, precision=precision, timeout=deadline.left())
+                for tp, row in answer.rows.items():
+                    found[tp, lagging[tp]] = with_expiry(row, known.get(tp[0]))
 
-    await asyncio.gather(*map(search, positions))
-    return found
+    await asyncio.gather(*map(search, _without_repetition(positions.values())))
+    times = {
+        group: {tp: found[tp, row] for tp, row in lagging.items() if (tp, row) in found}
+        for group, lagging in positions.items()
+    }
+    return {group: rows for group, rows in times.items() if rows}
+
+
+def _without_repetition(
+    groups: Iterable[Mapping[TopicPartition, LogPosition]],
+) -> list[dict[TopicPartition, LogPosition]]:
+    """Distribute all positions over as few searches as possible, in each of which a partition has one position."""
+    searches: list[dict[TopicPartition, LogPosition]] = []
+    by_partition: dict[TopicPartition, set[LogPosition]] = {}
+    for lagging in groups:
+        for tp, position in lagging.items():
+            known = by_partition.setdefault(tp, set())
+            if position not in known:
+                if len(known) == len(searches):
+                    searches.append({})
+                searches[len(known)][tp] = position
+                known.add(position)
+    return searches
 
 
 async def _partitions_to_measure(read: GroupsRead, logs: Logs) -> set[TopicPartition]:

@@ -86,7 +86,8 @@ def run(args: argparse.Namespace) -> int:
 async def _run(args: argparse.Namespace, query: Query | None) -> int:
     async with recorded(args) or connected(args) as admin:
         if args.watch is None:
-            return _print(args, query, admin, await _select(args, query, admin, timeout_of(args)))
+            on_read = partial(_judge_empty_groups, admin, timeout_of(args)) if args.lake is None else None
+            return _print(args, query, admin, await _select(args, query, admin, timeout_of(args), on_read))
         return await _print_repeatedly(args, query, admin)
 
 
@@ -104,6 +105,13 @@ async def _select(
         admin, query, groups=args.group, members=members, lag=args.lag, access_max_age=max_age, on_read=on_read,
         timeout=timeout,
     )  # fmt: skip
+
+
+async def _judge_empty_groups(admin: GroupAdmin, timeout: float, snapshot: Snapshot, read: GroupsRead) -> Snapshot:
+    # Imported here, because a list without lag does not need the modules.
+    from kgtui.commands.unused_groups import with_unused_groups
+
+    return await with_unused_groups(admin, timeout, snapshot, read)
 
 
 def _print(

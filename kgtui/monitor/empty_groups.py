@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from kgtui.admin.base import GroupAdmin
+    from kgtui.admin.groups_read import GroupsRead
     from kgtui.model.offsets import PartitionLag, TopicPartition
     from kgtui.model.record_times import RecordTime
     from kgtui.monitor.poll_timer import PollTimer
@@ -91,12 +92,9 @@ class EmptyGroupSearch:
         store = self._store
         listed = {group: store.groups[group] for group in groups if group in store.groups}
         read = await read_groups(self._admin, Deadline(self._timeout), offsets=listed, logs=Logs.BOUNDS)
-        rows = {group: lags(offsets) for group, offsets in read.offsets_by_group().items()}
-        times = await read_record_times(
-            self._admin, rows, precision=_PRECISION, limit=RECORD_TIME_PARTITIONS, timeout=self._timeout
-        )
+        times = await unread_times(self._admin, read, limit=RECORD_TIME_PARTITIONS, timeout=self._timeout)
         for group in groups:
-            since = unread_since(rows.get(group, ()), times.get(group, {}))
+            since = times.get(group)
             if since is None:
                 self._failed_at[group] = store.now()
             elif group in store.groups:
@@ -133,6 +131,23 @@ class EmptyGroupTier:
                 self._changed()
             took = self._timer.now() - began
             await self._timer.pause_for(min(max(EMPTY_SEARCH_PAUSE, took / EMPTY_SEARCH_LOAD), _LONGEST_PAUSE))
+
+
+async def unread_times(admin: GroupAdmin, read: GroupsRead, *, limit: int, timeout: float) -> dict[str, float]:
+    """Return group id → latest time at which the first unread record of any partition of the group was written.
+
+    The times are in seconds since the epoch. Groups are missing if they have no unread records, or if the time is
+    unknown for a partition.
+
+    Args:
+        read: the offsets of the groups, with log starts and log ends.
+        limit: maximum number of partitions that are searched.
+        timeout: maximum duration of the search, in seconds.
+    """
+    rows = {group: lags(offsets) for group, offsets in read.offsets_by_group().items()}
+    times = await read_record_times(admin, rows, precision=_PRECISION, limit=limit, timeout=timeout)
+    found = ((group, unread_since(rows[group], times[group])) for group in times)
+    return {group: since for group, since in found if since is not None}
 
 
 def unread_since(rows: Sequence[PartitionLag], times: Mapping[TopicPartition, RecordTime]) -> float | None:

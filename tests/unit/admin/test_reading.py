@@ -8,12 +8,13 @@ import pytest
 
 from kgtui.admin.deadline import Deadline
 from kgtui.admin.groups_read import DESCRIBE, OFFSETS
-from kgtui.admin.reading import Logs, read_by_coordinator, read_groups, read_in_full
+from kgtui.admin.reading import Logs, read_by_coordinator, read_groups, read_in_full, read_record_times
 from kgtui.errors import UnreachableError
 from kgtui.model.answer import Answer, Fault
 from kgtui.model.group import Listing
 from kgtui.model.members import StreamsAssignment, StreamsMember, Subtopology, TopicInfo, Topology
-from kgtui.model.offsets import CommittedOffset, LagTotal, PartitionBounds, lag_of_group, lags
+from kgtui.model.offsets import CommittedOffset, LagTotal, PartitionBounds, PartitionLag, lag_of_group, lags
+from kgtui.model.record_times import RecordTime, TimeRange
 from tests.scripted import ScriptedAdmin, member
 
 if TYPE_CHECKING:
@@ -300,3 +301,19 @@ async def test_total_of_a_group_equals_the_total_of_its_offsets_with_owned_parti
         assert read.total_of(group) == lag_of_group(offsets)
     assert read.total_of("c") == LagTotal(4, 1, 4, hidden=True)
     assert read.total_of("unknown") is None
+
+
+async def test_committed_offset_that_groups_share_is_searched_once() -> None:
+    admin = ScriptedAdmin()
+    admin.times = {("t", part): RecordTime(5, TimeRange(100.0, 100.0)) for part in range(2)}
+    rows = {
+        group: [PartitionLag("t", part, 5 + ahead, 0, 9, 4 - ahead, 5 + ahead, 0) for part in range(2)]
+        for group, ahead in (("a", 0), ("b", 0), ("ahead", 1))
+    }
+    found = await read_record_times(admin, rows, precision=0, limit=100, timeout=5)
+    assert {group: sorted(times) for group, times in found.items()} == {
+        "a": [("t", 0), ("t", 1)],
+        "b": [("t", 0), ("t", 1)],
+    }
+    searched = [ids for method, ids in admin.calls if method == "record_times"]
+    assert searched == [("t-0", "t-1"), ("t-0", "t-1")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,6 +15,7 @@ from kgtui.errors import DeadlineError, UnreachableError
 from kgtui.model.access import Access
 from kgtui.model.answer import Fault
 from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset
+from kgtui.model.record_times import RecordTime, TimeRange
 from tests.scripted import ScriptedAdmin, member
 from tests.unit.commands.runs import Completed, runner
 
@@ -53,7 +55,7 @@ def test_ls_without_options_sends_only_list_requests(run: Callable[..., Complete
     assert set(calls(admin)) == {"list_groups", "cluster"}
 
 
-def test_ls_with_option_lag_reads_offsets_and_log_end_offsets_once(
+def test_ls_with_option_lag_reads_offsets_once_and_then_log_starts_of_empty_groups(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     ran = run("ls", "--lag")
@@ -63,7 +65,8 @@ def test_ls_with_option_lag_reads_offsets_and_log_end_offsets_once(
     # share group `queue`, because brokers report the lag of share groups.
     assert asked["committed_offsets"] == ("idle", "pay")
     assert asked["share_offsets"] == ("queue",)
-    assert sorted(asked["partition_bounds"]) == ["t-idle-0", "t-pay-0"]
+    bounds = [sorted(ids) for method, ids in admin.calls if method == "partition_bounds"]
+    assert bounds == [["t-idle-0", "t-pay-0"], ["t-idle-0"]], "log starts are read only for groups without members"
     assert "describe_groups" not in asked
 
 
@@ -201,6 +204,19 @@ def test_ls_shows_no_lag_for_a_group_that_the_user_may_not_describe(
     for expression in ("lag:0", "not:lag:0", "lag:1+"):
         ran = run("ls", "pay", expression)
         assert (ran.code, groups(ran)) == (1, [])
+
+
+def test_ls_with_option_lag_finds_groups_that_read_no_record_of_the_last_day(
+    run: Callable[..., Completed], admin: ScriptedAdmin
+) -> None:
+    """A group whose first unread record is newer may have lost its members a minute ago."""
+    admin.add("recent", state="Empty", lag=5)
+    for group, age in (("idle", 90_000.0), ("recent", 80_000.0)):
+        written = time.time() - age
+        admin.times[f"t-{group}", 0] = RecordTime(1_000, TimeRange(written, written))
+    found = json.loads(run("ls", "--lag", "--format", "json", "idle,recent").out)["groups"]
+    assert [(row["verdict"], row["problem"]) for row in found] == [("WARN", "unused"), ("WARN", "empty")]
+    assert groups(run("ls", "verdict:unused")) == ["idle"]
 
 
 RESTRICTED = Access(frozenset({"DESCRIBE"}), any_topic=False)

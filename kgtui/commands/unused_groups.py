@@ -1,0 +1,49 @@
+"""Finds unused groups for `kgtui ls`: Empty groups whose unread records are all more than a day old."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kgtui.admin.deadline import Deadline
+from kgtui.admin.groups_read import GroupsRead
+from kgtui.errors import KgtuiError
+from kgtui.model.judgment import ABANDONED_AFTER, Basis, Problem, judgment_of_unused
+from kgtui.monitor.empty_groups import unread_times
+from kgtui.monitor.policy import SHOW_RECORD_TIME_PARTITIONS
+
+if TYPE_CHECKING:
+    from kgtui.admin.base import GroupAdmin
+    from kgtui.model.snapshot import Snapshot
+
+
+async def with_unused_groups(admin: GroupAdmin, timeout: float, snapshot: Snapshot, read: GroupsRead) -> Snapshot:
+    """Return the snapshot with the same judgment on unused groups as the terminal UI has.
+
+    Groups whose record times cannot be read keep the problem `EMPTY`.
+
+    Args:
+        timeout: maximum duration of the search, in seconds.
+        read: the offsets of the groups.
+    """
+    lags = {group: row.lag for group, row in snapshot.summaries.items() if row.lag}
+    empty = [group for group in lags if snapshot.judgment(group).kind is Problem.EMPTY]
+    if not empty:
+        return snapshot
+    offsets = GroupsRead(
+        committed={group: read.committed[group] for group in empty if group in read.committed},
+        share={group: read.share[group] for group in empty if group in read.share},
+    )
+    deadline, times = Deadline(timeout, steps=2), dict[str, float]()
+    with suppress(KgtuiError):
+        # The offsets were read with log ends only, because log starts are not needed for the lag.
+        bounds = await admin.partition_bounds(offsets.partitions(), timeout=deadline.step())
+        offsets.bounds.update(bounds.rows)
+        times = await unread_times(admin, offsets, limit=SHOW_RECORD_TIME_PARTITIONS, timeout=deadline.step())
+    found = {
+        group: judgment_of_unused(lags[group], Basis.READ_ONCE)
+        for group, since in times.items()
+        if snapshot.taken_at - since >= ABANDONED_AFTER
+    }
+    return replace(snapshot, screened=found)
