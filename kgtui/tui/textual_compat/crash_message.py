@@ -3,6 +3,9 @@
 The traceback of Textual 8.2.8 contains the values of local variables, which may be passwords. Textual prints the text
 that an exception returns from `__rich__` in place of the traceback. Therefore the unexpected exception is wrapped in a
 `CrashedError`, which has a `__rich__` method.
+
+When a widget is removed, Textual first removes its children, and only then stops its workers and timers. A worker that
+looks for a child in the meantime fails with `NoMatches`, which is not a crash.
 """
 
 from __future__ import annotations
@@ -11,8 +14,11 @@ import logging
 from typing import TYPE_CHECKING
 
 from rich.text import Text
+from textual._context import active_message_pump
 from textual.app import App
-from textual.worker import WorkerFailed
+from textual.css.query import NoMatches
+from textual.dom import DOMNode
+from textual.worker import WorkerFailed, active_worker
 
 from kgtui.config.crash import write_report
 from kgtui.errors import CRASHED
@@ -54,19 +60,31 @@ class CrashReportingApp(App[int]):
         raise NotImplementedError
 
     def _handle_exception(self, error: Exception) -> None:
+        cause = error.error if isinstance(error, WorkerFailed) else error
         if self.exiting or not self.is_running:
             # While the app exits, exceptions are expected and only logged, because workers still run although their
             # widgets are gone.
-            _log.info("error while exiting: %s", type(error).__name__)
+            _log.info("error while exiting: %s", type(cause).__name__)
+            return
+        if isinstance(cause, NoMatches) and _is_being_removed(_failed_node(error)):
+            _log.info("error in a widget that is being removed: %s", cause)
             return
         if not isinstance(error, CrashedError):
-            cause = error.error if isinstance(error, WorkerFailed) else error
             error = _reported(cause, self.crash_folder)
             error.__cause__ = cause
             # From now on, exceptions are only logged, so that there is only one report per crash.
             self.exiting = True
         super()._handle_exception(error)
         self._return_code = CRASHED
+
+
+def _failed_node(error: Exception) -> object:
+    """Return the widget, screen or app whose worker, timer or message handler has just failed with `error`."""
+    return active_worker.get().node if isinstance(error, WorkerFailed) else active_message_pump.get(None)
+
+
+def _is_being_removed(node: object) -> bool:
+    return isinstance(node, DOMNode) and any(ancestor._pruning for ancestor in node.ancestors_with_self)
 
 
 def _reported(error: BaseException, folder: Path) -> CrashedError:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
 import threading
 import warnings
 from io import StringIO
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 from rich.console import Console
@@ -31,15 +32,18 @@ from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 from textual.suggester import SuggestFromList
 from textual.widgets import Input, OptionList, Static
+from textual.worker import WorkerFailed
 from textual_plotext.plot import Plot
 
 from kgtui.tui.textual_compat import ignored_input, rendering
 from kgtui.tui.textual_compat.completion import CompletingInput
+from kgtui.tui.textual_compat.crash_message import CrashReportingApp
 from kgtui.tui.textual_compat.line_view import LineView
 from kgtui.tui.textual_compat.plot_size import unlimited_plot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from textual.app import ComposeResult
     from textual.binding import BindingType
@@ -252,7 +256,7 @@ async def test_textual_still_sends_a_key_to_all_ancestor_widgets_before_its_acti
         assert app.keys_in_container == ["slash"], "run_binding is no longer needed"
 
 
-# Test of the traceback that Textual prints after a crash
+# Tests of suggestions while the user types
 
 
 async def test_textual_still_causes_a_warning_for_a_completion_that_never_begins() -> None:
@@ -286,6 +290,46 @@ async def test_completing_input_proposes_the_first_matching_completion_without_a
         assert app.query_one(Input).value == "Fault:yes"
         await pilot.press("x", "right")
         assert app.query_one(Input).value == "Fault:yesx"
+
+
+# Tests of the traceback that Textual prints after a crash, and of exceptions in widgets that are being removed
+
+
+class SearchingScreen(Screen[None]):
+    """A screen with a worker that looks for a child of the screen, until the child is gone."""
+
+    def compose(self) -> ComposeResult:
+        yield Static(id="child")
+
+    def on_mount(self) -> None:
+        self.run_worker(self._search())
+
+    async def _search(self) -> None:
+        for _ in range(100_000):
+            self.query_one("#child")
+            await asyncio.sleep(0)
+
+
+async def open_and_close_a_screen(app: App[Any]) -> None:
+    """Run the app, and open and close a screen whose worker then does not find its child."""
+    async with app.run_test() as pilot:
+        await app.push_screen(SearchingScreen())
+        await app.pop_screen()
+        await pilot.pause()
+        assert not app.workers
+
+
+async def test_textual_still_ends_the_app_if_a_worker_does_not_find_a_removed_child() -> None:
+    with pytest.raises(WorkerFailed, match="No nodes match '#child'"):
+        await open_and_close_a_screen(App[None]())
+
+
+async def test_a_worker_of_a_removed_screen_does_not_end_the_app(tmp_path: Path) -> None:
+    class KeptApp(CrashReportingApp):
+        crash_folder = tmp_path
+
+    await open_and_close_a_screen(KeptApp())
+    assert not os.listdir(tmp_path)
 
 
 def test_textuals_tracebacks_still_contain_local_variables() -> None:
