@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kgtui.admin.base import ListingDelta
 from kgtui.model.trail import Trail, positions_of
 from kgtui.monitor.empty_groups import EmptyGroupSearch
-from kgtui.monitor.lost_records import lost_records
+from kgtui.monitor.lost_records import compare_with_log_starts
 from kgtui.monitor.policy import answered_since
 from kgtui.monitor.screening import Screening
 from kgtui.monitor.store import Store
@@ -62,9 +62,9 @@ class RepeatedScreening:
             trails[group] = trail = self._screening.add(group, self._now, rows, read.descriptions.get(group))
             summary = replace(summaries[group], trail=trail.encode(), screened=trail.reads > 1)
             summaries[group] = store.store_summary(group, summary)
-        lost = await lost_records(self._admin, trails, read, timeout=self._timeout)
+        compared = await compare_with_log_starts(self._admin, trails, read, timeout=self._timeout)
         for group, trail in trails.items():
-            self._screening.judge(group, trail, lost=lost.get(group))
+            self._screening.judge(group, trail, compared.get(group))
         await self._empty_groups.search_next()
         while self._screening.apply_changes():
             pass

@@ -12,7 +12,7 @@ that a command that needs only the polling policy does not load the monitor.
 | `detail_tiers` | tier 1: reads the selected and visible groups in full; also runs all other tiers except tier 0 |
 | `sweep` | tier 2: reads all groups in the background |
 | `screening` | rules that find groups with a possible problem in the reads of the sweep |
-| `lost_records` | counts the unread records that retention has already deleted |
+| `lost_records` | counts lost records, and finds groups that may lose records soon |
 | `suspects` | chooses which groups with a possible problem are read in full, to get an exact verdict |
 | `access_tier` | reads the permissions of the user repeatedly |
 | `health` | health verdicts on the groups that tier 1 reads |

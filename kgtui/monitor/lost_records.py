@@ -1,9 +1,9 @@
-"""Counts the unread records that retention has already deleted."""
+"""Compares positions with log start offsets: counts lost records, and finds groups that may lose records soon."""
 
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.errors import KgtuiError
 from kgtui.model.trail import positions_of
@@ -14,44 +14,88 @@ if TYPE_CHECKING:
     from kgtui.admin.base import GroupAdmin
     from kgtui.admin.groups_read import GroupsRead
     from kgtui.model.offsets import PartitionBounds, TopicPartition
-    from kgtui.model.trail import Trail
+    from kgtui.model.trail import Position, Trail
+
+_PAUSE = 120
+"""Minimum time, in seconds, between two comparisons of all partitions of a group with their log start offsets."""
+
+_OLDER_PART = 0.5
+"""Part of a log, counted from its start, in which the position of a group is near the log start."""
 
 
-async def lost_records(
+class LogStartCheck(NamedTuple):
+    """Result of the comparison of a group's positions with the log start offsets.
+
+    Attributes:
+        lost: number of unread records that retention has deleted.
+        near: whether some position is in the older part of its log, so that retention may delete records before the
+            group reads them; None if not all partitions were compared.
+    """
+
+    lost: int
+    near: bool | None
+
+
+async def compare_with_log_starts(
     admin: GroupAdmin, trails: Mapping[str, Trail], read: GroupsRead, *, timeout: float
-) -> dict[str, int]:
-    """Return group id → number of unread records that retention has deleted.
+) -> dict[str, LogStartCheck]:
+    """Return group id → result of the comparison.
 
-    Groups for which this number is not known are missing, because their offsets or the log start offsets could not
-    be read. Log start offsets are read only for partitions with unread records whose position does not move,
-    because this takes another request.
+    Groups are missing if their offsets or the log start offsets could not be read. To send fewer requests, log start
+    offsets are read only for partitions with unread records whose position does not move, and every `_PAUSE` seconds
+    for all partitions with unread records.
 
     Args:
         trails: group id → the last reads of the group, of which `read` is the newest.
         timeout: maximum duration of the request for log start offsets, in seconds.
     """
-    waiting: dict[str, list[tuple[TopicPartition, int]]] = {}
+    rows: dict[str, list[Position]] = {}
+    complete: set[str] = set()
     for group, trail in trails.items():
         if group not in read.committed and group not in read.share:
             continue
-        waiting[group] = []
-        if any(waited > 1 for waited in trail.waited):
-            rows = positions_of(read.committed.get(group, ()), read.share.get(group, ()), {})
-            waiting[group] = [
-                (row.key, row.position)
-                for row, waited in zip(rows, trail.waited, strict=True)
-                if waited > 1 and row.position is not None
+        rows[group] = []
+        due = _due(trail)
+        if due or any(waited > 1 for waited in trail.waited):
+            found = positions_of(read.committed.get(group, ()), read.share.get(group, ()), read.bounds)
+            rows[group] = [
+                row
+                for row, waited in zip(found, trail.waited, strict=True)
+                if row.position is not None and (waited > 1 or (due and row.lag))
             ]
-    partitions = {key for rows in waiting.values() for key, _ in rows}
+        if due:
+            complete.add(group)
+    partitions = {row.key for found in rows.values() for row in found}
     bounds: Mapping[TopicPartition, PartitionBounds] = {}
     if partitions:
         with suppress(KgtuiError):
             bounds = (await admin.partition_bounds(partitions, timeout=timeout)).rows
     return {
-        group: _count_lost(rows, bounds) for group, rows in waiting.items() if all(key in bounds for key, _ in rows)
+        group: LogStartCheck(_count_lost(found, bounds), _near(found, bounds) if group in complete else None)
+        for group, found in rows.items()
+        if all(row.key in bounds for row in found)
     }
 
 
-def _count_lost(rows: Iterable[tuple[TopicPartition, int]], bounds: Mapping[TopicPartition, PartitionBounds]) -> int:
-    starts = ((bounds[key].log_start, position) for key, position in rows)
-    return sum(max(start - position, 0) for start, position in starts if start is not None)
+def _due(trail: Trail) -> bool:
+    """Return whether all partitions of a group are to be compared: after its second read, and then every `_PAUSE`."""
+    if len(trail.samples) < 2:
+        return False
+    before = trail.samples[-2].at
+    return trail.reads == 2 or (trail.at - trail.first_at) // _PAUSE > (before - trail.first_at) // _PAUSE
+
+
+def _count_lost(rows: Iterable[Position], bounds: Mapping[TopicPartition, PartitionBounds]) -> int:
+    found = ((bounds[row.key].log_start, row.position) for row in rows)
+    return sum(max(start - position, 0) for start, position in found if start is not None and position is not None)
+
+
+def _near(rows: Iterable[Position], bounds: Mapping[TopicPartition, PartitionBounds]) -> bool:
+    return any(row.lag and _in_older_part(row.position, bounds[row.key]) for row in rows)
+
+
+def _in_older_part(position: int | None, bounds: PartitionBounds) -> bool:
+    start, end = bounds.log_start, bounds.log_end
+    if position is None or start is None or end is None:
+        return False
+    return position < start + _OLDER_PART * (end - start)

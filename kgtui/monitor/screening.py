@@ -14,6 +14,9 @@ that they get an exact verdict (`kgtui.monitor.suspects`).
 | no partitions | no member has a partition, in two descriptions |
 | rebalancing | the state is unsettled for longer than `unsettled_limit` |
 | empty, unused, abandoned | the group has unread records, but no members |
+
+A position in the older half of a log is no problem yet, but retention may delete records before the group reads them.
+Such groups are read in full too, because only the exact verdict compares the speed of the group with the retention.
 """
 
 from __future__ import annotations
@@ -43,6 +46,7 @@ if TYPE_CHECKING:
 
     from kgtui.model.group import GroupDescription, Listing
     from kgtui.model.trail import Position
+    from kgtui.monitor.lost_records import LogStartCheck
     from kgtui.monitor.store import Store
 
 UNSETTLED_CLASSIC = 15.0
@@ -72,6 +76,7 @@ _UNSETTLED = REBALANCING | {NOT_READY}
 _SUSPECTED = frozenset({Problem.STOP, Problem.STALL, Problem.BEHIND})
 _MOST_SHARED = 20_000
 _MOST_CHANGED = 5_000
+_MOST_NEAR_LOG_START = 5_000
 _READS_TO_COMPARE = 2
 _CHANGES_PER_SLICE = 50
 """Maximum number of groups that are judged in one step after their states have changed, which takes about 3 ms."""
@@ -95,6 +100,7 @@ class Screening:
     Attributes:
         changed: ids of the groups that the sweep should read soon because their state has changed, in the order of the
             changes. The sweep removes the groups that it reads.
+        near_log_start: ids of groups with members and with a position in the older half of a log.
     """
 
     def __init__(self, store: Store) -> None:
@@ -103,6 +109,7 @@ class Screening:
         self._shared: dict[Judgment, Judgment] = {}
         self._offset, self._jump, self._jumped_at = time.time() - time.monotonic(), 0, 0.0
         self.changed: dict[str, None] = {}
+        self.near_log_start: set[str] = set()
         self._to_judge: deque[tuple[str, float | None]] = deque()
         for listing, ids in store.by_listing.items():
             if listing.state in _UNSETTLED:
@@ -127,12 +134,12 @@ class Screening:
             trail.add(round(at), rows, jump=self._jump if trail.at <= self._jumped_at else 0)
         return trail
 
-    def judge(self, group: str, trail: Trail | None = None, *, lost: int | None = None) -> None:
+    def judge(self, group: str, trail: Trail | None = None, compared: LogStartCheck | None = None) -> None:
         """Apply all rules to a group, and store the judgment.
 
         Args:
             trail: the trail of the group; None takes the trail from the group's summary.
-            lost: number of unread records that retention has already deleted; None if it was not read again.
+            compared: comparison of the positions with the log start offsets; None if these were not read again.
         """
         store = self._store
         summary, listing = store.summaries.get(group), store.groups.get(group)
@@ -140,7 +147,9 @@ class Screening:
             return
         if trail is None:
             trail = Trail.decode(summary.trail)
-        known = store.screened.get(group)
+        known, lost = store.screened.get(group), None if compared is None else compared.lost
+        if compared is not None and compared.near is not None:
+            self._note_near_log_start(group, near=compared.near and listing.state != EMPTY)
         if lost is None and known is not None and Problem.DATA_LOST in (known.kind, *known.others):
             lost = summary.lag
         found = sorted(self._problems(group, listing, trail, lost or 0), key=_order)
@@ -152,8 +161,17 @@ class Screening:
         else:
             store.put_screened(group, None)
 
+    def _note_near_log_start(self, group: str, *, near: bool) -> None:
+        if not near:
+            self.near_log_start.discard(group)
+        elif len(self.near_log_start) < _MOST_NEAR_LOG_START:
+            self.near_log_start.add(group)
+
     def refuted(self, group: str) -> None:
         """Remove the possible problem of a group from its trail, because the group's exact verdict is OK."""
+        health = self._store.health.get(group)
+        if health is None or health.loss is None or health.loss.seconds > health.loss.NEAR:
+            self.near_log_start.discard(group)
         judgment, summary = self._store.screened.get(group), self._store.summaries.get(group)
         if judgment is None or judgment.kind not in _SUSPECTED or summary is None:
             return

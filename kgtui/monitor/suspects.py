@@ -43,6 +43,7 @@ class SuspectTier:
     Args:
         view: reads the groups. Groups in its view are skipped, because it reads them anyway.
         on_chosen: called with the ids of the chosen suspects before they are read.
+        others: ids of groups without a known problem that are read after the suspects, if there are not too many.
     """
 
     def __init__(
@@ -52,12 +53,14 @@ class SuspectTier:
         options: MonitorOptions,
         timer: PollTimer,
         on_chosen: Callable[[Collection[str]], None] = lambda _: None,
+        others: Collection[str] = (),
     ) -> None:
         self._view = view
         self._store = store
         self._most = options.suspects
         self._timer = timer
         self._on_chosen = on_chosen
+        self._others = others
         self._observed: frozenset[str] = frozenset()
 
     async def run(self) -> None:
@@ -93,3 +96,7 @@ class SuspectTier:
             kind = judgment.kind
             if kind is not None and kind not in _NOT_OBSERVED:
                 yield -kind.harm, group not in self._observed, group
+        for group in self._others:
+            known = self._store.screened.get(group)
+            if group in self._store.groups and (known is None or known.kind is None):
+                yield 0, group not in self._observed, group

@@ -14,7 +14,7 @@ from kgtui.model.answer import fault_of
 from kgtui.model.slices import PAUSE
 from kgtui.model.summary import summary_of, with_newer_offsets
 from kgtui.model.trail import positions_of
-from kgtui.monitor.lost_records import lost_records
+from kgtui.monitor.lost_records import compare_with_log_starts
 from kgtui.monitor.policy import listed_without_members, sweep_groups
 
 if TYPE_CHECKING:
@@ -220,9 +220,9 @@ class SweepTier:
             await asyncio.sleep(PAUSE)
         if trails:
             self._average_partitions = sum(len(trail.positions) for trail in trails.values()) / len(trails)
-        lost = await lost_records(self._admin, trails, read, timeout=deadline.left())
+        compared = await compare_with_log_starts(self._admin, trails, read, timeout=deadline.left())
         for number, (group, trail) in enumerate(trails.items(), 1):
-            self._screening.judge(group, trail, lost=lost.get(group))
+            self._screening.judge(group, trail, compared.get(group))
             if number % _GROUPS_PER_SLICE == 0:
                 await asyncio.sleep(PAUSE)
         self._changed()

@@ -9,12 +9,15 @@ import pytest
 
 from kgtui.admin.base import ListingDelta
 from kgtui.model.group import Listing
+from kgtui.model.health import health_of
+from kgtui.model.health.values import Loss
 from kgtui.model.judgment import GroupStatus, Problem
 from kgtui.model.summary import Summary
 from kgtui.monitor import screening as module
+from kgtui.monitor.lost_records import LogStartCheck
 from kgtui.monitor.screening import Screening
 from kgtui.monitor.store import Store
-from tests.unit.model.health.reads import described
+from tests.unit.model.health.reads import described, offsets, watch
 from tests.unit.model.test_trail import rows
 
 if TYPE_CHECKING:
@@ -54,7 +57,7 @@ class Sweep:
         lag = sum(row.lag or 0 for row in offsets or ())
         summary = Summary(1, lag, 0, 1, ("t",), "", self.now, self.now, screened=trail.reads > 1, trail=trail.encode())
         self.store.store_summary("g", summary)
-        self.screening.judge("g", trail, lost=lost)
+        self.screening.judge("g", trail, None if lost is None else LogStartCheck(lost, None))
         return self.judgment()
 
     def judgment(self) -> Judgment:
@@ -210,6 +213,19 @@ async def test_group_with_old_unread_records_is_abandoned_only_after_a_day_of_ob
     found = sweep.read(rows((5, 9)), after=observed)
     assert (found.kind, found.since) == (expected, None)
     assert found.status is (GroupStatus.WARN if expected is Problem.UNUSED else GroupStatus.ABANDONED)
+
+
+async def test_group_near_the_log_start_is_observed_until_its_exact_verdict_is_ok(sweep: Sweep) -> None:
+    sweep.read(rows((5, 9)))
+    sweep.screening.judge("g", compared=LogStartCheck(0, near=True))
+    assert sweep.screening.near_log_start == {"g"}
+    assert sweep.judgment().kind is None
+    loss = Loss("t", 0, 3_600.0, "retention", 5)
+    health = health_of(watch([offsets((100 + 100 * n, 105 + 100 * n)) for n in range(12)]))
+    for found, expected in ((loss, {"g"}), (None, set())):
+        sweep.store.put_health("g", replace(health, loss=found))
+        sweep.screening.refuted("g")
+        assert sweep.screening.near_log_start == expected
 
 
 async def test_unused_group_that_has_lost_records_stays_unused() -> None:

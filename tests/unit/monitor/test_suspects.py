@@ -19,7 +19,7 @@ from tests.unit.monitor.test_monitor import until, watching
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from kgtui.model.offsets import CommittedOffset
 
@@ -28,6 +28,7 @@ BEHIND = Judgment(GroupStatus.WARN, Problem.BEHIND, Basis.SCREENED)
 STOPPED = Judgment(GroupStatus.ERR, Problem.STOP, Basis.SCREENED)
 ABANDONED = Judgment(GroupStatus.ABANDONED, Problem.ABANDONED, Basis.SCREENED)
 EMPTY = Judgment(GroupStatus.WARN, Problem.EMPTY, Basis.SCREENED)
+NO_PROBLEM = Judgment(GroupStatus.UNKNOWN, basis=Basis.READ_ONCE)
 UNUSED = Judgment(GroupStatus.WARN, Problem.UNUSED, Basis.SCREENED)
 
 
@@ -40,12 +41,14 @@ class NoReads:
         """Do nothing."""
 
 
-async def tier_with(screened: Mapping[str, Judgment], most: int = 40) -> tuple[SuspectTier, Store]:
+async def tier_with(
+    screened: Mapping[str, Judgment], most: int = 40, others: Collection[str] = ()
+) -> tuple[SuspectTier, Store]:
     store = Store(10)
     await store.take_list(1, ListingDelta(dict.fromkeys(screened, LISTING), [], len(screened), 1.0), first=True)
     for group, judgment in screened.items():
         store.put_screened(group, judgment)
-    return SuspectTier(NoReads(), store, MonitorOptions(suspects=most), PollTimer(2.0)), store
+    return SuspectTier(NoReads(), store, MonitorOptions(suspects=most), PollTimer(2.0), others=others), store
 
 
 async def test_worst_of_50_000_suspects_are_observed_and_the_others_counted() -> None:
@@ -65,6 +68,11 @@ async def test_observed_suspects_remain_chosen_among_equally_harmful_ones() -> N
     assert tier.choose() == ["m", "n"]
     store.put_screened("z", STOPPED)
     assert tier.choose() == ["z", "m"]
+
+
+async def test_groups_near_the_log_start_are_observed_after_the_suspects() -> None:
+    tier, _ = await tier_with({"m": BEHIND, "a": NO_PROBLEM, "u": UNUSED}, others=("a", "m", "u", "deleted"))
+    assert tier.choose() == ["m", "a"]
 
 
 async def test_abandoned_unused_and_empty_groups_are_never_observed_as_suspects() -> None:

@@ -1,0 +1,64 @@
+"""Tests of the comparison of positions with log start offsets."""
+
+from __future__ import annotations
+
+import pytest
+
+from kgtui.admin.groups_read import GroupsRead
+from kgtui.model.offsets import CommittedOffset, PartitionBounds
+from kgtui.model.trail import Trail, positions_of
+from kgtui.monitor.lost_records import LogStartCheck, compare_with_log_starts
+from tests.scripted import ScriptedAdmin
+from tests.unit.monitor.test_monitor import until, watching
+
+T0 = 1_700_000_000
+
+
+async def checks(reads: list[tuple[int, int]], log_start: int = 0, log_end: int = 1_000) -> list[LogStartCheck | None]:
+    """Return the result of the comparison after each read of a group with one partition.
+
+    Args:
+        reads: `(seconds since the first read, committed offset)`.
+    """
+    admin, trail, found = ScriptedAdmin(), Trail(), []
+    admin.bounds["t", 0] = PartitionBounds(log_start, log_end)
+    for seconds, offset in reads:
+        read = GroupsRead(committed={"g": (CommittedOffset("t", 0, offset),)})
+        read.bounds["t", 0] = PartitionBounds(None, log_end)
+        trail.add(T0 + seconds, positions_of(read.committed["g"], (), read.bounds))
+        before = len(admin.calls)
+        compared = await compare_with_log_starts(admin, {"g": trail}, read, timeout=5)
+        found.append(compared["g"] if len(admin.calls) > before else None)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("position", "log_start", "near"), [(499, 0, True), (500, 0, False), (740, 500, True), (1_000, 500, None)]
+)
+async def test_position_in_the_older_half_of_the_log_is_near_the_log_start(
+    position: int, log_start: int, near: bool | None
+) -> None:
+    """No log start is read for a group without unread records."""
+    first, second = await checks([(0, position - 1), (15, position)], log_start)
+    assert first is None
+    assert second == (None if near is None else LogStartCheck(0, near))
+
+
+async def test_log_starts_of_a_group_with_progress_are_read_every_two_minutes() -> None:
+    found = await checks([(15 * number, 10 + number) for number in range(20)])
+    assert [number for number, row in enumerate(found) if row is not None] == [1, 8, 16]
+
+
+async def test_lost_records_are_counted_at_each_read_without_progress() -> None:
+    found = await checks([(0, 10), (15, 10), (30, 10)], log_start=14)
+    assert [row.lost if row is not None else None for row in found] == [None, 4, 4]
+
+
+async def test_group_near_the_log_start_is_observed_exactly_although_nothing_is_wrong_yet() -> None:
+    admin = ScriptedAdmin()
+    admin.add("g", "consumer")
+    admin.commits["g"] = (CommittedOffset("t-g", 0, 10),)
+    admin.bounds["t-g", 0] = PartitionBounds(0, 1_000)
+    async with watching(admin) as monitor:
+        snapshot = await until(monitor, lambda s: "g" in s.health)
+    assert snapshot.judgment("g").kind is None
