@@ -13,6 +13,7 @@ the Kafka protocol, of sockets or of the user interface. An unknown value is alw
 | `cluster` | brokers, features, and retention of records and offsets |
 | `answer` | `Answer` of a read with its `Fault`s, and `Outcome` of a write |
 | `access` | `Access`: which groups and topics the user may see |
+| `change_log` | `ChangeLog`: which groups have changed since a snapshot |
 | `snapshot` | `Snapshot`: everything known about the groups of a cluster at one time |
 | `summary` | `Summary`: the values of a group that the background sweep over all groups stores |
 | `trail` | `Trail`: the last reads of a group by the background sweep, compact enough for 100,000 groups |

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from kgtui.model.group_types import EMPTY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from kgtui.model.answer import Fault
     from kgtui.model.summary import Summary
@@ -269,8 +269,3 @@ def judgment_of_unused(lag: int, basis: Basis) -> Judgment:
     """
     reason = f"Empty since before kgtui started, no record of the last day was read, {lag:,} unread"
     return Judgment(GroupStatus.WARN, Problem.UNUSED, basis, reason=reason)
-
-
-def worst_first(judgments: Iterable[tuple[str, Judgment]]) -> list[tuple[str, Judgment]]:
-    """Return groups with their judgments, the most harmful first. Groups with equal harm are in order of name."""
-    return sorted(judgments, key=lambda row: (-row[1].harm, row[0]))

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from kgtui.model.access import Access
     from kgtui.model.answer import Fault
+    from kgtui.model.change_log import ChangeMark
     from kgtui.model.cluster import ClusterInfo
     from kgtui.model.event import Event
     from kgtui.model.group import GroupConfig, GroupDescription, Listing
@@ -105,6 +106,7 @@ class Snapshot:
             not read yet.
         events: the newest events that the monitor has observed, oldest first. The monitor keeps a limited number.
         events_since: time since which the monitor has observed events, in seconds since the epoch; None in a replay.
+        changes: the place of this snapshot in the log of changed groups; None if the source of the snapshot keeps none.
     """
 
     serial: int
@@ -127,6 +129,7 @@ class Snapshot:
     access: Access | None = None
     events: Sequence[Event] = ()
     events_since: float | None = None
+    changes: ChangeMark | None = None
 
     @property
     def hides_topics(self) -> bool:
@@ -175,18 +178,18 @@ class Snapshot:
             judgment = judgment_of_health(health, judgment, state=self.state_of(group), group_type=listing.type)
         return judgment if fault is None else unreadable(fault, judgment)
 
-    def problems(self) -> Iterator[tuple[str, Judgment]]:
-        """Yield the id and the judgment of every group that has a problem, in no particular order.
-
-        Groups of a broker that does not respond are included. Only groups that may have a problem are examined, so that
-        this is fast with 100,000 groups if few of them have one.
-        """
+    def candidates(self) -> set[str]:
+        """Return the ids of the groups that may have a problem. All other groups have none."""
         groups = {*self.screened, *self.health, *self.group_faults}
         silent = {node for node, broker in self.brokers.items() if broker.fault is not None}
         for listing, ids in self.by_listing.items() if silent else ():
             if listing.coordinator in silent:
                 groups.update(ids)
-        for group in groups:
+        return groups
+
+    def problems(self) -> Iterator[tuple[str, Judgment]]:
+        """Yield the id and the judgment of every group that has a problem, in no particular order."""
+        for group in self.candidates():
             judgment = self.judgment(group)
             if judgment.kind is not None:
                 yield group, judgment

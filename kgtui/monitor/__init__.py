@@ -18,6 +18,7 @@ that a command that needs only the polling policy does not load the monitor.
 | `health` | health verdicts on the groups that tier 1 reads |
 | `store` | the data of all groups, from which snapshots are made |
 | `event_tracker` | finds events, such as members that joined, by comparing each read with the previous one |
+| `screened_groups` | the judgments of screening, also sorted by problem |
 | `sorted_ids` | finds, inserts and removes ids in a long sorted list |
 | `record_times` | searches for the times of unread records, for exact ages |
 | `empty_groups` | searches for the times of unread records in Empty groups, to find unused groups |

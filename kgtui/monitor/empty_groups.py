@@ -6,12 +6,12 @@ probably abandoned, and gets the problem `UNUSED`, if the first unread record in
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from kgtui.admin.deadline import Deadline
 from kgtui.admin.reading import Logs, read_groups, read_record_times
 from kgtui.errors import KgtuiError
-from kgtui.model.judgment import Problem
 from kgtui.model.offsets import lags, searchable
 from kgtui.monitor.policy import EMPTY_SEARCH_GROUPS, EMPTY_SEARCH_LOAD, EMPTY_SEARCH_PAUSE, RECORD_TIME_PARTITIONS
 
@@ -72,13 +72,11 @@ class EmptyGroupSearch:
         store, partitions = self._store, 0
         found: list[str] = []
         latest = store.now() - _RETRY_AFTER
-        for group in dict.fromkeys((*first, *store.screened)):
-            judgment, summary = store.screened.get(group), store.summaries.get(group)
-            if judgment is None or Problem.EMPTY not in (judgment.kind, *judgment.others):
-                continue
-            if group in store.unread_since:
-                continue
-            if summary is None or self._failed_at.get(group, latest) > latest:
+        empty = store.screening.empty
+        urgent = {group: None for group in first if group in empty}
+        for group in chain(urgent, (group for group in empty if group not in urgent)):
+            summary = store.summaries.get(group)
+            if summary is None or group in store.unread_since or self._failed_at.get(group, latest) > latest:
                 continue
             partitions += summary.partitions
             if found and partitions > RECORD_TIME_PARTITIONS:

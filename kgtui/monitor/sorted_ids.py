@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
+
+from kgtui.monitor.gc_tuning import untrack
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
+K = TypeVar("K")
 
 _SORT_BELOW = 8
 """Minimum number of entries per change in a sorted list for which bisection is used to insert and remove ids.
@@ -57,3 +60,26 @@ def patched(ids: list[str], added: Iterable[str], removed: Iterable[str]) -> lis
         start = at
     patched += kept[start:]
     return patched
+
+
+def move_ids(
+    lists: dict[K, list[str]],
+    joined: Mapping[K, list[str]],
+    left: Mapping[K, list[str]],
+    current: Mapping[str, K],
+) -> None:
+    """Move group ids between sorted lists. Changed lists are replaced, so that others can keep the old lists.
+
+    Args:
+        lists: key → sorted list. Keys with an empty list are removed.
+        joined: key → ids to add. An id is left out if `current` does not contain this key for it.
+        left: key → ids to remove.
+        current: group id → key of the list that should contain the id.
+    """
+    for key in joined.keys() | left.keys():
+        added = [group for group in joined.get(key, ()) if current.get(group) == key]
+        ids = merged(lists.get(key, []), added, left.get(key, []))
+        if ids:
+            lists[key] = untrack(ids)
+        else:
+            lists.pop(key, None)

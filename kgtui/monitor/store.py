@@ -9,6 +9,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from kgtui.model.change_log import ChangeLog
 from kgtui.model.cluster import ClusterInfo
 from kgtui.model.event import EventLog
 from kgtui.model.offsets import lag_of_group
@@ -17,7 +18,8 @@ from kgtui.model.snapshot import BrokerStatus, Reading, Snapshot
 from kgtui.model.summary import Topics, summary_of
 from kgtui.monitor.event_tracker import EventTracker
 from kgtui.monitor.gc_tuning import untrack
-from kgtui.monitor.sorted_ids import index_of, merged
+from kgtui.monitor.screened_groups import ScreenedGroups
+from kgtui.monitor.sorted_ids import index_of, move_ids
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -46,6 +48,7 @@ class Store:
         events: finds the events in all changes; None if events are not needed.
 
     Attributes:
+        changes: the groups whose listing, summary, judgment, health or fault has changed.
         unread_since: id of an Empty group → latest time at which the first unread record of any partition was written.
         on_state_change: called with a group id, its earlier listing (None for a new group) and its new listing.
     """
@@ -63,7 +66,9 @@ class Store:
         self.configs: OrderedDict[str, Reading[tuple[GroupConfig, ...]]] = OrderedDict()
         self.health: dict[str, GroupHealth] = {}
         self.state_since: dict[str, float] = {}
-        self.screened: dict[str, Judgment] = {}
+        self.screening = ScreenedGroups()
+        self.screened = self.screening.judgments
+        self.changes = ChangeLog()
         self.unread_since: dict[str, float] = {}
         self.unobserved = 0
         self.on_state_change: Callable[[str, Listing | None, Listing], None] | None = None
@@ -148,6 +153,7 @@ class Store:
             group = self._stored_id(group, old)
             left[old].append(group)
         self.groups[group] = listing
+        self.changes.add(group)
         joined[listing].append(group)
         if not first and (old is None or old.state != listing.state):
             self.state_since[group] = now
@@ -165,8 +171,10 @@ class Store:
         del self.groups[group]
         self._forgotten += 1
         left[old].append(group)
+        self.changes.add(group)
         self.unread_since.pop(group, None)
-        for part in ("summaries", "details", "offsets", "configs", "health", "state_since", "screened", "group_faults"):
+        self.screening.put(group, None)
+        for part in ("summaries", "details", "offsets", "configs", "health", "state_since", "group_faults"):
             if getattr(self, part).pop(group, None) is not None:
                 self._stale.add(part)
 
@@ -179,16 +187,7 @@ class Store:
             joined: listing → ids of groups that have this listing now.
             left: listing → ids of groups that had this listing before.
         """
-        for listing in joined.keys() | left.keys():
-            ids = self.by_listing.get(listing, [])
-            # Groups are left out if they have moved to another broker that has listed them in the meantime.
-            added = [group for group in joined.get(listing, ()) if self.groups.get(group) == listing]
-            removed = left.get(listing, [])
-            ids = merged(ids, added, removed)
-            if ids:
-                self.by_listing[listing] = untrack(ids)
-            else:
-                self.by_listing.pop(listing, None)
+        move_ids(self.by_listing, joined, left, self.groups)
         if joined or left:
             self._stale |= {"groups", "by_listing"}
 
@@ -254,21 +253,17 @@ class Store:
     def store_summary(self, group: str, summary: Summary) -> Summary:
         """Store the summary of a group that exists, and return it."""
         self.summaries[group] = untrack(summary)
+        self.changes.add(group)
         self._stale.add("summaries")
         return summary
 
     def put_screened(self, group: str, judgment: Judgment | None) -> None:
-        """Store the judgment on an existing group that screening has found; None if the group has no problem."""
-        before = self.screened.get(group)
-        if before is judgment:
-            return
-        if judgment is None:
-            del self.screened[group]
-        else:
-            self.screened[group] = judgment
-        self._stale.add("screened")
-        if (before and before.kind) is not (judgment and judgment.kind):
-            self._events.judged(group)
+        """Store the judgment on a group that screening has found; None if the group has no problem."""
+        if self.screened.get(group) is not judgment:
+            self._stale.add("screened")
+            self.changes.add(group)
+            if self.screening.put(group, judgment):
+                self._events.judged(group)
 
     def track_members(self, group: str, at: float, description: GroupDescription | None, *, memberless: bool) -> None:
         """Pass a description of a group, or the fact that the group is `memberless`, to the event tracker."""
@@ -316,12 +311,14 @@ class Store:
         """Store the health verdict on a group, if the group still exists."""
         if group in self.groups:
             self.health[group] = health
+            self.changes.add(group)
             self._stale.add("health")
             self._events.judged(group)
 
     def drop_health(self, group: str) -> None:
         """Remove the health verdict on a group, because the group is no longer read in full."""
         if self.health.pop(group, None) is not None:
+            self.changes.add(group)
             self._stale.add("health")
 
     def _keep_reading(self, part: OrderedDict[str, Reading[T]], name: str, group: str, value: T) -> bool:
@@ -350,6 +347,7 @@ class Store:
                 self._stale.add(name)
         if self.group_faults.get(group) != fault:
             self.group_faults[group] = fault
+            self.changes.add(group)
             self._stale.add("group_faults")
 
     def put_config_fault(self, group: str, fault: Fault) -> None:
@@ -366,6 +364,7 @@ class Store:
     def clear_fault(self, group: str) -> None:
         """Remove the fault of a group, because the group has been read successfully again."""
         if self.group_faults.pop(group, None) is not None:
+            self.changes.add(group)
             self._stale.add("group_faults")
 
     # -- methods that create snapshots -------------------------------------------------------------------------
@@ -396,5 +395,6 @@ class Store:
             swept=len(self.summaries),
             access=self.access,
             unobserved=self.unobserved,
+            changes=self.changes.mark,
             **self._frozen,
         )

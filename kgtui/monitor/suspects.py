@@ -74,29 +74,44 @@ class SuspectTier:
 
     def choose(self) -> list[str]:
         """Return the ids of the suspects to read in full, and store the number of the other suspects."""
-        suspects = list(self._suspects())
+        suspects = self._suspects()
         chosen: list[str] = []
         partitions = 0
-        for _, _, group in nsmallest(self._most, suspects):
+        for group in self._worst_first(suspects):
             summary = self._store.summaries.get(group)
             partitions += 0 if summary is None else summary.partitions
             if chosen and partitions > SUSPECT_PARTITIONS:
                 break
             chosen.append(group)
         self._observed = frozenset(chosen)
-        self._store.set_unobserved(len(suspects) - len(chosen))
+        self._store.set_unobserved(sum(map(len, suspects)) - len(chosen))
         return chosen
 
-    def _suspects(self) -> Iterator[tuple[int, bool, str]]:
-        """Yield a tuple (negative harm, whether the group is not observed yet, group id) for each suspect.
+    def _suspects(self) -> list[Collection[str]]:
+        """Return the ids of all suspects: one collection per problem, the most harmful problem first.
 
-        The smallest tuples belong to the suspects that should be read first.
+        The last collection contains the other groups, which have no known problem.
         """
-        for group, judgment in self._store.screened.items():
-            kind = judgment.kind
-            if kind is not None and kind not in _NOT_OBSERVED:
-                yield -kind.harm, group not in self._observed, group
-        for group in self._others:
-            known = self._store.screened.get(group)
-            if group in self._store.groups and (known is None or known.kind is None):
-                yield 0, group not in self._observed, group
+        store, by_kind = self._store, self._store.screening.by_kind
+        others = {group for group in self._others if group in store.groups and not _has_problem(store, group)}
+        return [*(by_kind[kind] for kind in Problem if kind not in _NOT_OBSERVED), others]
+
+    def _worst_first(self, suspects: Iterable[Collection[str]]) -> Iterator[str]:
+        """Yield the ids of at most `MonitorOptions.suspects` suspects, those that should be read first before others.
+
+        Groups that are already observed come before others with the same problem, which are in order of name.
+        """
+        left = self._most
+        for groups in suspects:
+            observed = sorted(group for group in self._observed if group in groups)
+            others = (group for group in groups if group not in self._observed)
+            first = [*observed, *nsmallest(left - len(observed), others)][:left]
+            yield from first
+            left -= len(first)
+            if not left:
+                return
+
+
+def _has_problem(store: Store, group: str) -> bool:
+    judgment = store.screened.get(group)
+    return judgment is not None and judgment.kind is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections import Counter, deque
+from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
@@ -19,10 +19,11 @@ from kgtui.model.slices import Slices, SupersededError
 from kgtui.tui import text
 from kgtui.tui.node_page import tables
 from kgtui.tui.node_page.heading import PARTS, PageTitle, PartTabs
-from kgtui.tui.node_page.summary import GroupSetSummary, Problems, summary_steps
+from kgtui.tui.node_page.summary import GroupSetSummary, summary_steps
 from kgtui.tui.panes.base import SummaryLine
 from kgtui.tui.panes.cells import MUTED, WARN, Cell, PaneLine, SafeText, plural
 from kgtui.tui.panes.table import LineTable
+from kgtui.tui.problem_index import Problems
 from kgtui.tui.sparkline import spark_rows
 
 if TYPE_CHECKING:
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
 
 MOST_EVENTS = 100
 """Maximum number of events in the table of changes."""
-MOST_PROBLEMS = 1_000
-"""Maximum number of groups in the table of problems. The tab of the table shows the number of all problems."""
 SPARKLINE_POINTS = 12
 """Number of values that a sparkline shows, of which each is the sum over all groups at one snapshot."""
 TALL = 28
@@ -182,7 +181,7 @@ class NodePage(Vertical):
         super().__init__(id=id)
         self._snapshot: Snapshot | None = None
         self._subject: PageSubject | None = None
-        self._problems: Problems = ()
+        self._problems = Problems()
         self._acknowledged = 0
         self._sums: dict[Path | None, _Sums] = {}
         self._since: float | None = None
@@ -227,14 +226,14 @@ class NodePage(Vertical):
 
         Args:
             subject: the set of groups.
-            problems: problems of all groups in the snapshot, without those that the user has acknowledged.
+            problems: problems of all groups in the snapshot. Those that the user has acknowledged are hidden.
             acknowledged: number of problems that the user has acknowledged.
         """
         if self._since is None and snapshot.swept:
             self._since = snapshot.taken_at
         other_subject = self._subject is None or subject.path != self._subject.path
         small = len(snapshot.groups) <= GROUPS_PER_SECOND
-        if other_subject or (small and not same_problems(problems, self._problems)):
+        if other_subject or (small and not problems.same_as(self._problems)):
             self._urgent.set()
         self._snapshot, self._subject, self._problems = snapshot, subject, problems
         self._acknowledged = acknowledged
@@ -290,7 +289,7 @@ class NodePage(Vertical):
     def _draw(self, snapshot: Snapshot, subject: PageSubject, summary: GroupSetSummary) -> None:
         self.query_one(PageTitle).show(subject.title, summary.groups)
         self.query_one(SummaryLine).set_cells(self._summary_cells(snapshot, subject, summary))
-        shown = tables.problem_rows(snapshot, summary.problems[:MOST_PROBLEMS])
+        shown = tables.problem_rows(snapshot, summary.problems)
         self.problem_table.set_placeholder(no_problem_placeholder(summary))
         self.problem_table.set_rows(shown, at_top=not self.problem_table.has_focus)
         groups = None if subject.path is None else subject.parts
@@ -302,7 +301,7 @@ class NodePage(Vertical):
         self.query_one("#page-groups", LineTable).set_rows(rows, columns=columns)
         self._fit_height("#page-brokers", len(snapshot.brokers))
         self._fit_height("#page-groups", len(rows))
-        self.query_one(PartTabs).show({"attention": len(summary.problems)})
+        self.query_one(PartTabs).show({"attention": sum(summary.problem_counts.values())})
 
     def _fit_height(self, selector: str, rows: int) -> None:
         table = self.query_one(selector, LineTable)
@@ -310,13 +309,8 @@ class NodePage(Vertical):
             table.styles.height = rows + 1
 
     def _summary_cells(self, snapshot: Snapshot, subject: PageSubject, summary: GroupSetSummary) -> PaneLine:
-        counts = Counter(judgment.kind for _, judgment in summary.problems)
-        cells: list[Cell] = []
-        for kind, count in sorted(counts.items(), key=lambda row: -(row[0].harm if row[0] is not None else 0)):
-            if kind is not None:
-                cells.append(Cell(SafeText(f"{count} {kind.value}  "), WARN))
-        for kind, count in sorted(summary.counted.items(), key=lambda row: -row[0].harm):
-            cells.append(Cell(SafeText(f"{count} {kind.value}  "), MUTED))
+        cells = [Cell(SafeText(f"{count} {kind.value}  "), WARN) for kind, count in summary.problem_counts.items()]
+        cells += [Cell(SafeText(f"{count} {kind.value}  "), MUTED) for kind, count in summary.counted.items()]
         if self._acknowledged:
             cells.append(Cell(SafeText(f"{self._acknowledged} acknowledged  "), MUTED))
         if not cells:
@@ -330,19 +324,6 @@ class NodePage(Vertical):
             if value is not None:
                 cells.append(Cell(SafeText(f"{name} {text.short(round(value))}/s{_sparkline(values)}  ")))
         return tuple(cells)
-
-
-def same_problems(problems: Problems, others: Problems) -> bool:
-    """Return whether two lists show the same problems of the same groups, although times and reasons may differ.
-
-    Times and reasons change with every read. They are not worth an earlier computation of the page.
-    """
-    if problems is others:
-        return True
-    return len(problems) == len(others) and all(
-        group == other and (judgment.status, judgment.kind) == (former.status, former.kind)
-        for (group, judgment), (other, former) in zip(problems[:MOST_PROBLEMS], others[:MOST_PROBLEMS], strict=True)
-    )
 
 
 def no_problem_placeholder(summary: GroupSetSummary) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from textual.containers import Vertical
@@ -11,8 +10,8 @@ from textual.message import Message
 
 from kgtui.model.judgment import ONLY_COUNTED
 from kgtui.model.slices import Slices
-from kgtui.tui.node_page.page import GROUPS_PER_SECOND, SLICE_SECONDS, NodePage
-from kgtui.tui.node_page.summary import problem_steps
+from kgtui.tui.node_page.page import SLICE_SECONDS, NodePage
+from kgtui.tui.problem_index import Problems
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from kgtui.model.judgment import Judgment, Problem
     from kgtui.model.snapshot import Snapshot
     from kgtui.tui.node_page.page import PageSubject
-    from kgtui.tui.node_page.summary import Problems
+    from kgtui.tui.problem_index import ProblemIndex
     from kgtui.tui.widgets.group_detail import GroupDetail
 
 SHORTEST_PAUSE = 1.0
@@ -30,13 +29,11 @@ SHORTEST_PAUSE = 1.0
 
 
 class RightSide(Vertical):
-    """Shows the panes of a group or the page of a node, and keeps the list of the problems of all groups current.
+    """Shows the panes of a group or the page of a node, and keeps the problems of all groups current.
 
-    Attributes:
-        problems: pairs (group id, judgment) of all groups that need attention, the most harmful problem first. Groups
-            with a problem of `ONLY_COUNTED`, or whose problem the user has acknowledged, are left out.
-        counts: problem → number of groups with this problem, including acknowledged ones. Problems of `ONLY_COUNTED`
-            are left out.
+    Args:
+        detail: the panes of a group.
+        index: the problems of all groups, which this class keeps current.
     """
 
     DEFAULT_CSS = """
@@ -51,17 +48,20 @@ class RightSide(Vertical):
     class ProblemsChanged(Message):
         """The list of problems has been computed again, or the user has acknowledged a problem."""
 
-    def __init__(self, detail: GroupDetail) -> None:
+    def __init__(self, detail: GroupDetail, index: ProblemIndex) -> None:
         super().__init__(id="right")
-        self.problems: Problems = ()
-        self.counts: Mapping[Problem, int] = {}
         self._detail = detail
-        self._all: Problems = ()
-        self._shown: Problems = ()  # `_all` without acknowledged problems
+        self._index = index
+        self._problems = Problems()
         self._acknowledged: dict[str, Judgment] = {}
         self._snapshot: Snapshot | None = None
         self._subject: PageSubject | None = None
         self._due = asyncio.Event()
+
+    @property
+    def counts(self) -> Mapping[Problem, int]:
+        """Problem → number of groups with this problem, including acknowledged ones. `ONLY_COUNTED` is left out."""
+        return self._problems.counts
 
     def compose(self) -> ComposeResult:
         """Create the panes and the page."""
@@ -96,15 +96,15 @@ class RightSide(Vertical):
         self._subject = subject
         self.remove_class("-group")
         if self._snapshot is not None:
-            self.page.show(self._snapshot, subject, self._shown, len(self._acknowledged))
+            self.page.show(self._snapshot, subject, self._problems, len(self._acknowledged))
 
     def acknowledge(self, group: str) -> bool:
         """Hide a group's problem until the group has another problem or status. Return False if it has no problem."""
-        judgment = next((judgment for name, judgment in self.problems if name == group), None)
-        if judgment is None:
+        judgment = self._problems.judgments.get(group)
+        if judgment is None or judgment.kind in ONLY_COUNTED or group in self._acknowledged:
             return False
         self._acknowledged[group] = judgment
-        self._set_problems(self._all)
+        self._problems_changed()
         return True
 
     def next_problem(self, group: str | None) -> str | None:
@@ -112,7 +112,7 @@ class RightSide(Vertical):
 
         If `group` is the last one or not in the list, return the first group, which has the most harmful problem.
         """
-        groups = [name for name, _ in self.problems]
+        groups = [name for name, _ in self._problems.worst_first()]
         if not groups:
             return None
         return groups[(groups.index(group) + 1) % len(groups)] if group in groups else groups[0]
@@ -124,20 +124,16 @@ class RightSide(Vertical):
             snapshot = self._snapshot
             if snapshot is None:
                 continue
-            problems = await Slices(asyncio.sleep, SLICE_SECONDS).run(problem_steps(snapshot))
-            self._set_problems(problems)
-            await asyncio.sleep(max(SHORTEST_PAUSE, len(problems) / GROUPS_PER_SECOND))
+            await Slices(asyncio.sleep, SLICE_SECONDS).run(self._index.steps(snapshot))
+            self._problems_changed()
+            await asyncio.sleep(SHORTEST_PAUSE)
 
-    def _set_problems(self, problems: Problems) -> None:
-        self._all = problems
-        judgments = dict(problems)
+    def _problems_changed(self) -> None:
+        judgments = self._index.judgments
         self._acknowledged = {
             group: seen for group, seen in self._acknowledged.items() if _same_problem(seen, judgments.get(group))
         }
-        self._shown = tuple(row for row in problems if row[0] not in self._acknowledged)
-        self.problems = tuple(row for row in self._shown if row[1].kind not in ONLY_COUNTED)
-        kinds = (judgment.kind for _, judgment in problems)
-        self.counts = Counter(kind for kind in kinds if kind is not None and kind not in ONLY_COUNTED)
+        self._problems = self._index.problems(hidden=self._acknowledged)
         if self._subject is not None:
             self.show_page(self._subject)
         self.post_message(self.ProblemsChanged())

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from kgtui.model import facts
-from kgtui.model.judgment import ONLY_COUNTED, worst_first
-from kgtui.model.trail import last_sums
-from kgtui.monitor.sorted_ids import index_of
+from kgtui.model.judgment import ONLY_COUNTED, Problem
+from kgtui.model.trail import last_rates
 from kgtui.tui.tree.grouping import STATE_UNKNOWN, type_label
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-    from kgtui.model.judgment import Judgment, Problem
+    from kgtui.model.group import Listing
+    from kgtui.model.judgment import Judgment
     from kgtui.model.snapshot import Snapshot
+    from kgtui.tui.problem_index import Problems
 
 GROUPS_PER_SLICE = 250
-"""Number of groups that are added up in one slice, which takes about 1 ms. Other tasks run between two slices."""
+"""Number of groups that are added up in one slice, which takes less than 1 ms. Other tasks run between two slices."""
 
-
-Problems = tuple[tuple[str, "Judgment"], ...]
-"""Pairs (group id, judgment) of groups with a problem. The most harmful problem comes first."""
+MOST_PROBLEMS = 1_000
+"""Maximum number of groups in the table of problems. The tab of the table shows the number of all problems."""
 
 
 @dataclass(slots=True)
@@ -35,8 +36,9 @@ class GroupSetSummary:
         read: number of groups whose offsets have been read at least once.
         oldest_read: the earliest time of a group's last read of offsets, in seconds since the epoch; None if no group
             has been read.
-        problems: pairs (group id, judgment) of the groups with a problem, without those that are only counted.
-        counted: problem of `ONLY_COUNTED` → number of groups with this problem.
+        problems: pairs (group id, judgment) of the first `MOST_PROBLEMS` groups with a problem, the most harmful first.
+        problem_counts: problem → number of groups with this problem, the most harmful problem first.
+        counted: problem of `ONLY_COUNTED` → number of groups with this problem. The other attributes leave them out.
         states: `(label, state)` → number of groups. The label names type and protocol, as `type_label` returns it.
         lag: sum of the known lags in records; None if no lag is known.
         lag_unknown: number of groups whose lag is not completely known.
@@ -48,53 +50,55 @@ class GroupSetSummary:
     read: int = 0
     oldest_read: float | None = None
     problems: list[tuple[str, Judgment]] = field(default_factory=list)
-    counted: Counter[Problem] = field(default_factory=Counter)
+    problem_counts: dict[Problem, int] = field(default_factory=dict)
+    counted: dict[Problem, int] = field(default_factory=dict)
     states: Counter[tuple[str, str]] = field(default_factory=Counter)
     lag: int | None = None
     lag_unknown: int = 0
     written: float | None = None
     consumed: float | None = None
 
-    def add(self, snapshot: Snapshot, group: str) -> None:
-        """Add the values of a group, except its problem. A group that is not in the snapshot is ignored."""
-        listing, summary = snapshot.groups.get(group), snapshot.summaries.get(group)
-        if listing is None:
-            return
-        self.groups += 1
-        label = type_label(facts.type_of(snapshot, group), listing.protocol)
-        self.states[label, snapshot.state_of(group) or STATE_UNKNOWN] += 1
-        if summary is None or summary.lag_at is None:
-            self.lag_unknown += 1
-            return
-        self.read += 1
-        self.oldest_read = summary.lag_at if self.oldest_read is None else min(self.oldest_read, summary.lag_at)
-        if summary.lag_unknown or summary.fault is not None or facts.may_hide_topics(snapshot, group):
-            self.lag_unknown += 1
-        if summary.lag is not None:
-            self.lag = (self.lag or 0) + summary.lag
-        before, after = last_sums(summary.trail)
-        if before is not None and after is not None and after.at > before.at:
-            seconds = after.at - before.at
-            self.written = (self.written or 0.0) + max(after.log_ends - before.log_ends, 0) / seconds
-            self.consumed = (self.consumed or 0.0) + max(after.positions - before.positions, 0) / seconds
+    def add(self, snapshot: Snapshot, ids: Sequence[str]) -> None:
+        """Add the values of some groups, except their problems. Groups that are not in the snapshot are ignored."""
+        listed = [group for group in ids if group in snapshot.groups]
+        self.groups += len(listed)
+        self._count_states(snapshot, listed)
+        self._add_lags(snapshot, listed)
 
-    def add_problem(self, group: str, judgment: Judgment) -> None:
-        """Add the problem of a group. The problems are shown in the order in which they were added."""
-        if judgment.kind in ONLY_COUNTED:
-            self.counted[judgment.kind] += 1
-        else:
-            self.problems.append((group, judgment))
+    def _count_states(self, snapshot: Snapshot, ids: Sequence[str]) -> None:
+        last: Listing | None = None
+        for group in ids:
+            listing = snapshot.groups[group]
+            # Groups with equal listings are mostly neighbors, so that the same key is not computed for each of them.
+            if listing is not last or listing.type is None or listing.state is None:
+                last, key = listing, _state_key(snapshot, group, listing)
+            self.states[key] += 1
+
+    def _add_lags(self, snapshot: Snapshot, ids: Sequence[str]) -> None:
+        hides_topics, offsets, faults = snapshot.hides_topics, snapshot.offsets, snapshot.group_faults
+        for group in ids:
+            summary = snapshot.summaries.get(group)
+            if summary is None or summary.lag_at is None:
+                self.lag_unknown += 1
+                continue
+            self.read += 1
+            if self.oldest_read is None or summary.lag_at < self.oldest_read:
+                self.oldest_read = summary.lag_at
+            # `facts.may_hide_topics` is slow. It returns False if none of these conditions is met.
+            ask = hides_topics or summary.hidden or group in offsets or group in faults
+            if summary.lag_unknown or summary.fault is not None or (ask and facts.may_hide_topics(snapshot, group)):
+                self.lag_unknown += 1
+            if summary.lag is not None:
+                self.lag = (self.lag or 0) + summary.lag
+            rates = last_rates(summary.trail)
+            if rates is not None:
+                self.written, self.consumed = (self.written or 0.0) + rates[0], (self.consumed or 0.0) + rates[1]
 
 
-def problem_steps(snapshot: Snapshot) -> Generator[None, None, Problems]:
-    """Find the problems of all groups in a snapshot. This generator yields after each slice of groups."""
-    found: list[tuple[str, Judgment]] = []
-    for number, row in enumerate(snapshot.problems()):
-        if number % GROUPS_PER_SLICE == GROUPS_PER_SLICE - 1:
-            yield
-        found.append(row)
-    yield
-    return tuple(worst_first(found))
+def _state_key(snapshot: Snapshot, group: str, listing: Listing) -> tuple[str, str]:
+    """Return the key of a group in `GroupSetSummary.states`."""
+    label = type_label(facts.type_of(snapshot, group), listing.protocol)
+    return label, snapshot.state_of(group) or STATE_UNKNOWN
 
 
 def summary_steps(
@@ -108,14 +112,21 @@ def summary_steps(
         all_groups: whether the set contains all groups of the snapshot.
     """
     summary = GroupSetSummary()
+    found: dict[Problem, list[str]] = defaultdict(list)
     for part in parts:
         for start in range(0, len(part), GROUPS_PER_SLICE):
-            for group in part[start : start + GROUPS_PER_SLICE]:
-                summary.add(snapshot, group)
+            ids = part[start : start + GROUPS_PER_SLICE]
+            summary.add(snapshot, ids)
+            if not all_groups:
+                for group in ids:
+                    judgment = problems.judgments.get(group)
+                    if judgment is not None and judgment.kind is not None:
+                        found[judgment.kind].append(group)
             yield
-    for number, (group, judgment) in enumerate(problems):
-        if number % GROUPS_PER_SLICE == GROUPS_PER_SLICE - 1:
-            yield
-        if all_groups or any(index_of(part, group) is not None for part in parts):
-            summary.add_problem(group, judgment)
+    if not all_groups:
+        problems = replace(problems, groups={kind: sorted(found[kind]) for kind in Problem if kind in found})
+    counts = {kind: count for kind in problems.groups if (count := len(problems.visible(kind)))}
+    summary.problem_counts = {kind: count for kind, count in counts.items() if kind not in ONLY_COUNTED}
+    summary.counted = {kind: count for kind, count in counts.items() if kind in ONLY_COUNTED}
+    summary.problems = list(islice(problems.worst_first(), MOST_PROBLEMS))
     return summary

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from kgtui.model import facts
 from kgtui.model.group_types import STATES
 from kgtui.model.judgment import GroupStatus
-from kgtui.model.trail import Trail
 from kgtui.monitor.sorted_ids import index_of
 from kgtui.tui import text
 from kgtui.tui.panes.cells import ERROR, MUTED, WARN, Cell, number_cell
@@ -51,7 +51,7 @@ def problem_rows(snapshot: Snapshot, problems: Iterable[tuple[str, Judgment]]) -
     rows = []
     for group, judgment in problems:
         summary = snapshot.summaries.get(group)
-        lags = () if summary is None else tuple(sums.lag for sums in Trail.decode(summary.trail).samples)
+        lags = facts.lag_samples(snapshot, group)
         rows.append(ProblemRow(group, judgment, None if summary is None else summary.lag, lags))
     return rows
 

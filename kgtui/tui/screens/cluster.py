@@ -16,6 +16,7 @@ from kgtui.tui.node_page.heading import PARTS
 from kgtui.tui.node_page.page import NodePage, PageSubject
 from kgtui.tui.node_page.right_side import RightSide
 from kgtui.tui.panes import PANES, PANES_BY_ID
+from kgtui.tui.problem_index import ProblemIndex
 from kgtui.tui.recording import recording_mark
 from kgtui.tui.session import Playback
 from kgtui.tui.startup_notices import valid_presets
@@ -112,6 +113,7 @@ class ClusterScreen(Screen[None]):
         """Create the widgets from top to bottom."""
         session = self.session
         width = self.app.size.width
+        problems = ProblemIndex()
         self.add_class(next(name for least, name in reversed(self.HORIZONTAL_BREAKPOINTS) if width >= least))
         yield ClusterHeader(
             session.target, self.monitor, read_only=session.read_only, replay_position=session.replay_position,
@@ -119,12 +121,13 @@ class ClusterScreen(Screen[None]):
         )  # fmt: skip
         yield FilterBar(session.filter, valid_presets(session.presets))
         with Body(id="body"):
-            yield LeftSide(self.snapshot, session)
+            yield LeftSide(self.snapshot, session, problems)
             yield RightSide(
                 GroupDetail(
                     self.snapshot, session.target.command_config, self.monitor.series, session.replay_position,
                     front=self._front,
-                )
+                ),
+                problems,
             )  # fmt: skip
         yield BrokerFaults()
         yield self.compose_footer()

@@ -18,18 +18,23 @@ if TYPE_CHECKING:
 
     from kgtui.model.query import Query
     from kgtui.model.snapshot import Snapshot
+    from kgtui.tui.problem_index import ProblemIndex
     from kgtui.tui.session import Session
 
 
 class LeftSide(Vertical):
-    """The tree with its heading, or the message that replaces an empty tree."""
+    """The tree with its heading, or the message that replaces an empty tree.
+
+    Args:
+        problems: the problems of all groups, which the page shows too.
+    """
 
     BLANK = True
 
-    def __init__(self, snapshot: Snapshot, session: Session) -> None:
+    def __init__(self, snapshot: Snapshot, session: Session, problems: ProblemIndex) -> None:
         super().__init__(id="left")
         self._session = session
-        self.group_tree = GroupTree(snapshot, session.target.name)
+        self.group_tree = GroupTree(snapshot, session.target.name, problems)
 
     def compose(self) -> ComposeResult:
         """Create the widgets from top to bottom."""

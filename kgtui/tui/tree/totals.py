@@ -13,10 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
 
     from kgtui.model.snapshot import Snapshot
+    from kgtui.tui.problem_index import ProblemIndex
     from kgtui.tui.tree.grouping import Node, Path, TreeNodes
-
-_JUDGED_PER_SLICE = 200
-"""Number of groups that are judged in one slice. A slice has fewer groups than when lags are added, which is faster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +46,18 @@ class NodeTotal:
         return NodeTotal(sum(known) if known else None, self.unknown + other.unknown, worst, problems)
 
 
-def sum_nodes(nodes: TreeNodes, snapshot: Snapshot) -> Generator[None, None, dict[Path, NodeTotal]]:
+def sum_nodes(
+    nodes: TreeNodes, snapshot: Snapshot, problems: ProblemIndex
+) -> Generator[None, None, dict[Path, NodeTotal]]:
     """Compute the totals of all nodes, and return path of a node → totals.
 
     This generator yields after each slice of about 1,000 groups, so that the event loop is not blocked for long.
+
+    Args:
+        problems: the problems of all groups. This function updates them to the snapshot.
     """
-    severities: dict[str, int] = {}
-    for number, (group, judgment) in enumerate(snapshot.problems(), 1):
-        severities[group] = judgment.severity
-        if number % _JUDGED_PER_SLICE == 0:
-            yield
+    yield from problems.steps(snapshot)
+    judgments = problems.judgments
     totals: dict[Path, NodeTotal] = {}
     budget = SLICE
     leaves = [node for node in nodes.by_path.values() if not node.children]
@@ -69,7 +69,7 @@ def sum_nodes(nodes: TreeNodes, snapshot: Snapshot) -> Generator[None, None, dic
         is_known = False
         worst: Counter[int] = Counter()
         for ids in _slices(node.parts):
-            worst.update(severities[group] for group in ids if group in severities)
+            worst.update(judgments[group].severity for group in ids if group in judgments)
             more, missing, any_known = _sum_lags(ids, snapshot)
             lag, unknown, is_known = lag + more, unknown + missing, is_known or any_known
             budget -= len(ids)

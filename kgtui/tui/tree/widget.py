@@ -13,6 +13,7 @@ from kgtui.model.query import parse
 from kgtui.model.query.sort_keys import NAME
 from kgtui.model.slices import Slices, SupersededError
 from kgtui.tui.messages import GroupOpened, GroupSelected
+from kgtui.tui.problem_index import ProblemIndex
 from kgtui.tui.tree.layout import RowKey
 from kgtui.tui.tree.model import prepare_layout
 from kgtui.tui.tree.renderer import TreeRenderer
@@ -50,7 +51,11 @@ MATCH_TIMEOUT = 0.25
 
 
 class GroupTree(TreeRenderer, inherit_bindings=False):
-    """The tree of all groups. Cursor, scroll position and open nodes stay the same when a new snapshot is shown."""
+    """The tree of all groups. Cursor, scroll position and open nodes stay the same when a new snapshot is shown.
+
+    Args:
+        problems: the problems of all groups. The tree updates them before it counts the problems under each node.
+    """
 
     class LaidOut(Message):
         """The rows have been laid out for a new snapshot, or for a filter, grouping or order that the user selected.
@@ -69,8 +74,9 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
     class SettingsChanged(Message):
         """The user changed filter, grouping, order or marks, so that the heading and the number of marks change."""
 
-    def __init__(self, snapshot: Snapshot, title: str = "", *, id: str | None = None) -> None:  # noqa: A002 - Textual's
-        super().__init__(snapshot, title, id=id)
+    def __init__(self, snapshot: Snapshot, title: str = "", problems: ProblemIndex | None = None) -> None:
+        super().__init__(snapshot, title)
+        self._problems = problems or ProblemIndex()
         self._query: Query = parse("")
         self._layout_due = asyncio.Event()
         self._layout_done = asyncio.Event()
@@ -196,7 +202,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             self._select_match()
         self.post_message(self.LaidOut(prepared.shown, prepared.searched))
         if user_waits or monotonic() >= self._totals_due:
-            model.totals = await slices.run(sum_nodes(prepared.nodes, model.snapshot))
+            model.totals = await slices.run(sum_nodes(prepared.nodes, model.snapshot, self._problems))
             self._totals_due = monotonic() + len(model.snapshot.groups) / GROUPS_SUMMED_PER_SECOND
             self.refresh_changed()
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 
 from kgtui.model.answer import Fault
-from kgtui.model.group import Listing
 from kgtui.model.health import health_of
 from kgtui.model.judgment import (
     READ_OK,
@@ -17,11 +17,13 @@ from kgtui.model.judgment import (
     GroupStatus,
     Judgment,
     Problem,
-    worst_first,
 )
 from kgtui.model.snapshot import BrokerStatus, Snapshot
 from tests.unit.model.health.reads import T0, offsets, watch
 from tests.unit.model.query_snapshots import CLASSIC, CONSUMER, NOW, snapshot, summary
+
+if TYPE_CHECKING:
+    from kgtui.model.group import Listing
 
 FAULT = Fault("GROUP_AUTHORIZATION_FAILED", "Not authorized.\ndetails", 30, group="g")
 SUSPECT = Judgment(GroupStatus.ERR, Problem.STOP, Basis.SCREENED, since=T0 - 600, since_seen=True, reason="no commit")
@@ -124,15 +126,3 @@ def test_lost_records_are_a_worse_problem_than_the_stop_that_caused_the_loss() -
     found = with_group(health={"g": lost}).judgment("g")
     assert (found.kind, found.others) == (Problem.DATA_LOST, (Problem.STOP,))
     assert "200 records" in found.reason
-
-
-def test_problems_are_sorted_worst_first_and_by_name_without_healthy_groups() -> None:
-    warn = Judgment(GroupStatus.WARN, Problem.BEHIND, Basis.SCREENED)
-    fine = {"ok": replace(summary(lag=5), screened=True)}
-    groups = dict.fromkeys(("z", "b", "a", "ok", "far"), CONSUMER) | {"far": Listing("consumer", "consumer", None, 2)}
-    snap = replace(
-        snapshot(groups, fine),
-        screened={"z": SUSPECT, "a": warn, "b": warn},
-        brokers={2: BrokerStatus(2, "two:9092", fault=FAULT)},
-    )
-    assert [group for group, _ in worst_first(snap.problems())] == ["z", "a", "b", "far"]

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from kgtui.model.judgment import Basis, GroupStatus, Judgment, Problem
 from kgtui.model.slices import run_at_once
-from kgtui.model.trail import Position, Trail, last_sums
-from kgtui.tui.node_page.page import no_problem_placeholder, same_problems
-from kgtui.tui.node_page.summary import GroupSetSummary, problem_steps, summary_steps
+from kgtui.model.trail import Position, Trail, last_rates
+from kgtui.tui.node_page.page import no_problem_placeholder
+from kgtui.tui.node_page.summary import GroupSetSummary, summary_steps
 from kgtui.tui.node_page.tables import BROKER_COLUMNS, PROBLEM_COLUMNS, broker_rows, problem_rows, state_table
+from kgtui.tui.problem_index import ProblemIndex, Problems
 from kgtui.tui.text import clock_minutes, display_settings
 from kgtui.tui.widgets.header import groups_in_rebalance, problem_counts
 from tests.pilot.scripted_monitor import NOW, Row, snapshot_of, summary
+
+if TYPE_CHECKING:
+    from kgtui.model.snapshot import Snapshot
 
 ROWS: list[Row] = [
     ("a", "consumer", "consumer", "Stable", 1),
@@ -39,7 +44,7 @@ def test_node_summary_adds_up_the_lags_and_rates_of_the_groups() -> None:
         "b": replace(summary(40), trail=trail((100, 0, 40)), lag_at=NOW - 60),
     }
     snapshot = snapshot_of(ROWS, summaries=found)
-    made = run_at_once(summary_steps(snapshot, list(snapshot.by_listing.values()), (), all_groups=True))
+    made = run_at_once(summary_steps(snapshot, list(snapshot.by_listing.values()), Problems(), all_groups=True))
     assert (made.groups, made.read, made.oldest_read) == (3, 2, NOW - 60)
     assert (made.lag, made.lag_unknown) == (70, 1)
     assert (made.written, made.consumed) == (3.0, 1.0)
@@ -53,11 +58,24 @@ def test_problems_of_a_node_leave_out_other_groups_and_count_unused_groups() -> 
     unused = Judgment(GroupStatus.WARN, Problem.UNUSED, Basis.SCREENED)
     found = {group: replace(summary(5), screened=True) for group in "abc"}
     snapshot = snapshot_of(ROWS, summaries=found, screened={"a": stopped, "b": unused, "c": stopped})
-    problems = run_at_once(problem_steps(snapshot))
-    assert [group for group, _ in problems] == ["a", "c", "b"]
+    problems = problems_of(snapshot)
     made = run_at_once(summary_steps(snapshot, [["a"], ["b"]], problems, all_groups=False))
-    assert [group for group, _ in made.problems] == ["a"]
-    assert made.counted == {Problem.UNUSED: 1}
+    assert (made.problems, made.problem_counts, made.counted) == (
+        [("a", stopped)],
+        {Problem.STOP: 1},
+        {Problem.UNUSED: 1},
+    )
+    made = run_at_once(summary_steps(snapshot, [["a"], ["b"], ["c"]], problems, all_groups=True))
+    assert (made.problems, made.problem_counts, made.counted) == (
+        [("a", stopped), ("c", stopped)], {Problem.STOP: 2}, {Problem.UNUSED: 1},
+    )  # fmt: skip
+
+
+def problems_of(snapshot: Snapshot) -> Problems:
+    """Return the problems of all groups in a snapshot."""
+    index = ProblemIndex()
+    run_at_once(index.steps(snapshot))
+    return index.problems()
 
 
 def test_problem_rows_of_a_node_have_the_lags_of_the_last_reads() -> None:
@@ -67,11 +85,10 @@ def test_problem_rows_of_a_node_have_the_lags_of_the_last_reads() -> None:
     assert [(row.lag, row.lags) for row in rows] == [(30, (10, 30)), (None, ())]
 
 
-def test_function_last_sums_returns_the_last_sums_of_the_decoded_trail() -> None:
-    for reads in range(8):
-        data = trail(*((100 + 10 * number, number, 3 * number) for number in range(reads)))
-        samples = Trail.decode(data).samples
-        assert last_sums(data) == (samples[-2] if len(samples) > 1 else None, samples[-1] if samples else None)
+def test_function_last_rates_returns_the_rates_between_the_last_two_reads() -> None:
+    reads = [(100, 0, 10), (110, 20, 50), (130, 60, 60), (140, 50, 90)]
+    found = [last_rates(trail(*reads[:count])) for count in range(5)]
+    assert found == [None, None, (4.0, 2.0), (0.5, 2.0), (3.0, 0.0)]
 
 
 def test_state_table_has_only_occurring_states_and_a_row_for_all_types() -> None:
@@ -91,15 +108,6 @@ def test_placeholder_claims_nothing_about_groups_that_were_not_read() -> None:
     some = no_problem_placeholder(GroupSetSummary(groups=3, read=1))
     assert some == "no problem found so far; 1 of 3 groups read"
     assert no_problem_placeholder(GroupSetSummary(groups=3, read=3)) == "no group needs attention"
-
-
-def test_other_times_and_reasons_are_the_same_problems() -> None:
-    stopped = Judgment(GroupStatus.ERR, Problem.STOP, since=NOW, reason="5 unread")
-    before = (("a", stopped), ("b", stopped))
-    assert same_problems((("a", replace(stopped, reason="6 unread")), ("b", stopped)), before)
-    assert not same_problems((("a", replace(stopped, kind=Problem.STALL)), ("b", stopped)), before)
-    assert not same_problems((("a", stopped), ("c", stopped)), before)
-    assert not same_problems(before[:1], before)
 
 
 def test_since_column_shows_the_time_of_the_last_consumed_record() -> None:

@@ -21,6 +21,7 @@ from kgtui.model.slices import run_at_once
 from kgtui.model.summary import Summary
 from kgtui.model.trail import Position, Trail
 from kgtui.tui import text as display
+from kgtui.tui.problem_index import ProblemIndex
 from kgtui.tui.tree.columns import LAG_WIDTH, FittedColumns, TreeRow, coarse_age, fit_columns
 from kgtui.tui.tree.grouping import GROUPINGS, Grouping, Node, build_nodes, family_of, path_of
 from kgtui.tui.tree.layout import RowKey, RowLayout
@@ -140,7 +141,7 @@ def test_tree_node_has_the_total_lag_and_the_number_of_unknown_lags() -> None:
     ]
     found = {"a": summary(5), "b": summary(None, unknown=2), "c": summary(None)}
     snapshot = snapshot_of(rows, summaries=found)
-    sums = run_at_once(sum_nodes(run_at_once(build_nodes(snapshot, "type")), snapshot))
+    sums = run_at_once(sum_nodes(run_at_once(build_nodes(snapshot, "type")), snapshot, ProblemIndex()))
     assert sums["consumer", "Stable"] == NodeTotal(5, 1)
     assert sums["consumer", "Empty"] == NodeTotal(None, 1)
     assert sums["consumer",] == NodeTotal(5, 2)
@@ -156,7 +157,10 @@ def test_tree_says_that_lags_are_lower_bounds_if_topics_may_be_hidden(any_topic:
     ]
     found = {"a": summary(5), "b": replace(summary(None), partitions=0), "c": replace(summary(None), partitions=0)}
     snapshot = replace(snapshot_of(rows, summaries=found), access=Access(any_topic=any_topic))
-    model, totals = TreeModel(snapshot), run_at_once(sum_nodes(run_at_once(build_nodes(snapshot, "type")), snapshot))
+    model, totals = (
+        TreeModel(snapshot),
+        run_at_once(sum_nodes(run_at_once(build_nodes(snapshot, "type")), snapshot, ProblemIndex())),
+    )
     assert totals["consumer",] == NodeTotal(5, 0 if any_topic else 2)
     assert [lag_cell(group_line(model.group_row(group), 1, fitted(50), cursor=False)) for group, *_ in rows] == lags
     nodes = run_at_once(build_nodes(snapshot, "type"))
@@ -262,7 +266,7 @@ def test_tree_node_shows_the_worst_status_of_its_groups_and_their_number() -> No
     screened = {"a": warn, "b": STOPPED, "c": STOPPED, "d": warn}
     snapshot = replace(snapshot_of(rows), screened=screened)
     nodes = run_at_once(build_nodes(snapshot, "type"))
-    totals = run_at_once(sum_nodes(nodes, snapshot))
+    totals = run_at_once(sum_nodes(nodes, snapshot, ProblemIndex()))
     stable, empty = totals["consumer", "Stable"], totals["consumer", "Empty"]
     assert (stable.severity, stable.problems, empty.severity, empty.problems) == (4, 2, 3, 1)
     assert totals["consumer",].problems == 2

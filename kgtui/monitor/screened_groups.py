@@ -1,0 +1,41 @@
+"""`ScreenedGroups`: the judgments of screening, also sorted by problem, so that no search has to visit all groups."""
+
+from __future__ import annotations
+
+from kgtui.model.judgment import Judgment, Problem
+
+
+class ScreenedGroups:
+    """The judgments of screening on groups that have a problem, or that were not read often enough.
+
+    Attributes:
+        judgments: group id → judgment. Change it only with `put`.
+        by_kind: problem → ids of the groups with this problem, in the order in which they were found. The values of the
+            inner mappings are always None.
+        empty: ids of the groups that have `Problem.EMPTY`, also as a further problem; the values are always None.
+    """
+
+    def __init__(self) -> None:
+        self.judgments: dict[str, Judgment] = {}
+        self.by_kind: dict[Problem, dict[str, None]] = {kind: {} for kind in Problem}
+        self.empty: dict[str, None] = {}
+
+    def put(self, group: str, judgment: Judgment | None) -> bool:
+        """Store the judgment on a group, or remove it if `judgment` is None. Return whether the problem has changed."""
+        before = self.judgments.get(group)
+        if judgment is not None:
+            self.judgments[group] = judgment
+        elif before is not None:
+            del self.judgments[group]
+        if judgment is not None and (judgment.kind is Problem.EMPTY or Problem.EMPTY in judgment.others):
+            self.empty[group] = None
+        else:
+            self.empty.pop(group, None)
+        old, new = None if before is None else before.kind, None if judgment is None else judgment.kind
+        if old is new:
+            return False
+        if old is not None:
+            del self.by_kind[old][group]
+        if new is not None:
+            self.by_kind[new][group] = None
+        return True

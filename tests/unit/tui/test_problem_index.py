@@ -1,0 +1,177 @@
+"""The index of problems equals a new computation from all groups, but judges only groups that have changed."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kgtui.admin.base import ListingDelta
+from kgtui.model.answer import Fault
+from kgtui.model.change_log import ChangeLog
+from kgtui.model.group import Listing
+from kgtui.model.judgment import ONLY_COUNTED, Basis, GroupStatus, Judgment, Problem
+from kgtui.model.slices import run_at_once
+from kgtui.model.snapshot import Snapshot
+from kgtui.monitor.store import Store
+from kgtui.tui.problem_index import JUDGED_PER_SLICE, ProblemIndex
+from tests.pilot.scripted_monitor import summary
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    import pytest
+
+    from kgtui.tui.problem_index import Problems
+
+STOPPED = Judgment(GroupStatus.ERR, Problem.STOP, Basis.SCREENED)
+BEHIND = Judgment(GroupStatus.WARN, Problem.BEHIND, Basis.SCREENED)
+UNUSED = Judgment(GroupStatus.WARN, Problem.UNUSED, Basis.SCREENED)
+LOST = Judgment(GroupStatus.ERR, Problem.DATA_LOST, Basis.SCREENED, others=(Problem.EMPTY,))
+FAULT = Fault("NO_ANSWER", "no answer")
+GROUPS = [f"g{number}" for number in range(6)]
+
+
+def listing(node: int = 1, state: str = "Stable") -> Listing:
+    return Listing("consumer", "consumer", state, node)
+
+
+async def store_with(groups: Iterable[str], node: int = 1) -> Store:
+    """Return a store with groups that have been read and have no problem."""
+    store = Store(10, clock=lambda: 1_000.0)
+    store.set_broker(node, fault=None)
+    await store.take_list(node, ListingDelta({group: listing(node) for group in groups}, [], 1, 1.0), first=True)
+    for group in store.groups:
+        store.store_summary(group, replace(summary(lag=5), screened=True))
+    return store
+
+
+def updated(index: ProblemIndex, snapshot: Snapshot) -> Problems:
+    run_at_once(index.steps(snapshot))
+    return index.problems()
+
+
+def expected(snapshot: Snapshot) -> list[tuple[str, Judgment]]:
+    """Return the groups that need attention and their judgments, computed from all groups."""
+    found = [(group, snapshot.judgment(group)) for group in snapshot.groups]
+    found = [row for row in found if row[1].kind is not None and row[1].kind not in ONLY_COUNTED]
+    return sorted(found, key=lambda row: (-row[1].harm, row[0]))
+
+
+def _relist(store: Store, group: str, choice: int) -> None:
+    made = listing(1 + choice % 2, ("Stable", "Empty")[choice // 2 % 2])
+    asyncio.run(store.take_list(made.coordinator, ListingDelta({group: made}, [], 1, 1.0), first=False))
+
+
+def _screen(store: Store, group: str, choice: int) -> None:
+    if group in store.groups:
+        store.put_screened(group, (None, STOPPED, LOST, UNUSED)[choice])
+
+
+def _fault(store: Store, group: str, choice: int) -> None:
+    if choice % 2:
+        store.put_fault(group, FAULT)
+    else:
+        store.clear_fault(group)
+
+
+def _summarize(store: Store, group: str, choice: int) -> None:
+    if group in store.groups:
+        fault = FAULT if choice == 0 else None
+        store.store_summary(group, replace(summary(lag=choice), screened=choice > 1, fault=fault))
+
+
+STEPS: list[Callable[[Store, str, int], None]] = [
+    _relist, _screen, _fault, _summarize,
+    lambda store, group, _: store.forget([group]),
+    lambda store, _, choice: store.set_broker(1 + choice % 2, fault=FAULT if choice // 2 else None),
+]  # fmt: skip
+
+
+@settings(max_examples=200)
+@given(
+    st.lists(st.tuples(st.sampled_from(STEPS), st.sampled_from(GROUPS), st.integers(0, 3), st.booleans()), max_size=30)
+)
+def test_problem_index_is_the_same_as_a_new_computation_after_any_changes(
+    steps: list[tuple[Callable[[Store, str, int], None], str, int, bool]],
+) -> None:
+    store, index = asyncio.run(store_with(GROUPS[:4])), ProblemIndex()
+    for step, group, choice, publish in [*steps, (_screen, "g0", 1, True)]:
+        step(store, group, choice)
+        if publish:
+            snapshot = store.snapshot()
+            assert list(updated(index, snapshot).worst_first()) == expected(snapshot)
+            kinds = {group: judgment.kind for group, judgment in store.screened.items() if judgment.kind is not None}
+            by_kind = store.screening.by_kind.items()
+            assert {group: kind for kind, groups in by_kind for group in groups} == kinds
+            assert store.screening.empty.keys() == {group for group, one in store.screened.items() if one is LOST}
+
+
+async def test_only_groups_that_changed_since_the_previous_snapshot_are_judged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    store, index = await store_with(f"g{number:04}" for number in range(3_000)), ProblemIndex()
+    for number in range(0, 3_000, 2):
+        store.put_screened(f"g{number:04}", STOPPED)
+    updated(index, store.snapshot())
+    judged: list[str] = []
+    judge = Snapshot.judgment
+
+    def counted(snapshot: Snapshot, group: str) -> Judgment:
+        judged.append(group)
+        return judge(snapshot, group)
+
+    monkeypatch.setattr(Snapshot, "judgment", counted)
+    store.put_screened("g0007", BEHIND)
+    store.put_screened("g0008", None)
+    problems = updated(index, store.snapshot())
+    assert sorted(judged) == ["g0007", "g0008"]
+    assert problems.counts == {Problem.STOP: 1_499, Problem.BEHIND: 1}
+
+
+async def test_all_groups_are_judged_again_if_the_log_has_forgotten_some_changes() -> None:
+    store, index = await store_with(GROUPS), ProblemIndex()
+    store.changes = ChangeLog(most=2)
+    updated(index, store.snapshot())
+    for group in GROUPS[1:]:
+        store.put_screened(group, STOPPED)
+    assert updated(index, store.snapshot()).counts == {Problem.STOP: 5}
+
+
+async def test_computation_for_a_newer_snapshot_stops_the_computation_for_an_older_one() -> None:
+    names = [f"g{number:04}" for number in range(3 * JUDGED_PER_SLICE)]
+    store, index = await store_with(names), ProblemIndex()
+    for group in names:
+        store.put_fault(group, FAULT)
+    older = index.steps(store.snapshot())
+    next(older)
+    for group in names:
+        store.clear_fault(group)
+    assert updated(index, store.snapshot()).counts == {}
+    run_at_once(older)
+    assert index.problems().counts == {}
+
+
+async def test_other_times_and_reasons_are_the_same_problems() -> None:
+    store, index = await store_with(GROUPS), ProblemIndex()
+    store.put_screened("g1", replace(STOPPED, reason="5 unread"))
+    before = updated(index, store.snapshot())
+    store.put_screened("g1", replace(STOPPED, reason="6 unread", since=5.0))
+    assert updated(index, store.snapshot()).same_as(before)
+    store.put_screened("g1", replace(STOPPED, status=GroupStatus.WARN))
+    after = updated(index, store.snapshot())
+    assert not after.same_as(before)
+    assert not index.problems(hidden=["g1"]).same_as(after)
+
+
+async def test_hidden_and_unused_groups_need_no_attention() -> None:
+    store, index = await store_with(GROUPS), ProblemIndex()
+    for group, judgment in zip(GROUPS, (BEHIND, STOPPED, STOPPED, UNUSED), strict=False):
+        store.put_screened(group, judgment)
+    updated(index, store.snapshot())
+    problems = index.problems(hidden=["g1"])
+    assert [group for group, _ in problems.worst_first()] == ["g2", "g0"]
+    assert problems.counts == {Problem.STOP: 2, Problem.BEHIND: 1}
