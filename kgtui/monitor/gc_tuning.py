@@ -5,9 +5,11 @@ collection of young objects takes 10 to 20 ms, because each poll creates many ob
 
 - In all clusters, automatic collections are disabled while the data of a poll is stored.
 - With many groups, they stay disabled. The objects of the first load are frozen (`gc.freeze`), so that no collection
-  visits them. Objects that are later created for each group are untracked, because they are never part of a cycle.
-- Reference cycles then remain only after exceptions, layouts and closed dialogs. `GcTuning.tidy` collects them when
-  memory has grown, and freezes all other objects. While the user is away, it also visits the frozen objects.
+  visits them. They contain hardly any garbage. Objects that are later created for each group are untracked, because
+  they are never part of a cycle.
+- Reference cycles then remain only after exceptions, layouts and closed dialogs. `GcTuning.tidy` collects those among
+  the newest objects when memory has grown, and all others while the user is away. If too many objects are not frozen,
+  it freezes them, so that no collection takes longer than 20 ms.
 
 With many groups, glibc is also configured to return large freed blocks to the operating system.
 """
@@ -39,13 +41,16 @@ longer than 10 ms.
 """
 
 _POSTPONED_MOST = 15
-"""Maximum number of times in a row that a collection is postponed."""
+"""Maximum number of times in a row that a collection is postponed. After that, the new objects are frozen instead."""
+
+_OLD = 40_000
+"""Maximum number of objects that have survived a collection and are not frozen. If there are more, they are frozen."""
 
 _AWAY_AFTER = 60.0
 """Time without a change of the view, in seconds, after which the user is considered to be away."""
 
 _FULL_COLLECTION_INTERVAL = 600.0
-"""Minimum time, in seconds, between two collections that visit all objects, including frozen ones."""
+"""Minimum time, in seconds, between two collections that visit all objects that are not frozen."""
 
 _M_MMAP_THRESHOLD = -3
 """Constant M_MMAP_THRESHOLD of glibc. As first argument of `mallopt`, it selects the option to set."""
@@ -67,6 +72,7 @@ class GcTuning:
         self._full_collection_at = 0.0
         self._blocks = 0  # smallest observed number of allocated memory blocks since the last garbage collection
         self._postponed = 0
+        self._old = 0  # number of objects that have survived a collection and are not frozen
         self._trim: Callable[[int], object] | None = None
 
     @contextmanager
@@ -99,8 +105,7 @@ class GcTuning:
         """Freeze all objects after the first load of many groups, and disable automatic collections from then on.
 
         Call this method after the groups have been drawn. Only the first call with enough groups has an effect. Garbage
-        is frozen too, because finding it would take a full collection, for which the user would have to wait. `tidy`
-        frees the garbage later.
+        is frozen too, because finding it would take a full collection, for which the user would have to wait.
 
         Args:
             groups: number of groups in the cluster.
@@ -110,14 +115,15 @@ class GcTuning:
             self._disable()
             gc.freeze()
             self._blocks = sys.getallocatedblocks()
-            self._trim = _return_large_blocks()
             _begin_to_untrack()
+            self._trim = _return_large_blocks()
+            self._return_memory()
 
     def tidy(self, now: float, last_view: float) -> None:
-        """Run a collection if the number of memory blocks has grown by more than `_GROWTH`.
+        """Collect garbage among new objects if the number of memory blocks has grown by more than `_GROWTH`.
 
-        While the user is away, also run a full collection, which visits frozen objects too, once per ten minutes. This
-        method has no effect before `freeze_once` has frozen objects.
+        While the user is away, also run a collection that visits all objects that are not frozen, once per ten minutes.
+        This method has no effect before `freeze_once` has frozen objects.
 
         Args:
             now: current time, in seconds of any clock.
@@ -126,21 +132,37 @@ class GcTuning:
         if not self._frozen:
             return
         self._blocks = min(self._blocks, blocks := sys.getallocatedblocks())
-        if now - last_view > _AWAY_AFTER and now - self._full_collection_at > _FULL_COLLECTION_INTERVAL:
-            self._full_collection_at = now
-            gc.unfreeze()
-            self._collect()
-        elif blocks - self._blocks > _GROWTH:
-            if gc.get_count()[0] > _YOUNG and self._postponed < _POSTPONED_MOST:
-                self._postponed += 1
-            else:
-                self._collect()
+        young = gc.get_count()[0]
+        away = now - last_view > _AWAY_AFTER and now - self._full_collection_at > _FULL_COLLECTION_INTERVAL
+        if not away and blocks - self._blocks <= _GROWTH:
+            return
+        if young <= _YOUNG:
+            if away:
+                self._full_collection_at = now
+            self._collect(2 if away else 1, young)
+        elif self._postponed < _POSTPONED_MOST:
+            self._postponed += 1
+        else:
+            self._freeze()
 
-    def _collect(self) -> None:
-        gc.collect()
+    def _collect(self, generation: int, young: int) -> None:
+        freed = gc.collect(generation)
+        self._old = max(self._old + young - freed, 0)
+        if self._old > _OLD:
+            self._freeze()
+        self._start_again()
+
+    def _freeze(self) -> None:
         gc.freeze()
+        self._old = 0
+        self._start_again()
+
+    def _start_again(self) -> None:
         self._postponed = 0
         self._blocks = sys.getallocatedblocks()
+        self._return_memory()
+
+    def _return_memory(self) -> None:
         if self._trim is not None:
             # `malloc_trim` takes milliseconds. In a thread, it does not block the event loop, because ctypes releases
             # the GIL during the call.
@@ -197,6 +219,5 @@ def _return_large_blocks() -> Callable[[int], object] | None:
     library = ctypes.CDLL(None)
     if hasattr(library, "mallopt") and hasattr(library, "malloc_trim"):
         library.mallopt(_M_MMAP_THRESHOLD, _MMAP_THRESHOLD)
-        library.malloc_trim(0)
         return cast("Callable[[int], object]", library.malloc_trim)
     return None

@@ -124,6 +124,8 @@ class Monitor:
             async with asyncio.timeout(_FIRST_DRAW):
                 await self._view_set.wait()
                 await asyncio.sleep(_FIRST_DRAW_WITH_VIEW)
+        # Imports take milliseconds, so they run in a thread. `GcTuning.freeze_once` needs ctypes.
+        await asyncio.to_thread(import_module, "ctypes")
         module = await asyncio.to_thread(import_module, "kgtui.monitor.detail_tiers")
         publish_later = partial(self._publish_soon, _BACKGROUND_FACTOR)
         self._details = details = module.DetailTiers(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kgtui.model.judgment import Judgment, Problem
+from kgtui.monitor.gc_tuning import untrack
 
 
 class ScreenedGroups:
@@ -24,7 +25,7 @@ class ScreenedGroups:
         """Store the judgment on a group, or remove it if `judgment` is None. Return whether the problem has changed."""
         before = self.judgments.get(group)
         if judgment is not None:
-            self.judgments[group] = judgment
+            self.judgments[group] = untrack(judgment)
         elif before is not None:
             del self.judgments[group]
         if judgment is not None and (judgment.kind is Problem.EMPTY or Problem.EMPTY in judgment.others):

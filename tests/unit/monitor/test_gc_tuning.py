@@ -63,11 +63,25 @@ def test_only_memory_growth_starts_a_garbage_collection_if_there_are_many_groups
     many = [[number] for number in range(12_000)]
     assert len(many) == 12_000
     tuning.tidy(now=1_000.0, last_view=990.0)
-    assert collections == [2]
+    assert collections == [1]
     assert not gc.isenabled()
-    assert gc.get_freeze_count() >= frozen + 13_000, "the new objects must be frozen"
+    assert gc.get_freeze_count() <= frozen
     tuning.tidy(now=1_010.0, last_view=990.0)
-    assert collections == [2]
+    assert collections == [1]
+
+
+def test_many_objects_that_survive_collections_are_frozen_so_that_the_next_ones_are_short(
+    tuning: GcTuning, collections: list[int]
+) -> None:
+    tuning.freeze_once(10_000)
+    frozen, kept = gc.get_freeze_count(), []
+    for _ in range(3):
+        kept.append([[number] for number in range(15_000)])
+        tuning.tidy(now=1_000.0, last_view=990.0)
+    assert collections == [1, 1, 1]
+    assert gc.get_freeze_count() >= frozen + 45_000
+    assert len(gc.get_objects()) < 10_000
+    assert len(kept) == 3
 
 
 def test_objects_that_the_garbage_collector_does_not_track_are_freed(tuning: GcTuning) -> None:
@@ -99,21 +113,27 @@ def test_reference_cycles_are_freed_after_memory_has_grown(tuning: GcTuning) -> 
     assert reference() is None
 
 
-def test_collection_of_many_new_objects_waits_until_they_are_freed_or_fifteen_calls(
+def test_collection_of_many_new_objects_waits_until_they_are_freed(tuning: GcTuning, collections: list[int]) -> None:
+    tuning.freeze_once(10_000)
+    responses = [[number] for number in range(60_000)]
+    tuning.tidy(now=1_000.0, last_view=990.0)
+    assert collections == []
+    del responses[15_000:]
+    tuning.tidy(now=1_000.0, last_view=990.0)
+    assert collections == [1]
+
+
+def test_many_new_objects_that_are_not_freed_are_frozen_after_fifteen_calls(
     tuning: GcTuning, collections: list[int]
 ) -> None:
     tuning.freeze_once(10_000)
-    responses = [[number] for number in range(60_000)]
+    frozen, groups = gc.get_freeze_count(), [[number] for number in range(60_000)]
     for _ in range(15):
-        tuning.tidy(now=1_000.0, last_view=990.0)
-    assert collections == []
-    tuning.tidy(now=1_000.0, last_view=990.0)
-    assert collections == [2]
-    responses += [[number] for number in range(60_000)]
-    tuning.tidy(now=1_000.0, last_view=990.0)
-    del responses[75_000:]
-    tuning.tidy(now=1_000.0, last_view=990.0)
-    assert collections == [2, 2]
+        tuning.tidy(now=1_000.0, last_view=900.0)
+    assert gc.get_freeze_count() <= frozen
+    tuning.tidy(now=1_000.0, last_view=900.0)
+    assert gc.get_freeze_count() >= frozen + 60_000
+    assert (collections, len(groups)) == ([], 60_000)
 
 
 def test_next_pause_turns_off_a_garbage_collector_that_kgtui_turned_on(tuning: GcTuning) -> None:
@@ -134,18 +154,18 @@ def test_automatic_garbage_collection_stays_on_below_10_000_groups(tuning: GcTun
     assert gc.get_freeze_count() == 0
 
 
-def test_garbage_collector_visits_frozen_objects_only_while_the_user_is_away(
+def test_garbage_collector_visits_old_objects_only_while_the_user_is_away(
     tuning: GcTuning, collections: list[int]
 ) -> None:
-    collections.clear()
     tuning.freeze_once(10_000)
-    assert gc.get_freeze_count() > 0
+    frozen = gc.get_freeze_count()
     tuning.tidy(now=1_000.0, last_view=990.0)
     assert collections == []
     tuning.tidy(now=1_000.0, last_view=900.0)
     assert collections == [2]
     tuning.tidy(now=1_100.0, last_view=900.0)
     assert collections == [2]
+    assert gc.get_freeze_count() >= frozen - 100, "frozen objects must stay frozen"
 
 
 class Cycle:
@@ -155,18 +175,18 @@ class Cycle:
         self.itself = self
 
 
-def test_garbage_from_loading_the_first_groups_is_freed_while_the_user_is_away(tuning: GcTuning) -> None:
-    gc.disable()
-    try:
-        reference = weakref.ref(Cycle())
-        tuning.freeze_once(10_000)
-    finally:
-        gc.enable()
-    gc.collect()
-    assert reference() is not None
+def test_cycles_that_survived_a_collection_are_freed_while_the_user_is_away(tuning: GcTuning) -> None:
+    tuning.freeze_once(10_000)
+    cycle = Cycle()
+    reference, kept = weakref.ref(cycle), [[number] for number in range(15_000)]
+    tuning.tidy(now=1_000.0, last_view=990.0)
+    del cycle
+    kept.extend([number] for number in range(15_000))
+    tuning.tidy(now=1_000.0, last_view=990.0)
+    assert reference() is not None, "the second collection must visit only new objects"
     tuning.tidy(now=1_000.0, last_view=900.0)
     assert reference() is None
-    assert gc.get_freeze_count() > 0
+    assert len(kept) == 30_000
 
 
 RESIDENT = """
