@@ -34,7 +34,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     optimize = subcommands.add_parser("optimize", help="combine small files, and write checkpoints of the Delta logs")
     prune = subcommands.add_parser("prune", help="delete the rows of old days")
     for subcommand in (status, optimize, prune):
-        subcommand.add_argument("lake", metavar="LAKE", help="folder of the lake")
+        subcommand.add_argument(
+            "lake", metavar="LAKE", help="folder of the lake, or its URI, such as s3a://bucket/folder"
+        )
     add_format_option(status, "table", "json")
     prune.add_argument(
         "--keep",

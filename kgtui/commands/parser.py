@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import kgtui
 from kgtui.errors import UsageError
+from kgtui.lake import store
 from kgtui.model import defaults
 
 if TYPE_CHECKING:
@@ -281,9 +283,18 @@ def run_command(args: argparse.Namespace) -> int:
         from kgtui.commands.log_file import start_log
 
         start_log(debug=True)
+    store.configured_options = _storage_options
     module = import_module(COMMANDS[args.command][0] if args.command else "kgtui.commands.ui")
     code: int = module.run(args)
     return code
+
+
+@cache
+def _storage_options() -> dict[str, dict[str, str]]:
+    """Return the storage options of lakes from `config.toml`, which is read when this function is first called."""
+    from kgtui.config import storage_options
+
+    return storage_options()
 
 
 def _print_completion(shell: str) -> int:

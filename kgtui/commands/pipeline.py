@@ -8,6 +8,7 @@ import signal
 import time
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgtui.commands import pipeline_demo
@@ -17,6 +18,7 @@ from kgtui.commands.printing import Progress, notify
 from kgtui.commands.time_options import parse_duration, parse_time
 from kgtui.config import load, resolve
 from kgtui.errors import KgtuiError, LakeError, SourceError
+from kgtui.lake.store_errors import reason_of
 from kgtui.model.error_numbers import TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION
 
 if TYPE_CHECKING:
@@ -47,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--lake", metavar="LAKE", required=True, help="folder of the lake; it is created if it does not exist"
+        "--lake", metavar="LAKE", required=True, help="folder or URI of the lake; it is created if it does not exist"
     )
     parser.add_argument(
         "--records", metavar="FOLDER", help="folder of Parquet files with records of __consumer_offsets"
@@ -96,7 +98,7 @@ def run(args: argparse.Namespace) -> int:
 
             _run_jobs(SparkLake(spark, args.lake), sources, progress, interval)
         except OSError as error:
-            raise LakeError(f"{args.lake} cannot be written: {error.strerror or error}") from error
+            raise LakeError(f"{args.lake} cannot be written: {error.strerror or reason_of(error)}") from error
         finally:
             progress.update("stopping Spark")
             stop(spark)
@@ -138,12 +140,12 @@ def _prepare_lake(path: str, sources: Sources, interval: float | None) -> None:
         if sources.topic is not None:
             lake.claim(sources.topic.cluster_id)
             update_retention(lake, Retention(offsets=sources.topic.offsets_retention), ())
-        if not os.access(lake.path, os.R_OK | os.W_OK | os.X_OK):
+        if isinstance(lake.path, Path) and not os.access(lake.path, os.R_OK | os.W_OK | os.X_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         if has_records:
             create_tables(lake, (*BRONZE, *SILVER))
     except OSError as error:
-        raise LakeError(f"{lake.path} cannot be written: {error.strerror or error}") from error
+        raise LakeError(f"{lake.path} cannot be written: {error.strerror or reason_of(error)}") from error
 
 
 def _sources(args: argparse.Namespace, since: float | None) -> Sources:

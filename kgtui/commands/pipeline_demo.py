@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from kgtui.commands.printing import Progress, notify, print_text, terminal_width
 from kgtui.commands.time_options import parse_duration
 from kgtui.errors import UsageError
+from kgtui.lake.folder import LakeFolder
 from kgtui.model.command_line import join
-from kgtui.model.paths import expanded
 from kgtui.model.rfc3339 import parse_rfc3339
 
 if TYPE_CHECKING:
@@ -101,14 +101,14 @@ def _history(args: argparse.Namespace) -> DemoHistory:
 
 
 def _new_folder(given: str | None) -> str:
-    """Return the folder for the lake. Raises `UsageError` if the folder is not empty.
+    """Return the folder for the lake. Raises `UsageError` if the folder is not empty or not local.
 
     Args:
         given: value of `--lake`; None creates a temporary folder.
     """
     if given is None:
         return tempfile.mkdtemp(prefix="kgtui-demo-")
-    path = expanded(given, "--lake: ")
+    path = LakeFolder.of(given).local_path
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise UsageError(f"{path} is not an empty folder; name an empty or new folder for the lake of the demo")
     return str(path)

@@ -27,7 +27,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
     defaults = RecorderOptions()
     interval, flush, keep = f"{defaults.interval:g}s", f"{defaults.flush:g}s", f"{defaults.keep_days}d"
-    parser.add_argument("lake", metavar="LAKE", help="folder to record into; it is created if it does not exist")
+    parser.add_argument(
+        "lake",
+        metavar="LAKE",
+        help="folder to record into, or a URI such as s3a://bucket/folder; it is created if it does not exist",
+    )
     parser.add_argument(
         "--interval", default=interval, metavar="TIME", help=f"time between two polls of the cluster ({interval})"
     )
@@ -48,7 +52,7 @@ def epilog() -> str:
     return (
         "Ctrl-C or SIGTERM stops the recorder after it has written everything. If the recorder is killed, the reads\n"
         "since the last flush are lost, and the next start reports the gap. Only one recorder can write to a lake.\n"
-        "Only the owner can read the folder, which contains ids of groups, topics, members and hosts, but no secrets.\n"
+        "A lake contains ids of groups, topics, members and hosts, but no secrets. Only you can read local lakes.\n"
         "To replay the recording: kgtui replay LAKE."
     )
 

@@ -21,7 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `kgtui replay`."""
     from kgtui.commands.parser import add_ui_options
 
-    parser.add_argument("lake", metavar="LAKE", help="a folder that kgtui record has written")
+    parser.add_argument("lake", metavar="LAKE", help="a folder or URI that kgtui record has written")
     parser.add_argument(
         "--at",
         metavar="TIME",

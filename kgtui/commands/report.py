@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `kgtui report`."""
-    parser.add_argument("lake", metavar="LAKE", help="a folder with the tables that kgtui pipeline computes")
+    parser.add_argument("lake", metavar="LAKE", help="a folder or URI with the tables that kgtui pipeline computes")
     parser.add_argument(
         "-o",
         "--output",

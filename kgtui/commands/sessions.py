@@ -6,7 +6,6 @@ import asyncio
 import os
 from contextlib import AsyncExitStack
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgtui.commands.connecting import open_recording
@@ -220,7 +219,7 @@ def _replay_session(empty: Session, admin: ReplayAdmin) -> Session:
     from kgtui.monitor.policy import REPLAY_INTERVAL
     from kgtui.tui.session import Target
 
-    path = Path(admin.recording.path)
+    path = admin.recording.path
     return replace(
         empty,
         target=Target(path.name or str(path), str(path)),

@@ -23,7 +23,7 @@ file is read.
 from __future__ import annotations
 
 from kgtui.config.properties import Properties, read_properties
-from kgtui.config.settings import ClusterSettings, Settings, UiSettings, config_dir, load
+from kgtui.config.settings import ClusterSettings, Settings, UiSettings, config_dir, load, storage_options
 from kgtui.config.state_folder import StateFolder, state_folder
 from kgtui.config.target import ASSUMED, Target, named, parse_bootstrap, protected, resolve
 
@@ -43,4 +43,5 @@ __all__ = [
     "read_properties",
     "resolve",
     "state_folder",
+    "storage_options",
 ]

@@ -9,7 +9,7 @@ import os
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from kgtui.config.properties import Properties
+from kgtui.config.properties import Properties, filled_in
 from kgtui.errors import ConfigError
 from kgtui.model.defaults import POLL_INTERVAL, TREE_COLUMNS
 from kgtui.model.paths import expanded
@@ -71,7 +71,8 @@ class ClusterSettings:
 class Settings:
     """The settings of `config.toml` and the environment.
 
-    `path` is the path of `config.toml`, even if the file does not exist.
+    `path` is the path of `config.toml`, even if the file does not exist. `storage` maps the beginning of a
+    lake's URI to the storage options of these lakes, whose references to variables and files are not replaced yet.
     """
 
     path: Path
@@ -80,6 +81,7 @@ class Settings:
     ui: UiSettings = field(default_factory=UiSettings)
     keys: Mapping[str, str] = field(default_factory=dict)
     presets: Mapping[str, str] = field(default_factory=dict)
+    storage: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 def config_dir() -> Path:
@@ -146,6 +148,7 @@ class _File:
     ui: UiSettings = field(default_factory=UiSettings)
     keys: dict[str, str] = field(default_factory=dict)
     presets: dict[str, str] = field(default_factory=dict)
+    storage: dict[str, dict[str, str]] = field(default_factory=dict)
 
 
 def _current(table: dict[str, Any], version: int, path: Path, name: str) -> dict[str, Any]:
@@ -260,6 +263,19 @@ def _check_columns(columns: tuple[str, ...], where: str) -> None:
     unknown = [column for column in columns if column not in TREE_COLUMNS]
     if unknown:
         raise ConfigError(f"{where}: {unknown[0]} is not known; expected one of {', '.join(TREE_COLUMNS)}")
+
+
+def storage_options() -> dict[str, dict[str, str]]:
+    """Return the table `[storage]` of `config.toml`: beginning of a lake's URI → storage options of these lakes.
+
+    References to variables and files are replaced. Raises `ConfigError` if one of them does not exist, or if the file
+    is not valid.
+    """
+    settings = load()
+    return {
+        prefix: dict(filled_in(options, f"{settings.path}: storage.{prefix}", settings.path.parent))
+        for prefix, options in settings.storage.items()
+    }
 
 
 def flag(name: str, *, default: bool) -> bool:

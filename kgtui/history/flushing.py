@@ -8,19 +8,19 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
-from kgtui.errors import LakeError
+from kgtui.errors import LakeError, RefusedError
 from kgtui.history.options import RecorderStatus
 from kgtui.lake.delta import load_deltalake, storage_errors
-from kgtui.lake.lock import RecorderLock
+from kgtui.lake.lock import recorder_lock
+from kgtui.lake.store_errors import reason_of
 from kgtui.lake.writer import LakeWriter, release_rows
-from kgtui.model.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kgtui.history.options import RecorderOptions
     from kgtui.lake.folder import LakeFolder
-    from kgtui.lake.lock import Holder
+    from kgtui.lake.lock_holder import Holder
     from kgtui.lake.schemas.definition import RowsByTable, RowValues
 
 T = TypeVar("T")
@@ -63,7 +63,7 @@ class Flusher:
         self._options = options
         self._notify = notify
         self._now, self._elapsed = now, elapsed
-        self._lock = RecorderLock(folder.lock)
+        self._lock = recorder_lock(folder.lock)
         self._writer = LakeWriter(folder)
         # A thread writes to the lake, so that the event loop never waits for the disk. The pool has only one thread, so
         # that the writes keep their order.
@@ -73,6 +73,7 @@ class Flusher:
         self._newest = 0
         self._keyframe: int | None = None
         self._maintained: int | None = None
+        self._refused: RefusedError | None = None
         self.lost = False
         self.status = RecorderStatus()
 
@@ -95,7 +96,13 @@ class Flusher:
             LakeError: the folder cannot be written, or is not a lake.
             RefusedError: another process is recording into this lake.
         """
-        return await self._off_loop(self._begin)
+        newest = await self._off_loop(self._begin)
+        if not self._lock.enforced:
+            self._notify(
+                f"nothing enforces that only one process records into {self._folder.path}, because this store has no "
+                "conditional writes. Make sure that no other recorder uses this lake"
+            )
+        return newest
 
     def _begin(self) -> int | None:
         load_deltalake()
@@ -120,7 +127,7 @@ class Flusher:
             raise self._unwritable(error) from error
 
     def _unwritable(self, error: Exception) -> LakeError:
-        return LakeError(f"{self._folder.path} cannot be written: {visible(str(error))}")
+        return LakeError(f"{self._folder.path} cannot be written: {reason_of(error)}")
 
     def add(self, at: int, keyframe: int, rows: RowsByTable, poll_row: RowValues) -> None:
         """Queue the rows of one poll for the next flush.
@@ -140,7 +147,11 @@ class Flusher:
         """Start writing the waiting rows if the oldest of them are due before the next poll.
 
         Rows are due when they have waited for `RecorderOptions.flush` seconds. Call this method after each poll.
+
+        Raises `RefusedError` if another process has taken the lock of the lake, so that recording must stop.
         """
+        if self._refused is not None:
+            raise self._refused
         due = self._oldest is not None and (
             self._elapsed() - self._oldest + self._options.interval >= self._options.flush
         )
@@ -152,7 +163,7 @@ class Flusher:
         try:
             if self._flushing is not None:
                 await asyncio.gather(self._flushing, return_exceptions=True)
-            if self._writer.waiting:
+            if self._writer.waiting and self._refused is None:
                 await self._flush(last=True)
         finally:
             # The second argument says whether `release` deletes the lock file. Rows that are still waiting are lost.
@@ -177,19 +188,20 @@ class Flusher:
             if keyframe is not None and keyframe != self._maintained and not last:
                 self._maintained = keyframe
                 await self._off_loop(self._writer.maintain, keyframe, self._options.keep_days, self._now())
+        except RefusedError as error:
+            self._refused = error
         except Exception as error:  # noqa: BLE001 - the error is reported, and the next flush tries again
             if not isinstance(error, storage_errors()):
                 _log.exception("flush failed")
             self._oldest = oldest
             self.status = replace(self.status, waiting=self._writer.waiting)
-            self.report_error(f"the lake {self._folder.path} cannot be written: {visible(str(error))}")
+            self.report_error(f"the lake {self._folder.path} cannot be written: {reason_of(error)}")
             if self._writer.waiting > MAX_WAITING_ROWS:
                 await self._give_up()
 
     def _write(self) -> tuple[int, int]:
-        done = self._writer.flush()
         self._lock.renew()
-        return done
+        return self._writer.flush()
 
     async def _give_up(self) -> None:
         dropped, self.lost = self._writer.discard(), True

@@ -37,11 +37,11 @@ from kgtui.monitor.policy import (
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
-    from pathlib import Path
 
     from kgtui.admin.base import GroupAdmin
     from kgtui.history.options import RecorderStatus
     from kgtui.lake.schemas.definition import RowsByTable, RowValues
+    from kgtui.lake.store import LakePath
     from kgtui.model.access import Access
     from kgtui.model.group import Listing
     from kgtui.model.offsets import TopicPartition
@@ -64,7 +64,7 @@ class Recorder:
     Args:
         watch: the monitor, which provides the list of groups and the state of the brokers.
         admin: reads descriptions, offsets, log start and end offsets, and retention. The recorder does not close it.
-        path: folder of the lake, which is created if it does not exist.
+        path: path or URI of the lake, which is created if it does not exist.
         notify: called with a message for the user when a problem begins or ends.
         now: returns seconds since the epoch.
         elapsed: returns seconds of a monotonic clock.
@@ -78,7 +78,7 @@ class Recorder:
         self,
         watch: SnapshotSource,
         admin: GroupAdmin,
-        path: Path | str,
+        path: LakePath | str,
         options: RecorderOptions | None = None,
         *,
         notify: Callable[[str], None] | None = None,

@@ -26,14 +26,13 @@ from kgtui.lake.delta import RecordedTable, load_deltalake, storage_errors
 from kgtui.lake.folder import LakeFolder
 from kgtui.lake.schemas import FAULTS, GROUPS, MEMBERS, PARTITIONS, POLLS, TABLES
 from kgtui.lake.schemas.recorded import day_of
+from kgtui.lake.store_errors import reason_of
 from kgtui.model.rfc3339 import rfc3339
-from kgtui.model.text import visible
 from kgtui.model.timeline import GroupTimeline
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from datetime import date
-    from pathlib import Path
 
     import pyarrow as pa
 
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     from kgtui.lake.parquet import RowBlocks
     from kgtui.lake.schemas import Table
     from kgtui.lake.schemas.definition import RowValues
+    from kgtui.lake.store import LakePath
 
 
 _CACHED_KEYFRAMES = 3
@@ -55,14 +55,14 @@ class RecordingReader:
     """Reads a recording. Each call may block while it reads from disk. Several threads can share one reader.
 
     Args:
-        path: folder of the lake.
+        path: path or URI of the lake.
 
     Raises:
         LakeError: the folder is not a lake, contains no polls, was written by a newer and incompatible version of
             kgtui, or Python package deltalake is not installed.
     """
 
-    def __init__(self, path: Path | str) -> None:
+    def __init__(self, path: LakePath | str) -> None:
         load_deltalake()
         folder = LakeFolder.of(path)
         self.path = folder.path
@@ -197,7 +197,7 @@ class RecordingReader:
         try:
             yield
         except storage_errors() as error:
-            raise LakeError(f"{self.path} cannot be read: {visible(str(error))}") from error
+            raise LakeError(f"{self.path} cannot be read: {reason_of(error)}") from error
 
     # -- methods that find the changes between polls -----------------------------------------------------------------
 

@@ -17,17 +17,17 @@ from kgtui.lake.gold import NEVER_WRITTEN, Gold, GoldRow, TableAge, only_whole_g
 from kgtui.lake.schemas.gold import BASELINE, CHURN, CLEANUP, FORECAST, HEALTH, LAG, SERIES
 
 if TYPE_CHECKING:
-    from pathlib import Path
     from typing import Any
 
     from kgtui.insights.finding import Finding
     from kgtui.lake.schemas import Table
+    from kgtui.lake.store import LakePath
     from kgtui.model.timeline import LagHistory
 
 _CHURN_HOURS = 24
 
 
-def read_insights(path: Path | str, since: float | None = None) -> Insights:
+def read_insights(path: LakePath | str, since: float | None = None) -> Insights:
     """Return all findings of a lake. The time that counts as now is the end of the data in the gold tables.
 
     Args:

@@ -28,9 +28,9 @@ from kgtui.model.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from pathlib import Path
 
     from kgtui.insights.finding import Finding, Insights
+    from kgtui.lake.store import LakePath
     from kgtui.model.timeline import LagHistory
 
 DEFAULT_INTERVAL = 14 * 86_400.0
@@ -80,7 +80,9 @@ class Report:
 # -- functions that build a report -----------------------------------------------------------------------------------
 
 
-def build_report(path: Path | str, made_at: float, *, since: float | None = None, until: float | None = None) -> Report:
+def build_report(
+    path: LakePath | str, made_at: float, *, since: float | None = None, until: float | None = None
+) -> Report:
     """Build a report of a lake.
 
     Findings are always as of the end of the gold tables. Episodes and plots cover the interval from `since` to `until`.

@@ -1,14 +1,19 @@
 """The lake: one folder of Delta tables with the recording of a cluster and the tables that the pipeline derives.
 
-This package contains the table schemas. It reads, writes and maintains Delta tables, all without Spark.
-It imports only `model` and `errors`. deltalake and pyarrow are imported when a table is used, because the pipeline
-imports this package on Spark executors, where they need not be installed.
+The folder is on a local disk or in a store, such as S3. This package contains the table schemas. It reads, writes and
+maintains Delta tables, all without Spark. It imports only `model` and `errors`. deltalake, pyarrow and obstore are
+imported when a table is used, because the pipeline imports this package on Spark executors, where they need not be
+installed.
 
 | module | contents |
 |---|---|
 | `schemas` | the columns of all tables |
 | `folder` | the folder of a lake, its marker file and its retention file |
+| `store` | paths in stores, their storage options, and the paths and URIs that users write |
+| `store_errors` | explains errors of stores |
 | `lock` | the lock file, so that only one process records into a lake |
+| `store_lock` | the same for lakes in stores, with conditional writes |
+| `lock_holder` | the process that a lock file names |
 | `writer` | writes polls into the recorded tables |
 | `delta` | appends to, reads, compacts and prunes one recorded table |
 | `parquet` | the Parquet files of recorded tables, sorted by group |

@@ -20,11 +20,11 @@ from kgtui.lake.folder import LOG
 from kgtui.lake.parquet import CompactedFile, RowsInMemory, merge_files, read_rows, write_rows
 from kgtui.lake.schemas import PARTITION, SETTINGS, SUPERSEDED_HOURS
 from kgtui.lake.schemas.recorded import day_of
+from kgtui.lake.store import file_size, options_for
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
     from datetime import date
-    from pathlib import Path
 
     import pyarrow as pa
     from deltalake import DeltaTable, QueryBuilder
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from kgtui.lake.parquet import RowBlocks
     from kgtui.lake.schemas import Table
     from kgtui.lake.schemas.definition import RowValues
+    from kgtui.lake.store import LakePath
 
 COMPACTED = "compact-"
 """Prefix of the names of files that compaction writes. The rows in such a file are sorted by key and poll."""
@@ -70,6 +71,18 @@ def storage_errors() -> tuple[type[Exception], ...]:
     return (OSError, load_deltalake().exceptions.DeltaError, pa.ArrowException)
 
 
+def is_delta_table(path: LakePath) -> bool:
+    """Return whether a folder is a Delta table. Raises one of `storage_errors` if a store cannot be read."""
+    result: bool = load_deltalake().DeltaTable.is_deltatable(str(path), options_for(path) or None)
+    return result
+
+
+def open_table(path: LakePath) -> DeltaTable:
+    """Open the newest version of a table. Raises one of `storage_errors`, also if the table does not exist."""
+    delta: DeltaTable = load_deltalake().DeltaTable(str(path), storage_options=options_for(path) or None)
+    return delta
+
+
 def is_compacted(file: Mapping[str, Any]) -> bool:
     """Return whether a file was written by compaction.
 
@@ -86,7 +99,7 @@ class RecordedTable:
         path: folder of the table, which need not exist yet.
     """
 
-    def __init__(self, path: Path, table: Table) -> None:
+    def __init__(self, path: LakePath, table: Table) -> None:
         self.path = path
         self.table = table
         self._delta: DeltaTable | None = None
@@ -105,11 +118,10 @@ class RecordedTable:
         Args:
             renew: whether a table that is already open is updated to its newest version.
         """
-        deltalake = load_deltalake()
         if self._delta is None:
-            if not deltalake.DeltaTable.is_deltatable(str(self.path)):
+            if not is_delta_table(self.path):
                 return None
-            self._delta = deltalake.DeltaTable(str(self.path))
+            self._delta = open_table(self.path)
         elif renew:
             self._delta.update_incremental()
         return self._delta
@@ -246,7 +258,7 @@ class RecordedTable:
     def _read(self, files: Sequence[Mapping[str, Any]], columns: Sequence[str], where: Any) -> pa.Table:
         if not files:
             return dictionary_schema(self.table).empty_table().select(list(columns))
-        return read_rows([str(self.path / file["path"]) for file in files], self.table, columns, where)
+        return read_rows([self.path / file["path"] for file in files], self.table, columns, where)
 
     # -- methods that create the table and append rows -----------------------------------------------------------
 
@@ -265,6 +277,7 @@ class RecordedTable:
                 name=self.table.name,
                 description=self.table.about,
                 configuration=SETTINGS,
+                storage_options=options_for(self.path) or None,
             )
             self._delta = delta
         stored = _stored_columns(delta)
@@ -341,7 +354,7 @@ class RecordedTable:
         path.parent.mkdir(exist_ok=True)
         statistics = json.dumps(write_rows(path, rows, compact=compact))
         values: dict[str, str | None] = {PARTITION: day.isoformat()}
-        return AddAction(name, path.stat().st_size, values, int(time.time() * 1000), not compact, statistics)
+        return AddAction(name, file_size(path), values, int(time.time() * 1000), not compact, statistics)
 
     def _commit(self, actions: list[Any], properties: Any = None) -> None:
         delta = self.create()

@@ -1,6 +1,7 @@
 """The folder of a lake, with its marker file and its retention file. Uses the standard library only.
 
-The marker `lake.json` shows that a folder is a lake. It contains the format version and the cluster id. Tables are in
+A lake is on a local disk or in a store such as S3, which a URI names. Reading and writing a store needs deltalake. The
+marker `lake.json` shows that a folder is a lake. It contains the format version and the cluster id. Tables are in
 `<layer>/<table>`. `recorder.lock` contains the host and process id of the recorder. `retention.json` contains the
 retention of topics and of committed offsets, and `access.json` the permissions of the recorder.
 """
@@ -9,23 +10,26 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kgtui.errors import ConfigError, LakeError
 from kgtui.lake.schemas import LAYER, VERSION
+from kgtui.lake.store import StorePath, lake_path
+from kgtui.lake.store_errors import reason_of
 from kgtui.model.cluster import Retention
-from kgtui.model.paths import expanded
 from kgtui.model.rfc3339 import rfc3339
 from kgtui.model.text import visible
 from kgtui.private_files import replace_private
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Container, Iterator
     from pathlib import Path
     from typing import Self
+
+    from kgtui.lake.store import LakePath
 
 
 MARKER = "lake.json"
@@ -34,49 +38,52 @@ LOG = "_delta_log"
 """Name of the transaction log in the folder of a Delta table."""
 
 LAKE_VARIABLE = "KGTUI_LAKE"
-"""Environment variable with the path of the lake, used when no path is given."""
+"""Environment variable with the path or URI of the lake, used when no path is given."""
 
 _FORMAT, _CLUSTER = "kgtui lake", "cluster"
 _LONGEST = 65_536
-
-
-_URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:/")
-"""Matches the start of a URL, up to one slash, because `Path` replaces the two slashes of a URL with one."""
 
 
 @dataclass(frozen=True, slots=True)
 class LakeFolder:
     """The folder of a lake: the paths of its files and tables, its marker file, and the id of the recorded cluster."""
 
-    path: Path
+    path: LakePath
 
     @classmethod
-    def of(cls, path: str | Path) -> Self:
-        """Return the lake at a path. A leading `~` is replaced with the home folder.
+    def of(cls, path: str | LakePath) -> Self:
+        """Return the lake at a path or URI. A leading `~` is replaced with the home folder.
 
         Raises:
-            LakeError: the path is a URL, such as that of an object store, or its home folder is not known.
+            LakeError: the URI is not valid or has an unknown scheme, or the home folder of the user is not known.
         """
-        if _URL.match(str(path)):
-            raise LakeError(
-                f"{path} is not a local folder: lakes in object stores are not supported yet; use a local folder"
-            )
         try:
-            return cls(expanded(path))
+            return cls(lake_path(path))
         except ConfigError as error:
             raise LakeError(str(error)) from None
 
     @property
-    def lock(self) -> Path:
+    def local_path(self) -> Path:
+        """The path of a folder on a local disk. Raises `LakeError` if the lake is in a store."""
+        if isinstance(self.path, StorePath):
+            raise LakeError(f"{self.path} is not a local folder: use a local folder here")
+        return self.path
+
+    @property
+    def lock(self) -> LakePath:
         """Path of the lock file; see `kgtui.lake.lock`."""
         return self.path / LOCK
 
-    def table(self, name: str, layer: str = LAYER) -> Path:
+    def table(self, name: str, layer: str = LAYER) -> LakePath:
         """Return the path of a table's folder, whether the table exists or not."""
         return self.path / layer / name
 
     def check(self) -> None:
         """Check that the folder is a lake that can be read. Raises `LakeError` if it is not."""
+        with self._explained("read"):
+            self._check()
+
+    def _check(self) -> None:
         if not self.path.exists():
             raise LakeError(f"{self.path} does not exist")
         if not self.path.is_dir():
@@ -90,6 +97,10 @@ class LakeFolder:
 
     def check_usable(self) -> None:
         """Raise `LakeError` unless the folder is a lake that can be read, is empty, or does not exist."""
+        with self._explained("read"):
+            self._check_usable()
+
+    def _check_usable(self) -> None:
         if not self.path.exists():
             return
         if self.path.is_dir() and not (self.path / MARKER).exists():
@@ -98,7 +109,7 @@ class LakeFolder:
                     f"{self.path} is not empty and is not a lake (it has no {MARKER}). Name an empty or new folder."
                 )
             return
-        self.check()
+        self._check()
 
     def prepare(self) -> None:
         """Create the lake if it does not exist, with permissions for its owner only.
@@ -108,10 +119,11 @@ class LakeFolder:
             OSError: the folder cannot be written.
         """
         self.check_usable()
-        if (self.path / MARKER).exists():
-            return
-        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._write_marker({"format": _FORMAT, "version": VERSION, "created": rfc3339(time.time(), "seconds")})
+        with self._explained("written"):
+            if (self.path / MARKER).exists():
+                return
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._write_marker({"format": _FORMAT, "version": VERSION, "created": rfc3339(time.time(), "seconds")})
 
     def claim(self, cluster_id: str | None) -> None:
         """Bind the lake to a cluster, because a lake holds the recording of only one cluster.
@@ -123,6 +135,10 @@ class LakeFolder:
             LakeError: the lake has the recording of another cluster.
             OSError: the folder cannot be written.
         """
+        with self._explained("written"):
+            self._claim(cluster_id)
+
+    def _claim(self, cluster_id: str | None) -> None:
         content = self._read_marker()
         bound_to = content.get(_CLUSTER)
         if cluster_id is None or bound_to == cluster_id:
@@ -143,7 +159,21 @@ class LakeFolder:
 
         The lock file and temporary marker files are left out, because another process may be creating the lake now.
         """
-        return [name for name in os.listdir(self.path) if name != LOCK and not name.startswith(f".{MARKER}.")]
+        return [name for name in _names(self.path) if not name.startswith((LOCK, f".{MARKER}."))]
+
+    @contextmanager
+    def _explained(self, action: str) -> Iterator[None]:
+        """Raise a `LakeError` that explains the problem instead of an `OSError`, if the lake is in a store.
+
+        Args:
+            action: what failed: `read` or `written`.
+        """
+        try:
+            yield
+        except OSError as error:
+            if not isinstance(self.path, StorePath):
+                raise
+            raise LakeError(f"{self.path} cannot be {action}: {reason_of(error)}") from error
 
     def _version(self) -> int:
         version = self._read_marker().get("version")
@@ -154,12 +184,11 @@ class LakeFolder:
     def _read_marker(self) -> dict[str, object]:
         """Return the content of the marker file. Raises `LakeError` if the folder has none, or an invalid one."""
         try:
-            with open(self.path / MARKER, encoding="utf-8") as file:
-                content = json.loads(file.read(_LONGEST))
+            content = json.loads((self.path / MARKER).read_bytes()[:_LONGEST])
         except FileNotFoundError:
             raise LakeError(f"{self.path} is not a lake: it has no {MARKER}") from None
         except (OSError, ValueError) as error:
-            raise LakeError(f"{self.path / MARKER} cannot be read: {error}") from error
+            raise LakeError(f"{self.path / MARKER} cannot be read: {reason_of(error)}") from error
         if not isinstance(content, dict) or content.get("format") != _FORMAT:
             raise self._not_a_marker()
         return content
@@ -168,17 +197,33 @@ class LakeFolder:
         return LakeError(f"{self.path} is not a lake: its {MARKER} was not written by kgtui")
 
 
-def is_table(path: Path) -> bool:
+def is_table(path: LakePath) -> bool:
     """Return whether a folder is a Delta table.
 
     The log must have a commit, because a process that is killed while it creates a table can leave an empty log.
     """
-    return any((path / LOG).glob("*.json"))
+    return any(name.endswith(".json") for name in log_names(path))
 
 
-def write_json(path: Path, content: object) -> None:
-    """Replace a small JSON file atomically, with permissions for its owner only. Raises `OSError`."""
-    replace_private(path, (json.dumps(content) + "\n").encode())
+def log_names(path: LakePath) -> list[str]:
+    """Return the names of the files in the log of a Delta table; none if the table does not exist."""
+    try:
+        return _names(path / LOG)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def _names(path: LakePath) -> list[str]:
+    return [entry.name for entry in path.iterdir()] if isinstance(path, StorePath) else os.listdir(path)
+
+
+def write_json(path: LakePath, content: object) -> None:
+    """Replace a small JSON file atomically, on a local disk with permissions for its owner only. Raises `OSError`."""
+    data = (json.dumps(content) + "\n").encode()
+    if isinstance(path, StorePath):
+        path.write_bytes(data)
+    else:
+        replace_private(path, data)
 
 
 _FILE = "retention.json"

@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING, Any
 
 from kgtui.errors import LakeError
 from kgtui.lake.arrow import escape_surrogates, unescape_surrogates
-from kgtui.lake.delta import DAY, load_deltalake, storage_errors
+from kgtui.lake.delta import DAY, is_delta_table, load_deltalake, open_table, storage_errors
 from kgtui.lake.folder import LakeFolder
 from kgtui.lake.schemas import PARTITION
 from kgtui.lake.schemas.gold import GOLD, LAG
-from kgtui.model.text import visible
+from kgtui.lake.store_errors import reason_of
 from kgtui.model.timeline import LagHistory
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
     from datetime import date
-    from pathlib import Path
 
     import pyarrow as pa
     from deltalake import DeltaTable
 
     from kgtui.lake.schemas import Table
+    from kgtui.lake.store import LakePath
 
 GoldRow = dict[str, Any]
 """One row of a gold table: column name → value. Timestamps are datetimes in UTC."""
@@ -73,21 +73,21 @@ class Gold:
     """Reader for the gold tables of one lake. Every call blocks while it reads from disk.
 
     Args:
-        path: folder of the lake.
+        path: path or URI of the lake.
 
     Raises:
         LakeError: the folder is not a lake, the lake is newer than this version of kgtui, or deltalake is not
             installed.
     """
 
-    def __init__(self, path: Path | str) -> None:
+    def __init__(self, path: LakePath | str) -> None:
         load_deltalake()
         self.folder = LakeFolder.of(path)
         self.folder.check()
         self._open: dict[str, DeltaTable] = {}
 
     @property
-    def path(self) -> Path:
+    def path(self) -> LakePath:
         return self.folder.path
 
     def age(self, table: Table) -> TableAge:
@@ -104,7 +104,7 @@ class Gold:
                 )
             newest = self.last(table, "covered_to")
         except storage_errors() as error:
-            return TableAge(table.title, error=visible(str(error)))
+            return TableAge(table.title, error=reason_of(error))
         return TableAge(table.title, newest.timestamp() if isinstance(newest, datetime) else None, _last_write(delta))
 
     def ages(self) -> tuple[TableAge, ...]:
@@ -187,10 +187,10 @@ class Gold:
     def _delta(self, table: Table) -> DeltaTable | None:
         delta = self._open.get(table.name)
         if delta is None:
-            path = str(self.folder.table(table.name, table.layer))
-            if not load_deltalake().DeltaTable.is_deltatable(path):
+            path = self.folder.table(table.name, table.layer)
+            if not is_delta_table(path):
                 return None
-            delta = self._open[table.name] = load_deltalake().DeltaTable(path)
+            delta = self._open[table.name] = open_table(path)
         return delta
 
     def last(self, table: Table, column: str) -> datetime | date | None:
@@ -221,7 +221,7 @@ class Gold:
         try:
             yield
         except storage_errors() as error:
-            raise LakeError(f"{self.path}: {table.title} cannot be read: {visible(str(error))}") from error
+            raise LakeError(f"{self.path}: {table.title} cannot be read: {reason_of(error)}") from error
 
 
 def _last_write(delta: DeltaTable) -> float:

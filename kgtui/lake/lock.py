@@ -1,4 +1,4 @@
-"""The lock file of a lake, so that only one process records into it.
+"""The lock file of a lake on a local disk, so that only one process records into it.
 
 The process that records is the holder of the lock. On the same machine, the kernel's file lock shows whether the holder
 is alive. On another machine that shares the folder, the modification time of the lock file shows it, because the holder
@@ -13,36 +13,24 @@ import json
 import os
 import socket
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from kgtui.errors import RefusedError
-from kgtui.model.text import visible
+from kgtui.lake.lock_holder import STALE, Holder, held_by, is_running, parse_holder
+from kgtui.lake.store import StorePath
 from kgtui.private_files import open_private
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import TypeAlias
 
-STALE = 120.0
-"""Time since the last renewal, in seconds, after which a holder on another machine is considered dead."""
+    from kgtui.lake.store import LakePath
+    from kgtui.lake.store_lock import StoreLock
+
+    AnyLock: TypeAlias = "RecorderLock | StoreLock"
 
 _LONGEST = 4_096
-
-
-@dataclass(frozen=True, slots=True)
-class Holder:
-    """The process that holds the lock.
-
-    Attributes:
-        since: time at which the process took the lock, in seconds since the epoch.
-    """
-
-    host: str
-    pid: int
-    since: float
-
-    def __str__(self) -> str:
-        return f"process {self.pid} on {visible(self.host)}"
 
 
 class RecorderLock:
@@ -50,7 +38,10 @@ class RecorderLock:
 
     Attributes:
         crashed_holder: the previous holder, if that process ended without releasing the lock; otherwise None.
+        enforced: whether only one process can hold the lock, which is always true on a local disk.
     """
+
+    enforced = True
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -78,7 +69,7 @@ class RecorderLock:
             except BlockingIOError:
                 holder = _read(file)
                 os.close(file)
-                raise RefusedError(_held_by(self._path, holder)) from None
+                raise RefusedError(held_by(self._path, holder)) from None
             except BaseException:
                 with contextlib.suppress(OSError):
                     os.close(file)
@@ -125,7 +116,7 @@ class RecorderLock:
         """
         foreign = before is not None and before.host != socket.gethostname()
         if foreign and time.time() - os.fstat(file).st_mtime < STALE:
-            raise RefusedError(_held_by(self._path, before))
+            raise RefusedError(held_by(self._path, before))
 
     def _is_current(self, file: int) -> bool:
         """Return whether the open file is still the lock file, and not a file that was removed meanwhile."""
@@ -135,8 +126,12 @@ class RecorderLock:
             return False
 
 
-def current_holder(path: Path) -> Holder | None:
+def current_holder(path: LakePath) -> Holder | None:
     """Return the process that holds a lock; None if no process holds it. The lock file stays unchanged."""
+    if isinstance(path, StorePath):
+        from kgtui.lake.store_lock import current_store_holder
+
+        return current_store_holder(path)
     try:
         file = os.open(path, os.O_RDONLY)
     except OSError:
@@ -149,25 +144,22 @@ def current_holder(path: Path) -> Holder | None:
         return None
     if holder.host != socket.gethostname():
         return holder if time.time() - renewed < STALE else None
-    try:
-        os.kill(holder.pid, 0)
-    except ProcessLookupError:
-        return None
-    except PermissionError:
-        return holder
-    return holder
+    return holder if is_running(holder.pid) else None
 
 
-def _held_by(path: Path, holder: Holder | None) -> str:
-    name = str(holder) if holder is not None else "another process"
-    return f"{name} already records into {path.parent}. Only one process can record into a lake."
+def recorder_lock(path: LakePath) -> AnyLock:
+    """Return the lock whose lock file has this path. It is not taken yet."""
+    if isinstance(path, StorePath):
+        from kgtui.lake.store_lock import StoreLock
+
+        return StoreLock(path)
+    return RecorderLock(path)
 
 
 def _read(file: int) -> Holder | None:
     try:
-        values = json.loads(os.pread(file, _LONGEST, 0))
-        return Holder(str(values["host"]), int(values["pid"]), float(values["since"]))
-    except (OSError, ValueError, TypeError, KeyError):
+        return parse_holder(os.pread(file, _LONGEST, 0))
+    except OSError:
         return None
 
 

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 from kgtui.errors import KgtuiError, LakeError, RefusedError
 from kgtui.lake.delta import load_deltalake, storage_errors
 from kgtui.lake.folder import LakeFolder
-from kgtui.lake.lock import RecorderLock, current_holder
+from kgtui.lake.lock import current_holder, recorder_lock
 from kgtui.lake.schemas import LAYER, POLLS
+from kgtui.lake.store_errors import reason_of
 from kgtui.lake.tables import StoredTable, TableContents, disk_usage, tables
 from kgtui.lake.writer import LakeWriter
 from kgtui.model.text import visible
@@ -24,9 +25,9 @@ from kgtui.model.text import visible
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from datetime import date
-    from pathlib import Path
 
-    from kgtui.lake.lock import Holder
+    from kgtui.lake.lock_holder import Holder
+    from kgtui.lake.store import LakePath
 
 
 _NOTHING = "nothing to compact"
@@ -57,7 +58,7 @@ class LakeStatus:
         recorder: the process that records into the lake; None if no process does.
     """
 
-    path: Path
+    path: LakePath
     tables: tuple[TableStatus, ...]
     disk: int
     recorder: Holder | None
@@ -99,14 +100,14 @@ class KeepRules:
         return named.get(table.title, named.get(table.layer, self.default))
 
 
-def status(path: str | Path) -> LakeStatus:
+def status(path: str | LakePath) -> LakeStatus:
     """Return the status of a lake. Raises `LakeError` if the folder is not a lake."""
     folder = _folder(path)
     stored = tuple(_status(table) for table in tables(folder))
     return LakeStatus(folder.path, stored, disk_usage(folder.path), current_holder(folder.lock))
 
 
-def optimize(path: str | Path) -> Iterator[MaintenanceResult]:
+def optimize(path: str | LakePath) -> Iterator[MaintenanceResult]:
     """For each table, compact its small files, write a checkpoint of its log, and remove unused files.
 
     The work is done while the results are iterated over.
@@ -124,7 +125,7 @@ def optimize(path: str | Path) -> Iterator[MaintenanceResult]:
 
 
 def prune(
-    path: str | Path, keep: KeepRules, *, dry_run: bool = False, now: float | None = None
+    path: str | LakePath, keep: KeepRules, *, dry_run: bool = False, now: float | None = None
 ) -> Iterator[MaintenanceResult]:
     """Delete the rows of days that are older than the rules allow, and remove unused files.
 
@@ -149,7 +150,7 @@ def prune(
             yield _run(table.title, table.path, partial(_prune, table, today - timedelta(days=days), dry_run))
 
 
-def _folder(path: str | Path) -> LakeFolder:
+def _folder(path: str | LakePath) -> LakeFolder:
     load_deltalake()
     folder = LakeFolder.of(path)
     folder.check()
@@ -161,17 +162,17 @@ def _status(table: StoredTable) -> TableStatus:
     try:
         return TableStatus(table, disk, table.contents())
     except storage_errors() as error:
-        return TableStatus(table, disk, error=visible(str(error)))
+        return TableStatus(table, disk, error=reason_of(error))
 
 
-def _run(title: str, path: Path, action: Callable[[], str]) -> MaintenanceResult:
+def _run(title: str, path: LakePath, action: Callable[[], str]) -> MaintenanceResult:
     before = disk_usage(path)
     try:
         what = action()
     except KgtuiError as error:
         return MaintenanceResult(title, error=str(error))
     except storage_errors() as error:
-        return MaintenanceResult(title, error=visible(str(error)))
+        return MaintenanceResult(title, error=reason_of(error))
     return MaintenanceResult(title, what, before - disk_usage(path))
 
 
@@ -180,7 +181,7 @@ def _compact_recorded(folder: LakeFolder, stored: Sequence[StoredTable]) -> str:
 
     Returns a text that tells the user what was done. Nothing is done if another process holds the lock of the lake.
     """
-    lock = RecorderLock(folder.lock)
+    lock = recorder_lock(folder.lock)
     try:
         lock.take()
     except RefusedError:

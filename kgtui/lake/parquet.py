@@ -11,19 +11,21 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_left
+from io import BytesIO
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from kgtui.lake.arrow import dictionary_schema, select_columns, sort_by_key, text_columns, to_one_chunk
 from kgtui.lake.schemas import PARTITION
+from kgtui.lake.store import StorePath, arrow_file
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
-    from pathlib import Path
 
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     from kgtui.lake.schemas import Table
+    from kgtui.lake.store import LakePath
 
 BLOCK = 8_192
 """Minimum number of rows in a Parquet row group of a compacted file. Reading 8,192 rows takes a few milliseconds."""
@@ -90,7 +92,7 @@ class CompactedFile:
     missing.
     """
 
-    def __init__(self, path: Path, table: Table) -> None:
+    def __init__(self, path: LakePath, table: Table) -> None:
         self._table = table
         self._file = _open(path, table)
         self._lock = threading.Lock()
@@ -150,7 +152,7 @@ def _blocks(metadata: pq.FileMetaData) -> list[_Block] | None:
     return blocks
 
 
-def read_rows(paths: Sequence[str], table: Table, columns: Sequence[str], where: Any) -> pa.Table:
+def read_rows(paths: Sequence[LakePath], table: Table, columns: Sequence[str], where: Any) -> pa.Table:
     """Return the rows of files that match a filter expression, with dictionary-encoded text.
 
     The dataset is created with pyarrow, because deltalake needs ten milliseconds per file to create a dataset.
@@ -162,10 +164,14 @@ def read_rows(paths: Sequence[str], table: Table, columns: Sequence[str], where:
     # The files contain no column `day`. Without a schema, pyarrow would use the schema of the first file, which may
     # lack columns that later files have.
     schema = schema.remove(schema.get_field_index(PARTITION))
-    return ds.dataset(list(paths), schema, form).to_table(columns=list(columns), filter=where)
+    files = [arrow_file(path) for path in paths]
+    file_system = files[0][1] if files else None
+    return ds.dataset([name for name, _ in files], schema, form, file_system).to_table(
+        columns=list(columns), filter=where
+    )
 
 
-def merge_files(paths: Iterable[Path], table: Table, polls: Collection[int]) -> pa.Table:
+def merge_files(paths: Iterable[LakePath], table: Table, polls: Collection[int]) -> pa.Table:
     """Read several files of one table, and return the rows of the given polls, sorted by key and poll.
 
     The result has all columns of the files, including columns that a newer kgtui added.
@@ -178,17 +184,18 @@ def merge_files(paths: Iterable[Path], table: Table, polls: Collection[int]) -> 
     return sort_by_key(rows.filter(pc.is_in(rows["poll"], pa.array(sorted(polls), pa.int64()))), table)
 
 
-def _open(path: Path, table: Table) -> pq.ParquetFile:
+def _open(path: LakePath, table: Table) -> pq.ParquetFile:
     """Open a file whose text columns are read dictionary-encoded."""
     import pyarrow.parquet as pq
 
-    metadata = pq.read_metadata(path)
+    name, file_system = arrow_file(path)
+    metadata = pq.read_metadata(name, filesystem=file_system)
     # ParquetFile raises KeyError if the file lacks one of these columns.
     codes = [name for name in text_columns(table) if name in metadata.schema.names]
-    return pq.ParquetFile(path, metadata=metadata, read_dictionary=codes)
+    return pq.ParquetFile(name, metadata=metadata, read_dictionary=codes, filesystem=file_system)
 
 
-def write_rows(path: Path, rows: pa.Table, *, compact: bool) -> dict[str, Any]:
+def write_rows(path: LakePath, rows: pa.Table, *, compact: bool) -> dict[str, Any]:
     """Write a Parquet file, and return its statistics for the log of the Delta table.
 
     Args:
@@ -198,9 +205,11 @@ def write_rows(path: Path, rows: pa.Table, *, compact: bool) -> dict[str, Any]:
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
+    # A file in a store is written at once, so that it is never incomplete.
+    content = BytesIO() if isinstance(path, StorePath) else None
     try:
         with pq.ParquetWriter(
-            path,
+            path if content is None else content,
             _plain(rows.slice(0, 0)).schema,
             compression="zstd",
             compression_level=6 if compact else 1,
@@ -217,6 +226,8 @@ def write_rows(path: Path, rows: pa.Table, *, compact: bool) -> dict[str, Any]:
         # disk.
         path.unlink(missing_ok=True)
         raise
+    if isinstance(path, StorePath) and content is not None:
+        path.write_bytes(content.getvalue())
     ends = {column: pc.min_max(rows[column]).as_py() for column in ("keyframe", "poll")}
     return {
         "numRecords": rows.num_rows,

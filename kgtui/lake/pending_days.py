@@ -15,14 +15,13 @@ from kgtui.errors import LakeError
 from kgtui.lake.delta import storage_errors
 from kgtui.lake.folder import is_table, write_json
 from kgtui.lake.schemas import COMMITS, GOLD, GROUP_EVENTS, POLLS, REBALANCES
+from kgtui.lake.store_errors import reason_of
 from kgtui.lake.tables import StoredTable
-from kgtui.model.text import visible
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from kgtui.lake.folder import LakeFolder
     from kgtui.lake.schemas import Table
+    from kgtui.lake.store import LakePath
 
 _SOURCES = (POLLS, COMMITS, GROUP_EVENTS, REBALANCES)
 """Source tables whose row counts are compared. `polls` represents all recorded tables: each poll adds a row to it."""
@@ -70,7 +69,7 @@ def pending_days(folder: LakeFolder) -> PendingDays:
         rows = {table.title: _row_counts(table) for table in _existing_tables(folder, *_SOURCES)}
         tables = _table_ids(folder)
     except storage_errors() as error:
-        raise LakeError(f"{folder.path} cannot be read: {visible(str(error))}") from error
+        raise LakeError(f"{folder.path} cannot be read: {reason_of(error)}") from error
     stored = _load_state(folder)
     days = _days(rows)
     if "rows" in stored and stored.get("tables") == tables and len(tables) == len(GOLD):
@@ -126,5 +125,5 @@ def _load_state(folder: LakeFolder) -> dict[str, Any]:
     return state if isinstance(state, dict) else {}
 
 
-def _state_file(folder: LakeFolder) -> Path:
+def _state_file(folder: LakeFolder) -> LakePath:
     return folder.path / "_checkpoints" / "gold.json"

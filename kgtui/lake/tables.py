@@ -8,23 +8,25 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from datetime import date
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kgtui.errors import LakeError
-from kgtui.lake.delta import DAY, RecordedTable, load_deltalake, storage_errors
+from kgtui.lake.delta import DAY, RecordedTable, load_deltalake, open_table, storage_errors
 from kgtui.lake.folder import LOG, LakeFolder
 from kgtui.lake.schemas import LAYER, PARTITION, POLLS
-from kgtui.model.text import visible
+from kgtui.lake.store import StorePath, arrow_file
+from kgtui.lake.store_errors import reason_of
 from kgtui.private_files import owner_only
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
     from deltalake import DeltaTable
     from pyarrow.parquet import ParquetSchema
 
     from kgtui.lake.schemas import Table
+    from kgtui.lake.store import LakePath
 
 LAYERS = (LAYER, "bronze", "silver", "gold")
 """Layers of a lake, in the order in which they are listed. A lake may also have layers that kgtui does not know."""
@@ -64,7 +66,7 @@ class StoredTable:
 
     layer: str
     name: str
-    path: Path
+    path: LakePath
 
     @property
     def title(self) -> str:
@@ -141,7 +143,7 @@ class StoredTable:
         with owner_only():
             done = [
                 delta.optimize.z_order(order, days, target_size=_FILE_SIZE, writer_properties=properties)
-                for days in _days_with_int96(delta)
+                for days in _days_with_int96(delta, self.path)
             ]
             done.append(delta.optimize.compact(target_size=_FILE_SIZE, writer_properties=properties))
         removed, added = (sum(int(one[name]) for one in done) for name in ("numFilesRemoved", "numFilesAdded"))
@@ -160,26 +162,30 @@ class StoredTable:
             self._open().vacuum(dry_run=False, full=True)
 
     def _open(self) -> DeltaTable:
-        delta: DeltaTable = load_deltalake().DeltaTable(str(self.path))
-        return delta
+        return open_table(self.path)
 
 
-def _days_with_int96(delta: DeltaTable) -> list[list[tuple[str, str, str]] | None]:
+def _days_with_int96(delta: DeltaTable, path: LakePath) -> list[list[tuple[str, str, str]] | None]:
     """Return a partition filter for each day of a table that has files with INT96 timestamps.
 
     A table without days has at most one filter, None.
+
+    Args:
+        path: folder of the table.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     actions = pa.table(delta.get_add_actions(flatten=True))
     days = actions[DAY].to_pylist() if DAY in actions.column_names else [None] * actions.num_rows
-    by_file = {os.path.basename(path): day for path, day in zip(actions["path"].to_pylist(), days, strict=True)}
+    by_file = {os.path.basename(name): (name, day) for name, day in zip(actions["path"].to_pylist(), days, strict=True)}
     found = set()
-    for path in delta.file_uris():
-        day = by_file[os.path.basename(path)]
-        if day not in found and _has_int96(pq.ParquetFile(path).schema):
-            found.add(day)
+    for uri in delta.file_uris():
+        name, day = by_file[os.path.basename(uri)]
+        if day not in found:
+            file, file_system = (uri, None) if isinstance(path, Path) else arrow_file(path / name)
+            if _has_int96(pq.ParquetFile(file, filesystem=file_system).schema):
+                found.add(day)
     return [None if day is None else [(PARTITION, "=", day.isoformat())] for day in sorted(found, key=str)]
 
 
@@ -209,10 +215,10 @@ def create_tables(folder: LakeFolder, schemas: Iterable[Table]) -> None:
             for table in schemas:
                 RecordedTable(folder.table(table.name, table.layer), table).create()
     except storage_errors() as error:
-        raise LakeError(f"{folder.path} cannot be written: {visible(str(error))}") from error
+        raise LakeError(f"{folder.path} cannot be written: {reason_of(error)}") from error
 
 
-def recorded_cluster_id(path: Path | str) -> str | None:
+def recorded_cluster_id(path: LakePath | str) -> str | None:
     """Return the cluster id in the newest recorded poll; None if there is no poll, no id or the lake cannot be read."""
     polls = RecordedTable(LakeFolder.of(path).table(POLLS.name), POLLS)
     try:
@@ -226,11 +232,13 @@ def recorded_cluster_id(path: Path | str) -> str | None:
     return cluster_id
 
 
-def disk_usage(path: Path) -> int:
+def disk_usage(path: LakePath) -> int:
     """Return the total size of all files in a folder and its subfolders, in bytes.
 
     Files that disappear in the meantime count as 0 bytes.
     """
+    if isinstance(path, StorePath):
+        return path.size()
     total = 0
     for root, _, names in os.walk(path):
         for name in names:
@@ -245,9 +253,13 @@ def _rank(layer: str) -> tuple[int, str]:
     return (LAYERS.index(layer) if layer in LAYERS else len(LAYERS), layer)
 
 
-def _folders(path: Path) -> list[str]:
-    with os.scandir(path) as entries:
-        return [entry.name for entry in entries if entry.is_dir() and not entry.name.startswith((".", "_"))]
+def _folders(path: LakePath) -> list[str]:
+    if isinstance(path, StorePath):
+        names = path.folder_names()
+    else:
+        with os.scandir(path) as entries:
+            names = [entry.name for entry in entries if entry.is_dir()]
+    return [name for name in names if not name.startswith((".", "_"))]
 
 
 def _files(delta: DeltaTable) -> list[dict[str, Any]]:

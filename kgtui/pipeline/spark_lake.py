@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F
 
-from kgtui.lake.folder import LOG, LakeFolder, is_table
+from kgtui.lake.folder import LOG, LakeFolder, is_table, log_names
 from kgtui.lake.schemas import SETTINGS
 from kgtui.pipeline.spark_schema import conform
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
 
     from kgtui.lake.schemas import Table
+    from kgtui.lake.store import LakePath
 
 MAY_REPEAT = "-anew"
 """Suffix of the name of a streaming query if its table already had rows when the query was first started.
@@ -35,13 +35,13 @@ class SparkLake:
     """A lake together with the Spark session that reads and writes its tables.
 
     Args:
-        path: folder of the lake. This process and Spark must see it at the same path.
+        path: path or URI of the lake. This process and Spark must see a local folder at the same path.
 
     Raises:
         LakeError: the folder contains files but no lake, or its lake has a newer format version.
     """
 
-    def __init__(self, spark: SparkSession, path: Path | str) -> None:
+    def __init__(self, spark: SparkSession, path: LakePath | str) -> None:
         self.spark = spark
         self.folder = LakeFolder.of(path)
         self.folder.prepare()
@@ -54,7 +54,8 @@ class SparkLake:
 
     def version(self, table: Table) -> int | None:
         """Return the newest version number of a table in its Delta log; None if the table does not exist."""
-        return max((int(file.stem) for file in self._log(table).glob("*.json") if file.stem.isdigit()), default=None)
+        names = (name.removesuffix(".json") for name in log_names(self.path(table)))
+        return max((int(name) for name in names if name.isdigit()), default=None)
 
     def was_written(self, table: Table) -> bool:
         """Return whether rows were ever written to a bronze or silver table.
@@ -68,17 +69,14 @@ class SparkLake:
 
         Columns that the stored table lacks are null. They are missing if only an older kgtui has written the table.
         """
-        if self.exists(table):
-            rows = self.spark.read.format("delta").load(str(self.path(table)))
-        else:
-            rows = self.spark.range(0)
+        rows = self.spark.read.format("delta").load(self.uri(table)) if self.exists(table) else self.spark.range(0)
         stored = rows.columns
         missing = (F.lit(None).alias(name) for name in table.names if name not in stored)
         return rows.select("*", *missing).transform(conform, table)
 
     def stream(self, table: Table, **options: str) -> DataFrame:
         """Return a streaming DataFrame of a table's rows, including rows that are added later."""
-        return self.spark.readStream.format("delta").options(**options).load(str(self.path(table)))
+        return self.spark.readStream.format("delta").options(**options).load(self.uri(table))
 
     # -- methods that write tables -------------------------------------------------------------------------------
 
@@ -95,7 +93,7 @@ class SparkLake:
         """
         attempt, before = uuid.uuid4().hex, self.version(table)
         writer = rows.transform(conform, table).write.format("delta").mode("append").option("userMetadata", attempt)
-        writer.option("txnAppId", app).option("txnVersion", batch_id).save(str(self.path(table)))
+        writer.option("txnAppId", app).option("txnVersion", batch_id).save(self.uri(table))
         for commit in self._commits(table, -1 if before is None else before):
             if commit.get("userMetadata") == attempt:
                 written = commit.get("operationMetrics", {}).get("numOutputRows")
@@ -140,16 +138,17 @@ class SparkLake:
             writer = writer.partitionBy(*partition_by).options(**SETTINGS)
         elif days is not None and table.partition is not None:
             writer = writer.option("replaceWhere", f"`{table.partition}` IN ({_sql_dates(days)})")
-        writer.save(str(self.path(table)))
+        writer.save(self.uri(table))
 
     # -- methods that return the paths and names of tables, and of streaming queries -----------------------------
 
-    def path(self, table: Table) -> Path:
+    def path(self, table: Table) -> LakePath:
         """Return the absolute path of a table's folder."""
         return self.folder.path.absolute() / table.layer / table.name
 
-    def _log(self, table: Table) -> Path:
-        return self.path(table) / LOG
+    def uri(self, table: Table) -> str:
+        """Return the path of a table's folder as Spark needs it."""
+        return spark_uri(self.path(table))
 
     def _commits(self, table: Table, after: int) -> Iterator[dict[str, Any]]:
         """Yield the `commitInfo` of each version of a table that is newer than `after`, the newest first.
@@ -157,22 +156,32 @@ class SparkLake:
         This function reads the files of the Delta log itself, because Spark would start a job to read them.
         """
         for version in range(self.version(table) or 0, after, -1):
-            with suppress(FileNotFoundError), (self._log(table) / f"{version:020}.json").open(encoding="utf-8") as file:
-                for line in file:
+            with suppress(FileNotFoundError):
+                for line in (self.path(table) / LOG / f"{version:020}.json").read_text(encoding="utf-8").splitlines():
                     if commit := json.loads(line).get("commitInfo"):
                         yield commit
 
     def sql_name(self, table: Table) -> str:
         """Return the identifier of a table in Spark SQL."""
-        return f"delta.`{str(self.path(table)).replace('`', '``')}`"
+        return f"delta.`{self.uri(table).replace('`', '``')}`"
 
-    def checkpoint(self, *names: str) -> Path:
+    def checkpoint(self, *names: str) -> LakePath:
         """Return the folder of a streaming query's checkpoint, or the folder that contains all checkpoints of a layer.
 
         Args:
             names: name of the layer and, for the checkpoint of one query, the query's name.
         """
-        return self.folder.path.absolute().joinpath("_checkpoints", *names)
+        path = self.folder.path.absolute() / "_checkpoints"
+        for name in names:
+            path = path / name
+        return path
+
+    def checkpoint_names(self, *names: str) -> list[str]:
+        """Return the sorted names in the folder `checkpoint(*names)`; none if the folder is missing."""
+        try:
+            return sorted(entry.name for entry in self.checkpoint(*names).iterdir())
+        except (FileNotFoundError, NotADirectoryError):
+            return []
 
     def query_name(self, table: Table, layer: str, prefix: str = "") -> str:
         """Return the name of the streaming query that writes a table. Its checkpoint folder has the same name.
@@ -182,12 +191,20 @@ class SparkLake:
         """
         folder = self.checkpoint(layer)
         folder.mkdir(parents=True, exist_ok=True)
-        existing = sorted(path.name for path in folder.iterdir() if path.is_dir() and path.name.startswith(prefix))
+        existing = [
+            name for name in self.checkpoint_names(layer) if name.startswith(prefix) and (folder / name).is_dir()
+        ]
         if existing:
             return existing[0]
         name = f"{prefix}{uuid.uuid4().hex}" + (MAY_REPEAT if self.was_written(table) else "")
         (folder / name).mkdir()
         return name
+
+
+def spark_uri(path: LakePath) -> str:
+    """Return a path as Spark needs it. Hadoop has no file system for `s3://`, so that `s3a://` is used instead."""
+    text = str(path)
+    return f"s3a{text.removeprefix('s3')}" if text.startswith("s3://") else text
 
 
 def _sql_dates(days: Iterable[str]) -> str:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from kgtui.history.recorder import Recorder
     from kgtui.insights.finding import Insights
     from kgtui.lake.gold import Gold
+    from kgtui.lake.store import LakePath
     from kgtui.tui.session import Session
 
 _log = logging.getLogger(__name__)
@@ -79,7 +80,7 @@ class Recording:
     """
 
     def __init__(
-        self, session: Session, path: Path, notify: Callable[[str, bool], None], on_change: Callable[[], None]
+        self, session: Session, path: LakePath, notify: Callable[[str, bool], None], on_change: Callable[[], None]
     ) -> None:
         self.path = path
         self._session = session
@@ -156,12 +157,12 @@ class LakeChoice(NamedTuple):
     """The lake from which a session reads recordings and findings of its cluster.
 
     Attributes:
-        path: folder of the lake, which may not exist.
+        path: path or URI of the lake, which may not exist.
         reason: why the session uses this lake, in a few words.
         chosen: whether the user has chosen the lake. If false, `path` is the default folder for recordings.
     """
 
-    path: Path
+    path: LakePath
     reason: str
     chosen: bool = True
 
@@ -181,8 +182,18 @@ def lake_of(session: Session) -> LakeChoice:
 
     named = os.environ.get(LAKE_VARIABLE, "").strip()
     if named:
-        return LakeChoice(Path(named), f"from {LAKE_VARIABLE}")
+        return LakeChoice(_path_of(named), f"from {LAKE_VARIABLE}")
     return LakeChoice(default_folder(session), "the default folder for recordings", chosen=False)
+
+
+def _path_of(named: str) -> LakePath:
+    """Return the path or URI of a lake. A wrong URI is returned as a path; an error is shown when it is opened."""
+    from kgtui.lake.store import lake_path
+
+    try:
+        return lake_path(named)
+    except KgtuiError:
+        return Path(named)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -204,7 +215,7 @@ class FindingsRead:
     recorded: bool = False
 
 
-def read_findings(path: Path) -> FindingsRead:
+def read_findings(path: LakePath) -> FindingsRead:
     """Read a lake's findings from disk, which may take seconds. An error is part of the result and is not raised."""
     from kgtui.insights.apply_rules import find_insights
     from kgtui.lake.gold import Gold
@@ -229,7 +240,9 @@ def recorded_span(path: str) -> tuple[float, float]:
     try:
         lake = RecordingReader(path)
     except OSError as error:
-        raise LakeError(f"{path} cannot be read: {error.strerror or error}") from error
+        from kgtui.lake.store_errors import reason_of
+
+        raise LakeError(f"{path} cannot be read: {error.strerror or reason_of(error)}") from error
     return lake.first.at, lake.last.at
 
 
@@ -252,7 +265,7 @@ def disappeared_at(session: Session, group: str) -> float | None:
         return None
 
 
-def is_lake(path: Path) -> bool:
+def is_lake(path: LakePath) -> bool:
     """Return whether a folder on disk is a lake that can be read."""
     from kgtui.lake.folder import LakeFolder
 

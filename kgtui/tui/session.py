@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kgtui.admin.base import GroupAdmin
     from kgtui.history.options import RecorderStatus
     from kgtui.history.point_in_time import Comparison
+    from kgtui.lake.store import LakePath
     from kgtui.model.event import Event
     from kgtui.model.series import SeriesStore
     from kgtui.model.snapshot import Snapshot
@@ -134,7 +135,7 @@ class OngoingRecording(Protocol):
         path: the folder of the recording.
     """
 
-    path: Path
+    path: LakePath
 
     @property
     def status(self) -> RecorderStatus | None:
@@ -244,7 +245,7 @@ class Session:
     open_cluster: Callable[[str], Awaitable[Session]] | None = None
     close: Callable[[], Awaitable[None]] | None = None
     replay_position: ReplayPosition | None = None
-    lake: Path | None = None
+    lake: LakePath | None = None
     open_recording: Callable[[str, str], Awaitable[Session]] | None = None
     live_session: Session | None = None
     warnings: tuple[str, ...] = ()

@@ -35,7 +35,7 @@ TOLERANCE = 2 * POLL
 @pytest.mark.full
 @pytest.mark.timeout(1_800)
 def test_findings_of_the_demo_are_the_incidents_of_the_simulator(lake: SparkLake) -> None:
-    path = lake.folder.path
+    path = lake.folder.local_path
     history = DemoHistory(days=DAYS, interval=POLL, until=END)
     asyncio.run(record_history(str(path), history, ignore))
     update_gold(lake)

@@ -37,8 +37,8 @@ def test_overlapping_files_and_deleted_checkpoints_cause_no_duplicate_rows(lake:
     assert row_counts(lake) == {"coordinator_records": 41, "commits": 40, "group_events": 0, "quarantine": 1}
     assert any(line.startswith("reading the files: ") for line in progress)
     assert re.fullmatch(r"decoding: [12] batch(es)?", progress[-1])
-    shutil.rmtree(lake.checkpoint("silver"))
-    shutil.rmtree(lake.checkpoint("bronze"))
+    shutil.rmtree(lake.folder.local_path / "_checkpoints" / "silver")
+    shutil.rmtree(lake.folder.local_path / "_checkpoints" / "bronze")
     more: list[Record] = [*every_record_type(3, 1)[9:12], commit(3, "late")]
     write_file(folder, "c.parquet", more, first_offset=len(first))
     run_once(lake, Sources(records=folder), ignore, progress.append)

@@ -35,7 +35,7 @@ def test_the_pipeline_runs_on_a_cluster_with_another_python_path_than_the_driver
 
 
 def test_gold_lag_equals_the_lag_that_the_recording_reader_computes(uninterrupted_lake: SparkLake) -> None:
-    recording, lag = RecordingReader(uninterrupted_lake.folder.path), uninterrupted_lake.read(LAG).cache()
+    recording, lag = RecordingReader(uninterrupted_lake.folder.local_path), uninterrupted_lake.read(LAG).cache()
     last_polls = {row["minute"]: row["covered_to"] for row in lag.select("minute", "covered_to").distinct().collect()}
     assert len(last_polls) == 7
     polls = {poll.ms: poll for poll in recording.polls()}
@@ -68,7 +68,8 @@ def test_forecast_uses_the_topics_recorded_retention_time(uninterrupted_lake: Sp
 
 
 def test_spark_writes_timestamps_in_microseconds_with_zstd_and_statistics(uninterrupted_lake: SparkLake) -> None:
-    files = [file for table in (COMMITS, LAG) for file in uninterrupted_lake.path(table).glob("day=*/*.parquet")]
+    folder = uninterrupted_lake.folder.local_path
+    files = [file for table in (COMMITS, LAG) for file in (folder / table.title).glob("day=*/*.parquet")]
     assert len(files) >= 2
     for file in files:
         parquet = pq.ParquetFile(file)
@@ -88,20 +89,20 @@ def test_recomputing_a_day_gives_the_same_gold_rows(
     spark: SparkSession, uninterrupted_lake: SparkLake, tmp_path: Path
 ) -> None:
     """Before the day is recomputed, one table loses a column, as if an older kgtui had written the table."""
-    lake = SparkLake(spark, shutil.copytree(uninterrupted_lake.folder.path, tmp_path / "lake"))
-    first = {table.name: stored_rows(lake.folder.path, table) for table in GOLD}
+    lake = SparkLake(spark, shutil.copytree(uninterrupted_lake.folder.local_path, tmp_path / "lake"))
+    first = {table.name: stored_rows(lake.folder.local_path, table) for table in GOLD}
     assert {name for name, rows in first.items() if not rows} == {"churn", "cleanup"}
     assert update_gold(lake) == ()
-    without_column(lake.path(LAG), "lost")
+    without_column(lake.folder.local_path / LAG.title, "lost")
     tomorrow = START + 86_400_000
-    record(RecordingBuilder(lake.folder.path), Cluster(2), tomorrow, 12, gap="recorder stopped")
+    record(RecordingBuilder(lake.folder.local_path), Cluster(2), tomorrow, 12, gap="recorder stopped")
     day = datetime.fromtimestamp(START / 1000, UTC).date()
     # The run computes the new day. It also computes the first day again, because this was the newest day in the
     # previous run and may have new rows.
     assert update_gold(lake) == (day, day + timedelta(days=1))
     for table in GOLD:
-        rows = stored_rows(lake.folder.path, table)
+        rows = stored_rows(lake.folder.local_path, table)
         assert [row for row in rows if row["day"] <= day] == first[table.name]
-    assert len({row["minute"] for row in stored_rows(lake.folder.path, LAG) if row["day"] > day}) == 3
+    assert len({row["minute"] for row in stored_rows(lake.folder.local_path, LAG) if row["day"] > day}) == 3
     for table in GOLD:
         assert [column.name for column in lake.read(table).schema] == [column.name for column in spark_schema(table)]

@@ -97,7 +97,7 @@ def test_spark_reads_the_same_offsets_topic_records_as_a_consumer(newest_live: L
     cluster = newest_live.cluster
     coordinator_records.write_records(newest_live)
     groups_before = group_ids(cluster)
-    topic = describe_topic(lake.folder.path, cluster.bootstrap)
+    topic = describe_topic(lake.folder.local_path, cluster.bootstrap)
     consumed = by_position(read_offsets_topic(cluster))
     batch = by_position(topic_records(read_topic(lake.spark, topic)))
     assert len(consumed) > 50
@@ -106,7 +106,7 @@ def test_spark_reads_the_same_offsets_topic_records_as_a_consumer(newest_live: L
     assert consumed.items() <= batch.items() or batch.items() <= consumed.items()
     run_once(lake, Sources(topic=topic), ignore, ignore)
     # A second run must not read the same records again.
-    run_once(lake, Sources(topic=describe_topic(lake.folder.path, cluster.bootstrap)), ignore, ignore)
+    run_once(lake, Sources(topic=describe_topic(lake.folder.local_path, cluster.bootstrap)), ignore, ignore)
     ingested = by_position(topic_records(lake.read(COORDINATOR_RECORDS)))
     assert consumed.items() <= ingested.items()
     assert batch.items() <= ingested.items()
@@ -143,7 +143,7 @@ def quiet_cluster(broker_431: Cluster) -> Cluster:
 
 def test_a_run_fails_if_spark_reads_no_record_of_a_topic_with_records(quiet_cluster: Cluster, lake: SparkLake) -> None:
     quiet_cluster.commit("somebody", {("quiet", 0): 0})
-    topic = describe_topic(lake.folder.path, quiet_cluster.bootstrap)
+    topic = describe_topic(lake.folder.local_path, quiet_cluster.bootstrap)
     lake.spark.conf.set(INTERNAL_TOPICS_OPTION, "false")
     # The second run has no new records to read, but must fail like the first run.
     for _ in range(2):
@@ -155,7 +155,7 @@ def test_a_run_fails_if_spark_reads_no_record_of_a_topic_with_records(quiet_clus
 
 def test_a_continuous_run_reads_new_commits(quiet_cluster: Cluster, lake: SparkLake) -> None:
     quiet_cluster.commit("watched", {("quiet", 0): 1})
-    topic = describe_topic(lake.folder.path, quiet_cluster.bootstrap)
+    topic = describe_topic(lake.folder.local_path, quiet_cluster.bootstrap)
 
     class BothCommitsReadError(Exception):
         pass
@@ -177,19 +177,19 @@ def test_a_run_with_since_skips_records_before_that_time(quiet_cluster: Cluster,
     quiet_cluster.commit("early", {("quiet", 0): 1})
     newest = max(record.timestamp for record in read_offsets_topic(quiet_cluster))
     quiet_cluster.commit("late", {("quiet", 0): 1})
-    topic = describe_topic(lake.folder.path, quiet_cluster.bootstrap)
+    topic = describe_topic(lake.folder.local_path, quiet_cluster.bootstrap)
     run_once(lake, Sources(topic=topic, since=(newest + 1) / 1000), ignore, ignore)
     groups = {row.group for row in lake.read(COMMITS).select("group").collect()}
     assert "late" in groups
     assert "early" not in groups
-    future = new_lake(lake.spark, lake.folder.path.with_name("later"))
+    future = new_lake(lake.spark, lake.folder.local_path.with_name("later"))
     run_once(future, Sources(topic=topic, since=time.time() + 3_600), ignore, ignore)
 
 
 def test_a_missing_permission_to_read_consumer_offsets_is_reported(secure_broker: Secure, lake: SparkLake) -> None:
     def describe_as(principal: str) -> OffsetsTopic:
         config = secure_broker.command_config(principal)
-        return describe_topic(lake.folder.path, secure_broker.sasl, f"--command-config={config}")
+        return describe_topic(lake.folder.local_path, secure_broker.sasl, f"--command-config={config}")
 
     with pytest.raises(SourceError, match="not permitted to read __consumer_offsets"):
         describe_as("nobody")
@@ -211,7 +211,7 @@ def test_query_plans_outputs_files_and_processes_contain_no_secret(
     add_unused(properties, secrets)
     markers = Markers(secrets)
     config = write_properties(tmp_path / "client.properties", properties)
-    topic = describe_topic(lake.folder.path, secure_broker.sasl_tls, f"--command-config={config}")
+    topic = describe_topic(lake.folder.local_path, secure_broker.sasl_tls, f"--command-config={config}")
     markers.check("the description of the topic", repr(topic))
     read_topic(lake.spark, topic).explain(extended=True)
     await_end(bronze.ingest_topic(lake, stream_topic(lake.spark, topic), interval=None), ignore)
@@ -219,8 +219,8 @@ def test_query_plans_outputs_files_and_processes_contain_no_secret(
     output = capfd.readouterr()
     assert "kafka" in output.out.lower()
     markers.check("the output", output.out + output.err)
-    assert markers.check_files(lake.folder.path) > 1
-    assert (lake.folder.path / "_checkpoints").is_dir()
+    assert markers.check_files(lake.folder.local_path) > 1
+    assert (lake.folder.local_path / "_checkpoints").is_dir()
     jvms = [path for path in Path("/proc").glob("[0-9]*") if b"org.apache.spark" in content(path / "cmdline")]
     assert jvms or sys.platform != "linux"
     for path in jvms:

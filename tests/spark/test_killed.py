@@ -26,7 +26,7 @@ Rows = dict[str, list[dict[str, Any]]]
 @pytest.fixture(scope="module")
 def expected(uninterrupted_lake: SparkLake) -> Rows:
     """Return the rows that all tables must have, from a run that was not killed."""
-    rows = all_rows(uninterrupted_lake.folder.path)
+    rows = all_rows(uninterrupted_lake.folder.local_path)
     assert rows["commits"]
     assert rows["lag"]
     assert rows["health"]

@@ -43,7 +43,7 @@ def test_a_batch_is_appended_only_once_and_rows_are_merged_by_key(spark: SparkSe
     assert rows["offset"].to_pylist() == [1, 2, 3]
     assert rows["value"].to_pylist() == [b"v", b"v", b"v"]
     assert rows["timestamp"].to_pylist()[0] == NOON
-    files = [path for path in lake.path(COORDINATOR_RECORDS).rglob("*.parquet") if path.is_file()]
+    files = [path for path in (lake.folder.local_path / COORDINATOR_RECORDS.title).rglob("*.parquet") if path.is_file()]
     assert files
     assert all(path.stat().st_mode & 0o077 == 0 for path in files)
 
@@ -59,7 +59,7 @@ def test_a_folder_without_a_lake_and_a_lake_of_a_newer_format_are_rejected(spark
 
 
 def test_a_new_column_of_a_recorded_table_is_null_in_older_rows(lake: SparkLake) -> None:
-    wider, path = with_added_columns(GROUPS), lake.path(GROUPS)
+    wider, path = with_added_columns(GROUPS), lake.folder.local_path / GROUPS.title
 
     def read() -> list[tuple[Any, ...]]:
         rows = lake.read(wider)

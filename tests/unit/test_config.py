@@ -99,7 +99,7 @@ def test_configuration_file_with_all_settings_is_read(folder: Path) -> None:
         ("[ui]\ninterval = 0", "ui.interval: 0 is out of range: expected 0.1 to 3600 seconds"),
         ("[ui]\nascii = 1", "ui.ascii: Expected bool, got int"),
         ("ui = 3", "ui: Expected object, got int"),
-        ("color = 'red'", "color is not known; expected one of default, keys, presets, ui"),
+        ("color = 'red'", "color is not known; expected one of default, keys, presets, storage, ui"),
         ("[keys]\nrefresh = 5", "keys.…: Expected str, got int"),
         ("clusters = 3", "clusters: expected a table, [clusters]"),
         ("[clusters]\nprod = 'a:1'", "clusters.prod: expected a table, [clusters.prod]"),

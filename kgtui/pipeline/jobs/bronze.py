@@ -39,9 +39,9 @@ def ingest_topic(lake: SparkLake, records: DataFrame, *, interval: float | None)
     """
     name = lake.query_name(COORDINATOR_RECORDS, _LAYER, _TOPIC)
     rows = records.transform(coordinator_records)
-    if name.endswith(MAY_REPEAT) or len(list(lake.checkpoint(_LAYER).iterdir())) > 1:
+    if name.endswith(MAY_REPEAT) or len(lake.checkpoint_names(_LAYER)) > 1:
         return _start_deduplicating(lake, rows, name, interval)
-    writer = rows.writeStream.format("delta").outputMode("append").option("path", str(lake.path(COORDINATOR_RECORDS)))
+    writer = rows.writeStream.format("delta").outputMode("append").option("path", lake.uri(COORDINATOR_RECORDS))
     if interval is not None:
         # A continuous query has small batches. With this option, Delta Lake writes one file per batch instead of one
         # small file per Spark partition.
@@ -51,7 +51,8 @@ def ingest_topic(lake: SparkLake, records: DataFrame, *, interval: float | None)
 
 def has_read_topic(lake: SparkLake) -> bool:
     """Return whether the query that `ingest_topic` starts has ever finished a batch, in this or an earlier run."""
-    return any(lake.checkpoint(_LAYER).glob(f"{_TOPIC}*/commits/[0-9]*"))
+    queries = [name for name in lake.checkpoint_names(_LAYER) if name.startswith(_TOPIC)]
+    return any(batch[0].isdigit() for name in queries for batch in lake.checkpoint_names(_LAYER, name, "commits"))
 
 
 def ingest_files(lake: SparkLake, records: DataFrame, folder: str, *, interval: float | None) -> StreamingQuery:

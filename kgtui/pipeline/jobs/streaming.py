@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any
 from pyspark.errors import PySparkException
 
 from kgtui.pipeline.session import call_in_thread
+from kgtui.pipeline.spark_lake import spark_uri
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+    from kgtui.lake.store import LakePath
 
 _AWAIT_SECONDS = 1
 _START_ATTEMPTS = 4
@@ -25,14 +27,15 @@ This happens for example on a busy machine.
 """
 
 
-def start_query(writer: DataStreamWriter, checkpoint: Path, interval: float | None) -> StreamingQuery:
+def start_query(writer: DataStreamWriter, checkpoint: LakePath, interval: float | None) -> StreamingQuery:
     """Start a streaming query. If Spark's Python worker does not start in time, try again.
 
     Args:
         checkpoint: folder of the query's checkpoint. The name of the query is derived from this path.
         interval: seconds between two batches; None stops the query once it has read everything that exists now.
     """
-    writer = writer.queryName("kgtui-" + "-".join(checkpoint.parts[-2:])).option("checkpointLocation", str(checkpoint))
+    writer = writer.queryName(f"kgtui-{checkpoint.parent.name}-{checkpoint.name}")
+    writer = writer.option("checkpointLocation", spark_uri(checkpoint))
     trigger = {"availableNow": True} if interval is None else {"processingTime": f"{interval:g} seconds"}
     writer = writer.trigger(**trigger)
     for attempt in range(_START_ATTEMPTS):

@@ -17,10 +17,10 @@ from kgtui.tui.recording import LakeChoice, Recording, default_folder, is_lake, 
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from textual.app import ComposeResult
 
+    from kgtui.lake.store import LakePath
     from kgtui.tui.session import ReplayPosition, Session
 
 TIME_EXAMPLES = "10:04, 2026-11-21T10:04:23Z or 15m (before the end)"
@@ -76,7 +76,7 @@ class RecordDialog(TextPrompt[None]):
         )  # fmt: skip
 
 
-def _usable_folder(folder: str) -> Path:
+def _usable_folder(folder: str) -> LakePath:
     """Return the path of the folder to record into.
 
     Raises `LakeError` if the folder contains files but is not a lake (a folder of recordings), or if a required Python
@@ -117,7 +117,7 @@ class OpenRecordingDialog(TextPrompt["Session"]):
     }
     """
 
-    def __init__(self, session: Session, lake: Path | None = None, at: float | None = None) -> None:
+    def __init__(self, session: Session, lake: LakePath | None = None, at: float | None = None) -> None:
         super().__init__()
         self._session = session
         self._lake = lake_of(session) if lake is None else LakeChoice(lake, "opened last")

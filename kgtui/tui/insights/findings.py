@@ -27,9 +27,9 @@ from kgtui.tui.panes.columns import Column
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
-    from pathlib import Path
 
     from kgtui.insights.finding import Finding, Insights
+    from kgtui.lake.store import LakePath
     from kgtui.tui.recording import LakeChoice
     from kgtui.tui.screens.cluster import ClusterScreen
 
@@ -260,7 +260,7 @@ def findings_summary(found: Insights, now: float) -> list[PaneLine]:
     return parts
 
 
-def table_warnings(found: Insights, path: Path, now: float) -> list[PaneLine]:
+def table_warnings(found: Insights, path: LakePath, now: float) -> list[PaneLine]:
     """Return warnings about missing, unreadable and outdated tables, and the command that updates the tables.
 
     Args:
@@ -304,7 +304,7 @@ def _broken(error: str) -> bool:
     return bool(error) and error != NEVER_WRITTEN
 
 
-def pipeline_command(path: Path) -> str:
+def pipeline_command(path: LakePath) -> str:
     """Return the command line that computes the tables of a lake."""
     return join(("kgtui", "pipeline", "run", f"--lake={path}"))
 

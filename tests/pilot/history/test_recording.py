@@ -11,7 +11,7 @@ from kgtui.config import StateFolder
 from kgtui.history import RecordingReader
 from kgtui.lake.delta import RecordedTable
 from kgtui.lake.folder import LakeFolder
-from kgtui.lake.lock import RecorderLock
+from kgtui.lake.lock import recorder_lock
 from kgtui.monitor import Monitor, MonitorOptions
 from kgtui.tui import recording
 from kgtui.tui.app import KgtuiApp
@@ -80,7 +80,7 @@ async def test_key_shift_r_starts_and_stops_the_recording(tmp_path: Path, monkey
         )
     lake = RecordingReader(tmp_path / "lakes" / "prod-eu")
     assert list(lake.at().listings) == ["payment"]
-    assert not lake.path.joinpath("recorder.lock").exists()
+    assert not (lake.path / "recorder.lock").exists()
 
 
 async def test_quitting_the_app_finishes_the_recording(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ async def test_recording_into_a_lake_that_another_process_writes_is_refused(tmp_
     """The dialog stays open and names the process that already records."""
     folder = LakeFolder.of(tmp_path / "in-use")
     folder.prepare()
-    lock = RecorderLock(folder.lock)
+    lock = recorder_lock(folder.lock)
     lock.take()
     try:
         app = live(tmp_path)

@@ -27,7 +27,7 @@ class RecordingBuilder:
     A keyframe stores the complete state of all groups; other polls store only changes.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path | str) -> None:
         folder = LakeFolder.of(path)
         folder.prepare()
         self.writer = LakeWriter(folder)

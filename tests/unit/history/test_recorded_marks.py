@@ -70,7 +70,7 @@ async def test_permissions_in_a_replay_agree_with_the_marks_of_the_poll(
     """The lake stores only the permissions that the recorder had last."""
     write(tmp_path, poll_of(hidden=hidden))
     stored = f'{{"cluster_operations": ["DESCRIBE"], "any_topic": {any_topic}}}'
-    (LakeFolder.of(tmp_path).path / "access.json").write_text(stored, encoding="utf-8")
+    (LakeFolder.of(tmp_path).local_path / "access.json").write_text(stored, encoding="utf-8")
     replay = await ReplayAdmin.open(RecordingReader(tmp_path))
     assert await replay.access() == Access(frozenset({"DESCRIBE"}), any_topic=not hides)
 

@@ -64,12 +64,12 @@ def scripted() -> ScriptedAdmin:
 
 @asynccontextmanager
 async def recording(
-    path: Path, admin: ScriptedAdmin | None = None, options: RecorderOptions = FAST, **changes: object
+    path: Path | str, admin: ScriptedAdmin | None = None, options: RecorderOptions = FAST, **changes: object
 ) -> AsyncIterator[tuple[Recorder, list[str]]]:
     """Run a recorder until the end of the context. Yield the recorder, and the growing list of its messages.
 
     Args:
-        path: folder of the lake.
+        path: path or URI of the lake.
         admin: the cluster; None for the result of `scripted`.
         options: options of the recorder.
         changes: further arguments of `Recorder`.
@@ -98,7 +98,7 @@ async def wait_for_new_poll(recorder: Recorder) -> None:
     await until(lambda: (recorder.status.last or 0) > now)
 
 
-def check_polls(path: Path) -> set[int]:
+def check_polls(path: Path | str) -> set[int]:
     """Assert that the other tables have all rows of each poll in the table `polls`.
 
     Return the times of polls whose flush was interrupted. They have rows in the other tables, but not in `polls`.

@@ -38,14 +38,14 @@ def test_lake_stores_the_newest_retention_time_of_each_topic(folder: LakeFolder)
     # value of `a` is removed. The stored value for committed offsets is kept, although the cluster returned none.
     update_retention(folder, Retention({"b": HOUR}), {"a", "b"})
     assert load_retention(folder) == Retention({"b": HOUR, "caf\udce9": DAY}, DAY)
-    assert (folder.path / "retention.json").stat().st_mode & 0o077 == 0
+    assert (folder.local_path / "retention.json").stat().st_mode & 0o077 == 0
 
 
 @pytest.mark.parametrize(
     "text", ["", "[]", "{}", '{"topics": {"a": "x"}, "offsets": 1}', '{"topics": 1, "offsets": 1}']
 )
 def test_damaged_retention_file_is_treated_as_empty(folder: LakeFolder, text: str) -> None:
-    (folder.path / "retention.json").write_text(text)
+    (folder.local_path / "retention.json").write_text(text)
     assert load_retention(folder) == Retention()
     update_retention(folder, Retention({}, DAY), ())
     assert load_retention(folder) == Retention({}, DAY)

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kgtui.errors import RefusedError
-from kgtui.lake.lock import STALE, RecorderLock
+from kgtui.lake.lock import RecorderLock
+from kgtui.lake.lock_holder import STALE
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -19,7 +19,7 @@ from kgtui.errors import LakeError
 from kgtui.history import RecordingReader
 from kgtui.lake import maintenance
 from kgtui.lake.delta import load_deltalake
-from kgtui.lake.folder import LakeFolder
+from kgtui.lake.folder import LOCK, LakeFolder
 from kgtui.lake.lock import RecorderLock, current_holder
 from kgtui.lake.maintenance import KeepRules
 from tests.unit.history.recording_builder import START, RecordingBuilder
@@ -171,8 +171,8 @@ def test_optimize_skips_the_recorded_tables_while_a_recorder_runs(lake: Path) ->
 
 
 def test_recorder_reports_an_earlier_crash_even_after_optimize(lake: Path) -> None:
-    path = LakeFolder.of(lake).lock
-    killed = {"host": socket.gethostname(), "pid": _dead_pid(), "since": 1.0}
+    path = LakeFolder.of(lake).local_path / LOCK
+    killed = {"host": socket.gethostname(), "pid": dead_pid(), "since": 1.0}
     path.write_text(json.dumps(killed))
     assert current_holder(path) is None
     assert list(maintenance.optimize(lake))
@@ -237,7 +237,8 @@ def test_prune_rejects_a_keep_rule_with_an_invalid_table_name(lake: Path, name: 
         list(maintenance.prune(lake, KeepRules(None, ((name, 1),)), now=NOW))
 
 
-def _dead_pid() -> int:
+def dead_pid() -> int:
+    """Return the id of a process that has ended."""
     process = subprocess.Popen([sys.executable, "-c", ""])
     process.wait()
     return process.pid

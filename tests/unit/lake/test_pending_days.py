@@ -35,7 +35,7 @@ DAY_MS = 86_400_000
 def folder(tmp_path: Path) -> LakeFolder:
     """Return a lake that has a recording of two days, but no gold tables."""
     folder = LakeFolder.of(tmp_path / "lake")
-    made = RecordingBuilder(folder.path)
+    made = RecordingBuilder(folder.local_path)
     for day in range(2):
         made.poll(poll_of(day), START + day * DAY_MS, keyframe=True)
     made.flush()
@@ -75,9 +75,9 @@ def test_all_days_of_a_recording_are_pending_until_the_first_run(folder: LakeFol
 
 def test_pipeline_run_without_pending_days_does_not_rewrite_the_state_file(folder: LakeFolder) -> None:
     run_pipeline(folder)
-    before = (folder.path / "_checkpoints" / "gold.json").stat().st_ino
+    before = (folder.local_path / "_checkpoints" / "gold.json").stat().st_ino
     pending_days(folder).mark_done()
-    assert (folder.path / "_checkpoints" / "gold.json").stat().st_ino == before
+    assert (folder.local_path / "_checkpoints" / "gold.json").stat().st_ino == before
 
 
 def test_new_source_day_makes_this_day_and_the_previous_day_pending(folder: LakeFolder) -> None:
@@ -107,7 +107,7 @@ def test_compacting_or_deleting_source_rows_makes_no_day_pending(folder: LakeFol
 
 def test_unreadable_state_file_makes_all_days_pending(folder: LakeFolder) -> None:
     run_pipeline(folder)
-    state_file = folder.path / "_checkpoints" / "gold.json"
+    state_file = folder.local_path / "_checkpoints" / "gold.json"
     assert state_file.stat().st_mode & 0o077 == 0
     state_file.write_text("{")
     assert pending_days(folder).days == (FIRST, SECOND)
@@ -123,7 +123,7 @@ def test_days_remain_pending_after_an_interrupted_pipeline_run(folder: LakeFolde
 @pytest.mark.parametrize("table", GOLD, ids=lambda table: table.name)
 def test_removed_gold_table_makes_all_days_pending(folder: LakeFolder, table: Table) -> None:
     run_pipeline(folder)
-    path = folder.table(table.name, table.layer)
+    path = folder.local_path / table.title
     path.rename(path.with_name(f"{table.name}-elsewhere"))
     assert pending_days(folder).days == (FIRST, SECOND)
     assert run_pipeline(folder) == (FIRST, SECOND)
@@ -162,7 +162,7 @@ def test_all_days_remain_pending_if_some_gold_tables_could_not_be_created(folder
 
 def test_function_pending_days_raises_lake_error_for_an_unreadable_table(folder: LakeFolder) -> None:
     run_pipeline(folder)
-    log = folder.table(COMMITS.name, COMMITS.layer) / "_delta_log"
+    log = folder.local_path / COMMITS.title / "_delta_log"
     log.mkdir(parents=True)
     (log / f"{0:020}.json").write_text("not a log")
     with pytest.raises(LakeError, match="cannot be read"):

@@ -59,8 +59,8 @@ def test_new_lake_has_mode_0700_and_its_marker_file_has_mode_0600(tmp_path: Path
     folder = LakeFolder.of(tmp_path / "deep" / "lake")
     folder.prepare()
     folder.check()
-    assert stat.S_IMODE(folder.path.stat().st_mode) == 0o700
-    assert stat.S_IMODE((folder.path / MARKER).stat().st_mode) == 0o600
+    assert stat.S_IMODE(folder.local_path.stat().st_mode) == 0o700
+    assert stat.S_IMODE((folder.local_path / MARKER).stat().st_mode) == 0o600
 
 
 def test_lake_of_a_newer_kgtui_version_is_rejected_and_unchanged(tmp_path: Path) -> None:
@@ -102,10 +102,10 @@ def test_lake_without_polls_cannot_be_opened_as_a_recording(tmp_path: Path) -> N
         RecordingReader(tmp_path / "lake")
 
 
-@pytest.mark.parametrize("path", ["s3a://bucket/lake", "gs://lake", "file:///tmp/lake", Path("s3://bucket")])
-def test_lake_path_that_is_a_url_is_rejected(path: str | Path) -> None:
-    with pytest.raises(LakeError, match="lakes in object stores are not supported yet"):
-        LakeFolder.of(path)
+@pytest.mark.parametrize("uri", ["ftp://host/lake", "s3:/bucket", Path("s3://bucket")])
+def test_lake_uri_with_a_wrong_scheme_or_without_a_bucket_is_rejected(uri: str | Path) -> None:
+    with pytest.raises(LakeError, match=r"lakes can be local folders|names no bucket"):
+        LakeFolder.of(uri)
 
 
 def test_lake_path_with_an_unknown_home_folder_is_rejected() -> None:

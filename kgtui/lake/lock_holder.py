@@ -1,0 +1,62 @@
+"""The process that records into a lake, as the lock file of the lake names it."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kgtui.model.text import visible
+
+if TYPE_CHECKING:
+    from kgtui.lake.store import LakePath
+
+STALE = 120.0
+"""Time since the last renewal, in seconds, after which a holder on another machine is considered dead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """The process that holds the lock.
+
+    Attributes:
+        since: time at which the process took the lock, in seconds since the epoch.
+    """
+
+    host: str
+    pid: int
+    since: float
+
+    def __str__(self) -> str:
+        return f"process {self.pid} on {visible(self.host)}"
+
+
+def parse_holder(data: bytes) -> Holder | None:
+    """Return the process that the content of a lock file names; None if the content is not valid."""
+    try:
+        values = json.loads(data)
+        return Holder(str(values["host"]), int(values["pid"]), float(values["since"]))
+    except (ValueError, TypeError, KeyError):
+        return None
+
+
+def held_by(path: LakePath, holder: Holder | None) -> str:
+    """Return a sentence for the user that says which process holds the lock with this lock file.
+
+    Args:
+        holder: the process; None if it is not known.
+    """
+    name = str(holder) if holder is not None else "another process"
+    return f"{name} already records into {path.parent}. Only one process can record into a lake."
+
+
+def is_running(pid: int) -> bool:
+    """Return whether a process of this machine is running."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

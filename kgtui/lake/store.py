@@ -1,0 +1,205 @@
+"""Paths in object stores and HDFS, with the methods of `pathlib.Path` that lakes need. A URI names such a path.
+
+Imports only the standard library at module level; deltalake is imported when a store is read or written.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
+
+from kgtui.errors import LakeError
+from kgtui.model.paths import expanded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import TypeAlias
+
+    LakePath: TypeAlias = "Path | StorePath"
+    """Path of a lake, or of a file or folder in a lake: on a local disk or in a store."""
+
+SCHEMES = ("s3a", "s3", "abfss", "abfs", "gs", "hdfs")
+"""Schemes of the URIs of lakes in stores."""
+
+DEFAULT_OPTIONS = {"connect_timeout": "5s", "timeout": "20s", "max_retries": "3", "retry_timeout": "20s"}
+"""Storage options that the configuration can replace.
+
+A program waits at most about 40 s for a store that does not answer. The defaults of deltalake are several minutes.
+"""
+
+configured_options: Callable[[], Mapping[str, Mapping[str, str]]] = dict
+"""Function that returns beginning of a URI → storage options for the lakes whose URIs begin like this.
+
+The command line replaces it with a function that reads the table `[storage]` of `config.toml`. It is called when the
+first lake in a store is opened, so that commands without such a lake do not read the file.
+"""
+
+_SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+):/")
+_WRITE_BUFFER = 8 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class StorePath:
+    """A file or folder in a store. A folder exists as long as it contains a file.
+
+    Methods raise `OSError` if the store cannot be read or written; `store_errors.reason_of` explains the error.
+
+    Attributes:
+        root: the URI without its path, such as `s3a://bucket`.
+        key: the path in the store, without a slash at the beginning or end; empty for the whole bucket.
+    """
+
+    root: str
+    key: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.root}/{self.key}" if self.key else self.root
+
+    def __truediv__(self, name: str) -> StorePath:
+        return StorePath(self.root, f"{self.key}/{name}".strip("/"))
+
+    @property
+    def name(self) -> str:
+        """Last part of the path; for a whole bucket, its name."""
+        return self.key.rpartition("/")[2] or self.root.rpartition("/")[2]
+
+    @property
+    def stem(self) -> str:
+        """The name without its suffix."""
+        return self.name.rpartition(".")[0] or self.name
+
+    @property
+    def parent(self) -> StorePath:
+        return StorePath(self.root, self.key.rpartition("/")[0])
+
+    def absolute(self) -> StorePath:
+        """Return this path, because URIs are always absolute."""
+        return self
+
+    def exists(self) -> bool:
+        return self.is_file() or self.is_dir()
+
+    def is_file(self) -> bool:
+        return bool(self.key) and self._info().is_file
+
+    def is_dir(self) -> bool:
+        return any(True for _ in self._entries())
+
+    def iterdir(self) -> Iterator[StorePath]:
+        """Yield the files and folders in this folder; none if the folder does not exist."""
+        for entry in self._entries():
+            yield StorePath(self.root, entry.path.strip("/"))
+
+    def folder_names(self) -> list[str]:
+        """Return the names of the folders in this folder."""
+        from pyarrow.fs import FileType
+
+        return [entry.base_name for entry in self._entries() if entry.type == FileType.Directory]
+
+    def size(self) -> int:
+        """Return the size of this file, or of all files in this folder, in bytes."""
+        if self.is_file():
+            return int(self._info().size)
+        return sum(entry.size for entry in self._entries(recursive=True) if entry.is_file)
+
+    def read_bytes(self) -> bytes:
+        """Return the content of a file. Raises `FileNotFoundError` if it does not exist."""
+        with self.file_system().open_input_file(self.key) as file:
+            data: bytes = file.read()
+        return data
+
+    def read_text(self, encoding: str = "utf-8") -> str:
+        """Return the content of a text file. Raises `FileNotFoundError` if it does not exist."""
+        return self.read_bytes().decode(encoding)
+
+    def write_bytes(self, data: bytes) -> None:
+        """Write a file, completely or not at all, in place of an existing file."""
+        # deltalake accepts only parts that are smaller than the buffer.
+        with self.file_system().open_output_stream(self.key, buffer_size=_WRITE_BUFFER) as file:
+            for start in range(0, len(data), _WRITE_BUFFER // 2):
+                file.write(data[start : start + _WRITE_BUFFER // 2])
+
+    def unlink(self, missing_ok: bool = False) -> None:
+        """Delete a file. Raises `FileNotFoundError` if it does not exist, unless `missing_ok` is true."""
+        try:
+            self.file_system().delete_file(self.key)
+        except FileNotFoundError:
+            if not missing_ok:
+                raise
+
+    def mkdir(self, mode: int = 0o777, parents: bool = False, exist_ok: bool = False) -> None:
+        """Do nothing, because a store creates folders when files are written into them."""
+
+    def file_system(self) -> Any:
+        """Return the pyarrow file system with the files of the store. `key` is the path of this file in it."""
+        return _file_system(self.root, tuple(sorted(options_for(self).items())))
+
+    def _info(self) -> Any:
+        return self.file_system().get_file_info([self.key])[0]
+
+    def _entries(self, *, recursive: bool = False) -> list[Any]:
+        from pyarrow.fs import FileSelector
+
+        selector = FileSelector(self.key, allow_not_found=True, recursive=recursive)
+        found: list[Any] = self.file_system().get_file_info(selector)
+        return found
+
+
+@cache
+def _file_system(root: str, options: tuple[tuple[str, str], ...]) -> Any:
+    from deltalake.fs import DeltaStorageHandler
+    from pyarrow.fs import PyFileSystem
+
+    return PyFileSystem(DeltaStorageHandler(root, dict(options)))
+
+
+def lake_path(text: str | LakePath) -> LakePath:
+    """Return the path that a user wrote: a local path, whose leading `~` is replaced, or a URI.
+
+    Raises:
+        LakeError: the URI has an unknown scheme or no bucket, or the home folder of the user is not known.
+    """
+    if isinstance(text, StorePath):
+        return text
+    found = _SCHEME.match(str(text))
+    if found is None:
+        return expanded(text)
+    uri, scheme = str(text), found[1].lower()
+    parts = urlsplit(uri)
+    if scheme == "file":
+        return Path(unquote(parts.path))
+    if scheme not in SCHEMES:
+        known = ", ".join(f"{name}://" for name in SCHEMES)
+        raise LakeError(f"{uri}: lakes can be local folders, or have URIs that begin with file://, {known}")
+    if not parts.netloc:
+        raise LakeError(f"{uri} names no bucket: write it as {scheme}://BUCKET/FOLDER")
+    return StorePath(f"{scheme}://{parts.netloc}", parts.path.strip("/"))
+
+
+def options_for(path: LakePath) -> dict[str, str]:
+    """Return deltalake's storage options for a path: the configured ones, without those that the environment sets.
+
+    deltalake reads environment variables itself. They take precedence over `config.toml`, as in the rest of kgtui.
+    """
+    if not isinstance(path, StorePath):
+        return {}
+    uri, options = str(path), dict(DEFAULT_OPTIONS)
+    for prefix, table in sorted(configured_options().items(), key=lambda item: len(item[0])):
+        if uri.startswith(prefix):
+            options |= {name: value for name, value in table.items() if name.upper() not in os.environ}
+    return options
+
+
+def arrow_file(path: LakePath) -> tuple[str, Any]:
+    """Return the path of a file and the file system with which pyarrow opens it; None for the local file system."""
+    return (path.key, path.file_system()) if isinstance(path, StorePath) else (str(path), None)
+
+
+def file_size(path: LakePath) -> int:
+    """Return the size of a file in bytes."""
+    return path.size() if isinstance(path, StorePath) else path.stat().st_size

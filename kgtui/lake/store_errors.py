@@ -1,0 +1,71 @@
+"""Explain errors of stores to the user. Imports only the standard library."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from kgtui.model.text import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_COLORS = re.compile(r"\x1b\[[0-9;]*m|↳")
+_MESSAGE = re.compile(r"<Message>([^<]*)</Message>")
+_DEBUG = "\n\nDebug source:"
+_FROM_STORE = re.compile(r"Generic \w+ error|https?://")
+"""Matches the texts of errors of stores, but not those of errors of local disks."""
+_MOST_CHARACTERS = 300
+
+_NO_CREDENTIALS = (
+    "no credentials for the store were found. For S3, set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; for Azure, "
+    "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY; for Google Cloud, GOOGLE_APPLICATION_CREDENTIALS; or "
+    "set them in [storage] of config.toml"
+)
+_REFUSED_CREDENTIALS = (
+    "the store does not accept the credentials: check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN and "
+    "AWS_REGION, or the corresponding variables of Azure or Google Cloud"
+)
+_NO_BUCKET = (
+    "the store has no bucket or container with this name: check the URI, and for S3 also AWS_ENDPOINT_URL and "
+    "AWS_REGION"
+)
+_NO_PERMISSION = (
+    "the store refuses the access: the user needs permission to list, read, write and delete the files of the lake "
+    "(s3:ListBucket, s3:GetObject, s3:PutObject and s3:DeleteObject)"
+)
+_NO_ANSWER = (
+    "the store does not answer: check that it can be reached from here, and for S3 also AWS_ENDPOINT_URL and AWS_REGION"
+)
+_NO_CONDITIONAL_WRITES = (
+    "the store does not support conditional writes, which Delta tables need. For S3, set "
+    "AWS_S3_LOCKING_PROVIDER=dynamodb, or if only one process writes to the lake, AWS_CONDITIONAL_PUT=disabled and "
+    "AWS_S3_ALLOW_UNSAFE_RENAME=true"
+)
+_HTTP = (
+    "the address of the store begins with http://, which is not encrypted: if that is right, set AWS_ALLOW_HTTP=true"
+)
+
+_EXPLANATIONS: Sequence[tuple[str, str]] = (
+    (r"/latest/api/token|169\.254\.169\.254|metadata\.google\.internal|(?i:credential provider)", _NO_CREDENTIALS),
+    (r"NoSuchBucket|ContainerNotFound|FilesystemNotFound|The specified bucket does not exist", _NO_BUCKET),
+    (r"InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|InvalidToken|AuthenticationFailed", _REFUSED_CREDENTIALS),
+    (r"AccessDenied|403 Forbidden|AuthorizationPermissionMismatch|PermissionDenied", _NO_PERMISSION),
+    (r"501 Not Implemented", _NO_CONDITIONAL_WRITES),
+    (r"URL scheme is not allowed|builder error", _HTTP),
+    (r"Connection refused|Connection reset|timed out|dns error|error sending request|HDFS| 50[0234] ", _NO_ANSWER),
+)
+"""Pairs of a regular expression for texts of errors, and an explanation. The first expression that matches is used."""
+
+
+def reason_of(error: BaseException) -> str:
+    """Return why a lake cannot be read or written: an explanation if the error is known, otherwise its text."""
+    text = " ".join(_COLORS.sub("", str(error).partition(_DEBUG)[0]).split())
+    if _FROM_STORE.search(text):
+        for pattern, explanation in _EXPLANATIONS:
+            if re.search(pattern, text):
+                return explanation
+        if found := _MESSAGE.search(text):
+            text = found[1]
+        text = text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}…"
+    return visible(text or type(error).__name__)

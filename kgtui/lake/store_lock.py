@@ -1,0 +1,321 @@
+"""The recorder's lock of a lake in a store. Conditional writes of the store enforce that only one process holds it.
+
+To take the lock, a process writes the lock file on condition that it does not exist, or, if its holder is dead, that
+nobody has changed it since it was read. The holder writes the file again before each flush, on condition that the file
+is still its own. A holder that has not done so for `STALE` seconds is considered dead.
+
+Some stores have no conditional writes, and some ignore the conditions. Then the lock file still shows who is recording,
+but does not prevent that two processes take the lock at the same time.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+import time
+import uuid
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kgtui.errors import LakeError, RefusedError
+from kgtui.lake.lock_holder import STALE, Holder, held_by, is_running, parse_holder
+from kgtui.lake.store import options_for
+from kgtui.lake.store_errors import reason_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kgtui.lake.store import StorePath
+
+_WITHOUT_CONDITIONS = "hdfs://"
+_RETRIES = ("max_retries", "retry_timeout")
+_ATTEMPTS = 3
+_CLIENT = ("connect_timeout", "timeout")
+_HTTP = ("AWS_ALLOW_HTTP", "AZURE_ALLOW_HTTP", "GOOGLE_ALLOW_HTTP", "ALLOW_HTTP")
+"""Options that allow unencrypted connections. obstore reads them neither from the environment nor from its `config`."""
+
+_OF_DELTALAKE = re.compile(r"unsafe_rename|locking_provider|dynamo|max_concurrency|copy_if_not_exists")
+"""Matches names of storage options that deltalake has and obstore does not."""
+
+
+class StoreLock:
+    """The lock of one lake in a store. Its methods are those of `kgtui.lake.lock.RecorderLock`.
+
+    Attributes:
+        crashed_holder: the previous holder, if that process ended without releasing the lock; otherwise None.
+        enforced: whether the store enforces that only one process holds the lock; known after `take`.
+    """
+
+    def __init__(self, path: StorePath) -> None:
+        self._path = path
+        self._held: str | None = None
+        self._file: ConditionalFile | None = None
+        self._since = 0.0
+        self.crashed_holder: Holder | None = None
+        self.enforced = True
+
+    def take(self) -> None:
+        """Take the lock.
+
+        Raises:
+            RefusedError: another process holds the lock; the message contains its host and process id.
+            LakeError: the Python package obstore is not installed.
+            OSError: the store cannot be written.
+        """
+        self._file = file = _conditional_file(self._path)
+        now = None
+        if file is not None:
+            with _obstore_errors():
+                now = file.test()
+        if file is None or now is None:
+            self.enforced = False
+            self._take_without_conditions()
+            return
+        while True:
+            holder = self._new_holder()
+            with _obstore_errors():
+                found = file.read()
+                if found is not None and _is_alive(found.holder, now - found.renewed):
+                    raise RefusedError(held_by(self._path, found.holder))
+                tag = file.write(holder, None if found is None else found.tag)
+            if tag is not None:
+                self._held, self.crashed_holder = tag, None if found is None else found.holder
+                return
+
+    def renew(self) -> None:
+        """Show other processes that the holder is alive.
+
+        Raises:
+            RefusedError: another process has taken the lock, because this one did not renew it for `STALE` seconds.
+            OSError: the store cannot be written.
+        """
+        if self._held is None:
+            return
+        holder = Holder(socket.gethostname(), os.getpid(), self._since)
+        file = self._file
+        if file is None or not self.enforced:
+            self._path.write_bytes(_encoded(holder))
+            return
+        with _obstore_errors():
+            tag = file.write(holder, self._held)
+            if tag is None:
+                found = file.read()
+                self._held = None
+                raise RefusedError(
+                    f"this process did not renew its lock for {STALE:.0f} s, so another one took it: "
+                    f"{held_by(self._path, None if found is None else found.holder)}"
+                )
+        self._held = tag
+
+    def release(self, clean: bool = True) -> None:
+        """Release the lock.
+
+        Args:
+            clean: whether to remove the lock file. If the file stays, the next holder reports a crash.
+        """
+        if self._held is not None and clean:
+            with suppress(OSError, RefusedError):
+                self.renew()
+                self._path.unlink(missing_ok=True)
+        self._held = None
+
+    def hand_back(self) -> None:
+        """Release the lock and restore the content that the lock file had before `take`."""
+        if self._held is not None and self.crashed_holder is not None:
+            with suppress(OSError):
+                self._path.write_bytes(_encoded(self.crashed_holder))
+            self._held = None
+        else:
+            self.release()
+
+    def _new_holder(self) -> Holder:
+        self._since = round(time.time(), 3)
+        return Holder(socket.gethostname(), os.getpid(), self._since)
+
+    def _take_without_conditions(self) -> None:
+        found = read_holder(self._path)
+        if found is not None and _is_alive(found, time.time() - _modified(self._path)):
+            raise RefusedError(held_by(self._path, found))
+        self._path.write_bytes(_encoded(self._new_holder()))
+        self._held, self.crashed_holder = "", found
+
+
+def current_store_holder(path: StorePath) -> Holder | None:
+    """Return the process that holds a lock; None if no process holds it, or if the store cannot be read."""
+    try:
+        holder = read_holder(path)
+        return holder if holder is not None and _is_alive(holder, time.time() - _modified(path)) else None
+    except OSError:
+        return None
+
+
+def read_holder(path: StorePath) -> Holder | None:
+    """Return the process that the lock file names, dead or alive; None if there is no lock file, or an invalid one."""
+    try:
+        return parse_holder(path.read_bytes())
+    except FileNotFoundError:
+        return None
+
+
+def _modified(path: StorePath) -> float:
+    """Return when a file was last written, in seconds since the epoch; 0 if the store does not say."""
+    modified = path.file_system().get_file_info([path.key])[0].mtime
+    return modified.timestamp() if isinstance(modified, datetime) else 0.0
+
+
+def _is_alive(holder: Holder, age: float) -> bool:
+    """Return whether a holder is alive.
+
+    Args:
+        age: time since the holder renewed its lock, in seconds.
+    """
+    if holder.host == socket.gethostname():
+        return is_running(holder.pid)
+    return age < STALE
+
+
+def _encoded(holder: Holder) -> bytes:
+    return json.dumps(asdict(holder)).encode()
+
+
+class LockFile(NamedTuple):
+    """The content of a lock file.
+
+    Attributes:
+        renewed: time of the last renewal by the clock of the store, in seconds since the epoch.
+        tag: the ETag, which changes whenever the file is written.
+        is_own: whether the `ConditionalFile` that has read this file has also written it.
+    """
+
+    holder: Holder
+    renewed: float
+    tag: str
+    is_own: bool
+
+
+class ConditionalFile:
+    """Reads and writes a lock file with obstore, because deltalake offers no conditional writes of file."""
+
+    def __init__(self, path: StorePath) -> None:
+        from obstore.store import from_url
+
+        options = options_for(path)
+        retries: Any = {
+            "max_retries": int(options["max_retries"]),
+            "retry_timeout": _duration(options["retry_timeout"]),
+        }
+        client: Any = {name: _duration(options[name]) for name in _CLIENT}
+        config: Any = {}
+        for name, value in [*((name, os.environ[name]) for name in _HTTP if name in os.environ), *options.items()]:
+            if name.upper() in _HTTP:
+                client["allow_http"] = value.lower() in ("true", "1", "yes", "y")
+            elif name not in (*_RETRIES, *_CLIENT) and not _OF_DELTALAKE.search(name.lower()):
+                config[name] = value
+        self._path = path
+        self._token = uuid.uuid4().hex
+        self._store = from_url(path.root, config=config, client_options=client, retry_config=retries)
+
+    def read(self) -> LockFile | None:
+        """Return the content of the lock file; None if it does not exist."""
+        import obstore
+
+        try:
+            found = obstore.get(self._store, self._path.key)
+        except FileNotFoundError:
+            return None
+        data = bytes(found.bytes())
+        return LockFile(
+            parse_holder(data) or Holder("an unknown host", 0, 0.0),
+            found.meta["last_modified"].timestamp(),
+            str(found.meta["e_tag"]),
+            self._token.encode() in data,
+        )
+
+    def write(self, holder: Holder, tag: str | None) -> str | None:
+        """Write the lock file and return its new tag; None if the condition does not hold.
+
+        Args:
+            tag: the file is written only if it has this tag; None to write it only if it does not exist. The file is
+                also written if its content is from this object, because an earlier write can have succeeded although
+                its response was lost.
+        """
+        import obstore
+        from obstore.exceptions import AlreadyExistsError, NotFoundError, PreconditionError
+
+        for _ in range(_ATTEMPTS):
+            # A random number makes every content different, because S3 derives the tag from the content.
+            content = asdict(holder) | {"token": self._token, "number": uuid.uuid4().hex}
+            mode: Any = "create" if tag is None else {"e_tag": tag}
+            try:
+                return str(obstore.put(self._store, self._path.key, json.dumps(content).encode(), mode=mode)["e_tag"])
+            except (AlreadyExistsError, PreconditionError, NotFoundError, FileNotFoundError):
+                found = self.read()
+                if found is None or not found.is_own:
+                    return None
+                tag = found.tag
+        return None
+
+    def test(self) -> float | None:
+        """Return the time of the store in seconds since the epoch; None if it does not enforce conditional writes.
+
+        A second file beside the lock file is written twice, on condition that it does not exist. The second write must
+        fail.
+        """
+        import obstore
+        from obstore.exceptions import AlreadyExistsError, GenericError, NotSupportedError, PreconditionError
+
+        key = f"{self._path.key}.test-{uuid.uuid4().hex}"
+        try:
+            obstore.put(self._store, key, b"", mode="create")
+            try:
+                obstore.put(self._store, key, b"", mode="create")
+            except (AlreadyExistsError, PreconditionError):
+                return float(obstore.head(self._store, key)["last_modified"].timestamp())
+        except (NotImplementedError, NotSupportedError):
+            return None
+        except GenericError as error:
+            if "501 Not Implemented" not in str(error):
+                raise
+            return None
+        finally:
+            with suppress(Exception):
+                obstore.delete(self._store, key)
+        return None
+
+
+@contextmanager
+def _obstore_errors() -> Iterator[None]:
+    """Convert errors of obstore to `OSError`."""
+    from obstore.exceptions import BaseError
+
+    try:
+        yield
+    except (BaseError, FileNotFoundError) as error:
+        raise OSError(reason_of(error)) from error
+
+
+def _conditional_file(path: StorePath) -> ConditionalFile | None:
+    """Return access to the lock file with conditional writes; None if this kind of store has none.
+
+    Raises `LakeError` if the Python package obstore is not installed.
+    """
+    if str(path).startswith(_WITHOUT_CONDITIONS):
+        return None
+    try:
+        return ConditionalFile(path)
+    except ImportError as error:
+        raise LakeError(
+            f"recording into {path.root} needs {error.name}, which is not installed. Run: pip install 'kgtui[history]'"
+        ) from error
+
+
+def _duration(text: str) -> timedelta:
+    """Convert a duration in deltalake's options, such as `20s`. Raises `LakeError` if it is not valid."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)?", text)
+    if found is None:
+        raise LakeError(f"the storage option {text} is not a duration: write it as 20s or 2m")
+    return timedelta(seconds=float(found[1]) * {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}[found[2] or "s"])
