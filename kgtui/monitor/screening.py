@@ -170,7 +170,7 @@ class Screening:
     def refuted(self, group: str) -> None:
         """Remove the possible problem of a group from its trail, because the group's exact verdict is OK."""
         health = self._store.health.get(group)
-        if health is None or health.loss is None or health.loss.seconds > health.loss.NEAR:
+        if health is None or health.loss is None or not health.loss.is_near:
             self.near_log_start.discard(group)
         judgment, summary = self._store.screened.get(group), self._store.summaries.get(group)
         if judgment is None or judgment.kind not in _SUSPECTED or summary is None:

@@ -125,9 +125,7 @@ def _problems_of(health: GroupHealth, group_type: str | None) -> Iterator[Judgme
     if health.lost:
         yield judged(GroupStatus.ERR, Problem.DATA_LOST, f"{health.lost:,} records expired before they were read")
     loss = health.loss
-    # A loss with the basis `size` (`retention.bytes`) is skipped: its time is not known, and reporting it as the main
-    # problem would hide problems that are certain.
-    if loss is not None and loss.basis != "size" and loss.seconds <= loss.NEAR:
+    if loss is not None and loss.is_near:
         status = GroupStatus.ERR if loss.seconds <= loss.SOON else GroupStatus.WARN
         where = f"unread records of {loss.topic}-{loss.partition} may expire {loss_when(loss)}"
         yield judged(status, Problem.LOSS_NEAR, where)

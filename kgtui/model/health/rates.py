@@ -190,16 +190,23 @@ def loss_to_come(row: PartitionLag, samples: Sequence[Sample], retention: float 
     if behind is None or behind <= 0 or (behind < _NOISE and not age.at_least):
         return None
     losses, now = [], samples[-1].at / 1000
+    older_half = (row.lead is not None and row.lead < row.lag) or (
+        retention is not None and age.seconds >= retention / 2
+    )
     if retention is not None:
         if times is not None and times.expires_at is not None and moved <= 0:
             seconds, exact = max(times.expires_at - now, 0.0), True
         else:
             seconds, exact = max(retention - age.seconds, 0.0) / behind, False
         at = now + seconds if not exact or times is None else times.expires_at
-        losses.append(Loss(row.topic, row.partition, seconds, "retention", row.lead, age.at_least, at, exact))
+        losses.append(
+            Loss(row.topic, row.partition, seconds, "retention", row.lead, age.at_least, at, exact, older_half)
+        )
     if deleted is not None and row.lead is not None and deleted > moved:
         seconds = row.lead / (deleted - moved)
-        losses.append(Loss(row.topic, row.partition, seconds, "log start", row.lead, at=now + seconds))
+        losses.append(
+            Loss(row.topic, row.partition, seconds, "log start", row.lead, at=now + seconds, in_older_half=older_half)
+        )
     if any_time and not losses:
         losses.append(Loss(row.topic, row.partition, 0.0, "size", row.lead))
     return min(losses, key=lambda loss: loss.seconds, default=None)

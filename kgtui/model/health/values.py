@@ -124,6 +124,7 @@ class Loss:
         at: time of the loss, in seconds since the epoch; None for the basis `size`.
         exact: whether `at` is the time from which retention may delete the record, computed from its timestamp, and
             the group reads nothing from the partition.
+        in_older_half: whether the first unread record is in the older half of the log, counted in records or in time.
     """
 
     topic: str
@@ -134,6 +135,7 @@ class Loss:
     at_most: bool = False
     at: float | None = None
     exact: bool = False
+    in_older_half: bool = True
 
     SOON = 86_400.0
     """An expected loss of records within this many seconds is shown as an error."""
@@ -142,6 +144,15 @@ class Loss:
 
     This is longer than a weekend, so that somebody can act in time.
     """
+
+    @property
+    def is_near(self) -> bool:
+        """Whether the loss is a problem of the group: it will come soon, and the group has used half of the retention.
+
+        Where a topic keeps records for a day, every loss would come soon, even if a group is only a second behind. A
+        loss with the basis `size` is not near, because its time is unknown.
+        """
+        return self.basis != "size" and self.seconds <= self.NEAR and self.in_older_half
 
 
 @dataclass(frozen=True, slots=True)

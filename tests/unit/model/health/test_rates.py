@@ -107,12 +107,30 @@ def test_loss_expected_by_retention_time_accounts_for_the_records_age() -> None:
     # The first unread record (offset 9100) was written at 5 s. At the last sample (120 s), it was 115 s old.
     assert loss is not None
     assert loss.seconds == pytest.approx(3600 - 115, abs=0.1)
-    assert loss == Loss("t", 0, loss.seconds, "retention", 9100, at=loss.at)
+    assert loss == Loss("t", 0, loss.seconds, "retention", 9100, at=loss.at, in_older_half=False)
     assert loss.at == pytest.approx(T0 + 120 + 3600 - 115, abs=0.1)
     half = samples(*((at, 9000 + 10 * int(at), 9000 + 20 * int(at), 0) for at in range(0, 125, 5)))
     slower = loss_to_come(lag_of_commit(*row_of(10_200, 11_400)), half, retention=3600.0)
     assert slower is not None
     assert slower.seconds == pytest.approx(2 * (3600 - 60), abs=1)
+
+
+@pytest.mark.parametrize(
+    ("position", "log_start", "retention", "near"),
+    [
+        pytest.param(9100, 0, 3600.0, False, id="newer half by records, and 115 of 3,600 s"),
+        pytest.param(9100, 8000, 3600.0, True, id="older half by records"),
+        pytest.param(9100, 0, 200.0, True, id="115 of 200 s"),
+    ],
+)
+def test_loss_is_near_only_if_the_position_is_in_the_older_half_of_the_log(
+    position: int, log_start: int, retention: float, near: bool
+) -> None:
+    """Where a topic keeps records for an hour, every loss is less than an hour away, even in a healthy group."""
+    still = samples(*((at, position, 9000 + 20 * int(at), log_start) for at in range(0, 125, 5)))
+    loss = loss_to_come(lag_of_commit(*row_of(position, 11_400, log_start)), still, retention=retention)
+    assert loss is not None
+    assert loss.is_near is near
 
 
 @pytest.mark.parametrize(
