@@ -234,6 +234,18 @@ def has_fault(snapshot: Snapshot, group: str) -> bool:
     return broker is not None and broker.fault is not None
 
 
+def first_seen(snapshot: Snapshot, group: str) -> float | None:
+    """Return when the background sweep read the group for the first time, in seconds since the epoch.
+
+    The result is None if the sweep has not read the group yet.
+    """
+    from kgtui.model.trail import Trail
+
+    summary = snapshot.summaries.get(group)
+    at = Trail.decode(summary.trail).first_at if summary is not None and summary.trail else 0
+    return float(at) if at else None
+
+
 def last_progress(snapshot: Snapshot, group: str) -> float | None:
     """Return when the background sweep last observed that a position of the group moved forward.
 
@@ -242,7 +254,7 @@ def last_progress(snapshot: Snapshot, group: str) -> float | None:
     from kgtui.model.trail import Trail
 
     summary = snapshot.summaries.get(group)
-    at = 0 if summary is None else Trail.decode(summary.trail).progress_at
+    at = Trail.decode(summary.trail).progress_at if summary is not None and summary.trail else 0
     return float(at) if at else None
 
 

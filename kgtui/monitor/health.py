@@ -260,6 +260,11 @@ class HealthTier:
         if history.empty_since is not None and since is not None and self._store.groups[group].state == EMPTY:
             # The list of groups showed when the group became Empty, possibly long before its first read.
             history.empty_since = since, False
+        elif history.empty_since is not None and since is None and self._timer.recorded_at is None:
+            # The group was already Empty in the first list of its coordinator, so that no later begin is possible.
+            broker = self._store.brokers.get(self._store.groups[group].coordinator)
+            if broker is not None and broker.answered_since is not None:
+                history.empty_since = min(history.empty_since[0], broker.answered_since), True
         if history.reads > max(before, _READS_BEFORE_VERDICT - 1):
             self._unjudged.add(group)
         self._forget_oldest()

@@ -14,6 +14,7 @@ from kgtui.model import command_line
 from kgtui.model.access import HIDDEN, NONE_VISIBLE
 from kgtui.model.assignment import assignment_of
 from kgtui.model.explanation import faults_of
+from kgtui.model.facts import first_seen, last_progress
 from kgtui.model.fields import Missing
 from kgtui.model.fields.group_fields import group_object
 from kgtui.model.fields.member_fields import MARKDOWN_COLUMNS
@@ -59,7 +60,9 @@ def incident(snapshot: Snapshot, group: str, *, version: str, command_config: st
         "brokers": _brokers(snapshot),
         "group": group_object(whole, group) if listing is not None else {"group": group},
         "listed": group in snapshot.groups,
+        "first_seen": rfc3339_or_none(first_seen(snapshot, group)),
         "state_since": rfc3339_or_none(snapshot.state_since.get(group)),
+        "last_progress": rfc3339_or_none(last_progress(snapshot, group)),
         "read_at": {name: rfc3339_or_none(at) for name, at in _read_at(snapshot, group).items()},
         "assignment": _assignment(snapshot, group),
         "neighbours": _neighbors(snapshot, group),

@@ -11,7 +11,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kgtui.model.fields import NONE, Field, Missing, as_object
-from kgtui.model.fields.verdict_fields import PROBLEM, PROBLEM_SINCE, VERDICT, VERDICT_BASIS, VERDICT_COLUMN
+from kgtui.model.fields.verdict_fields import (
+    FIRST_SEEN,
+    LAST_PROGRESS,
+    PROBLEM,
+    PROBLEM_SINCE,
+    STATE_SINCE,
+    VERDICT,
+    VERDICT_BASIS,
+    VERDICT_COLUMN,
+)
 from kgtui.model.group_types import kind_of
 from kgtui.model.marks import UNICODE
 
@@ -312,7 +321,7 @@ READ_AT: GroupField = Field(
 
 LISTED = (
     GROUP, TYPE, PROTOCOL, STATE, KIND, COORDINATOR, MEMBER_COUNT, LAG, LAG_UNKNOWN, READ_AT,
-    OFFSETS_MAY_BE_HIDDEN, VERDICT, PROBLEM, PROBLEM_SINCE, VERDICT_BASIS,
+    OFFSETS_MAY_BE_HIDDEN, VERDICT, PROBLEM, PROBLEM_SINCE, VERDICT_BASIS, FIRST_SEEN, STATE_SINCE, LAST_PROGRESS,
 )  # fmt: skip
 """Fields of a group in the JSON and CSV of `kgtui ls`."""
 

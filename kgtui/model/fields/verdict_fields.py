@@ -1,4 +1,4 @@
-"""Fields about the judgment on a group: whether something is wrong, what, and since when.
+"""Fields about the judgment on a group (whether something is wrong, what, and since when), and what it is based on.
 
 Every function takes a snapshot and a group id.
 """
@@ -43,6 +43,26 @@ def _verdict_basis(snapshot: Snapshot, group: str) -> str:
     return snapshot.judgment(group).basis_text
 
 
+def _first_seen(snapshot: Snapshot, group: str) -> str | None:
+    from kgtui.model.facts import first_seen
+    from kgtui.model.rfc3339 import rfc3339_or_none
+
+    return rfc3339_or_none(first_seen(snapshot, group))
+
+
+def _state_since(snapshot: Snapshot, group: str) -> str | None:
+    from kgtui.model.rfc3339 import rfc3339_or_none
+
+    return rfc3339_or_none(snapshot.state_since.get(group))
+
+
+def _last_progress(snapshot: Snapshot, group: str) -> str | None:
+    from kgtui.model.facts import last_progress
+    from kgtui.model.rfc3339 import rfc3339_or_none
+
+    return rfc3339_or_none(last_progress(snapshot, group))
+
+
 VERDICT: GroupField = Field(
     "verdict", "VERDICT", "string", "OK, WARN, ERR, ABANDONED or UNKNOWN, from the reads of the group so far", _verdict,
     needs="lag",
@@ -61,4 +81,16 @@ PROBLEM_SINCE: GroupField = Field(
 VERDICT_BASIS: GroupField = Field(
     "verdict_basis", "BASIS", "string", "what the verdict is based on: not read yet, read once or screened",
     _verdict_basis, needs="lag",
+)  # fmt: skip
+FIRST_SEEN: GroupField = Field(
+    "first_seen", "FIRST SEEN", "string", "when kgtui read the group for the first time; only with --watch",
+    _first_seen, needs="lag",
+)  # fmt: skip
+STATE_SINCE: GroupField = Field(
+    "state_since", "STATE SINCE", "string", "when the current state began, if kgtui observed that", _state_since,
+    needs="lag",
+)  # fmt: skip
+LAST_PROGRESS: GroupField = Field(
+    "last_progress", "LAST PROGRESS", "string", "when kgtui last observed that a position moved forward",
+    _last_progress, needs="lag",
 )  # fmt: skip

@@ -16,7 +16,7 @@ from kgtui.tui import text
 from kgtui.tui.messages import TimeRequested
 from kgtui.tui.panes.base import Notice, Pane, SummaryLine, join_with_dots, single_line
 from kgtui.tui.panes.cells import ERROR, MUTED, Cell, PaneLine
-from kgtui.tui.panes.history_log import COLUMNS, history_summary
+from kgtui.tui.panes.history_log import COLUMNS, history_summary, observed_times
 from kgtui.tui.panes.row_detail import DetailedTable
 from kgtui.tui.panes.table import LineTable
 from kgtui.tui.panes.text_lines import TextLines
@@ -238,7 +238,10 @@ class HistoryPane(Pane):
         return self._last_timeline[1]
 
     def _show_timeline(self, timeline: GroupTimeline, lines: list[PaneLine]) -> None:
-        self.query_one(SummaryLine).set_cells(join_with_dots(history_summary(timeline)), hint="v next span")
+        times: dict[str, float | None] = {}
+        if self.replay_position is None and self.snapshot is not None and self.group is not None:
+            times = observed_times(self.snapshot, self.group)
+        self.query_one(SummaryLine).set_cells(join_with_dots(history_summary(timeline, times)), hint="v next span")
         self._show_lines(lines)
         self._placeholder = "no changes in this period"
         self.table.set_placeholder(self._placeholder)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kgtui.model import facts
 from kgtui.model.access import VISIBLE_ONLY
 from kgtui.model.group_types import REBALANCING
 from kgtui.tui import text
@@ -11,6 +12,9 @@ from kgtui.tui.panes.cells import ACCENT, ERROR, MUTED, WARN, Cell, PaneLine, Sa
 from kgtui.tui.panes.columns import Column
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kgtui.model.snapshot import Snapshot
     from kgtui.model.timeline import Change, GroupTimeline
 
 MOST_MEMBERS_NAMED = 100
@@ -40,7 +44,7 @@ def _state_text(change: Change) -> SafeText:
     if not now.listed:
         return SafeText("no such group" if before is None else "deleted")
     if before is None:
-        why = f"  {text.plain(now.gap, 40)}" if now.gap else "  first seen"
+        why = f"  {text.plain(now.gap, 40)}" if now.gap else "  first read"
         return SafeText(_state(now.state) + why)
     if not before.listed:
         return SafeText(f"created, {_state(now.state)}")
@@ -130,14 +134,31 @@ COLUMNS: tuple[Column[Change], ...] = (
 )  # fmt: skip
 
 
-def history_summary(timeline: GroupTimeline) -> list[PaneLine]:
-    """Return the parts of the summary above the plots, such as the number of rebalances and the time not recorded."""
+def observed_times(snapshot: Snapshot, group: str) -> dict[str, float | None]:
+    """Return title → time at which kgtui observed something about a group, in seconds since the epoch.
+
+    A time is None if it was not observed.
+    """
+    return {
+        f"{snapshot.state_of(group)} since": snapshot.state_since.get(group),
+        "last progress": facts.last_progress(snapshot, group),
+        "first seen": facts.first_seen(snapshot, group),
+    }
+
+
+def history_summary(timeline: GroupTimeline, times: Mapping[str, float | None]) -> list[PaneLine]:
+    """Return the parts of the summary above the plots, such as the number of rebalances and the time not recorded.
+
+    Args:
+        times: the result of `observed_times`; empty in a recording.
+    """
     changes = timeline.changes
     known = [change for change in changes if change.before is not None]
     rebalances = sum(1 for change in known if change.rebalanced is not None)
     joined, left = (sum(len(getattr(change.now, name)) for change in changes) for name in ("joined", "left"))
     parts: list[PaneLine] = [
         (Cell(f"{text.age(timeline.until - timeline.since)}", ACCENT),),
+        *((Cell(f"{title} {text.clock(at)}"),) for title, at in times.items() if at is not None),
         (Cell(plural(rebalances, "rebalance"), WARN if rebalances else ""),),
     ]
     if joined or left:

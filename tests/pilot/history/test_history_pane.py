@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kgtui.commands.connecting import open_recording
@@ -11,6 +12,7 @@ from kgtui.commands.sessions import SessionOpener
 from kgtui.errors import LakeError
 from kgtui.model.event import Event, EventKind
 from kgtui.model.group import Listing
+from kgtui.model.trail import Position, Trail
 from kgtui.tui.app import KgtuiApp
 from kgtui.tui.panes.history import HistoryPane
 from kgtui.tui.plots import curves
@@ -25,7 +27,7 @@ from tests.pilot.app_driver import (
     until,
 )
 from tests.pilot.history import sample_history
-from tests.pilot.scripted_monitor import NOW, ScriptedMonitor, snapshot_of
+from tests.pilot.scripted_monitor import NOW, ScriptedMonitor, snapshot_of, summary
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -77,6 +79,19 @@ async def test_history_of_a_live_session_has_plots_and_a_log(tmp_path: Path) -> 
         assert ["members", "4"] in words
         assert ["epoch", "43"] in words
         assert "2 rebalances" in screen_text(app)
+
+
+async def test_history_of_a_live_session_says_what_was_observed_and_when(tmp_path: Path) -> None:
+    """The times are those of the Overview pane and of the JSON of `kgtui ls --watch`."""
+    trail, group = Trail(), sample_history.GROUP
+    for seconds in (300, 60):
+        trail.add(round(NOW) - seconds, [Position(("t", 0), 1_000 - seconds, 1_000, seconds)])
+    found = {group: replace(summary(60), trail=trail.encode())}
+    app, monitor = app_on(replace(sample_snapshot(state_since={group: NOW - 200}), summaries=found), tmp_path)
+    monitor.series = sample_history.live_samples()
+    async with app.run_test(size=(160, 40)) as pilot:
+        await shown_history(pilot, app)
+        assert "Stable since 09:50:00 · last progress 09:52:20 · first seen 09:48:20" in screen_words(app)
 
 
 async def test_new_samples_are_plotted_without_moving_the_cursor_of_the_log(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from kgtui.model.judgment import Problem
 from kgtui.model.offsets import PartitionBounds
 from kgtui.model.query import parse
 from kgtui.model.record_times import RecordTime, TimeRange
+from kgtui.model.rfc3339 import rfc3339
 from kgtui.monitor.screening import Screening
 from kgtui.output.group_list import GroupList, as_json, as_table
 from tests.scripted import ScriptedAdmin, member
@@ -47,6 +49,9 @@ async def test_repeated_screening_finds_a_stopped_group_after_a_minute(
     assert b'"verdict": "ERR"' in document
     assert b'"problem": "stop"' in document
     assert b'"verdict_basis": "screened"' in document
+    rows = {row["group"]: row for row in json.loads(document)["groups"]}
+    assert {row["first_seen"] for row in rows.values()} == {rfc3339(1_700_000_015.0)}
+    assert [rows[group]["last_progress"] for group in ("reads", "stuck")] == [rfc3339(clock["now"]), None]
 
 
 async def test_repeated_screening_finds_lost_records_and_unused_groups(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -227,6 +227,19 @@ async def test_time_in_state_empty_begins_when_the_list_first_shows_the_state() 
     assert (empty.seconds, empty.at_least) == (242.0, False)
 
 
+async def test_group_that_was_empty_in_the_first_list_is_empty_at_least_since_then() -> None:
+    setup = HealthSetup()
+    setup.store.groups["g"] = replace(LISTING, state="Empty")
+    setup.store.set_broker(LISTING.coordinator, answered_since=T0 - 240)
+    for _ in range(2):
+        setup.take(5, 9, state="Empty")
+        await setup.tier.process_reads()
+        setup.now += 2.0
+    empty = setup.health().empty
+    assert empty is not None
+    assert (empty.seconds, empty.at_least) == (242.0, True)
+
+
 async def test_a_failed_read_keeps_the_verdict_but_restarts_the_lag_trend() -> None:
     setup = HealthSetup()
     await setup.watch(30, position=500)

@@ -60,6 +60,9 @@ def test_json_of_ls_has_the_documented_fields() -> None:
         "problem": None,
         "problem_since": None,
         "verdict_basis": "read once",
+        "first_seen": None,
+        "state_since": None,
+        "last_progress": None,
     }
 
 
