@@ -170,7 +170,8 @@ def start(
         requirements.check_java()
         requirements.check_spark_home()
         configuration |= local_options()
-        configuration["spark.jars"] = ",".join(map(str, requirements.find_jars(on_progress)))
+        jars = requirements.find_jars(on_progress) + _decoder_jars(on_progress)
+        configuration["spark.jars"] = ",".join(map(str, jars))
         # Spark always creates its warehouse folder, although kgtui writes nothing into it. By default, Spark would
         # create it in the working directory.
         configuration["spark.sql.warehouse.dir"] = str(Path(tempfile.gettempdir(), f"kgtui-spark-{os.getuid()}"))
@@ -180,7 +181,31 @@ def start(
     spark = _connect(remote, configuration) if remote is not None else _start_on(target, configuration)
     if not target.startswith("local"):
         _ship_code(spark)
+    _enable_decoder(spark, on_progress)
     return spark
+
+
+def _decoder_jars(on_progress: Callable[[str], None] | None) -> tuple[Path, ...]:
+    """Return the path of the jar with the decoder in Java; `()` if the jar does not exist and cannot be made."""
+    from kgtui.pipeline.decoder_jar import decoder_jar
+
+    try:
+        return (decoder_jar(),)
+    except SparkError as error:
+        if on_progress is not None:
+            on_progress(str(error))
+        return ()
+
+
+def _enable_decoder(spark: SparkSession, on_progress: Callable[[str], None] | None) -> None:
+    """Let the session use the decoder in Java, or report that the session decodes records more slowly without it."""
+    from kgtui.pipeline.jvm_decoder import enable_decoder
+
+    if not enable_decoder(spark) and on_progress is not None:
+        on_progress(
+            "this Spark has no decoder of kgtui, so records are decoded with Spark expressions and Python, which needs "
+            "about three times as much CPU time"
+        )
 
 
 def _start_on(master: str, options: Mapping[str, str]) -> SparkSession:

@@ -43,6 +43,15 @@ def least_size(struct: Struct, version: int, *, flexible: bool) -> int:
     return sum(_least_field_size(field, version, flexible=flexible) for field in fields) + flexible
 
 
+def least_element_size(field: Field, version: int, *, flexible: bool) -> int:
+    """Return the minimum number of bytes of one element of an array; it is at least 1."""
+    if field.struct is not None:
+        return max(1, least_size(field.struct, version, flexible=flexible))
+    if field.type in FIXED:
+        return SIZES[field.type]
+    return 1 if flexible else 4 if field.type == "bytes" else 2
+
+
 def _least_field_size(field: Field, version: int, *, flexible: bool) -> int:
     if field.array or field.type == "bytes":
         return 1 if flexible else 4
@@ -220,17 +229,10 @@ class _Decoder:
                 out.line(f"raise is_null(MESSAGE, {field.name!r}, p)")
         out.line("else:")
         with out.block():
-            least = self.least_element_size(field)
+            least = least_element_size(field, self.version, flexible=self.flexible)
             out.line(f"if {count} * {least} > end - p: raise too_long(MESSAGE, {field.name!r}, {count}, p)")
             self.elements(field, count, value)
         return value
-
-    def least_element_size(self, field: Field) -> int:
-        if field.struct is not None:
-            return max(1, least_size(field.struct, self.version, flexible=self.flexible))
-        if field.type in FIXED:
-            return SIZES[field.type]
-        return 1 if self.flexible else 4 if field.type == "bytes" else 2
 
     def elements(self, field: Field, count: str, value: str) -> None:
         out = self.out

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgtui.commands.pipeline import update_gold
+from kgtui.lake.schemas import COORDINATOR_RECORDS
 from kgtui.pipeline.jobs.run import Sources, run_once
 from kgtui.pipeline.session import start
+from kgtui.pipeline.transforms.record_decoding import decode_records
 from tests.spark.spark_settings import ON_CLUSTER, SHORT_LIVED, new_lake
 
 if TYPE_CHECKING:
@@ -46,7 +48,12 @@ def main(lake: str, records: str, target: str = "") -> None:
 def run(spark: SparkSession, lake: Path, records: Path, target: str) -> None:
     """Run all steps, and print the name of each step on standard output. The arguments are those of `main`."""
     sources = Sources(records=records, max_files=None if target.startswith(("sc:", "spark:")) else 1)
-    run_once(new_lake(spark, lake), sources, partial(update_gold, on_progress=print_step), print_step)
+    new = new_lake(spark, lake)
+    run_once(new, sources, partial(update_gold, on_progress=print_step), print_step)
+    if target.startswith("spark:"):
+        # The jobs need no Python on the executors, but Spark without the decoder in Java does. So this line checks that
+        # the executors can run the code that kgtui has sent to them.
+        assert new.read(COORDINATOR_RECORDS).limit(10).transform(decode_records).count() == 10
     print_step("done")
 
 

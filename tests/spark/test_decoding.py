@@ -10,7 +10,8 @@ import pytest
 
 from kgtui.lake.schemas import COMMITS, COORDINATOR_RECORDS, GROUP_EVENTS, QUARANTINE
 from kgtui.pipeline.jobs.silver import decode_batch
-from kgtui.pipeline.transforms.offset_commits import irregular_records, regular_commits
+from kgtui.pipeline.jvm_decoder import enable_decoder, has_decoder
+from kgtui.pipeline.transforms.offset_commits import irregular_commits, non_commits, regular_commits
 from tests.spark.record_samples import COMMIT_TIME, NOON, Record, as_bytearray, check_decoded, commit
 from tests.spark.spark_settings import SMALL_JOBS
 from tests.spark.table_schemas import spark_schema
@@ -96,6 +97,17 @@ def bronze_rows(spark: SparkSession, records: list[Record]) -> DataFrame:
     )
 
 
+@pytest.fixture(params=["java", "expressions and python"])
+def decoder(request: pytest.FixtureRequest, spark: SparkSession) -> Iterator[None]:
+    """Let the session decode records with the decoder in Java, or without it."""
+    assert has_decoder(spark)
+    if request.param != "java":
+        spark.conf.unset("spark.sql.catalog.kgtui")
+    yield
+    assert enable_decoder(spark)
+
+
+@pytest.mark.usefixtures("decoder")
 def test_every_record_is_decoded_into_exactly_one_silver_table(lake: SparkLake, records: list[Record]) -> None:
     batch = bronze_rows(lake.spark, records)
     # The same batch is decoded twice, as after a run that was killed. The rows must not be duplicated.
@@ -122,5 +134,9 @@ def test_regular_commits_are_decoded_without_python(spark: SparkSession, records
     for index in decoded:
         key, value = every[index]
         check_decoded(index, key, value, {COMMITS.name: decoded, QUARANTINE.name: {}})
-    irregular = [row.offset for row in batch.transform(irregular_records).select("offset").collect()]
+    irregular = [
+        row.offset
+        for rest in (non_commits, irregular_commits)
+        for row in batch.transform(rest).select("offset").collect()
+    ]
     assert sorted([*decoded, *irregular]) == list(range(len(every)))

@@ -10,10 +10,10 @@ from pyspark.sql import functions as F
 from kgtui.lake.schemas import COMMITS, COORDINATOR_RECORDS, GROUP_EVENTS, QUARANTINE, REBALANCES
 from kgtui.pipeline.jobs.streaming import days_of, start_query
 from kgtui.pipeline.spark_lake import MAY_REPEAT, SparkLake
+from kgtui.pipeline.transforms.decoding import decode_commits, decode_non_commits, decode_unusual_commits
 from kgtui.pipeline.transforms.group_events import with_created
-from kgtui.pipeline.transforms.offset_commits import irregular_commits, irregular_records, non_commits, regular_commits
 from kgtui.pipeline.transforms.rebalances import rebalances
-from kgtui.pipeline.transforms.record_decoding import STRUCTS, decode_records, rows_for
+from kgtui.pipeline.transforms.record_decoding import STRUCTS, rows_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,10 +55,11 @@ def decode_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) ->
     Lake does not know any batches. The rows are then merged by key instead.
     """
     lake, app = SparkLake(batch.sparkSession, path), f"kgtui-{query_name}"
-    commits = batch.transform(regular_commits)
+    commits = batch.transform(decode_commits)
     if query_name.endswith(MAY_REPEAT):
         _merge(lake, COMMITS, commits, days_of(batch))
-        _decode_in_python(lake, batch.transform(irregular_records), _merge)
+        others = batch.transform(decode_non_commits).unionByName(batch.transform(decode_unusual_commits))
+        _write_decoded(lake, others, _merge)
         return
     written = lake.append(COMMITS, commits, app=app, batch_id=batch_id)
     # Number of records of the batch that are not decoded yet; None if an earlier attempt has already appended
@@ -66,9 +67,11 @@ def decode_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) ->
     # because Spark reads the number from file metadata.
     remaining = None if written is None else batch.count() - written
     if remaining != 0:
-        decoded = _decode_in_python(lake, batch.transform(non_commits), partial(_append, f"{app}-others", batch_id))
+        others = batch.transform(decode_non_commits)
+        decoded = _write_decoded(lake, others, partial(_append, f"{app}-others", batch_id))
         if remaining is None or decoded < remaining:
-            _decode_in_python(lake, batch.transform(irregular_commits), partial(_append, f"{app}-doubtful", batch_id))
+            unusual = batch.transform(decode_unusual_commits)
+            _write_decoded(lake, unusual, partial(_append, f"{app}-doubtful", batch_id))
 
 
 def _append(app: str, batch_id: int, lake: SparkLake, table: Table, rows: DataFrame, _: list[str]) -> None:
@@ -79,13 +82,13 @@ def _merge(lake: SparkLake, table: Table, rows: DataFrame, days: list[str]) -> N
     lake.merge(table, rows, days=days)
 
 
-def _decode_in_python(lake: SparkLake, records: DataFrame, write_rows: WriteRows) -> int:
-    """Decode `records` in Python, write the resulting rows into the silver tables, and return the number of records.
+def _write_decoded(lake: SparkLake, decoded: DataFrame, write_rows: WriteRows) -> int:
+    """Write decoded records into the silver tables, and return the number of records.
 
-    Decoding in Python is slow, but can decode any record. Spark expressions are faster, but can decode only some offset
-    commits (see `transforms.offset_commits`).
+    Args:
+        decoded: rows of `record_decoding.SCHEMA`.
     """
-    decoded = records.transform(decode_records).persist()
+    decoded = decoded.persist()
     try:
         count, days = _count_and_days(decoded)
         for table in (COMMITS, QUARANTINE):

@@ -2,8 +2,9 @@
 
 | module | contents |
 |---|---|
+| `decoding` | decodes records with the function in the JVM, or else with the next two modules |
 | `offset_commits` | decodes regular offset commits, nearly all records, with Spark expressions only |
-| `record_decoding` | decodes all other records with Python |
+| `record_decoding` | decodes all other records with Python; defines the columns of decoded records |
 | `byte_decoding` | converts big-endian bytes to integers with Spark expressions |
 | `group_events` | silver `group_events`: one row per record that is not an offset commit |
 | `rebalances` | silver `rebalances`, from the records that each rebalance leaves |

@@ -39,7 +39,7 @@ def event_row(record: CoordinatorRecord) -> dict[str, Any]:
 
     Columns that would be null are left out. Times are in milliseconds since the epoch.
     """
-    group_type, about = _type_and_about(record.type)
+    group_type, about = type_and_about(record.type)
     row = {
         "group": record.group,
         "type": group_type,
@@ -55,7 +55,7 @@ def event_row(record: CoordinatorRecord) -> dict[str, Any]:
     return row | columns
 
 
-def _type_and_about(record_type: RecordType) -> tuple[str, str]:
+def type_and_about(record_type: RecordType) -> tuple[str, str]:
     """Return the type of the groups that have records of this type, and the value of the column `about`."""
     if record_type is RecordType.GROUP_METADATA:
         return "classic", "group"

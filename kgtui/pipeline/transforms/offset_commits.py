@@ -70,12 +70,12 @@ def regular_commits(records: DataFrame) -> DataFrame:
     numbers and times are valid, it has no unknown fields, and its metadata is short. All other records are left out,
     because they must be decoded in Python.
     """
-    return records.where(_is_commit_key()).transform(_with_fields).where(_is_regular()).transform(_to_table)
+    return records.transform(commit_records).transform(_with_fields).where(_is_regular()).transform(_to_table)
 
 
-def irregular_records(records: DataFrame) -> DataFrame:
-    """Return the bronze rows that must be decoded in Python: all rows that `regular_commits` leaves out."""
-    return records.transform(non_commits).unionByName(records.transform(irregular_commits))
+def commit_records(records: DataFrame) -> DataFrame:
+    """Return the bronze rows whose keys have version 0 or 1, the versions of offset commits."""
+    return records.where((F.col("key") >= F.lit(_COMMIT_KEYS)) & (F.col("key") < F.lit(_OTHER_KEYS)))
 
 
 def non_commits(records: DataFrame) -> DataFrame:
@@ -90,13 +90,8 @@ def non_commits(records: DataFrame) -> DataFrame:
 def irregular_commits(records: DataFrame) -> DataFrame:
     """Return the bronze rows with keys of commits that must be decoded in Python, because they are not regular."""
     value = F.when(F.col("_layout") != _TOMBSTONE, F.col("value")).alias("value")
-    rows = records.where(_is_commit_key()).transform(_with_fields).where(~F.coalesce(_is_regular(), F.lit(False)))
+    rows = records.transform(commit_records).transform(_with_fields).where(~F.coalesce(_is_regular(), F.lit(False)))
     return rows.select(*(value if name == "value" else name for name in records.columns))
-
-
-def _is_commit_key() -> Column:
-    """Return whether the key of a bronze row has version 0 or 1, the versions of offset commits."""
-    return (F.col("key") >= F.lit(_COMMIT_KEYS)) & (F.col("key") < F.lit(_OTHER_KEYS))
 
 
 def _with_fields(commits: DataFrame) -> DataFrame:

@@ -53,9 +53,12 @@ def _struct(table: Table) -> StructType:
     )
 
 
+DECODED = StructType([StructField(name, _struct(table)) for name, table in STRUCTS.items()])
+"""The struct columns of `SCHEMA`."""
+
 SCHEMA = StructType(
     [StructField(column.name, TYPES[column.type]) for column in COMMITS.columns if column.name in POSITION]
-    + [StructField(name, _struct(table)) for name, table in STRUCTS.items()]
+    + DECODED.fields
 )
 """Schema of the result of `decode_records`."""
 
@@ -65,7 +68,12 @@ def decode_records(records: DataFrame) -> DataFrame:
 
     In each row, only the struct for the table to which the row belongs is not null.
     """
-    renamed = records.select(
+    return records.transform(with_positions).mapInArrow(_decode_batches, SCHEMA)
+
+
+def with_positions(records: DataFrame) -> DataFrame:
+    """Rename the columns of bronze rows that are in `POSITION`. The other columns are `key` and `value`."""
+    return records.select(
         "day",
         F.col("partition").alias("record_partition"),
         F.col("offset").alias("record_offset"),
@@ -73,7 +81,6 @@ def decode_records(records: DataFrame) -> DataFrame:
         "key",
         "value",
     )
-    return renamed.mapInArrow(_decode_batches, SCHEMA)
 
 
 def rows_for(decoded: DataFrame, table: Table) -> DataFrame:

@@ -31,6 +31,7 @@ from kgtui.protocol.records.codec import (
     encode,
     format_uuid,
     unknown_tags,
+    value_message,
 )
 from kgtui.protocol.records.schemas import RECORD_SCHEMAS, RecordSchema, RecordType
 
@@ -48,4 +49,5 @@ __all__ = [
     "encode",
     "format_uuid",
     "unknown_tags",
+    "value_message",
 ]

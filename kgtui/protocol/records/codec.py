@@ -109,7 +109,7 @@ def decode(key: bytes | None, value: bytes | None) -> CoordinatorRecord | Undeco
     if len(value) < _HEADER_SIZE:
         return Undecodable(DecodeFailure.DAMAGED_VALUE, _too_short("value", value), number)
     (version,) = _read_header(value)
-    message = _value_message(schema.type, version)
+    message = value_message(schema.type, version)
     if not 0 <= version <= message.high:
         reason = f"{message.name} is supported in versions 0 to {message.high}, not {version}"
         return Undecodable(DecodeFailure.UNKNOWN_VERSION, reason, number, version)
@@ -119,7 +119,7 @@ def decode(key: bytes | None, value: bytes | None) -> CoordinatorRecord | Undeco
         return Undecodable(DecodeFailure.DAMAGED_VALUE, str(error), number, version)
 
 
-def _value_message(record_type: RecordType, version: int) -> Message:
+def value_message(record_type: RecordType, version: int) -> Message:
     """Return the message of a record's value.
 
     Kafka 4 knows values of legacy offset commits only in version 0. Before Kafka 4, the version of the value did not
@@ -168,7 +168,7 @@ def as_json(record: CoordinatorRecord) -> dict[str, Any]:
     key = {"type": record.type.value, "data": _struct(schema.key.struct, KEY_VERSION, record.key)}
     if record.value is None or record.version is None:
         return {"key": key, "value": None}
-    data = _struct(_value_message(record.type, record.version).struct, record.version, record.value)
+    data = _struct(value_message(record.type, record.version).struct, record.version, record.value)
     return {"key": key, "value": {"version": record.version, "data": data}}
 
 
