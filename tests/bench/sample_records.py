@@ -6,26 +6,35 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kgtui.protocol.records import RecordType, encode
+from tests.unit.protocol.records.random_records import every_record_type
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-Kind = Literal["commits", "commits with topic ids"]
+Kind = Literal["commits", "commits with topic ids", "commits and 1 % other records"]
+
+MIXED: Kind = "commits and 1 % other records"
+"""Kind of records of which one in `_COMMITS_PER_OTHER` has another record type."""
 
 PARTITIONS = 16
 """Number of partitions of `__consumer_offsets`. `write_records` writes one file per partition."""
 
 _GROUPS, _PARTITIONS_PER_GROUP = 2_000, 10
 _START_MS, _STEP_MS = 1_790_000_000_000, 50
+_COMMITS_PER_OTHER = 100
+_OTHER_KEYS = b"\x00\x02"
+"""Lowest key of records that are not offset commits."""
 
 _COMMIT = [("version", ">i2"), ("offset", ">i8"), ("epoch", ">i4"), ("metadata", "u1"), ("time", ">i8"), ("tags", "u1")]
 _TOPIC_ID = [("tag", "u1"), ("size", "u1"), ("id", ">u8", 2)]
 KINDS: dict[Kind, np.dtype[np.void]] = {
     "commits": np.dtype(_COMMIT),
     "commits with topic ids": np.dtype(_COMMIT + _TOPIC_ID),
+    MIXED: np.dtype(_COMMIT),
 }
 """Kind of records → binary layout of the records' values.
 
@@ -42,17 +51,22 @@ def write_records(folder: Path, records: int, kind: Kind = "commits") -> Path:
     folder.mkdir(parents=True)
     random = np.random.default_rng(7)
     keys = _keys()
+    others = [(key, value) for key, value in every_record_type(7, 20) if key >= _OTHER_KEYS]
     per_partition = max(records // PARTITIONS, 1)
     for partition in range(PARTITIONS):
         times = _START_MS + np.arange(per_partition) * _STEP_MS
-        values = _commits(random, times, kind)
         columns = {
             "partition": pa.array(np.full(per_partition, partition, np.int32)),
             "offset": pa.array(np.arange(per_partition)),
             "timestamp": pa.array(times * 1000, pa.timestamp("us", tz="UTC")),
             "key": keys.take(pa.array(random.integers(0, len(keys), per_partition))),
-            "value": values,
+            "value": _commits(random, times, kind),
         }
+        if kind == MIXED:
+            is_other = pa.array(np.arange(per_partition) % _COMMITS_PER_OTHER == 0)
+            chosen = pa.array(random.integers(0, len(others), sum(is_other.to_pylist())))
+            for name, data in zip(("key", "value"), zip(*others, strict=True), strict=True):
+                columns[name] = pc.replace_with_mask(columns[name], is_other, pa.array(data, pa.binary()).take(chosen))
         pq.write_table(pa.table(columns), folder / f"{partition}.parquet", compression="snappy")
     return folder
 

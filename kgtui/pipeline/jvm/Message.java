@@ -41,7 +41,7 @@ class Message {
     /** The fields of a message, or of a struct inside a message. */
     static class Struct {
         final List fields = new ArrayList();
-        private Map indexes;
+        private volatile Map indexes;
 
         /** Returns the index of a field, or -1 if there is no such field. */
         int index(String name) {
