@@ -445,16 +445,15 @@ async def test_a_broker_that_responds_again_is_noticed_within_ten_seconds(admin:
 
 
 class MovingCoordinator(ScriptedAdmin):
-    """A cluster whose coordinators begin to move after the offsets of the group `orders` were read once.
+    """A cluster whose coordinators move while `moves` is set: every request for offsets returns NOT_COORDINATOR."""
 
-    From then on, every request for offsets returns NOT_COORDINATOR.
-    """
+    moves = False
 
     async def committed_offsets(
         self, groups: Iterable[str], *, timeout: float = 30.0
     ) -> Answer[Mapping[str, tuple[CommittedOffset, ...]]]:
         asked = list(groups)
-        if any(call == ("committed_offsets", ("orders",)) for call in self.calls):
+        if self.moves:
             faults = tuple(Fault("NOT_COORDINATOR", "This is not the coordinator.", 16, group=group) for group in asked)
             return Answer({}, faults, Coverage(groups=(0, len(asked))))
         return await super().committed_offsets(asked, timeout=timeout)
@@ -466,6 +465,8 @@ async def test_the_last_lag_and_its_time_are_kept_while_the_coordinator_moves(se
     admin.add("orders", "consumer", members=(member(topics=("t-orders",)),), lag=7)
     async with watching(admin) as monitor:
         monitor.set_view(selected, ())
+        await until(monitor, lambda s: "orders" in s.summaries and s.summaries["orders"].lag == 7)
+        admin.moves = True
         snapshot = await until(
             monitor,
             lambda s: "orders" in s.group_faults and s.summaries["orders"].at > (s.summaries["orders"].lag_at or 1e12),
@@ -480,23 +481,8 @@ async def test_the_last_lag_and_its_time_are_kept_while_the_coordinator_moves(se
         assert kept_at < summary.at
 
 
-class OffsetsThatFailLater(ScriptedAdmin):
-    """An admin whose coordinators describe all groups, but return offsets only until `fails` is set."""
-
-    fails = False
-
-    async def committed_offsets(
-        self, groups: Iterable[str], *, timeout: float = 30.0
-    ) -> Answer[Mapping[str, tuple[CommittedOffset, ...]]]:
-        asked = list(groups)
-        if self.fails:
-            faults = tuple(Fault("NOT_COORDINATOR", "This is not the coordinator.", 16, group=group) for group in asked)
-            return Answer({}, faults, Coverage(groups=(0, len(asked))))
-        return await super().committed_offsets(asked, timeout=timeout)
-
-
 async def test_records_stay_reported_as_lost_while_only_the_offsets_cannot_be_read() -> None:
-    admin = OffsetsThatFailLater()
+    admin = MovingCoordinator()
     admin.add("orders", "consumer", members=(member(topics=("t-orders",)),), lag=70)
     admin.bounds["t-orders", 0] = PartitionBounds(1_010, 1_070)
 
@@ -506,7 +492,7 @@ async def test_records_stay_reported_as_lost_while_only_the_offsets_cannot_be_re
 
     async with watching(admin) as monitor:
         await until(monitor, lost)
-        admin.fails = True
+        admin.moves = True
         failed = await until(monitor, lambda s: "orders" in s.group_faults)
         described = failed.summaries["orders"].at
         later = await until(monitor, lambda s: s.summaries["orders"].at > described)
@@ -515,8 +501,8 @@ async def test_records_stay_reported_as_lost_while_only_the_offsets_cannot_be_re
 
 async def test_lag_of_a_group_is_unknown_if_its_offsets_were_never_read(admin: ScriptedAdmin) -> None:
     """A total lag over zero partitions would mean that the group has committed no offsets."""
-    admin.calls.append(("committed_offsets", ("orders",)))
-    moving = MovingCoordinator(groups=admin.groups, descriptions=admin.descriptions, calls=admin.calls)
+    moving = MovingCoordinator(groups=admin.groups, descriptions=admin.descriptions)
+    moving.moves = True
     async with watching(moving) as monitor:
         snapshot = await until(monitor, lambda s: "orders" in s.summaries)
     assert facts.lag_total(snapshot, "orders") is None
