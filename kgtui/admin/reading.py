@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 from collections.abc import Mapping
 from enum import Enum
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from kgtui.admin.deadline import Deadline
@@ -108,33 +109,11 @@ async def read_groups(
             the result contains a fault instead.
     """
     read = GroupsRead(dict(described or {}))
-    listings = offsets or {}
-    share = [group for group, row in listings.items() if row.type in SHARE_OFFSET_TYPES]
-    committed = [
-        group
-        for group, row in listings.items()
-        if row.type not in SHARE_OFFSET_TYPES and (every_offset or row.has_offsets)
-    ]
-    timeout = deadline.step()
-
-    async def call(method: Callable[..., Awaitable[Answer[Mapping[str, T]]]], ids: Collection[str]) -> _Rows[T]:
-        if not ids:
-            return Answer({})
-        try:
-            return await method(ids, timeout=timeout)
-        except KgtuiError as error:
-            if not separately:
-                raise
-            return Answer({}, tuple(Fault("NO_ANSWER", str(error), group=group) for group in ids))
-
-    async def call_describe() -> _Rows[GroupDescription]:
-        answer = await call(admin.describe_groups, describe)
-        if on_described is not None:
-            on_described(answer)
-        return answer
+    committed, share = _by_kind_of_offsets(offsets or {}, every_offset=every_offset)
+    call = partial(_call, timeout=deadline.step(), separately=separately)
 
     descriptions, commits, shares, values = await asyncio.gather(
-        call_describe(),
+        call(admin.describe_groups, describe, on_answer=on_described),
         call(admin.committed_offsets, committed),
         call(admin.share_offsets, share),
         call(admin.group_configs, configs),
@@ -143,17 +122,53 @@ async def read_groups(
     read.add(OFFSETS, read.committed, commits)
     read.add(OFFSETS, read.share, shares)
     read.add(CONFIGS, read.configs, values)
-    partitions = await _partitions_to_measure(read, logs)
-    if partitions:
+    if partitions := await _partitions_to_measure(read, logs):
         await _read_logs(
-            admin,
-            read,
-            partitions,
-            starts=logs is Logs.BOUNDS,
+            admin, read, partitions, starts=logs is Logs.BOUNDS,
             timeout=deadline.step() if log_timeout is None else log_timeout,
             harmless=KgtuiError if separately else UnreachableError,
-        )
+        )  # fmt: skip
     return read
+
+
+def _by_kind_of_offsets(listings: Mapping[str, Listing], *, every_offset: bool) -> tuple[list[str], list[str]]:
+    """Return the ids of the groups whose committed offsets are read, and of those whose share offsets are read.
+
+    Args:
+        every_offset: whether to include groups whose `Listing.has_offsets` is False. Share groups are always included.
+    """
+    share = [group for group, row in listings.items() if row.type in SHARE_OFFSET_TYPES]
+    committed = [
+        group
+        for group, row in listings.items()
+        if row.type not in SHARE_OFFSET_TYPES and (every_offset or row.has_offsets)
+    ]
+    return committed, share
+
+
+async def _call(
+    method: Callable[..., Awaitable[_Rows[T]]],
+    ids: Collection[str],
+    *,
+    timeout: float,
+    separately: bool,
+    on_answer: Callable[[_Rows[T]], None] | None = None,
+) -> _Rows[T]:
+    """Call a method of the admin with the ids of groups. Without ids, return an empty answer and send no request.
+
+    Args:
+        separately: whether an error is returned as one fault per group. Otherwise, it is raised.
+        on_answer: called with the returned answer.
+    """
+    try:
+        answer: _Rows[T] = await method(ids, timeout=timeout) if ids else Answer({})
+    except KgtuiError as error:
+        if not separately:
+            raise
+        answer = Answer({}, tuple(Fault("NO_ANSWER", str(error), group=group) for group in ids))
+    if on_answer is not None:
+        on_answer(answer)
+    return answer
 
 
 async def read_in_full(

@@ -196,8 +196,7 @@ async def select_groups(
     snapshot, faults = await _list_with_access(admin, wanted=lag, max_age=access_max_age, timeout=deadline.step())
     listed = snapshot.groups
     if groups:
-        named = {group: listed[group] for group in sorted(groups) if group in listed}
-        snapshot = replace(snapshot, groups=named, by_listing=by_listing(named))
+        snapshot = _with_groups(snapshot, groups)
     snapshot, others, read = await _enrich(admin, snapshot, query, members=members, lag=lag, deadline=deadline)
     if on_read is not None and lag:
         snapshot = await on_read(snapshot, read)
@@ -213,6 +212,12 @@ async def select_groups(
         snapshot, ids, _coverage(snapshot, len(ids), sum(1 for group in ids if group in snapshot.group_faults)),
         faults, members, lag, query.searched(snapshot), listed,
     )  # fmt: skip
+
+
+def _with_groups(snapshot: Snapshot, groups: Collection[str]) -> Snapshot:
+    """Return the snapshot with only those of its groups whose ids are in `groups`."""
+    named = {group: snapshot.groups[group] for group in sorted(groups) if group in snapshot.groups}
+    return replace(snapshot, groups=named, by_listing=by_listing(named))
 
 
 async def _list_with_access(

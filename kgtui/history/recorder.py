@@ -8,7 +8,6 @@ import time
 import uuid
 from collections import defaultdict
 from contextlib import nullcontext
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
 from kgtui.admin.deadline import Deadline
@@ -22,7 +21,7 @@ from kgtui.history.rows import cluster_text
 from kgtui.lake.folder import LakeFolder, update_retention
 from kgtui.lake.schemas.recorded import day_of
 from kgtui.model.access import partly_recorded
-from kgtui.model.rfc3339 import rfc3339
+from kgtui.model.rfc3339 import rfc3339, utc_datetime
 from kgtui.model.text import visible
 from kgtui.monitor.gc_tuning import GcTuning
 from kgtui.monitor.policy import (
@@ -254,7 +253,7 @@ class Recorder:
         cluster = None if text == self._cluster else text
         self._cluster = text
         return (
-            datetime.fromtimestamp(at / 1000, UTC),
+            utc_datetime(at / 1000),
             self._run,
             None if gap else self._previous,
             gap or None,
@@ -289,9 +288,6 @@ def _all_brokers_listed(snapshot: Snapshot) -> bool:
         node in brokers and (brokers[node].answered_at is not None or brokers[node].fault is not None)
         for node in snapshot.cluster.brokers
     )
-
-
-_log = logging.getLogger(__name__)
 
 
 class RetentionRefresher:
