@@ -15,7 +15,7 @@ from kgtui.insights.finding import Kind, finding_object, lasted
 from kgtui.lake.folder import LAKE_VARIABLE
 from kgtui.model.command_line import join
 from kgtui.model.health.wording import duration
-from kgtui.model.rfc3339 import rfc3339_or_none
+from kgtui.model.rfc3339 import rfc3339_or_none, utc_datetime
 from kgtui.model.text import visible
 from kgtui.output import marks
 from kgtui.output.formats import VERSION, json_bytes
@@ -234,7 +234,7 @@ def _since(finding: Finding, as_of: float | None) -> str:
 
 def _local_time(seconds: float) -> str:
     """Format a time in seconds since the epoch as local time with its UTC offset."""
-    return datetime.fromtimestamp(seconds).astimezone().isoformat(" ", "minutes")
+    return utc_datetime(seconds).astimezone().isoformat(" ", "minutes")
 
 
 def _cell(value: Value) -> str:

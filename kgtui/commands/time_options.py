@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from kgtui.errors import UsageError
-from kgtui.model.rfc3339 import parse_rfc3339
+from kgtui.model.rfc3339 import parse_rfc3339, utc_datetime
 
 _EXPECTED = "a time such as 2026-11-21T10:04:23Z or 10:04, or a duration before the end such as 15m"
 
@@ -61,7 +61,7 @@ def parse_time(option: str, text: str, last: float) -> float:
 
 
 def _parse_date_or_time_of_day(text: str, last: float) -> float:
-    end = datetime.fromtimestamp(last).astimezone()
+    end = utc_datetime(last).astimezone()
     if "-" in text:
         return parse_rfc3339(text)
     day = datetime.fromisoformat(f"{end.date().isoformat()}T{text}").astimezone()

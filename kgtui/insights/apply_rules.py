@@ -15,6 +15,7 @@ from kgtui.insights.flapping import flapping, past_flapping, read_churn
 from kgtui.insights.past_problems import past_unhealthy, read_episodes
 from kgtui.lake.gold import NEVER_WRITTEN, Gold, GoldRow, TableAge, only_whole_groups
 from kgtui.lake.schemas.gold import BASELINE, CHURN, CLEANUP, FORECAST, HEALTH, LAG, SERIES
+from kgtui.model.rfc3339 import utc_datetime
 
 if TYPE_CHECKING:
     from typing import Any
@@ -137,7 +138,7 @@ class Context:
         groups = {row["group"] for row in rows}
         if not groups or not self.is_readable(LAG):
             return {}
-        return self.gold.lag_histories(groups, since=rules.instant(self.now - 86_400))
+        return self.gold.lag_histories(groups, since=utc_datetime(self.now - 86_400))
 
 
 Read = Callable[[Context], list[GoldRow]]

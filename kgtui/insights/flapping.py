@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from kgtui.insights.finding import Evidence, Finding, Kind, Severity
 from kgtui.insights.past_problems import past_finding
-from kgtui.insights.rules import evidence_of, instant
+from kgtui.insights.rules import evidence_of
 from kgtui.lake.schemas.gold import CHURN
 from kgtui.model.health.wording import duration
+from kgtui.model.rfc3339 import utc_datetime
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -22,7 +23,7 @@ _PAUSE = 1_800.0
 
 def read_churn(gold: Gold, since: float) -> list[GoldRow]:
     """Return the rows of table `churn` since a time, of all groups that were flapping in at least one hour."""
-    start = instant(since)
+    start = utc_datetime(since)
     hours = gold.rows(CHURN, ("group",), since=start, time="hour", where=lambda column: column("flapping"))
     groups = {row["group"] for row in hours}
     return gold.rows(CHURN, since=start, time="hour", groups=groups) if groups else []

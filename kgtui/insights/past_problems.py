@@ -11,6 +11,7 @@ from kgtui.insights.finding import Evidence, Finding, Kind, Severity
 from kgtui.lake.gold import only_whole_groups
 from kgtui.lake.schemas.gold import HEALTH
 from kgtui.model.health.wording import duration
+from kgtui.model.rfc3339 import utc_datetime
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -69,7 +70,7 @@ def read_episodes(gold: Gold, since: float, until: float) -> tuple[Episode, ...]
     Args:
         since, until: seconds since the epoch. Episodes that began before `since` but ended after it are returned too.
     """
-    times = (rules.instant(since), rules.instant(until))
+    times = (utc_datetime(since), utc_datetime(until))
     rows = gold.rows(HEALTH, _COLUMNS, since=times[0], until=times[1], time="window_start", where=_is_problem)
     newest = {row["window_start"] for row in gold.newest(HEALTH, "window_start", ("window_start",))}
     by_group: dict[str, list[GoldRow]] = {}
@@ -168,7 +169,7 @@ def past_unhealthy(episodes: Iterable[Episode], unused: Collection[str], behind:
         largest = "" if one.max_lag is None else f", with up to {one.max_lag:,} unread records"
         left = f"; {one.lag_after:,} unread records were left then" if one.lag_after else ""
         what = f"{rules.STATUS.get(one.worst, f'was {one.worst}')} for {duration(one.until - one.since)}{largest}{left}"
-        row = (rules.instant(one.since), rules.instant(one.until), one.worst, one.max_lag, one.lag_after)
+        row = (utc_datetime(one.since), utc_datetime(one.until), one.worst, one.max_lag, one.lag_after)
         evidence = Evidence(HEALTH.title, ("since", "until", "worst", "max_lag", "lag_after"), (row,))
         found.append(past_finding(Kind.UNHEALTHY, one.group, what, (one.since, one.until, one.ended), evidence,
                            since_at_least=one.since_at_least))  # fmt: skip

@@ -7,7 +7,6 @@ characters in ids harmless.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,6 @@ from kgtui.insights.apply_rules import end_of, find_insights, readable_ages
 from kgtui.insights.finding import Kind
 from kgtui.insights.past_problems import Episode, read_episodes
 from kgtui.insights.report_plots import Bar, plot_episodes, plot_lag_history
-from kgtui.insights.rules import instant
 from kgtui.lake.gold import Gold, only_whole_groups
 from kgtui.lake.schemas.gold import LAG
 from kgtui.lake.tables import recorded_cluster_id
@@ -24,10 +22,12 @@ from kgtui.model.command_line import join
 from kgtui.model.health.wording import duration
 from kgtui.model.marks import UNICODE
 from kgtui.model.number_format import short
+from kgtui.model.rfc3339 import utc_datetime
 from kgtui.model.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from datetime import datetime
 
     from kgtui.insights.finding import Finding, Insights
     from kgtui.lake.store import LakePath
@@ -105,7 +105,7 @@ def build_report(
     episodes = tuple(episode for episode in read_episodes(gold, begin, end) if episode.group not in unused)
     with_findings = [group for finding in insights.findings for group in finding.groups[:1]]
     groups = list(dict.fromkeys([*with_findings, *(episode.group for episode in episodes)]))[:MAX_PLOTTED_GROUPS]
-    histories = gold.lag_histories(groups, since=instant(begin), until=instant(end))
+    histories = gold.lag_histories(groups, since=utc_datetime(begin), until=utc_datetime(end))
     first = min((history.minutes[0] for history in histories.values()), default=begin)
     group_count = len({row["group"] for row in gold.newest(LAG, "minute", ("group",), where=only_whole_groups)})
     cluster = recorded_cluster_id(gold.path)
@@ -226,7 +226,7 @@ def _cell(value: float | bool | datetime | None) -> str:
 
 def _time(seconds: float) -> str:
     """Format seconds since the epoch in UTC, to the minute."""
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M}"
+    return f"{utc_datetime(seconds):%Y-%m-%d %H:%M}"
 
 
 def _shorten(text: str, length: int) -> str:

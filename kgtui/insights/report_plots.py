@@ -9,12 +9,13 @@ from __future__ import annotations
 import io
 import math
 import re
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.etree import ElementTree
 
 from kgtui.errors import LakeError
 from kgtui.model.number_format import short
+from kgtui.model.rfc3339 import utc_datetime
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -98,7 +99,7 @@ def plot_lag_history(history: LagHistory, since: float, until: float, mark: floa
         for color, values in lines:
             _plot_line(axes, history.minutes, values, history.breaks, color)
         if mark is not None and since <= mark <= until:
-            axes.axvline(_instant(mark), color=_ERROR, linewidth=0.8, linestyle="--", clip_on=False)
+            axes.axvline(utc_datetime(mark), color=_ERROR, linewidth=0.8, linestyle="--", clip_on=False)
         largest = max((value for _, values in lines for value in values if value is not None), default=0.0)
         axes.set_ylim(0.0, 1.05 * largest or 1.0)
         axes.yaxis.set_major_formatter(lambda value, _: short(value))
@@ -126,7 +127,7 @@ def plot_episodes(rows: Sequence[tuple[str, Sequence[Bar]]], since: float, until
             start = max(bar.since, since)
             width = max(min(bar.until, until) - start, _SHORTEST_BAR * (until - since))
             (drawn,) = axes.barh(
-                row, width / 86_400, 0.6, _instant(start), color=_ERROR if bar.is_error else _WARN, clip_on=False
+                row, width / 86_400, 0.6, utc_datetime(start), color=_ERROR if bar.is_error else _WARN, clip_on=False
             )
             drawn.set_gid(f"bar {row} {number}")
             texts[f"bar {row} {number}"] = bar.tooltip
@@ -182,7 +183,7 @@ def _plot_line(
     axes: Any, times: Sequence[float], values: Sequence[float | None], breaks: Collection[float], color: str
 ) -> None:
     points = list(thin_out(times, values, breaks))
-    instants, numbers = [_instant(at) for at, _ in points], [value for _, value in points]
+    instants, numbers = [utc_datetime(at) for at, _ in points], [value for _, value in points]
     axes.plot(instants, numbers, color=color, linewidth=1.2, solid_joinstyle="round", clip_on=False)
     known = [not math.isnan(value) for value in (math.nan, *numbers, math.nan)]
     alone = [index for index in range(len(numbers)) if known[index : index + 3] == [False, True, False]]
@@ -199,7 +200,7 @@ def _set_time_axis(axes: Any, since: float, until: float) -> None:
     axes.xaxis.set_major_formatter(
         ConciseDateFormatter(locator, tz=UTC, formats=_TIMES, zero_formats=_ROUND_TIMES, show_offset=False)
     )
-    axes.set_xlim(_instant(since), _instant(max(until, since + 1.0)))
+    axes.set_xlim(utc_datetime(since), utc_datetime(max(until, since + 1.0)))
     for each in axes.figure.axes:
         each.grid(color=_RULE, linewidth=0.6, clip_on=False)
         each.set_axisbelow(True)
@@ -237,7 +238,3 @@ def _to_markup(figure: Any, description: str, texts: Mapping[str, str] | None = 
     width, tall = (72 * inches for inches in figure.get_size_inches())
     root.attrib = {"viewBox": f"0 0 {width:g} {tall:g}", "role": "img", "aria-label": description}
     return ElementTree.tostring(root, encoding="unicode")
-
-
-def _instant(seconds: float) -> datetime:
-    return datetime.fromtimestamp(seconds, UTC)

@@ -6,7 +6,6 @@ The rules are pure functions; `kgtui.lake.gold.Gold` reads the rows for them.
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from kgtui.insights.finding import Evidence, Finding, Kind, Severity
@@ -16,6 +15,7 @@ from kgtui.model.health.wording import duration
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
+    from datetime import datetime
 
     from kgtui.lake.gold import GoldRow
     from kgtui.model.timeline import LagHistory
@@ -62,11 +62,6 @@ _ADVICE = {
 _NO_MEMBERS = "the group has no members: start its consumers again, or delete the group if it is no longer needed"
 _UNUSED = "ask the owner of the group; if nobody needs the group, delete it (kgtui backs up its offsets first)"
 _UNUSED_FAMILY = "ask the owner of the groups; if nobody needs them, delete them (kgtui backs up their offsets first)"
-
-
-def instant(seconds: float) -> datetime:
-    """Convert seconds since the epoch to a datetime in UTC, the type of times in rows of gold tables."""
-    return datetime.fromtimestamp(seconds, UTC)
 
 
 def unhealthy(rows: Iterable[GoldRow], groups: Mapping[str, GoldRow]) -> list[Finding]:

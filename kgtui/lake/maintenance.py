@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ from kgtui.lake.schemas import LAYER, POLLS
 from kgtui.lake.store_errors import reason_of
 from kgtui.lake.tables import StoredTable, TableContents, disk_usage, tables
 from kgtui.lake.writer import LakeWriter
+from kgtui.model.rfc3339 import utc_datetime
 from kgtui.model.text import visible
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ def prune(
     folder = _folder(path)
     stored = list(tables(folder))
     _check_names(folder, keep, stored)
-    today = datetime.fromtimestamp(time.time() if now is None else now, UTC).date()
+    today = utc_datetime(time.time() if now is None else now).date()
     # The sort key puts table `polls` first. If pruning is interrupted after this table, readers ignore the remaining
     # rows of deleted polls, because these polls are no longer in `polls`.
     for table in sorted(stored, key=lambda table: (table.layer, table.name) != (LAYER, POLLS.name)):

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
 from kgtui.lake.delta import RecordedTable, is_compacted
 from kgtui.lake.schemas import POLLS, TABLES
 from kgtui.lake.schemas.recorded import day_of
+from kgtui.model.rfc3339 import utc_datetime
 from kgtui.private_files import owner_only
 
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ class LakeWriter:
         with owner_only():
             self._compact(keyframe)
             if keep_days is not None:
-                oldest = datetime.fromtimestamp(now, UTC).date() - timedelta(days=keep_days)
+                oldest = utc_datetime(now).date() - timedelta(days=keep_days)
                 for name in (POLLS.name, *(name for name in self._tables if name != POLLS.name)):
                     self._tables[name].delete_before(oldest)
             if time.monotonic() - self._vacuumed > _VACUUM_EVERY or not self._vacuumed:

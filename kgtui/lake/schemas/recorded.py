@@ -10,9 +10,13 @@ last, so these rows come from an interrupted flush.
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING
 
 from kgtui.lake.schemas.definition import PARTITION, Column, Layer, Table, table
+from kgtui.model.rfc3339 import utc_datetime
+
+if TYPE_CHECKING:
+    from datetime import date
 
 LAYER: Layer = "recorded"
 """Folder of the recorded tables in a lake."""
@@ -186,4 +190,4 @@ def day_of(poll: int) -> date:
     Args:
         poll: time of the poll in milliseconds since the epoch.
     """
-    return datetime.fromtimestamp(poll / 1000, UTC).date()
+    return utc_datetime(poll / 1000).date()

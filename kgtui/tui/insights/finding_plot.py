@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from textual import work
 
 from kgtui.errors import KgtuiError
+from kgtui.model.rfc3339 import utc_datetime
 from kgtui.tui import text
 from kgtui.tui.panes.base import single_line
 from kgtui.tui.panes.cells import ERROR, MUTED, Cell, PaneLine
@@ -157,9 +158,7 @@ def _read(gold: Gold, group: str, since: float, until: float) -> GroupTimeline |
     Raises:
         LakeError: the tables cannot be read.
     """
-    from kgtui.insights.rules import instant
-
-    history = gold.lag_histories({group}, since=instant(since), until=instant(until)).get(group)
+    history = gold.lag_histories({group}, since=utc_datetime(since), until=utc_datetime(until)).get(group)
     return None if history is None else history.timeline(since, until)
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.model import facts
 from kgtui.model.group_types import STATES
-from kgtui.model.judgment import GroupStatus
 from kgtui.monitor.sorted_ids import index_of
 from kgtui.tui import text
 from kgtui.tui.panes.cells import ERROR, MUTED, WARN, Cell, number_cell
@@ -23,9 +22,6 @@ if TYPE_CHECKING:
     from kgtui.model.event import Event
     from kgtui.model.judgment import Judgment
     from kgtui.model.snapshot import BrokerStatus, Snapshot
-
-ROLES = {GroupStatus.ERR: ERROR, GroupStatus.UNKNOWN: ERROR, GroupStatus.WARN: WARN}
-"""Status of a group → color role. All other statuses have the role `MUTED`."""
 
 
 class ProblemRow(NamedTuple):
@@ -56,13 +52,13 @@ def problem_rows(snapshot: Snapshot, problems: Iterable[tuple[str, Judgment]]) -
     return rows
 
 
-def _role(row: ProblemRow) -> str:
-    return ROLES.get(row.judgment.status, MUTED)
-
-
 def _problem_name(row: ProblemRow) -> str:
     kind = row.judgment.kind
     return f"{text.verdict_mark(row.judgment.status.value)} {kind.value if kind is not None else ''}"
+
+
+def _problem(row: ProblemRow) -> Cell:
+    return Cell(_problem_name(row), text.verdict_role(row.judgment.status.value))
 
 
 def _since(row: ProblemRow) -> str:
@@ -77,7 +73,7 @@ def _spark(row: ProblemRow) -> str:
 
 
 PROBLEM_COLUMNS: tuple[Column[ProblemRow], ...] = (
-    Column("problem", "problem", _problem_name, lambda row: Cell(_problem_name(row), _role(row)), min_width=16),
+    Column("problem", "problem", _problem_name, _problem, min_width=16),
     Column("group", "group", lambda row: row.group, min_width=16, max_width=48, cut="middle"),
     Column("since", "since", _since, lambda row: Cell(_since(row)), rank=1, min_width=12, max_width=24),
     Column("lag", "lag", lambda row: text.short(row.lag), rank=2, right=True),
