@@ -56,7 +56,7 @@ def test_a_silent_broker_affects_only_the_groups_of_this_broker(ui: Ui, cluster_
     """
     before = names_shown(ui.terminal.screen())
     cluster_with_faults.control("black_hole", node=4)
-    screen = ui.terminal.wait_for("broker 4: no answer for", FAULT_TIMEOUT)
+    screen = ui.terminal.wait_for("broker 4 has not responded for", FAULT_TIMEOUT)
     assert "brokers 4/5" in screen
     assert "LIVE" in screen
     assert "groups are as of" in screen or "group is as of" in screen

@@ -41,7 +41,7 @@ async def test_the_header_and_an_error_line_report_a_broker_that_does_not_respon
     assert "brokers 2/3" in shown
     assert "10 groups" in shown
     assert "polled 09:53:19 +01:00 in 23 ms · lag read: 50%" in shown
-    assert "! broker 2: no answer for 12 s (its 4 groups are as of 09:53:08)" in shown
+    assert "! broker 2 has not responded for 12 s; its 4 groups are as of 09:53:08" in shown
 
 
 def with_broker_status(snapshot: Snapshot, **fields: Any) -> Snapshot:

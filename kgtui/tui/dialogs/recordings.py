@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kgtui.lake.store import LakePath
     from kgtui.tui.session import ReplayPosition, Session
 
-TIME_EXAMPLES = "10:04, 2026-11-21T10:04:23Z or 15m (before the end)"
+TIME_EXAMPLES = "10:04, 2026-11-21T10:04:23Z, or 15m for 15 minutes before the end"
 TYPING_PAUSE = 0.2
 """Delay, in seconds, between the last keystroke in the folder field and the read of this folder from disk.
 
@@ -130,8 +130,8 @@ class OpenRecordingDialog(TextPrompt["Session"]):
         yield Static("Folder of the recording", classes="note", markup=False)
         yield Input(str(self._lake.path), placeholder="a folder", compact=True, id="lake")
         yield Static(id="span", classes="note", markup=False)
-        yield Static("Time", classes="note", markup=False)
-        yield Input(time, placeholder=f"{TIME_EXAMPLES}; if empty, the end", compact=True, id="time")
+        yield Static("Time (if empty, the recording opens at its end)", classes="note", markup=False)
+        yield Input(time, placeholder=TIME_EXAMPLES, compact=True, id="time")
 
     def key_hints(self) -> tuple[str, ...]:
         """Return hints for the keys enter, tab and escape."""

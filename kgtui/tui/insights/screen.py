@@ -55,7 +55,7 @@ On a screen with fewer lines than the first height, the plot and the evidence ar
 screen with fewer lines than the second height, the plot is never shown.
 """
 
-KEYS = "enter group  space mark  v kind  l evidence  Y copy  esc close"
+KEYS = "enter go to group  space mark  v kind  l evidence  Y copy  esc close"
 
 
 class FindingText(TextLines):

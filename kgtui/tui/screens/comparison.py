@@ -199,8 +199,8 @@ class ComparisonScreen(ModalScreen["str | None"]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,M", "dismiss(None)", "Close", show=False),
-        Binding("v", "view", "Next view", show=False),
-        Binding("l", "only", "Only the group", show=False),
+        Binding("v", "view", "Next kind of difference", show=False),
+        Binding("l", "only", "Only the selected group", show=False),
     ]
     """
     | key | does |
@@ -223,7 +223,7 @@ class ComparisonScreen(ModalScreen["str | None"]):
         """Create the lines with the two times, the summary and the name of the view, and the table below them."""
         with Vertical(id="box") as box:
             box.border_title = "Comparison"
-            box.border_subtitle = "enter goes to the group  v view  l only the selected group  esc closes"
+            box.border_subtitle = "enter go to group  v kind  l selected group  esc close"
             yield Static(id="times", markup=False)
             yield SummaryLine()
             yield Static(id="view", markup=False)

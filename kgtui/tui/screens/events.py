@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 SPANS = (600.0, 3_600.0, 21_600.0, 86_400.0)
 """Time spans for which the screen can show events, in seconds. Key `v` switches to the next one."""
 
-KEYS = "enter group  / filter  v span  o kind  l selected group  esc closes"
+KEYS = "enter go to group  / filter  v time  o kind  l selected group  esc close"
 
 _KINDS: tuple[tuple[str, frozenset[EventKind]], ...] = (
     ("all events", frozenset(EventKind)),
@@ -147,9 +147,9 @@ class EventsScreen(ModalScreen["str | None"]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,E", "dismiss(None)", "Close", show=False),
         Binding("slash", "filter", "Filter", show=False),
-        Binding("v", "span", "Next span", show=False),
+        Binding("v", "span", "Next time span", show=False),
         Binding("o", "kind", "Next kind", show=False),
-        Binding("l", "only", "Only the group", show=False),
+        Binding("l", "only", "Only the selected group", show=False),
         Binding(UTC_KEY, "utc", "UTC", show=False),
     ]
     """

@@ -62,12 +62,13 @@ def fault_lines(snapshot: Snapshot) -> list[str]:
     messages = {status.fault.message for status in failing if status.fault}
     lines += [cluster_line(fault) for fault in snapshot.faults if fault.message not in messages]
     if len(lines) > MAX_LINES:
-        lines = [*lines[: MAX_LINES - 1], f"{text.marks().fault} and {len(lines) - MAX_LINES + 1} more"]
+        hidden = len(lines) - MAX_LINES + 1
+        lines = [*lines[: MAX_LINES - 1], f"{text.marks().fault} {hidden} more errors are not shown"]
     return lines
 
 
 def broker_line(status: BrokerStatus) -> str:
-    """Return the line about a broker, such as `! broker 4: no answer for 12 s (its 218 groups are as of 10:04:11)`.
+    """Return the line about a broker: `! broker 4 has not responded for 12 s; its 218 groups are as of 10:04:11`.
 
     Return an empty string if the broker has no error.
     """
@@ -76,15 +77,15 @@ def broker_line(status: BrokerStatus) -> str:
         return ""
     broker = f"{text.marks().fault} broker {status.node}"
     if status.answered_at is None:
-        return f"{broker} ({status.address}): never answered: {_one_line(fault)}"
+        return f"{broker} ({status.address}) has never responded: {_one_line(fault)}"
     if fault.name not in NO_ANSWER_FAULTS:
         return f"{broker}: {_one_line(fault)}"
     why = "" if fault.name == "NO_ANSWER" else f": {_one_line(fault)}"
-    since = f"{broker}: no answer for {text.ago(status.answered_at)}"
+    since = f"{broker} has not responded for {text.ago(status.answered_at)}"
     if not status.groups:
         return f"{since}{why}"
     count = "1 group is" if status.groups == 1 else f"{text.exact(status.groups)} groups are"
-    return f"{since} (its {count} as of {text.clock(status.answered_at)}){why}"
+    return f"{since}; its {count} as of {text.clock(status.answered_at)}{why}"
 
 
 def cluster_line(fault: Fault) -> str:
