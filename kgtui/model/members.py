@@ -174,7 +174,7 @@ def partitions_of(assignment: TopicPartitions | None) -> frozenset[tuple[str, in
 
 def partitions_read(members: tuple[Member, ...] | None, topology: Topology | None = None) -> frozenset[tuple[str, int]]:
     """Return every `(topic, partition)` that the members read: partitions that they own, or inputs of active tasks."""
-    owned = {tp for member in members or () for tp in partitions_of(member.assignment)}
+    owned = {(topic, part) for member in members or () for topic, parts in member.assignment or () for part in parts}
     if topology is not None and topology.subtopologies is not None:
         sources = {
             part.subtopology: (*part.source_topics, *(info.name for info in part.repartition_source_topics))

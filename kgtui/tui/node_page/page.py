@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections import deque
 from dataclasses import dataclass, field
+from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
@@ -49,6 +50,12 @@ GROUPS_PER_SECOND = 20_000
 
 A page with 100,000 groups is therefore computed every 5 s. In a cluster with at most this many groups, the page is
 computed earlier if the problems have changed.
+"""
+GROUPS_SUMMED_PER_SECOND = 10_000
+"""Maximum number of groups whose lags and rates are added up for the page per second, on average.
+
+With 100,000 groups, these sums are computed every 10 s, because they take longer than the rest of the page. With at
+most `GROUPS_PER_SECOND` groups, they are computed with the rest.
 """
 
 
@@ -186,6 +193,8 @@ class NodePage(Vertical):
         self._sums: dict[Path | None, _Sums] = {}
         self._since: float | None = None
         self._computing = False
+        self._summary: tuple[Path | None, GroupSetSummary] | None = None
+        self._summed_at = 0.0
         self._due, self._urgent = asyncio.Event(), asyncio.Event()
 
     def compose(self) -> ComposeResult:
@@ -271,7 +280,8 @@ class NodePage(Vertical):
                 continue
             self._computing = True
             slices = Slices(asyncio.sleep, SLICE_SECONDS, lambda: not self._urgent.is_set())
-            steps = summary_steps(snapshot, subject.parts, problems, all_groups=subject.path is None)
+            began, earlier = monotonic(), self._earlier_summary(subject)
+            steps = summary_steps(snapshot, subject.parts, problems, all_groups=subject.path is None, earlier=earlier)
             try:
                 summary = await slices.run(steps)
             except SupersededError:
@@ -280,11 +290,20 @@ class NodePage(Vertical):
                 self._computing = False
             if self._subject is None:
                 continue
-            self._sums.setdefault(subject.path, _Sums()).add(snapshot.taken_at, summary)
+            if earlier is None:
+                self._summed_at, self._summary = began, (subject.path, summary)
+                self._sums.setdefault(subject.path, _Sums()).add(snapshot.taken_at, summary)
             self._draw(snapshot, subject, summary)
             with contextlib.suppress(TimeoutError):
                 pause = max(SHORTEST_PAUSE, summary.groups / GROUPS_PER_SECOND)
                 await asyncio.wait_for(self._urgent.wait(), pause)
+
+    def _earlier_summary(self, subject: PageSubject) -> GroupSetSummary | None:
+        """Return the last summary of the same groups; None if there are few groups, or if their sums are due again."""
+        if self._summary is None or self._summary[0] != subject.path or self._summary[1].groups <= GROUPS_PER_SECOND:
+            return None
+        summary = self._summary[1]
+        return summary if monotonic() < self._summed_at + summary.groups / GROUPS_SUMMED_PER_SECOND else None
 
     def _draw(self, snapshot: Snapshot, subject: PageSubject, summary: GroupSetSummary) -> None:
         self.query_one(PageTitle).show(subject.title, summary.groups)

@@ -102,7 +102,12 @@ def _state_key(snapshot: Snapshot, group: str, listing: Listing) -> tuple[str, s
 
 
 def summary_steps(
-    snapshot: Snapshot, parts: Sequence[Sequence[str]], problems: Problems, *, all_groups: bool
+    snapshot: Snapshot,
+    parts: Sequence[Sequence[str]],
+    problems: Problems,
+    *,
+    all_groups: bool,
+    earlier: GroupSetSummary | None = None,
 ) -> Generator[None, None, GroupSetSummary]:
     """Compute the summary of a set of groups. This generator yields after each slice of groups.
 
@@ -110,13 +115,15 @@ def summary_steps(
         parts: lists of group ids that together contain all groups of the set. Each list is sorted.
         problems: the problems of all groups of the snapshot.
         all_groups: whether the set contains all groups of the snapshot.
+        earlier: an earlier summary of the same groups, of which everything except the problems is copied.
     """
-    summary = GroupSetSummary()
+    summary = GroupSetSummary() if earlier is None else replace(earlier)
     found: dict[Problem, list[str]] = defaultdict(list)
-    for part in parts:
+    for part in parts if earlier is None or not all_groups else ():
         for start in range(0, len(part), GROUPS_PER_SLICE):
             ids = part[start : start + GROUPS_PER_SLICE]
-            summary.add(snapshot, ids)
+            if earlier is None:
+                summary.add(snapshot, ids)
             if not all_groups:
                 for group in ids:
                     judgment = problems.judgments.get(group)

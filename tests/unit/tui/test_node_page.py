@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kgtui.model.judgment import Basis, GroupStatus, Judgment, Problem
 from kgtui.model.slices import run_at_once
 from kgtui.model.trail import Position, Trail, last_rates
-from kgtui.tui.node_page.page import no_problem_placeholder
+from kgtui.tui.node_page.page import NodePage, PageSubject, no_problem_placeholder
 from kgtui.tui.node_page.summary import GroupSetSummary, summary_steps
 from kgtui.tui.node_page.tables import BROKER_COLUMNS, PROBLEM_COLUMNS, broker_rows, problem_rows, state_table
 from kgtui.tui.problem_index import ProblemIndex, Problems
@@ -17,6 +17,8 @@ from kgtui.tui.widgets.header import groups_in_rebalance, problem_counts
 from tests.pilot.scripted_monitor import NOW, Row, snapshot_of, summary
 
 if TYPE_CHECKING:
+    import pytest
+
     from kgtui.model.snapshot import Snapshot
 
 ROWS: list[Row] = [
@@ -69,6 +71,32 @@ def test_problems_of_a_node_leave_out_other_groups_and_count_unused_groups() -> 
     assert (made.problems, made.problem_counts, made.counted) == (
         [("a", stopped), ("c", stopped)], {Problem.STOP: 2}, {Problem.UNUSED: 1},
     )  # fmt: skip
+
+
+def test_summary_with_new_problems_keeps_the_earlier_sums() -> None:
+    snapshot = snapshot_of(ROWS, lags={"a": 5, "b": 7})
+    parts = list(snapshot.by_listing.values())
+    earlier = run_at_once(summary_steps(snapshot, parts, Problems(), all_groups=True))
+    stopped = Judgment(GroupStatus.ERR, Problem.STOP, Basis.SCREENED)
+    later = snapshot_of(ROWS, lags={"a": 50}, screened={"b": stopped})
+    for all_groups in (True, False):
+        made = run_at_once(summary_steps(later, parts, problems_of(later), all_groups=all_groups, earlier=earlier))
+        assert (made.lag, made.read, made.problems) == (12, 2, [("b", stopped)])
+    assert earlier.problems == []
+
+
+def test_page_adds_up_the_lags_of_a_large_cluster_every_ten_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    page, cluster, node = NodePage(), PageSubject(None, "", []), PageSubject(("consumer",), "", [])
+    now = 1_000.0
+    monkeypatch.setattr("kgtui.tui.node_page.page.monotonic", lambda: now)
+    large = GroupSetSummary(groups=100_000)
+    page._summary, page._summed_at = (None, large), 991.0
+    assert page._earlier_summary(cluster) is large
+    assert page._earlier_summary(node) is None
+    page._summed_at = 990.0
+    assert page._earlier_summary(cluster) is None
+    page._summary, page._summed_at = (None, GroupSetSummary(groups=20_000)), 1_000.0
+    assert page._earlier_summary(cluster) is None
 
 
 def problems_of(snapshot: Snapshot) -> Problems:
