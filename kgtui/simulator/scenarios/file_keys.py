@@ -147,7 +147,7 @@ class PaddedId(Struct, frozen=True, forbid_unknown_fields=True):
 class HostileIds(Struct, frozen=True, forbid_unknown_fields=True):
     """Group ids that many programs handle incorrectly, such as ids with escape sequences.
 
-    Each id becomes a classic group that is stuck on `topic`: it has committed once, and never commits again.
+    Each id becomes a classic group that reads `topic`. The groups without members committed once, long ago.
 
     Attributes:
         topic: the topic that the groups read.
@@ -172,7 +172,7 @@ class HostileIds(Struct, frozen=True, forbid_unknown_fields=True):
             GroupSpec(
                 id=name,
                 members=0 if name in empty else 1,
-                reads=(ReadSpec(self.topic, Stuck(40), metadata=name[:60]),),
+                reads=(ReadSpec(self.topic, Stuck(40) if name in empty else Steady(2.0), metadata=name[:60]),),
                 keys=ClassicKeys(client=Client(f"client {name[:40]}")),
             )
             for name in self.all()
