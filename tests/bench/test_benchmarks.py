@@ -48,14 +48,14 @@ def test_the_latency_benchmark_yields_four_latencies_below_300_seconds() -> None
     assert all(0 < value < 300 for value in seconds.values())
 
 
-def test_the_target_of_a_figure_is_a_maximum_ratio_or_a_maximum_value() -> None:
+def test_the_target_of_a_benchmark_is_a_maximum_ratio_or_a_maximum_value() -> None:
     assert Figure("", 10, "ms", "that", 40, 1 / 3, of_ratio=True).met is True
     assert Figure("", 20, "ms", "that", 40, 1 / 3, of_ratio=True).met is False
     assert Figure("", 20, "ms", target=15).met is False
     assert Figure("", 20, "ms").met is None
 
 
-def test_the_table_marks_figures_that_miss_their_target() -> None:
+def test_the_benchmark_table_marks_figures_that_miss_their_target() -> None:
     lines = list(table([Figure("one", 250, "ms", "another", 100, 2, of_ratio=True), Figure("two", 1.5, "s", target=2)]))
     assert lines[1].split() == ["one", "250", "ms", "100", "ms", "2.5", "≤", "2×", "MISS", "another"]
     assert lines[2].split() == ["two", "1.5", "s", "≤", "2", "ok"]

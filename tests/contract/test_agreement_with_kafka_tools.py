@@ -188,7 +188,7 @@ def test_kgtui_reports_the_same_offsets_as_kafka_tools(reports: Reports) -> None
             assert row == {title: ours[title] for title in row}, words
 
 
-def test_show_prints_the_same_values_as_the_python_api(
+def test_kgtui_show_prints_the_same_values_as_the_python_api(
     reports: Reports, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     shown = run_json(["show", "--format", "json", *reports.listed], reports, capfdbinary)
@@ -200,7 +200,7 @@ def test_show_prints_the_same_values_as_the_python_api(
     assert kinds == {group: (row.type, row.protocol) for group, row in reports.listed.items()}
 
 
-def test_ls_prints_the_sum_of_the_lags_that_kafka_tools_print(
+def test_kgtui_ls_prints_the_sum_of_the_lags_that_kafka_tools_print(
     reports: Reports, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     listed = {

@@ -223,7 +223,7 @@ WRONG = {
 
 @pytest.mark.broker
 @pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
-def test_wrong_input_is_reported_by_ls_and_doctor(
+def test_wrong_input_is_reported_by_kgtui_ls_and_kgtui_doctor(
     wrong: Wrong,
     secure_broker: Secure,
     tmp_path: Path,

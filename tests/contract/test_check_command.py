@@ -62,7 +62,7 @@ async def checked(
     return code, {row["group"]: row for row in found["groups"]}
 
 
-async def test_check_assesses_groups_by_their_commits_during_the_check(
+async def test_kgtui_check_judges_groups_by_their_commits_during_the_check(
     broker: Cluster, capfd: pytest.CaptureFixture[str]
 ) -> None:
     topic = "check-orders"
@@ -93,7 +93,7 @@ async def test_check_assesses_groups_by_their_commits_during_the_check(
     assert groups["check-stuck"]["stopped_after"] is not None
 
 
-async def test_check_assesses_live_groups_of_every_type_without_errors(
+async def test_kgtui_check_judges_live_groups_of_every_type_without_errors(
     live: Live, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """No live group commits during the check, so groups with lag are reported as stopped and all other groups as OK."""

@@ -136,7 +136,7 @@ def same_lines(ours: bytes, theirs: bytes) -> None:
     assert sorted(ours.partition(b"\n")[2].split(b"\n")) == sorted(rows.split(b"\n"))
 
 
-def test_each_filter_option_of_groups_prints_the_rows_of_kafkas_tool(
+def test_each_filter_option_of_kgtui_groups_prints_the_rows_of_kafkas_tool(
     live: Live, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     """The rows are equal byte by byte, but their order can differ.
@@ -152,7 +152,7 @@ def test_each_filter_option_of_groups_prints_the_rows_of_kafkas_tool(
         same_lines(ours.out, expected.out)
 
 
-def test_invalid_options_of_groups_fail_as_in_kafkas_tool(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_invalid_options_of_kgtui_groups_fail_as_in_kafkas_tool(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     """The exit status and the first line of the error are the same as in Kafka's tool.
 
 
@@ -175,7 +175,9 @@ def test_invalid_options_of_groups_fail_as_in_kafkas_tool(capfdbinary: pytest.Ca
         assert b"\tat " not in ours.err
 
 
-def test_unusual_options_of_groups_are_accepted_as_in_kafkas_tool(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_unusual_options_of_kgtui_groups_are_accepted_as_in_kafkas_tool(
+    capfdbinary: pytest.CaptureFixture[bytes],
+) -> None:
     """Both tools accept the options if both try to connect to a server that does not exist, and report this failure."""
     for words in (("--bootstrap-server", NOWHERE, *odd) for odd in ODD):
         expected = run_java(words)
@@ -185,7 +187,9 @@ def test_unusual_options_of_groups_are_accepted_as_in_kafkas_tool(capfdbinary: p
             assert out.startswith(b"Error while executing groups command : "), words
 
 
-def test_the_usage_text_of_groups_lists_all_options_of_kafkas_tool(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_the_usage_text_of_kgtui_groups_lists_all_options_of_kafkas_tool(
+    capfdbinary: pytest.CaptureFixture[bytes],
+) -> None:
     def options(text: bytes) -> list[str]:
         return [line.split()[0] for line in text.decode().replace("* --", "--").splitlines() if line.startswith("--")]
 
@@ -197,7 +201,7 @@ def test_the_usage_text_of_groups_lists_all_options_of_kafkas_tool(capfdbinary: 
     assert tables[0][:2] == tables[1][:2]
 
 
-def test_the_json_output_of_groups_contains_every_group_with_its_type(live: Live) -> None:
+def test_the_json_output_of_kgtui_groups_contains_every_group_with_its_type(live: Live) -> None:
     ours = run_ours(("--bootstrap-server", live.bootstrap, "--list", "--format", "json"))
     found = json.loads(ours.out)
     assert found["version"] == 1
@@ -216,7 +220,7 @@ def test_a_repeated_protocol_option_fails_only_after_listing(broker_431: Cluster
     assert (ours.status, ours.out) == (theirs.status, theirs.out)
 
 
-def test_groups_reports_an_unreachable_server_in_one_line_on_stdout(tmp_path: Path) -> None:
+def test_kgtui_groups_reports_an_unreachable_server_in_one_line_on_stdout(tmp_path: Path) -> None:
     """The line contains the text that Kafka's tool prints, and the reason. No stack trace is printed."""
     config = tmp_path / "client.properties"
     config.write_text("client.id=x\n")

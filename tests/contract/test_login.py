@@ -135,7 +135,7 @@ async def test_a_ticket_that_the_broker_cannot_decrypt_is_reported(
 
 
 @pytest.mark.broker
-async def test_doctor_shows_the_result_of_a_kerberos_login(
+async def test_kgtui_doctor_shows_the_result_of_a_kerberos_login(
     secure_broker: Secure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use_kdc(secure_broker, monkeypatch)

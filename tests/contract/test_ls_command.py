@@ -33,7 +33,9 @@ def summed(group: LiveGroup) -> int | None:
     return sum(known) if known else None
 
 
-def test_ls_prints_type_state_members_and_lag_of_every_group(live: Live, capfd: pytest.CaptureFixture[str]) -> None:
+def test_kgtui_ls_prints_type_state_members_and_lag_of_every_group(
+    live: Live, capfd: pytest.CaptureFixture[str]
+) -> None:
     found = run(capfd, "ls", "--bootstrap-server", live.bootstrap, "--lag", "--members")
     rows = {row["group"]: row for row in found["groups"]}
     assert found["coverage"]["brokers"] == [1, 1]
@@ -45,7 +47,7 @@ def test_ls_prints_type_state_members_and_lag_of_every_group(live: Live, capfd: 
     assert {group: tuple(rows[group][name] for name in names) for group in expected} == expected
 
 
-def test_show_prints_all_details_of_each_group(live: Live, capfd: pytest.CaptureFixture[str]) -> None:
+def test_kgtui_show_prints_all_details_of_each_group(live: Live, capfd: pytest.CaptureFixture[str]) -> None:
     for group in live.groups.values():
         (row,) = run(capfd, "show", group.id, "--bootstrap-server", live.bootstrap)["groups"]
         assert (row["type"], row["state"], len(row["members"])) == (group.type, group.state, group.members)
@@ -53,7 +55,9 @@ def test_show_prints_all_details_of_each_group(live: Live, capfd: pytest.Capture
         assert {key: lags.get(key) for key in group.lags} == group.lags
 
 
-def test_ls_with_a_type_filter_lists_every_group_of_that_type(live: Live, capfd: pytest.CaptureFixture[str]) -> None:
+def test_kgtui_ls_with_a_type_filter_lists_every_group_of_that_type(
+    live: Live, capfd: pytest.CaptureFixture[str]
+) -> None:
     for group_type in {group.type for group in live.groups.values()}:
         found = run(capfd, "ls", f"type:{group_type}", "--bootstrap-server", live.bootstrap)
         listed = {row["group"] for row in found["groups"]}

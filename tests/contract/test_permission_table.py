@@ -281,7 +281,9 @@ def test_lag_without_commits_is_unknown_if_offsets_may_be_hidden(
         delete_groups(secure_broker.cluster, "permission-no-commit")
 
 
-def test_ls_reports_that_the_user_may_see_no_group(secure_broker: Secure, capfd: pytest.CaptureFixture[str]) -> None:
+def test_kgtui_ls_reports_that_the_user_may_see_no_group(
+    secure_broker: Secure, capfd: pytest.CaptureFixture[str]
+) -> None:
     code, _, err = _kgtui(secure_broker, "nobody", capfd, "ls")
     assert code == 1
     assert "there is no group that you may see" in err

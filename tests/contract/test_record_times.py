@@ -78,7 +78,7 @@ async def test_list_offsets_returns_the_first_record_at_or_after_a_timestamp(bro
         assert await first_records(fake.bootstrap, "timed", asked) == expected(written, start, asked)
 
 
-async def test_show_prints_the_time_and_the_expiry_of_the_first_unread_record(broker: Cluster) -> None:
+async def test_kgtui_show_prints_the_time_and_expiry_of_the_first_unread_record(broker: Cluster) -> None:
     """The log ends with the records of an aborted transaction and the marker of the abort."""
     now = int(time.time() * 1000)
     times = [now - 7_200_000 + 60_000 * number for number in range(100)]

@@ -98,7 +98,7 @@ def test_ctrl_z_suspends_the_program_and_fg_redraws_the_screen(terminal: Termina
     assert terminal.status() == 0
 
 
-def test_demo_stops_its_simulator_when_it_exits(terminal: Terminal) -> None:
+def test_kgtui_demo_stops_the_simulator_when_the_terminal_ui_closes(terminal: Terminal) -> None:
     """`kgtui demo` starts the terminal UI and a simulator process. After its exit, both processes have ended."""
     Ui(terminal, "demo", "--brokers", "2").start()
     terminal.wait_for("customers.sync")
@@ -108,7 +108,7 @@ def test_demo_stops_its_simulator_when_it_exits(terminal: Terminal) -> None:
     terminal.wait_for("none")
 
 
-def test_ls_exits_without_an_error_if_its_pipe_is_closed(terminal: Terminal, cluster: SimulatorProcess) -> None:
+def test_kgtui_ls_exits_without_an_error_if_its_pipe_is_closed(terminal: Terminal, cluster: SimulatorProcess) -> None:
     """If the pipe's reader exits early, as in `kgtui ls | head`, the program prints no error and exits with 0."""
     terminal.enter(f"{PROGRAM} ls --bootstrap-server {cluster.bootstrap} 2> ~/said | head -1")
     assert terminal.status() == 0

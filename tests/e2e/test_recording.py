@@ -39,7 +39,7 @@ def lake(newest_live: Live, tmp_path_factory: pytest.TempPathFactory) -> str:
     return path
 
 
-def test_ls_and_show_print_the_same_from_a_recording_and_from_brokers(newest_live: Live, lake: str) -> None:
+def test_kgtui_ls_and_show_print_the_same_from_a_recording_and_from_brokers(newest_live: Live, lake: str) -> None:
     where = ("--bootstrap-server", newest_live.bootstrap)
     fields = ("group", "type", "state", "coordinator", "lag", "members")
     live, recorded = (json_of("ls", "--lag", "--members", *of) for of in (where, ("--lake", lake)))
@@ -54,7 +54,7 @@ def test_ls_and_show_print_the_same_from_a_recording_and_from_brokers(newest_liv
     assert {row["group"] for row in shown["groups"]} == arguments
 
 
-def test_check_finds_stopped_groups_in_a_recording(newest_live: Live, lake: str) -> None:
+def test_kgtui_check_finds_stopped_groups_in_a_recording(newest_live: Live, lake: str) -> None:
     """The groups with lag committed no offsets during the recording, so their verdict must be STOP."""
     ran = kgtui("check", "--lake", lake, "--for", "10s", "--commit-interval", "0.1s", "--all", "--format", "json")
     found = json.loads(ran.stdout)

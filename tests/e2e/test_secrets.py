@@ -136,7 +136,7 @@ sys.exit(main(sys.argv[1:]))
     [combination("PLAIN", places, plant, is_full=places not in FAST) for places, plant in PLANTS],
     indirect=["prepared"],
 )
-def test_the_search_finds_a_secret_that_kgtui_shows(
+def test_the_search_for_secrets_fails_if_kgtui_shows_a_password(
     prepared: Prepared, places: str, plant: Callable[[Patch, str], None], tools: Tools
 ) -> None:
     secret = prepared.login.secrets["JAAS password"]

@@ -183,7 +183,7 @@ def test_first_frame_with_groups_says_what_is_wrong(
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.text)
-def test_question_is_answered_with_at_most_three_keys(
+def test_each_of_ten_questions_is_answered_with_at_most_three_keys(
     scene: TroubledGroups, screen: Terminal, question: Question
 ) -> None:
     """The keys are pressed on the main screen, with the cursor in the first row."""

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize(("typed", "selected"), [("mailer", "share-mailer"), ("orders", None), ("nothing", None)])
-async def test_accepted_filter_selects_its_only_match(tmp_path: Path, typed: str, selected: str | None) -> None:
+async def test_accepting_a_filter_with_one_match_selects_the_matching_group(
+    tmp_path: Path, typed: str, selected: str | None
+) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -25,7 +27,7 @@ async def test_accepted_filter_selects_its_only_match(tmp_path: Path, typed: str
         assert main_screen(app).group == selected
 
 
-async def test_accepted_filter_selects_the_group_with_this_id(tmp_path: Path) -> None:
+async def test_accepting_a_filter_that_equals_a_group_id_selects_this_group(tmp_path: Path) -> None:
     rows: list[Row] = [(group, "classic", "consumer", "Stable", 1) for group in ("orders", "orders-2", "a")]
     app, _ = app_on(snapshot_of(rows), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:

@@ -92,7 +92,7 @@ async def test_key_e_in_the_table_of_problems_explains_the_group(tmp_path: Path)
         await until(pilot, lambda: isinstance(app.screen, ExplainDialog))
 
 
-async def test_exclamation_mark_selects_groups_with_problems_in_order_of_harm(tmp_path: Path) -> None:
+async def test_the_key_exclamation_mark_goes_to_each_group_with_a_problem(tmp_path: Path) -> None:
     app, _ = app_on(snapshot_with_problems(), tmp_path)
     async with app.run_test(size=(140, 44)) as pilot:
         await settled(pilot)
@@ -102,7 +102,7 @@ async def test_exclamation_mark_selects_groups_with_problems_in_order_of_harm(tm
             await until(pilot, partial(is_selected, app, group))
 
 
-async def test_an_acknowledged_problem_returns_when_the_judgment_changes(tmp_path: Path) -> None:
+async def test_an_acknowledged_problem_is_listed_again_when_its_judgment_changes(tmp_path: Path) -> None:
     app, monitor = app_on(snapshot_with_problems(), tmp_path)
     async with app.run_test(size=(140, 44)) as pilot:
         await settled(pilot)

@@ -277,7 +277,7 @@ async def test_a_sort_term_in_the_filter_sorts_the_tree_by_any_key(tmp_path: Pat
         assert tree_of(app).model.sort == "name"
 
 
-async def test_a_click_on_a_title_sorts_and_is_remembered(tmp_path: Path) -> None:
+async def test_clicking_a_column_title_sorts_the_tree_and_saves_the_order(tmp_path: Path) -> None:
     """The first click puts the largest value first, and the next one the smallest."""
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -315,7 +315,7 @@ async def test_columns_chosen_with_key_c_are_remembered_until_the_configuration_
             assert ("members" in tree_of(again).model.columns) is shown
 
 
-async def test_the_dialog_of_the_columns_survives_a_tiny_terminal(tmp_path: Path) -> None:
+async def test_the_dialog_that_chooses_columns_works_on_a_tiny_terminal(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
@@ -328,7 +328,7 @@ async def test_the_dialog_of_the_columns_survives_a_tiny_terminal(tmp_path: Path
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"configured": [], "columns": ["size"], "sort": "lag"}'])
-async def test_a_damaged_file_with_the_view_is_ignored(tmp_path: Path, content: str) -> None:
+async def test_a_damaged_file_with_saved_columns_and_sort_order_is_ignored(tmp_path: Path, content: str) -> None:
     (tmp_path / "view.json").write_text(content)
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
@@ -337,7 +337,7 @@ async def test_a_damaged_file_with_the_view_is_ignored(tmp_path: Path, content: 
         assert tree_of(app).model.sort == "name"
 
 
-async def test_a_view_that_cannot_be_saved_is_reported(tmp_path: Path) -> None:
+async def test_a_sort_order_that_cannot_be_saved_is_reported(tmp_path: Path) -> None:
     (tmp_path / "view.json").symlink_to(tmp_path / "other")
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:

@@ -32,7 +32,7 @@ def record_members(tables: RecordedTables, group: str, present: str, before: str
             tables.member(group, name, gone=True)
 
 
-def test_gold_churn_counts_rebalances_per_hour_from_polls_and_decoded_records(spark: SparkSession) -> None:
+def test_gold_table_churn_counts_rebalances_per_hour_from_polls_and_decoded_records(spark: SparkSession) -> None:
     tables = RecordedTables()
     states = {600: "Assigning", 900: "Reconciling", 1_200: "Stable", 3_300: "Reconciling", 3_900: "Stable"}
     members_at = {0: "ab", 900: "abc", 1_200: "bc", 1_800: "abc", 3_300: "bc"}

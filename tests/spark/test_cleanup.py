@@ -57,7 +57,7 @@ def end_of_day(spark: SparkSession, day: float) -> DataFrame:
     return spark.createDataFrame([(at(day * DAYS).date(), ms(day * DAYS))], "day DATE, at BIGINT")
 
 
-def test_cleanup_lists_unused_groups_and_families_from_polls_and_records(spark: SparkSession) -> None:
+def test_gold_table_cleanup_lists_unused_groups_and_families_from_polls_and_records(spark: SparkSession) -> None:
     tables = RecordedTables()
     for day in (0.5, 1.5, 3.5):
         tables.poll(day * DAYS, keyframe=True, gap=None if day == 0.5 else "recorder stopped")
@@ -135,7 +135,7 @@ def test_offset_expiry_is_counted_from_the_last_commit_or_from_becoming_empty(sp
     }
 
 
-def test_cleanup_lists_unused_groups_from_decoded_records_alone(spark: SparkSession) -> None:
+def test_gold_table_cleanup_lists_unused_groups_from_decoded_records_alone(spark: SparkSession) -> None:
     commits = [
         ("simple", 3, 0.0), ("left", 1, 0.0), ("left", 2, 1.0), ("busy", 1, 0.0), ("gone", 1, 0.0),
         ("gone", None, 2.0), ("empty", 5, 0.0),

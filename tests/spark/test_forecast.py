@@ -30,7 +30,7 @@ def lag_row(group: str, minute: int, topic: str | None = None, *, steady: int = 
     return {**row, **times, "steady_since": at(steady), "unknown": 0 if topic is None else None, **values}
 
 
-def test_forecast_says_when_groups_catch_up_and_when_they_first_lose_records(spark: SparkSession) -> None:
+def test_gold_table_forecast_says_when_groups_catch_up_and_first_lose_records(spark: SparkSession) -> None:
     rows = []
     for minute in range(60):
         # Add rows for the whole group (None) and for topic `t`. The recording has a gap at minute 30. After the gap,
@@ -91,7 +91,7 @@ def baseline_row(group: str, hours_ago: int, lag: float, rate: float | None = No
     return {"group": group, "day": hour.date(), "hour": hour, "hour_of_week": 0, "hours": 0, **values}
 
 
-def test_baseline_compares_an_hour_with_the_same_hour_of_earlier_weeks_or_days(spark: SparkSession) -> None:
+def test_gold_table_baseline_compares_an_hour_with_the_same_hour_of_earlier_weeks(spark: SparkSession) -> None:
     rows = [lag_row("weekly", minute, lag=lag, rate_in=9.0) for minute, lag in enumerate((1_000, 400, 500))]
     rows += [lag_row("daily", 0, lag=0), lag_row("new", 0, lag=3), lag_row("weekly", 1, "t", lag=9)]
     before = [

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tests.spark.background_runs import BackgroundRuns
 
 
-def test_the_pipeline_runs_on_a_cluster_with_another_python_path_than_the_driver(
+def test_the_pipeline_runs_on_workers_with_another_python_path_than_the_driver(
     uninterrupted_lake: SparkLake, background_runs: BackgroundRuns
 ) -> None:
     assert background_runs.cluster_python_starts > 0, "the executors did not run the worker's python3"
@@ -58,7 +58,7 @@ def test_gold_lag_equals_the_lag_that_the_recording_reader_computes(uninterrupte
     assert uninterrupted_lake.read(FORECAST).filter("`group` = '[/foo]' AND drain_seconds IS NULL").count() == 4
 
 
-def test_forecast_uses_the_topics_recorded_retention_time(uninterrupted_lake: SparkLake) -> None:
+def test_gold_table_forecast_uses_the_recorded_retention_time_of_the_topic(uninterrupted_lake: SparkLake) -> None:
     rows = uninterrupted_lake.read(FORECAST).filter("`group` = '[/foo]' AND topic = 't'").collect()
     assert len(rows) == 3
     assert {row["loss_basis"] for row in rows} == {"retention"}

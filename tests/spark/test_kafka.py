@@ -173,7 +173,7 @@ def test_a_continuous_run_reads_new_commits(quiet_cluster: Cluster, lake: SparkL
 
 
 @pytest.mark.full
-def test_a_run_with_since_skips_records_before_that_time(quiet_cluster: Cluster, lake: SparkLake) -> None:
+def test_a_pipeline_run_with_the_option_since_skips_older_records(quiet_cluster: Cluster, lake: SparkLake) -> None:
     quiet_cluster.commit("early", {("quiet", 0): 1})
     newest = max(record.timestamp for record in read_offsets_topic(quiet_cluster))
     quiet_cluster.commit("late", {("quiet", 0): 1})

@@ -57,7 +57,7 @@ def two_minutes_of_three_groups() -> RecordedTables:
     return tables
 
 
-def test_lag_rows_have_the_last_polls_lag_and_rates_since_the_previous_minute(spark: SparkSession) -> None:
+def test_gold_table_lag_has_the_last_lag_and_the_rates_of_each_minute(spark: SparkSession) -> None:
     result = lag(*two_minutes_of_three_groups().frames(spark)).cache()
     assert_rows(spark, partition_rows(result), [
         ("reads", 0, minute(0), 200, None, None, 19.9, False),

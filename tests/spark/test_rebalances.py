@@ -120,7 +120,7 @@ def rebalance(group: str, group_type: str, offset: int, epoch: int, *values: Any
     return place | {"epoch": epoch} | dict(zip(names, values, strict=True))
 
 
-def test_rebalances_have_times_a_cause_and_the_number_of_moved_partitions(spark: SparkSession) -> None:
+def test_silver_table_rebalances_has_times_a_cause_and_the_number_of_moved_partitions(spark: SparkSession) -> None:
     rows = [
         rebalance("payments", "classic", 0, 1, at(9), at(10), "joined", 1, 0, 1, 0),
         rebalance("payments", "classic", 10, 2, at(19), at(20), "joined", 1, 0, 2, 1),
@@ -137,7 +137,7 @@ def test_rebalances_have_times_a_cause_and_the_number_of_moved_partitions(spark:
     assertDataFrameEqual(result, expected, ignoreNullable=True)
 
 
-def test_the_column_created_is_null_if_compaction_may_have_removed_earlier_records(spark: SparkSession) -> None:
+def test_creation_of_a_group_is_unknown_if_compaction_may_have_removed_earlier_records(spark: SparkSession) -> None:
     old = GroupLog("late", "classic")
     old.add_generation(10, 41, {"a": ["t-0"]})
     created_twice = classic_group()

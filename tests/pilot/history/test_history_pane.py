@@ -61,7 +61,7 @@ def app_with_history(tmp_path: Path) -> tuple[KgtuiApp, ScriptedMonitor]:
     return app, monitor
 
 
-async def test_history_of_a_live_session_has_plots_and_a_log(tmp_path: Path) -> None:
+async def test_history_pane_of_a_live_session_has_plots_and_a_log(tmp_path: Path) -> None:
     """The log lists both rebalances, newest first, with the members that joined.
 
     The label of each plot contains the newest value of the plot.
@@ -107,7 +107,7 @@ async def test_new_samples_are_plotted_without_moving_the_cursor_of_the_log(tmp_
         assert len(pane.table.rows) == 6
 
 
-async def test_history_without_plotext_shows_bars_and_the_install_command(
+async def test_history_pane_without_plotext_shows_bars_and_the_install_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(curves, "available", lambda: False)
@@ -133,7 +133,7 @@ async def test_key_v_changes_the_time_span_and_key_l_hides_the_plots(tmp_path: P
         await until(pilot, lambda: pane.table.size.height == height)
 
 
-async def test_history_of_a_group_without_samples_has_no_log_rows_and_no_plots(tmp_path: Path) -> None:
+async def test_history_pane_of_a_group_without_samples_is_empty(tmp_path: Path) -> None:
     app, _ = app_with_history(tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         pane = await shown_history(pilot, app)
@@ -163,7 +163,7 @@ async def test_markup_in_member_ids_and_states_is_shown_as_text(tmp_path: Path) 
         assert not {"\x1b", "\u202e", "\u200b"} & set(shown_text)
 
 
-async def test_history_of_a_recording_shows_gaps_and_enter_goes_to_a_change(
+async def test_history_pane_of_a_recording_shows_gaps_and_enter_goes_to_a_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The log contains a row for a gap in the recording. Enter moves the replay to the time of the selected row.
@@ -193,7 +193,7 @@ async def test_history_of_a_recording_shows_gaps_and_enter_goes_to_a_change(
             await until(pilot, lambda: "the disk is [/gone]" in screen_text(app))
 
 
-async def test_history_of_a_live_session_lists_events_without_change_points(tmp_path: Path) -> None:
+async def test_history_pane_of_a_live_session_lists_events_without_change_points(tmp_path: Path) -> None:
     """Change points do not cover the time before the first full read of the group, and not all kinds of events."""
     first = NOW - (sample_history.POLLS - 1) * 10.0
     listing = Listing("consumer", "consumer", "Stable", 1)

@@ -76,7 +76,7 @@ def subjects(screen: InsightsScreen) -> list[str]:
     return [row.finding.subject for row in screen.findings.rows]
 
 
-async def test_insights_lists_findings_by_urgency_with_evidence_and_plot(tmp_path: Path, lake: Path) -> None:
+async def test_insights_screen_lists_findings_by_urgency_with_evidence_and_plot(tmp_path: Path, lake: Path) -> None:
     """The screen shows how long the first finding has lasted, what to do, its evidence, and a plot of its group."""
     app, _ = app_on(cluster(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -117,7 +117,7 @@ async def test_first_finding_is_described_in_full_before_the_cursor_moves(
         await until(pilot, lambda: "Stopped committing on 2 partitions; 1,000 unread records." in unwrapped_text(app))
 
 
-async def test_enter_on_a_finding_goes_to_its_group_even_if_filtered_out(tmp_path: Path, lake: Path) -> None:
+async def test_enter_on_a_finding_goes_to_its_group_despite_the_filter(tmp_path: Path, lake: Path) -> None:
     app, _ = app_on(cluster(), tmp_path, filter="calm")
     async with app.run_test(size=(120, 40)) as pilot:
         await open_insights(pilot, app)
@@ -229,7 +229,7 @@ async def test_missing_gold_tables_are_listed_with_the_command_that_creates_them
         assert re.search(r"computed \d+ (s|min|h|d) ago", unwrapped_text(app))
 
 
-async def test_insights_of_a_lake_in_an_unknown_home_folder_shows_the_reason(
+async def test_insights_screen_reports_a_lake_path_with_an_unknown_home_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KGTUI_LAKE", "~no-such-user/lake")
@@ -239,7 +239,7 @@ async def test_insights_of_a_lake_in_an_unknown_home_folder_shows_the_reason(
         assert "the home folder of this user is not known: write the path without ~" in unwrapped_text(app)
 
 
-async def test_insights_without_a_lake_shows_the_commands_that_create_one(
+async def test_insights_screen_without_a_lake_shows_the_commands_that_create_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("KGTUI_LAKE", raising=False)
@@ -253,7 +253,9 @@ async def test_insights_without_a_lake_shows_the_commands_that_create_one(
         await until(pilot, lambda: app.screen is main_screen(app))
 
 
-async def test_insights_without_gold_tables_shows_the_command_that_creates_them(tmp_path: Path, lake: Path) -> None:
+async def test_insights_screen_without_gold_tables_shows_the_command_that_creates_them(
+    tmp_path: Path, lake: Path
+) -> None:
     """After the tables have been created, key `r` reads them."""
     for table in GOLD:
         (lake / table.layer / table.name).rename(tmp_path / table.name)
@@ -270,7 +272,7 @@ async def test_insights_without_gold_tables_shows_the_command_that_creates_them(
         await until(pilot, lambda: main_screen(app).group == "pay")
 
 
-async def test_insights_reports_a_damaged_gold_table(tmp_path: Path, lake: Path) -> None:
+async def test_insights_screen_reports_a_damaged_gold_table(tmp_path: Path, lake: Path) -> None:
     for file in (lake / HEALTH.layer / HEALTH.name / "_delta_log").iterdir():
         file.write_text("{[/broken")
     app, _ = app_on(cluster(), tmp_path)
@@ -280,7 +282,7 @@ async def test_insights_reports_a_damaged_gold_table(tmp_path: Path, lake: Path)
         assert "pay" not in subjects(screen)
 
 
-async def test_insights_reports_that_the_lag_history_cannot_be_read(
+async def test_insights_screen_reports_that_the_lag_history_cannot_be_read(
     tmp_path: Path, lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object, **__: object) -> None:
@@ -293,7 +295,7 @@ async def test_insights_reports_that_the_lag_history_cannot_be_read(
         await until(pilot, lambda: "the disk is [/gone]" in screen_text(app))
 
 
-async def test_insights_without_deltalake_shows_the_install_command(
+async def test_insights_screen_without_deltalake_shows_the_install_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recording, "find_spec", lambda name: None if name == "deltalake" else object())
@@ -365,7 +367,9 @@ async def test_insights_screen_responds_while_its_tables_are_read(
         let_go.set()
 
 
-def test_insights_reads_the_lake_with_the_highest_precedence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_insights_screen_reads_the_lake_with_the_highest_precedence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The order is: the replayed lake, the lake of the running recorder, KGTUI_LAKE, the default folder."""
     app, _ = app_on(cluster(), tmp_path)
     session = app.session

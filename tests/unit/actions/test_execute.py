@@ -313,7 +313,7 @@ async def test_deletion_on_old_brokers_is_verified_only_by_a_complete_group_list
     assert "could not be verified" in result.reason
 
 
-async def test_deletion_is_failed_if_the_group_still_exists_after_reported_success(
+async def test_deletion_counts_as_failed_if_the_group_exists_after_reported_success(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
     admin.add("g", state="Empty", lag=5)

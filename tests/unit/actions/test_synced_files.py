@@ -74,7 +74,7 @@ def test_private_folder_rejects_a_state_folder_of_another_user(tmp_path: Path, m
         private_folder(tmp_path)
 
 
-def test_remove_drafts_removes_only_incomplete_backups(tmp_path: Path) -> None:
+def test_function_remove_drafts_removes_only_incomplete_backups(tmp_path: Path) -> None:
     (tmp_path / ".a.jsonl.part").write_bytes(b"{")
     (tmp_path / "b.jsonl").write_bytes(b"{}")
     remove_drafts(tmp_path)

@@ -127,7 +127,9 @@ async def test_topics_that_acls_deny_to_the_user_are_found(
 
 
 @pytest.mark.parametrize(("code", "operations"), [(NO_TOPIC, EVERY_OPERATION), (FORBIDDEN, DESCRIBE), (NO_TOPIC, 0)])
-async def test_acls_are_read_only_if_they_can_change_the_permissions(code: int, operations: int) -> None:
+async def test_acls_are_not_read_if_the_metadata_response_already_determines_the_permissions(
+    code: int, operations: int
+) -> None:
     pool = FakePool(answers={"Metadata": metadata(code, operations)})
     await KafkaGroupAdmin(pool).access()
     assert [sent.api for sent in pool.sent] == ["Metadata"]

@@ -148,7 +148,9 @@ async def test_log_bounds_without_a_leader_have_an_error_after_several_lookups()
 
 @pytest.mark.parametrize(("failed", "known"), [(-2, PartitionBounds(None, END, OUT_OF_RANGE)),
                                                (-1, PartitionBounds(START, None, OUT_OF_RANGE))])  # fmt: skip
-async def test_log_start_is_returned_if_the_log_end_fails_and_vice_versa(failed: int, known: PartitionBounds) -> None:
+async def test_log_start_is_returned_if_reading_the_log_end_fails_and_vice_versa(
+    failed: int, known: PartitionBounds
+) -> None:
     logs = Logs()
     logs.codes = {("a", 0, failed): OUT_OF_RANGE}
     assert (await logs.read(("a", 0))).rows == {("a", 0): known}

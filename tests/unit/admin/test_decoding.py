@@ -160,7 +160,7 @@ def test_streams_topologies_with_and_without_subtopologies_are_decoded() -> None
     assert decode_row(STREAMS, newer(Topology={"Epoch": 1, "Subtopologies": None})).topology.subtopologies is None
 
 
-def test_authorized_operations_are_none_if_the_broker_sent_none() -> None:
+def test_missing_authorized_operations_are_decoded_as_none() -> None:
     assert operations(3400) == frozenset({"READ", "DELETE", "DESCRIBE", "DESCRIBE_CONFIGS", "ALTER_CONFIGS"})
     assert operations(0) == frozenset()
     assert operations(-2147483648) is None

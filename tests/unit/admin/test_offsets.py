@@ -183,7 +183,7 @@ class OneByOne:
 
 
 @pytest.mark.parametrize("version", [2, 5, BATCHED_FROM - 1])
-async def test_old_brokers_get_few_concurrent_offset_requests_of_one_group_each(version: int) -> None:
+async def test_old_brokers_get_few_concurrent_offset_requests_each_for_one_group(version: int) -> None:
     answer = OneByOne()
     pool = FakePool(answers={"OffsetFetch": answer}, versions={"OffsetFetch": version})
     batch = await read(pool, NAMES[:20])
@@ -212,7 +212,7 @@ def share(name: str, *partitions: dict[str, Any], error: int = 0) -> dict[str, A
 
 
 @pytest.mark.parametrize(("version", "lag"), [(0, None), (1, 4)])
-async def test_missing_start_offset_or_lag_of_a_share_group_is_none(version: int, lag: int | None) -> None:
+async def test_missing_start_offset_or_lag_of_a_share_group_is_decoded_as_none(version: int, lag: int | None) -> None:
     known = {"PartitionIndex": 1, "StartOffset": 6, "LeaderEpoch": 2, "Lag": 4, "ErrorCode": 0, "ErrorMessage": None}
     if version == 0:
         del known["Lag"]

@@ -67,7 +67,7 @@ def lags_of(read: GroupsRead) -> dict[str, list[int | None]]:
         ("swarm", "swarm", False),
     ],
 )
-def test_has_offsets_is_true_for_group_types_that_commit_offsets(
+def test_attribute_has_offsets_is_true_for_group_types_that_commit_offsets(
     group_type: str | None, protocol: str, asked: bool
 ) -> None:
     assert Listing(group_type, protocol, "Stable", 1).has_offsets is asked
@@ -125,7 +125,7 @@ async def test_log_bounds_are_read_for_partitions_of_active_streams_tasks() -> N
     ]
 
 
-async def test_each_fault_of_read_groups_names_a_group_and_a_step() -> None:
+async def test_each_fault_returned_by_read_groups_names_a_group_and_a_step() -> None:
     admin = ScriptedAdmin()
     admin.add("fine", lag=1)
     admin.add("forbidden", lag=1)
@@ -168,7 +168,7 @@ async def test_callback_gets_the_descriptions_before_log_bounds_are_read() -> No
     assert "partition_bounds" not in called
 
 
-async def test_read_groups_reads_offsets_of_groups_that_are_not_described() -> None:
+async def test_function_read_groups_reads_offsets_of_groups_that_are_not_described() -> None:
     admin = ScriptedAdmin()
     admin.add("live", lag=5)
     admin.add("empty", state="Empty", lag=7)
@@ -199,7 +199,7 @@ async def test_option_committed_ends_reads_only_partitions_with_a_committed_offs
 
 
 @pytest.mark.parametrize("separately", [False, True])
-async def test_read_groups_raises_or_returns_the_error_of_a_request(separately: bool) -> None:
+async def test_function_read_groups_raises_or_returns_the_error_of_a_request(separately: bool) -> None:
     """With `separately=True`, `read_groups` returns a fault and the results of the other requests.
 
     Otherwise, it raises the error.
@@ -286,7 +286,7 @@ async def test_topic_permissions_are_checked_only_for_topics_without_offsets() -
     assert dict(admin.calls)["partition_bounds"] == ("t-c-0",)
 
 
-async def test_total_of_a_group_equals_the_total_of_its_offsets_with_owned_partitions() -> None:
+async def test_total_lag_of_a_group_includes_owned_partitions_without_a_committed_offset() -> None:
     admin = ScriptedAdmin()
     owned = (("t", (0, 1, 2)), ("secret", (0,)))
     admin.add("c", "consumer", members=(member(topics=("t", "secret"), assignment=owned),))
@@ -303,7 +303,7 @@ async def test_total_of_a_group_equals_the_total_of_its_offsets_with_owned_parti
     assert read.total_of("unknown") is None
 
 
-async def test_committed_offset_that_groups_share_is_searched_once() -> None:
+async def test_equal_committed_offsets_of_several_groups_are_searched_only_once() -> None:
     admin = ScriptedAdmin()
     admin.times = {("t", part): RecordTime(5, TimeRange(100.0, 100.0)) for part in range(2)}
     rows = {

@@ -107,7 +107,7 @@ def test_record_search_finds_timestamps_for_every_traffic_pattern(shape: str) ->
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_record_search_with_one_percent_precision_needs_no_more_rounds(shape: str) -> None:
+def test_record_search_with_one_percent_precision_takes_no_more_rounds_than_exact_search(shape: str) -> None:
     random = Random(shape)
     log = dense(SHAPES[shape][0](random))
     for offset in [random.randrange(1001, log.end) for _ in range(30)]:
@@ -125,7 +125,9 @@ TIMES = st.lists(st.integers(1, 40), min_size=2, max_size=60).map(
 
 
 @given(times=TIMES, data=st.data())
-def test_record_search_in_a_log_without_gaps_includes_true_timestamps(times: list[int], data: st.DataObject) -> None:
+def test_record_search_in_a_log_without_gaps_finds_a_range_with_the_timestamp(
+    times: list[int], data: st.DataObject
+) -> None:
     log = dense(times)
     offset = data.draw(st.integers(1000, log.end - 1))
     found = log.search(offset)
@@ -140,7 +142,9 @@ def test_record_search_in_a_log_without_gaps_includes_true_timestamps(times: lis
 
 
 @given(times=TIMES, data=st.data())
-def test_record_search_in_a_log_with_gaps_uses_neighboring_records(times: list[int], data: st.DataObject) -> None:
+def test_record_search_in_a_log_with_gaps_finds_times_between_neighboring_records(
+    times: list[int], data: st.DataObject
+) -> None:
     """Compaction and aborted transactions leave gaps: offsets that have no record."""
     steps = data.draw(st.lists(st.integers(1, 5), min_size=len(times), max_size=len(times)))
     log = Log(list(zip(accumulate(steps), times, strict=True)), sum(steps) + data.draw(st.integers(1, 5)))
@@ -154,7 +158,9 @@ def test_record_search_in_a_log_with_gaps_uses_neighboring_records(times: list[i
 
 
 @given(times=st.lists(st.integers(NOW - 10**9, NOW), min_size=2, max_size=80), data=st.data())
-def test_record_search_ends_within_its_limit_if_timestamps_decrease(times: list[int], data: st.DataObject) -> None:
+def test_record_search_ends_within_its_limit_of_rounds_if_timestamps_decrease(
+    times: list[int], data: st.DataObject
+) -> None:
     offset = data.draw(st.integers(0, len(times) - 1))
     search = RecordSearch(LogPosition(offset, 0, len(times)), NOW)
     while (asked := search.next_time()) is not None:

@@ -78,7 +78,7 @@ class Logs:
         return await admin.record_times(positions, rules, precision=0, timeout=timeout)
 
 
-async def test_record_times_sends_one_request_per_leader_and_search_round() -> None:
+async def test_searching_record_times_takes_one_request_per_leader_and_search_round() -> None:
     logs = Logs()
     logs.pool.leaders = {("a", 1): 2, ("b", 0): 2}
     answer = await logs.read(("a", 0), ("a", 1), ("b", 0), ("b", 1))
@@ -96,7 +96,7 @@ async def test_record_times_sends_one_request_per_leader_and_search_round() -> N
     ("code", "reason"),
     [(29, FORBIDDEN_TOPIC), (43, OLD_FORMAT), (3, "This server does not host this topic-partition.")],
 )
-async def test_record_times_returns_the_reason_for_a_partition_with_an_error(code: int, reason: str) -> None:
+async def test_searching_record_times_returns_the_reason_for_a_partition_with_an_error(code: int, reason: str) -> None:
     logs = Logs()
     logs.codes = {("a", 0): code}
     answer = await logs.read(("a", 0), ("a", 1))
@@ -104,19 +104,19 @@ async def test_record_times_returns_the_reason_for_a_partition_with_an_error(cod
     assert answer.rows["a", 1].unread == FOUND
 
 
-async def test_record_times_names_the_permission_missing_for_a_forbidden_topic() -> None:
+async def test_searching_record_times_names_the_permission_missing_for_a_forbidden_topic() -> None:
     logs = Logs()
     logs.pool.leaders = {"secret": -29}
     assert (await logs.read(("secret", 0))).rows == {("secret", 0): RecordTime(400, reason=FORBIDDEN_TOPIC)}
 
 
-async def test_record_times_sends_one_request_for_records_without_timestamps() -> None:
+async def test_searching_record_times_takes_one_request_for_records_without_timestamps() -> None:
     logs = Logs()
     logs.empty = {"a"}
     assert (await logs.read(("a", 0))).rows == {("a", 0): RecordTime(400, reason=NO_TIMESTAMPS, rounds=1)}
 
 
-async def test_record_times_sends_no_request_for_compacted_topics() -> None:
+async def test_searching_record_times_sends_no_request_for_compacted_topics() -> None:
     logs = Logs()
     answer = await logs.read(("a", 0), rules={"a": TopicRules(compacted=True)})
     assert answer.rows == {("a", 0): RecordTime(400, reason=COMPACTED)}
@@ -125,7 +125,9 @@ async def test_record_times_sends_no_request_for_compacted_topics() -> None:
 
 @pytest.mark.parametrize("version", [8, 9])
 @pytest.mark.parametrize("readable", [True, False])
-async def test_record_times_skips_tiered_storage_on_brokers_before_kafka_4(version: int, readable: bool) -> None:
+async def test_searching_record_times_skips_tiered_storage_on_brokers_before_kafka_4(
+    version: int, readable: bool
+) -> None:
     """A local log start offset above the log start offset reveals tiered storage if the configs cannot be read."""
     logs = Logs()
     logs.pool.versions = {"ListOffsets": version}
@@ -141,14 +143,14 @@ async def test_record_times_skips_tiered_storage_on_brokers_before_kafka_4(versi
 
 
 @pytest.mark.parametrize("version", [7, 10])
-async def test_record_times_searches_tiered_storage_if_listoffsets_supports_it(version: int) -> None:
+async def test_searching_record_times_includes_tiered_storage_if_listoffsets_supports_it(version: int) -> None:
     logs = Logs()
     logs.pool.versions = {"ListOffsets": version}
     answer = await logs.read(("remote", 0), rules={"remote": TopicRules(tiered=True)})
     assert answer.rows["remote", 0].unread == FOUND
 
 
-async def test_record_times_sends_requests_to_the_new_leader_after_a_leader_change() -> None:
+async def test_searching_record_times_continues_at_the_new_leader_after_a_leader_change() -> None:
     logs = Logs()
     logs.led_by = {("a", 0): 2}
     honest = logs.answer
@@ -175,5 +177,5 @@ async def test_record_times_from_other_leaders_are_returned_if_one_leader_fails(
     assert sorted(fault.broker for fault in answer.faults) == [2, 3]
 
 
-async def test_record_times_with_a_timeout_of_zero_reports_that_no_broker_responded() -> None:
+async def test_searching_record_times_with_a_timeout_of_zero_reports_that_no_broker_responded() -> None:
     assert (await Logs().read(("a", 0), timeout=0)).rows == {("a", 0): RecordTime(400, reason=NO_ANSWER)}

@@ -68,7 +68,7 @@ class Runners:
         raise AssertionError
 
 
-async def test_first_success_starts_the_next_function_after_a_failure_or_delay() -> None:
+async def test_function_first_success_starts_the_next_function_after_a_failure_or_delay() -> None:
     """The first function fails. The second one hangs, so the third one is started `head_start` seconds later."""
     asked = Runners()
     runners = [partial(asked.fail, 1), partial(asked.hang, 2), partial(asked.answer, 3), partial(asked.answer, 4)]
@@ -76,14 +76,14 @@ async def test_first_success_starts_the_next_function_after_a_failure_or_delay()
     assert (asked.started, asked.cancelled) == ([1, 2, 3], [2])
 
 
-async def test_first_success_with_zero_head_start_starts_all_functions_at_once() -> None:
+async def test_function_first_success_with_zero_head_start_starts_all_functions_at_once() -> None:
     asked = Runners()
     runners = [partial(asked.hang, 1), partial(asked.fail, 2), partial(asked.answer, 3)]
     assert await first_success(runners, head_start=0, expected=(ConnectError,)) == 3
     assert (asked.started, asked.cancelled) == ([1, 2, 3], [1])
 
 
-async def test_first_success_lists_errors_in_order_if_all_functions_fail() -> None:
+async def test_function_first_success_lists_errors_in_order_if_all_functions_fail() -> None:
     asked = Runners()
     runners = [partial(asked.fail, number) for number in range(4)]
     with pytest.raises(AllFailedError) as caught:
@@ -93,14 +93,14 @@ async def test_first_success_lists_errors_in_order_if_all_functions_fail() -> No
         await first_success(list[partial[asyncio.Future[int]]](), head_start=0, expected=(ConnectError,))
 
 
-async def test_first_success_raises_an_error_of_an_unexpected_type_at_once() -> None:
+async def test_function_first_success_raises_an_error_of_an_unexpected_type_at_once() -> None:
     asked = Runners()
     with pytest.raises(ConnectError):
         await first_success([partial(asked.hang, 1), partial(asked.fail, 2)], head_start=0, expected=(DecodeError,))
     assert asked.cancelled == [1]
 
 
-async def test_first_success_passes_later_results_to_the_discard_callback() -> None:
+async def test_function_first_success_passes_later_results_to_the_discard_callback() -> None:
     asked = Runners()
     left: list[int] = []
     runners = [partial(asked.answer, 1), partial(asked.answer, 2)]
@@ -108,7 +108,7 @@ async def test_first_success_passes_later_results_to_the_discard_callback() -> N
     assert sorted([first, *left]) == [1, 2]
 
 
-async def test_cancelling_first_success_cancels_the_functions_that_it_runs() -> None:
+async def test_cancelling_the_function_first_success_cancels_the_functions_that_it_runs() -> None:
     asked = Runners()
     runners = [partial(asked.hang, number) for number in (1, 2)]
     task = asyncio.create_task(first_success(runners, head_start=0, expected=(KgtuiError,)))

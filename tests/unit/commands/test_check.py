@@ -93,7 +93,7 @@ def objects(ran: Completed) -> dict[str, dict[str, Any]]:
     return {row["group"]: row for row in json.loads(ran.out)["groups"]}
 
 
-def test_check_prints_only_unhealthy_groups_and_exits_with_1(run: Callable[..., Completed]) -> None:
+def test_kgtui_check_prints_only_unhealthy_groups_and_exits_with_1(run: Callable[..., Completed]) -> None:
     ran = run("check")
     assert (ran.code, ran.err) == (1, "")
     assert verdicts(ran) == {"slow": "WARN", "stuck": "STOP"}
@@ -104,12 +104,14 @@ def test_check_prints_only_unhealthy_groups_and_exits_with_1(run: Callable[..., 
     assert stuck.endswith("no commit on t-stuck-0 for 2 min, 1,740 unread")
 
 
-def test_check_with_the_option_all_also_prints_healthy_groups(run: Callable[..., Completed]) -> None:
+def test_kgtui_check_with_the_option_all_also_prints_healthy_groups(run: Callable[..., Completed]) -> None:
     ran = run("check", "--all")
     assert verdicts(ran) == {"connect": "OK", "fine": "OK", "queue": "OK", "slow": "WARN", "stuck": "STOP"}
 
 
-def test_check_reports_how_soon_unread_records_expire(admin: ScriptedAdmin, run: Callable[..., Completed]) -> None:
+def test_kgtui_check_reports_how_soon_unread_records_expire(
+    admin: ScriptedAdmin, run: Callable[..., Completed]
+) -> None:
     admin.topic_retention = Retention({"t-stuck": 7_200.0}, 86_400.0)
     ran = run("check", "stuck")
     clock = "(1970-01-12 )?[0-9]{2}:[0-9]{2}"
@@ -121,7 +123,7 @@ def test_check_reports_how_soon_unread_records_expire(admin: ScriptedAdmin, run:
     assert parse_rfc3339(stuck["loss"]["at"]) == pytest.approx(expected)
 
 
-def test_check_shows_exact_record_ages_of_unhealthy_groups(
+def test_kgtui_check_shows_exact_record_ages_of_unhealthy_groups(
     admin: ScriptedAdmin, script: Script, run: Callable[..., Completed]
 ) -> None:
     written = script.time - 3_000.0
@@ -141,7 +143,7 @@ def test_check_shows_exact_record_ages_of_unhealthy_groups(
     assert stuck["partitions"][0]["age"]["exact"] is True
 
 
-def test_check_says_why_exact_record_ages_and_expiry_are_unknown(
+def test_kgtui_check_says_why_exact_record_ages_and_expiry_are_unknown(
     admin: ScriptedAdmin, run: Callable[..., Completed]
 ) -> None:
     admin.times = {("t-stuck", 0): RecordTime(1000, reason=FORBIDDEN_TOPIC)}
@@ -154,7 +156,7 @@ def test_check_says_why_exact_record_ages_and_expiry_are_unknown(
     assert (stuck["time_lag"]["reason"], stuck["expiry_reason"]) == (FORBIDDEN_TOPIC, fault)
 
 
-def test_check_reports_how_soon_offsets_of_an_empty_group_expire(
+def test_kgtui_check_reports_how_soon_offsets_of_an_empty_group_expire(
     admin: ScriptedAdmin, run: Callable[..., Completed]
 ) -> None:
     admin.add("left", "consumer", state="Empty", lag=0)
@@ -166,7 +168,7 @@ def test_check_reports_how_soon_offsets_of_an_empty_group_expire(
     assert (row["empty"], row["expires_in"]) == ("120.0", "7080.0")
 
 
-def test_check_only_warns_if_retention_times_cannot_be_read(
+def test_kgtui_check_only_warns_if_retention_times_cannot_be_read(
     admin: ScriptedAdmin, run: Callable[..., Completed], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def refused(topics: object, *, timeout: float) -> Answer[Retention]:
@@ -196,13 +198,13 @@ def test_check_only_warns_if_retention_times_cannot_be_read(
         (("check", "--filter", "verdict:stop"), 1),
     ],
 )
-def test_exit_code_of_check_depends_on_verdicts_options_and_filter(
+def test_exit_code_of_kgtui_check_depends_on_verdicts_options_and_filter(
     run: Callable[..., Completed], words: tuple[str, ...], code: int
 ) -> None:
     assert run(*words).code == code
 
 
-def test_check_reads_groups_once_per_interval_and_at_the_end(
+def test_kgtui_check_reads_groups_once_per_interval_and_at_the_end(
     run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
     run("check", "fine", "--for", "12s", "--interval", "5s")
@@ -211,30 +213,32 @@ def test_check_reads_groups_once_per_interval_and_at_the_end(
     assert asked == [("fine",)] * 4
 
 
-def test_check_with_a_fractional_interval_does_no_additional_read(
+def test_kgtui_check_with_a_fractional_interval_does_no_additional_read(
     run: Callable[..., Completed], script: Script
 ) -> None:
     run("check", "fine", "--for", "3.6s", "--interval", "0.3s")
     assert len(script.steps) == 12
 
 
-def test_check_reads_only_groups_that_match_the_filter(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
+def test_kgtui_check_reads_only_groups_that_match_the_filter(
+    run: Callable[..., Completed], admin: ScriptedAdmin
+) -> None:
     run("check", "not:type:share", "lag:1k+", "verdict:warn+")
     watched = [groups for call, groups in admin.calls if call == "describe_groups"]
     assert set(watched) == {("stuck",)}
 
 
-def test_check_applies_filter_terms_about_verdicts_to_the_final_verdicts(run: Callable[..., Completed]) -> None:
+def test_kgtui_check_applies_filter_terms_about_verdicts_to_the_final_verdicts(run: Callable[..., Completed]) -> None:
     assert verdicts(run("check", "verdict:stop,ok")) == {"connect": "OK", "fine": "OK", "queue": "OK", "stuck": "STOP"}
     ran = run("check", "verdict:warn")
     assert (ran.code, verdicts(ran)) == (0, {"slow": "WARN"})
 
 
-def test_check_with_sort_lag_uses_the_lag_of_the_last_read(run: Callable[..., Completed]) -> None:
+def test_kgtui_check_sorts_groups_by_the_lag_of_the_last_read(run: Callable[..., Completed]) -> None:
     assert list(verdicts(run("check", "--all", "sort:lag-"))) == ["stuck", "slow", "queue", "fine", "connect"]
 
 
-def test_check_says_that_verdicts_after_a_short_watch_are_not_final(run: Callable[..., Completed]) -> None:
+def test_kgtui_check_says_that_verdicts_after_a_short_watch_are_not_final(run: Callable[..., Completed]) -> None:
     ran = run("check", "--for", "20s", "--all")
     assert ran.code == 0
     assert verdicts(ran) == {"connect": "OK", "fine": "OK", "queue": "OK", "slow": "OK?", "stuck": "OK?"}
@@ -246,7 +250,7 @@ def test_check_says_that_verdicts_after_a_short_watch_are_not_final(run: Callabl
     ]
 
 
-def test_check_json_has_the_verdict_and_cause_of_each_group_and_counts(run: Callable[..., Completed]) -> None:
+def test_kgtui_check_json_has_counts_and_the_verdict_and_cause_of_each_group(run: Callable[..., Completed]) -> None:
     ran = run("check", "--format", "json", "--all")
     whole = json.loads(ran.out)
     assert whole["version"] == 1
@@ -268,7 +272,7 @@ def test_check_json_has_the_verdict_and_cause_of_each_group_and_counts(run: Call
     assert [connect[name] for name in ("verdict", "lag", "time_lag", "trend", "drain", "loss")] == ["OK", *[None] * 5]
 
 
-def test_check_json_says_which_watch_duration_gives_final_verdicts(run: Callable[..., Completed]) -> None:
+def test_kgtui_check_json_says_which_watch_duration_gives_final_verdicts(run: Callable[..., Completed]) -> None:
     ran = run("check", "stuck", "--format", "json", "--for", "20s", "--all")
     assert objects(ran)["stuck"]["undecided"] == [
         {"verdict": "STOP", "lacks": "time", "partitions": 1, "needs": 45.0, "has": 20.0,
@@ -276,7 +280,7 @@ def test_check_json_says_which_watch_duration_gives_final_verdicts(run: Callable
     ]  # fmt: skip
 
 
-def test_check_csv_has_one_row_per_group(run: Callable[..., Completed]) -> None:
+def test_kgtui_check_csv_has_one_row_per_group(run: Callable[..., Completed]) -> None:
     rows = {row["group"]: row for row in csv.DictReader(io.StringIO(run("check", "--format", "csv", "--all").out))}
     assert (rows["stuck"]["cause"], rows["stuck"]["lag"], rows["stuck"]["time_lag_at_least"]) == (
         "STOP",
@@ -286,7 +290,7 @@ def test_check_csv_has_one_row_per_group(run: Callable[..., Completed]) -> None:
     assert (rows["connect"]["lag"], rows["connect"]["trend"], rows["connect"]["verdict"]) == ("", "", "OK")
 
 
-def test_check_csv_columns_and_json_keys_have_documented_names_and_order(run: Callable[..., Completed]) -> None:
+def test_kgtui_check_csv_columns_and_json_keys_have_documented_names_and_order(run: Callable[..., Completed]) -> None:
     assert run("check", "--format", "csv").out.splitlines()[0] == (
         "group,type,state,verdict,cause,basis,lag,lag_unknown,trend,time_lag,time_lag_at_least,drain,lost,loss_in,"
         "rebalances_per_hour,members_behind,empty,expires_in,undecided,reason,offsets_may_be_hidden"
@@ -300,7 +304,7 @@ def test_check_csv_columns_and_json_keys_have_documented_names_and_order(run: Ca
     ]  # fmt: skip
 
 
-def test_check_reports_a_partial_result_if_a_broker_does_not_respond(
+def test_kgtui_check_reports_a_partial_result_if_a_broker_does_not_respond(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.broken[2] = DeadlineError("no answer from broker 2", broker=2)
@@ -310,7 +314,7 @@ def test_check_reports_a_partial_result_if_a_broker_does_not_respond(
     assert "partial result: 2 of 3 brokers answered" in ran.err
 
 
-def test_check_gives_no_verdict_for_a_group_that_cannot_be_read(
+def test_kgtui_check_gives_no_verdict_for_a_group_that_cannot_be_read(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.broken["fine"] = Fault("GROUP_AUTHORIZATION_FAILED", "forbidden", 30, group="fine")
@@ -323,7 +327,7 @@ def test_check_gives_no_verdict_for_a_group_that_cannot_be_read(
     assert made["coverage"]["groups"] == [1, 2]
 
 
-def test_check_exits_with_an_error_code_if_a_groups_lag_is_unknown(
+def test_kgtui_check_exits_with_an_error_code_if_a_groups_lag_is_unknown(
     run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
     """The user may not describe the topic, so the lag is unknown, and the verdict is not final."""
@@ -337,7 +341,7 @@ def test_check_exits_with_an_error_code_if_a_groups_lag_is_unknown(
     assert "the lag of some partitions is unknown: forbidden" in ran.err
 
 
-def test_check_restarts_the_lag_trend_of_a_group_after_a_failed_read(
+def test_kgtui_check_restarts_the_lag_trend_of_a_group_after_a_failed_read(
     run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
     fault = Fault("COORDINATOR_NOT_AVAILABLE", "not available", 15, group="stuck")
@@ -355,7 +359,7 @@ def test_check_restarts_the_lag_trend_of_a_group_after_a_failed_read(
     assert (stuck["reads"], stuck["reads_failed"], stuck["trend"]) == (24, 1, None)
 
 
-def test_check_exits_with_0_if_a_group_is_deleted_during_the_watch(
+def test_kgtui_check_exits_with_0_if_a_group_is_deleted_during_the_watch(
     run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
     def leave(step: int) -> None:
@@ -369,7 +373,7 @@ def test_check_exits_with_0_if_a_group_is_deleted_during_the_watch(
     assert ran.out.rstrip().endswith("the group no longer exists")
 
 
-def test_check_does_not_report_earlier_errors_of_a_deleted_group(
+def test_kgtui_check_does_not_report_earlier_errors_of_a_deleted_group(
     run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
     def leave(step: int) -> None:
@@ -385,7 +389,7 @@ def test_check_does_not_report_earlier_errors_of_a_deleted_group(
     assert (ran.code, verdicts(ran), ran.err) == (0, {"stuck": "GONE"}, "")
 
 
-def test_check_starts_no_second_read_during_a_slow_read(
+def test_kgtui_check_starts_no_second_read_during_a_slow_read(
     run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
     gate = asyncio.Event()
@@ -404,7 +408,7 @@ def test_check_starts_no_second_read_during_a_slow_read(
     assert len([call for call, _ in admin.calls if call == "describe_groups"]) == 5
 
 
-def test_check_reports_rebalances_and_members_behind_the_target_assignment(
+def test_kgtui_check_reports_rebalances_and_members_behind_the_target_assignment(
     run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
     def rebalance(step: int) -> None:
@@ -418,7 +422,9 @@ def test_check_reports_rebalances_and_members_behind_the_target_assignment(
     assert "1 member behind the target assignment" in ran.out
 
 
-def test_check_escapes_control_characters_in_group_ids(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
+def test_kgtui_check_escapes_control_characters_in_group_ids(
+    run: Callable[..., Completed], admin: ScriptedAdmin
+) -> None:
     admin.add("\x1b[2Jx\n", state="Empty", lag=3)
     ran = run("check", "--all")
     assert r"\x1b[2Jx\n" in ran.out
@@ -426,7 +432,7 @@ def test_check_escapes_control_characters_in_group_ids(run: Callable[..., Comple
     assert "\x1b[2Jx\n" in objects(run("check", "--all", "--format", "json"))
 
 
-def test_check_of_a_cluster_without_groups_exits_with_0(
+def test_kgtui_check_of_a_cluster_without_groups_exits_with_0(
     run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
     admin.groups.clear()
@@ -434,7 +440,7 @@ def test_check_of_a_cluster_without_groups_exits_with_0(
     assert (ran.code, len(ran.out.splitlines()), script.steps) == (0, 1, [])
 
 
-def test_check_on_a_terminal_prints_the_duration_and_the_groups_per_verdict(
+def test_kgtui_check_on_a_terminal_prints_the_duration_and_the_groups_per_verdict(
     run: Callable[..., Completed], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
@@ -458,7 +464,7 @@ def test_check_on_a_terminal_prints_the_duration_and_the_groups_per_verdict(
         (("check", "verdict:bad"), "there is no verdict 'bad'"),
     ],
 )
-def test_check_with_wrong_options_exits_with_2_and_prints_one_line(
+def test_kgtui_check_with_wrong_options_exits_with_2_and_prints_one_line(
     run: Callable[..., Completed], words: tuple[str, ...], message: str
 ) -> None:
     ran = run(*words)
@@ -466,7 +472,7 @@ def test_check_with_wrong_options_exits_with_2_and_prints_one_line(
     assert message in ran.err
 
 
-async def test_the_clock_returns_at_once_if_the_time_to_sleep_until_is_past() -> None:
+async def test_sleeping_until_a_time_in_the_past_returns_at_once() -> None:
     clock = Clock()
     before = clock.now()
     await clock.sleep_until(before - 1000)

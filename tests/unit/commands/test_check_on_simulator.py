@@ -86,7 +86,7 @@ async def company() -> AsyncIterator[Simulator]:
         yield cluster
 
 
-async def test_check_gives_no_final_verdict_if_all_offsets_are_hidden(
+async def test_kgtui_check_gives_no_final_verdict_if_all_offsets_are_hidden(
     company: Simulator, capfd: pytest.CaptureFixture[str]
 ) -> None:
     company.faults.forbid_topics(["*"])
@@ -129,7 +129,7 @@ async def test_check_verdict_is_not_final_if_some_topics_are_hidden(
 
 
 @pytest.mark.parametrize("granted", [True, False])
-async def test_check_notices_permissions_that_change_during_the_watch(
+async def test_kgtui_check_notices_permissions_that_change_during_the_watch(
     company: Simulator, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, granted: bool
 ) -> None:
     """The permission to describe all topics is granted or revoked during the watch.
@@ -150,7 +150,7 @@ async def test_check_notices_permissions_that_change_during_the_watch(
     assert row["offsets_may_be_hidden"] is not granted
 
 
-async def test_check_names_a_members_topic_that_the_user_may_not_describe(
+async def test_kgtui_check_names_a_members_topic_that_the_user_may_not_describe(
     company: Simulator, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """An ACL denies DESCRIBE on this topic. The user may describe all other topics."""
@@ -180,7 +180,7 @@ CAUSES = {
 }
 
 
-async def test_check_gives_each_simulated_group_the_verdict_for_its_behavior(
+async def test_kgtui_check_gives_each_simulated_group_the_verdict_for_its_behavior(
     company: Simulator, capfd: pytest.CaptureFixture[str]
 ) -> None:
     found = await checked(company, capfd)
@@ -211,7 +211,7 @@ async def test_check_gives_each_simulated_group_the_verdict_for_its_behavior(
     assert groups["payments.settle"]["empty"] is None
 
 
-async def test_check_of_15_seconds_says_that_verdicts_are_not_final(
+async def test_kgtui_check_of_15_seconds_says_that_verdicts_are_not_final(
     company: Simulator, capfd: pytest.CaptureFixture[str]
 ) -> None:
     names = "/^(orders.archive|payments.refund|payments.settle)$/"
@@ -234,7 +234,7 @@ async def test_healthy_groups_get_the_verdict_ok_at_any_traffic_and_read_interva
 
 
 @longer_if_busy(0.3)
-async def test_check_judges_only_groups_of_brokers_that_respond(
+async def test_kgtui_check_judges_only_groups_of_brokers_that_respond(
     company: Simulator, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, timeout: float
 ) -> None:
     monkeypatch.setattr("kgtui.monitor.policy.CHECK_MIN_TIMEOUT", timeout)
@@ -266,7 +266,7 @@ class SimulatedRecording:
         await self.look()
 
 
-async def test_check_gives_the_same_verdicts_for_a_recording_and_its_cluster(
+async def test_kgtui_check_gives_the_same_verdicts_for_a_recording_and_its_cluster(
     company: Simulator, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """The recording has a poll every 5 s for two minutes, as many as `kgtui check` reads from a cluster."""

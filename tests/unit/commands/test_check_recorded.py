@@ -87,7 +87,7 @@ def at(poll: int) -> str:
     return datetime.fromtimestamp(START / 1000 + poll * 10, UTC).isoformat()
 
 
-def test_check_of_a_recording_judges_its_end_by_default(check: Callable[..., Completed]) -> None:
+def test_kgtui_check_of_a_recording_judges_its_end_by_default(check: Callable[..., Completed]) -> None:
     ran = check()
     assert (ran.code, ran.err) == (1, "")
     assert ran.verdicts == {"slow": "WARN", "stuck": "STOP"}
@@ -95,7 +95,7 @@ def test_check_of_a_recording_judges_its_end_by_default(check: Callable[..., Com
     assert check("--all").verdicts == {"fine": "OK", "slow": "WARN", "stuck": "STOP"}
 
 
-def test_check_with_the_option_at_uses_only_polls_before_that_time(
+def test_kgtui_check_with_the_option_at_uses_only_polls_before_that_time(
     check: Callable[..., Completed],
 ) -> None:
     """The recording has several keyframes and some compacted files, so that each time needs different files."""
@@ -103,7 +103,7 @@ def test_check_with_the_option_at_uses_only_polls_before_that_time(
     assert verdicts == {12: "OK", 14: "OK", 24: "STOP", 30: "STOP"}
 
 
-def test_check_of_30_recorded_seconds_says_that_verdicts_are_not_final(check: Callable[..., Completed]) -> None:
+def test_kgtui_check_of_30_recorded_seconds_says_that_verdicts_are_not_final(check: Callable[..., Completed]) -> None:
     ran = check("--all", "stuck", "--for", "30s", "--at", at(STOPS + 3))
     assert (ran.code, ran.verdicts) == (0, {"stuck": "OK?"})
     assert "after 30 s, the verdict on 1 group is not final: STOP needs more than 45 s without progress" in ran.err
@@ -125,13 +125,13 @@ def test_check_of_30_recorded_seconds_says_that_verdicts_are_not_final(check: Ca
         (("--interval", "5s"), 2),
     ],
 )
-def test_check_has_the_same_exit_codes_for_recordings_and_clusters(
+def test_kgtui_check_has_the_same_exit_codes_for_recordings_and_clusters(
     check: Callable[..., Completed], words: tuple[str, ...], code: int
 ) -> None:
     assert check(*words).code == code
 
 
-def test_check_json_has_the_end_and_length_of_the_recorded_period(check: Callable[..., Completed]) -> None:
+def test_kgtui_check_json_has_the_end_and_length_of_the_recorded_period(check: Callable[..., Completed]) -> None:
     ran = check("stuck", "--for", "1m", "--format", "json", "--at", at(26))
     found = json.loads(ran.out)
     (row,) = found["groups"]
@@ -146,12 +146,12 @@ def test_check_json_has_the_end_and_length_of_the_recorded_period(check: Callabl
     assert row["trend"] == pytest.approx(10.0)
 
 
-def test_check_reports_that_only_a_part_of_the_period_was_recorded(check: Callable[..., Completed]) -> None:
+def test_kgtui_check_reports_that_only_a_part_of_the_period_was_recorded(check: Callable[..., Completed]) -> None:
     ran = check("fine", "--for", "1h")
     assert (ran.code, ran.err) == (0, "kgtui: only 5 min of the 1 h before this time were recorded\n")
 
 
-def test_check_predicts_when_records_expire_from_recorded_retention_times(
+def test_kgtui_check_predicts_when_records_expire_from_recorded_retention_times(
     check: Callable[..., Completed], tmp_path: Path
 ) -> None:
     (row,) = json.loads(check("stuck", "--format", "json").out)["groups"]
@@ -170,7 +170,7 @@ def test_check_predicts_when_records_expire_from_recorded_retention_times(
     )
 
 
-def test_check_computes_the_lag_trend_only_from_polls_after_a_gap(
+def test_kgtui_check_computes_the_lag_trend_only_from_polls_after_a_gap(
     tmp_path: Path, check: Callable[..., Completed]
 ) -> None:
     recording = RecordingBuilder(tmp_path / "gap")
@@ -183,7 +183,7 @@ def test_check_computes_the_lag_trend_only_from_polls_after_a_gap(
     assert (row["reads"], row["trend_seconds"]) == (9, 20.0)
 
 
-def test_check_exits_with_1_if_recorded_polls_lack_data_of_a_broker(
+def test_kgtui_check_exits_with_1_if_recorded_polls_lack_data_of_a_broker(
     tmp_path: Path, check: Callable[..., Completed]
 ) -> None:
     silent = Fault("NO_ANSWER", "no answer within 5 s", broker=2)
@@ -198,7 +198,9 @@ def test_check_exits_with_1_if_recorded_polls_lack_data_of_a_broker(
     assert check("fine", "--all", lake=tmp_path / "silent").verdicts == {"fine": "OK"}
 
 
-def test_check_finds_a_deleted_group_only_at_earlier_times(tmp_path: Path, check: Callable[..., Completed]) -> None:
+def test_kgtui_check_finds_a_deleted_group_only_at_earlier_times(
+    tmp_path: Path, check: Callable[..., Completed]
+) -> None:
     recording = RecordingBuilder(tmp_path / "gone")
     for poll in range(4):
         recording.poll(state_at(poll) if poll < 3 else PollResult({}), START + poll * 10_000)
@@ -208,6 +210,6 @@ def test_check_finds_a_deleted_group_only_at_earlier_times(tmp_path: Path, check
     assert check("fine", "--at", at(2), "--all", lake=tmp_path / "gone").code == 0
 
 
-def test_check_rejects_the_option_at_without_the_option_lake(capfd: pytest.CaptureFixture[str]) -> None:
+def test_kgtui_check_rejects_the_option_at_without_the_option_lake(capfd: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["check", "--at", "10m"]) == 2
     assert "--lake" in capfd.readouterr().err

@@ -52,7 +52,7 @@ def test_the_options_version_and_help_import_no_large_module() -> None:
     assert not modules_loaded_by("ls", "--help") & (HEAVY - {"asyncio"})
 
 
-def test_ls_without_a_filter_does_not_import_the_filter_language() -> None:
+def test_kgtui_ls_without_a_filter_does_not_import_the_filter_language() -> None:
     loaded = modules_loaded_by("ls", "--bootstrap-server", "127.0.0.1:1")
     assert "aiokafka" in loaded
     assert not loaded & {"textual", "rich", "re2", "shtab", "csv", "msgspec", "kgtui.model.query", "kgtui.model.facts"}

@@ -79,7 +79,7 @@ def sent(admin: ScriptedAdmin) -> list[str]:
     return sorted(group for call, groups in admin.calls if call == "delete_groups" for group in groups)
 
 
-def test_delete_with_options_yes_and_expect_asks_for_no_confirmation(
+def test_kgtui_delete_with_options_yes_and_expect_asks_for_no_confirmation(
     admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The command prints the plan and the results to stdout, and writes backups and the audit log."""
@@ -105,7 +105,7 @@ def test_delete_with_options_yes_and_expect_asks_for_no_confirmation(
         (["--dry-run", "--expect", "7"], "2 groups match, but --expect is 7"),
     ],
 )
-def test_delete_without_confirmation_exits_with_4_and_sends_no_request(
+def test_kgtui_delete_without_confirmation_exits_with_4_and_sends_no_request(
     admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str], words: list[str], reason: str
 ) -> None:
     assert cli.main(["delete", "state:Empty", *words]) == 4
@@ -114,7 +114,7 @@ def test_delete_without_confirmation_exits_with_4_and_sends_no_request(
     assert not folder.path.exists()
 
 
-def test_delete_on_a_read_only_cluster_is_refused_without_a_request(
+def test_kgtui_delete_on_a_read_only_cluster_is_refused_without_a_request(
     admin: ScriptedAdmin, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`read_only` in the configuration or the environment variable KGTUI_READ_ONLY makes a cluster read-only."""
@@ -144,7 +144,7 @@ def test_dry_run_of_delete_prints_the_requests_and_sends_nothing(
     assert not folder.path.exists()
 
 
-def test_delete_refuses_a_group_with_members_and_deletes_the_others(
+def test_kgtui_delete_refuses_a_group_with_members_and_deletes_the_others(
     admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(["delete", "/./", "--yes", "--expect", "3"]) == 4
@@ -152,12 +152,12 @@ def test_delete_refuses_a_group_with_members_and_deletes_the_others(
     assert "Stable with 1 member" in capsys.readouterr().out
 
 
-def test_delete_exits_with_1_if_a_deletion_fails(admin: ScriptedAdmin) -> None:
+def test_kgtui_delete_exits_with_1_if_a_deletion_fails(admin: ScriptedAdmin) -> None:
     admin.delete_outcomes["idle-a"] = Outcome("idle-a", Fault("UNKNOWN_SERVER_ERROR", "oops", -1, group="idle-a"))
     assert cli.main(["delete", "state:Empty", "--yes", "--expect", "2"]) == 1
 
 
-def test_delete_with_the_option_group_deletes_exactly_the_given_ids(
+def test_kgtui_delete_with_the_option_group_deletes_exactly_the_given_ids(
     admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """An id that looks like a filter term is not parsed as a filter. The exit code is 4 if a group does not exist."""
@@ -169,20 +169,20 @@ def test_delete_with_the_option_group_deletes_exactly_the_given_ids(
 
 
 @pytest.mark.parametrize("words", [[], ["sort:name"], ["--group", "a", "idle"], ["a", "--expect", "-1"], ["lag:x"]])
-def test_delete_rejects_a_missing_ambiguous_or_invalid_selection_of_groups(
+def test_kgtui_delete_rejects_a_missing_ambiguous_or_invalid_selection_of_groups(
     admin: ScriptedAdmin, words: list[str]
 ) -> None:
     assert cli.main(["delete", *words]) == 2
     assert admin.calls == []
 
 
-def test_delete_applies_filters_before_and_after_the_command_name(admin: ScriptedAdmin) -> None:
+def test_kgtui_delete_applies_filters_before_and_after_the_command_name(admin: ScriptedAdmin) -> None:
     """`kgtui --filter X delete Y` deletes only groups that match both filters."""
     assert cli.main(["--filter", "type:share", "delete", "state:Empty", "--yes", "--expect", "1"]) == 0
     assert sent(admin) == ["idle-b"]
 
 
-def test_delete_reports_groups_that_cannot_be_read_and_keeps_them(
+def test_kgtui_delete_reports_groups_that_cannot_be_read_and_keeps_them(
     admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]
 ) -> None:
     admin.broken["idle-b"] = Fault("GROUP_AUTHORIZATION_FAILED", "not authorized", 30, group="idle-b")
@@ -198,7 +198,7 @@ def test_delete_reports_groups_that_cannot_be_read_and_keeps_them(
 
 
 @pytest.mark.parametrize("words", [[], ["--dry-run"]])
-def test_delete_exits_with_1_without_asking_if_no_group_matches(
+def test_kgtui_delete_exits_with_1_without_asking_if_no_group_matches(
     admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str], words: list[str]
 ) -> None:
     assert cli.main(["delete", "idle-q", *words]) == 1
@@ -208,14 +208,16 @@ def test_delete_exits_with_1_without_asking_if_no_group_matches(
     assert sent(admin) == []
 
 
-def test_delete_says_that_the_user_may_see_no_groups(admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]) -> None:
+def test_kgtui_delete_says_that_the_user_may_see_no_groups(
+    admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]
+) -> None:
     admin.groups.clear()
     admin.user_access = Access(frozenset(), any_topic=False)
     assert cli.main(["delete", "--dry-run", "state:Empty"]) == 1
     assert "there is no group that you may see" in capsys.readouterr().err
 
 
-def test_delete_rejects_several_words_that_look_like_group_ids(
+def test_kgtui_delete_rejects_several_words_that_look_like_group_ids(
     admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(["delete", "idle-a", "idle-b"]) == 2
@@ -298,7 +300,7 @@ def test_commands_delete_backups_and_audit_escape_control_characters_in_ids(
     assert output.out.count(r"\x1b[31mred\n") >= 4
 
 
-def test_delete_first_determines_unknown_outcomes_of_earlier_deletions(
+def test_kgtui_delete_first_determines_unknown_outcomes_of_earlier_deletions(
     admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
     admin.delete_outcomes["idle-a"] = Outcome("idle-a", Fault("NO_ANSWER", "lost", group="idle-a"), uncertain=True)
@@ -365,7 +367,7 @@ def test_audit_command_lists_the_entries_and_counts_damaged_lines(
     assert (len(output["entries"]), output["damaged_lines"]) == (2, 1)
 
 
-def test_delete_opens_only_one_connection_to_the_cluster(
+def test_kgtui_delete_opens_only_one_connection_to_the_cluster(
     admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A second connection would print the warnings about client properties again."""

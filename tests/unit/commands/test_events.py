@@ -70,7 +70,7 @@ def admin() -> ScriptedAdmin:
     return admin
 
 
-async def test_events_command_prints_each_event_when_it_happens(
+async def test_kgtui_events_prints_each_event_when_it_happens(
     admin: ScriptedAdmin, capfd: pytest.CaptureFixture[str]
 ) -> None:
     watched = Watched(admin, capfd)
@@ -90,7 +90,7 @@ async def test_events_command_prints_each_event_when_it_happens(
 
 
 @pytest.mark.parametrize("operations", [frozenset[str](), frozenset({"DESCRIBE"})])
-async def test_events_command_says_that_the_user_may_see_no_groups(
+async def test_kgtui_events_says_that_the_user_may_see_no_groups(
     capfd: pytest.CaptureFixture[str], operations: frozenset[str]
 ) -> None:
     """If a cluster really has no groups, this message is missing only if the user may list all groups."""
@@ -146,7 +146,7 @@ async def test_events_filter_also_selects_events_of_deleted_groups(
     assert {event["group"] for event in found} == selected
 
 
-async def test_events_command_reads_configs_if_the_filter_matches_one_group(
+async def test_kgtui_events_reads_configs_if_the_filter_matches_one_group(
     admin: ScriptedAdmin, capfd: pytest.CaptureFixture[str]
 ) -> None:
     watched = Watched(admin, capfd, "orders")
@@ -195,7 +195,7 @@ def test_events_table_of_a_recording_has_the_text_of_each_event(
         (("orders", "--group", "orders"), "cannot be used together"),
     ],
 )
-def test_events_command_reports_wrong_options_in_one_line(
+def test_kgtui_events_reports_wrong_options_in_one_line(
     capfd: pytest.CaptureFixture[str], words: tuple[str, ...], message: str
 ) -> None:
     assert main(["events", *words]) == 2
@@ -211,14 +211,14 @@ def cluster() -> Iterator[SimulatorProcess]:
     process.stop()
 
 
-def test_events_command_exits_with_0_after_its_time_and_3_without_a_broker(cluster: SimulatorProcess) -> None:
+def test_kgtui_events_exits_with_0_after_its_time_and_3_without_a_broker(cluster: SimulatorProcess) -> None:
     done = kgtui("events", "nobody", "--for", "1s", "--bootstrap-server", cluster.bootstrap)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert kgtui("events", "--bootstrap-server", "127.0.0.1:1").returncode == 3
 
 
 @pytest.mark.parametrize("close", [False, True], ids=["Ctrl-C", "closed pipe"])
-def test_events_command_ends_silently_on_ctrl_c_and_when_its_pipe_is_closed(
+def test_kgtui_events_ends_silently_on_ctrl_c_and_when_its_pipe_is_closed(
     cluster: SimulatorProcess, close: bool
 ) -> None:
     """Nothing is printed here, so that a closed pipe must be noticed without writing to it."""

@@ -27,7 +27,7 @@ def lake(tmp_path: Path) -> Path:
     return write(tmp_path / "lake", rows_with_problems())
 
 
-def test_insights_prints_findings_with_advice_and_the_most_urgent_first(
+def test_kgtui_insights_prints_findings_with_advice_and_the_most_urgent_first(
     lake: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["insights", "--lake", str(lake)]) == 0
@@ -46,7 +46,7 @@ def test_insights_prints_findings_with_advice_and_the_most_urgent_first(
     assert "ago, computed " in out.splitlines()[-1]
 
 
-def test_insights_with_the_option_since_lists_past_problems_with_their_end(
+def test_kgtui_insights_with_the_option_since_lists_past_problems_with_their_end(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     began = NOW - 6 * HOUR
@@ -72,7 +72,7 @@ def test_insights_with_the_option_since_lists_past_problems_with_their_end(
     assert (finding["since"], finding["until"]) == ("2026-11-21T10:00:00.000Z", "2026-11-21T13:00:00.000Z")
 
 
-def test_insights_on_a_narrow_terminal_wraps_sentences_but_not_commands(lake: Path) -> None:
+def test_kgtui_insights_on_a_narrow_terminal_wraps_sentences_but_not_commands(lake: Path) -> None:
     found = read_insights(lake)
     wide, narrow = (as_text(found, found.findings, NOW.timestamp(), width=width) for width in (None, 60))
     assert max(map(len, wide.splitlines())) > 80
@@ -83,7 +83,7 @@ def test_insights_on_a_narrow_terminal_wraps_sentences_but_not_commands(lake: Pa
     assert " ".join(narrow.split()) == " ".join(wide.split())
 
 
-def test_insights_exits_with_1_if_stdout_is_on_a_full_disk(
+def test_kgtui_insights_exits_with_1_if_stdout_is_on_a_full_disk(
     lake: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     class Full(io.StringIO):
@@ -95,7 +95,7 @@ def test_insights_exits_with_1_if_stdout_is_on_a_full_disk(
     assert capfd.readouterr().err == "kgtui: cannot write the output: No space left on device\n"
 
 
-def test_insights_with_the_option_evidence_prints_the_rows_behind_findings(
+def test_kgtui_insights_with_the_option_evidence_prints_the_rows_behind_findings(
     lake: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["insights", "pay", "--lake", str(lake), "--evidence"]) == 0
@@ -104,7 +104,9 @@ def test_insights_with_the_option_evidence_prints_the_rows_behind_findings(
     assert "    t              1  STOP    700  –" in out
 
 
-def test_insights_json_has_every_finding_and_every_gold_table(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_kgtui_insights_json_has_every_finding_and_every_gold_table(
+    lake: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     assert main(["insights", "--lake", str(lake), "--format", "json"]) == 0
     document = json.loads(capfd.readouterr().out)
     assert (document["version"], document["as_of"]) == (1, "2026-11-21T16:00:00.000Z")
@@ -120,7 +122,7 @@ def test_insights_json_has_every_finding_and_every_gold_table(lake: Path, capfd:
     }
 
 
-def test_insights_reads_the_path_of_the_lake_from_the_environment_variable(
+def test_kgtui_insights_reads_the_path_of_the_lake_from_the_environment_variable(
     lake: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["insights"]) == 2
@@ -130,7 +132,7 @@ def test_insights_reads_the_path_of_the_lake_from_the_environment_variable(
     assert capfd.readouterr().out.startswith("no findings\n")
 
 
-def test_insights_filter_applies_to_the_last_recorded_group_states(
+def test_kgtui_insights_filter_applies_to_the_last_recorded_group_states(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     lake = tmp_path / "lake"
@@ -142,12 +144,14 @@ def test_insights_filter_applies_to_the_last_recorded_group_states(
     assert {one["subject"] for one in json.loads(capfd.readouterr().out)["findings"]} == {"pay"}
 
 
-def test_insights_rejects_an_invalid_filter(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_kgtui_insights_rejects_an_invalid_filter(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["insights", "members:x", "--lake", str(lake)]) == 2
     assert "filter, at character" in capfd.readouterr().err
 
 
-def test_insights_escapes_control_characters_in_group_ids(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_kgtui_insights_escapes_control_characters_in_group_ids(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     rows = [row(HEALTH, group="\x1b[2Jx\n", window_start=NOW, status="ERR", worst="STALL", affected=1, lag=1)]
     assert main(["insights", "--lake", str(write(tmp_path, {HEALTH: rows}))]) == 0
     out = capfd.readouterr().out
@@ -155,7 +159,9 @@ def test_insights_escapes_control_characters_in_group_ids(tmp_path: Path, capfd:
     assert "\\x1b[2Jx\\n" in out
 
 
-def test_insights_reports_an_unreadable_table_and_exits_with_1(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_kgtui_insights_reports_an_unreadable_table_and_exits_with_1(
+    lake: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     (lake / "gold/churn/_delta_log/00000000000000000000.json").write_text("{")
     assert main(["insights", "--lake", str(lake)]) == 1
     ran = capfd.readouterr()

@@ -31,7 +31,7 @@ def lake(tmp_path: Path) -> Path:
     return tmp_path / "lake"
 
 
-def test_lake_status_prints_one_row_for_each_delta_table(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_kgtui_lake_status_prints_one_row_for_each_delta_table(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["lake", "status", str(lake)]) == 0
     out = capfd.readouterr().out
     header, groups = out.splitlines()[:2]
@@ -49,7 +49,7 @@ def test_lake_status_prints_one_row_for_each_delta_table(lake: Path, capfd: pyte
         (20, ["TABLE", "ROWS", "DAYS", "WRITTEN"]),
     ],
 )
-def test_lake_status_omits_columns_on_a_narrow_terminal(
+def test_kgtui_lake_status_omits_columns_on_a_narrow_terminal(
     lake: Path, width: int, titles: list[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("kgtui.commands.lake.terminal_width", lambda: width)
@@ -59,7 +59,7 @@ def test_lake_status_omits_columns_on_a_narrow_terminal(
     assert len(groups) < max(width, 70)
 
 
-def test_lake_status_with_format_json_prints_one_document(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_kgtui_lake_status_with_format_json_prints_one_document(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["lake", "status", str(lake), "--format", "json"]) == 0
     status = json.loads(capfd.readouterr().out)
     assert status["version"] == 1
@@ -68,7 +68,7 @@ def test_lake_status_with_format_json_prints_one_document(lake: Path, capfd: pyt
     assert status["recorder"] is None
 
 
-def test_lake_status_reports_a_table_that_cannot_be_read(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_kgtui_lake_status_reports_a_table_that_cannot_be_read(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (lake / "gold/lag/_delta_log").mkdir(parents=True)
     assert main(["lake", "status", str(lake)]) == 1
     output = capfd.readouterr()
@@ -76,14 +76,14 @@ def test_lake_status_reports_a_table_that_cannot_be_read(lake: Path, capfd: pyte
     assert re.search(r"gold/lag +\? +\? +\?", output.out)
 
 
-def test_lake_optimize_prints_how_many_files_it_compacted(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_kgtui_lake_optimize_prints_how_many_files_it_compacted(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
     for _ in range(2):
         load_deltalake().write_deltalake(str(lake / "gold/lag"), pa.table({"lag": [1]}), mode="append")
     assert main(["lake", "optimize", str(lake)]) == 0
     assert "gold/lag: compacted 2 files into 1" in capfd.readouterr().out
 
 
-def test_lake_prune_with_the_option_dry_run_counts_rows_to_delete(
+def test_kgtui_lake_prune_with_the_option_dry_run_counts_rows_to_delete(
     lake: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     main(["lake", "prune", str(lake), "--keep", "recorded=1d", "--dry-run"])
@@ -112,7 +112,7 @@ def test_the_option_keep_of_lake_prune_accepts_rules_for_tables_and_layers() -> 
     ("count", "text"),
     [(0, "0 B"), (999, "999 B"), (1_000, "1.0 kB"), (38_400, "38 kB"), (999_700, "1.0 MB"), (4 * 10**15, "4000 TB")],
 )
-def test_lake_status_formats_sizes_with_decimal_units(count: int, text: str) -> None:
+def test_kgtui_lake_status_formats_sizes_with_decimal_units(count: int, text: str) -> None:
     assert in_bytes(count) == text
 
 

@@ -40,7 +40,7 @@ async def watched(cluster: Simulator, interval: float, filter_text: str = "", *,
 
 @pytest.mark.parametrize("lag", [False, True])
 @longer_if_busy(1)
-async def test_ls_watch_keeps_the_rows_of_a_silent_broker_with_their_age(lag: bool, timeout: float) -> None:
+async def test_kgtui_ls_watch_keeps_the_rows_of_a_silent_broker_with_their_age(lag: bool, timeout: float) -> None:
     """Each read takes less than twice its timeout, which is one interval unless the machine is busy."""
     async with (
         Simulator(brokers=3, scenario="plain", groups=60) as cluster,
@@ -80,7 +80,7 @@ async def test_ls_watch_keeps_the_rows_of_a_silent_broker_with_their_age(lag: bo
 
 
 @longer_if_busy(1)
-async def test_ls_watch_removes_a_deleted_group_while_another_broker_is_silent(timeout: float) -> None:
+async def test_kgtui_ls_watch_removes_a_deleted_group_while_another_broker_is_silent(timeout: float) -> None:
     """The deleted group's coordinator responds. Only rows of the silent broker are kept."""
     async with (
         Simulator(brokers=3, scenario="plain", groups=60) as cluster,
@@ -95,7 +95,7 @@ async def test_ls_watch_removes_a_deleted_group_while_another_broker_is_silent(t
 
 
 @longer_if_busy(1)
-async def test_ls_watch_applies_the_filter_to_the_rows_of_a_silent_broker(timeout: float) -> None:
+async def test_kgtui_ls_watch_applies_the_filter_to_the_rows_of_a_silent_broker(timeout: float) -> None:
     async with (
         Simulator(brokers=3, scenario="plain", groups=60) as cluster,
         watched(cluster, timeout, "coordinator:1", lag=False) as watch,
@@ -106,7 +106,7 @@ async def test_ls_watch_applies_the_filter_to_the_rows_of_a_silent_broker(timeou
     assert (now.ids, earlier) == (before.ids, {})
 
 
-async def test_ls_watch_keeps_all_rows_if_no_broker_responds() -> None:
+async def test_kgtui_ls_watch_keeps_all_rows_if_no_broker_responds() -> None:
     async with Simulator(brokers=2, scenario="plain", groups=10) as cluster, watched(cluster, 1, lag=True) as watch:
         before, _ = await watch.read()
         for node in (1, 2):

@@ -48,14 +48,14 @@ def calls(admin: ScriptedAdmin) -> dict[str, tuple[str, ...]]:
     return dict(admin.calls)
 
 
-def test_ls_without_options_sends_only_list_requests(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
+def test_kgtui_ls_without_options_sends_only_list_requests(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
     ran = run("ls")
     assert (ran.code, ran.err) == (0, "")
     assert groups(ran) == ["connect", "idle", "pay", "queue"]
     assert set(calls(admin)) == {"list_groups", "cluster"}
 
 
-def test_ls_with_option_lag_reads_offsets_once_and_then_log_starts_of_empty_groups(
+def test_kgtui_ls_lag_option_reads_offsets_once_and_log_starts_of_empty_groups(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     ran = run("ls", "--lag")
@@ -70,7 +70,7 @@ def test_ls_with_option_lag_reads_offsets_once_and_then_log_starts_of_empty_grou
     assert "describe_groups" not in asked
 
 
-def test_ls_reads_details_only_of_groups_that_can_match_the_filter(
+def test_kgtui_ls_reads_details_only_of_groups_that_can_match_the_filter(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     ran = run("ls", "not:type:share", "members:1+", "lag:1k+")
@@ -97,7 +97,7 @@ def test_ls_reads_details_only_of_groups_that_can_match_the_filter(
         (("lag:0",), []),
     ],
 )
-def test_ls_prints_matching_groups_in_the_sort_order_of_the_filter(
+def test_kgtui_ls_prints_matching_groups_in_the_sort_order_of_the_filter(
     run: Callable[..., Completed], expression: tuple[str, ...], expected: list[str]
 ) -> None:
     ran = run("ls", *expression)
@@ -121,7 +121,7 @@ def test_ls_prints_matching_groups_in_the_sort_order_of_the_filter(
         (["--group", "idl", "--group", "pay"], "there is no group 'idl'; similar: idle"),
     ],
 )  # fmt: skip
-def test_ls_reports_missing_groups_and_suggests_similar_ids(
+def test_kgtui_ls_reports_missing_groups_and_suggests_similar_ids(
     run: Callable[..., Completed], admin: ScriptedAdmin, words: list[str], message: str
 ) -> None:
     admin.add("eu.payments-settle.v2")
@@ -130,7 +130,7 @@ def test_ls_reports_missing_groups_and_suggests_similar_ids(
     assert run("ls", *words, "--allow-empty") == (0, ran.out, ran.err)
 
 
-def test_ls_with_the_option_group_lists_exactly_the_given_ids(
+def test_kgtui_ls_with_the_option_group_lists_exactly_the_given_ids(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.add("type:share", lag=3)
@@ -140,12 +140,12 @@ def test_ls_with_the_option_group_lists_exactly_the_given_ids(
     assert run("ls", "--group", "pay", "idle").code == 2
 
 
-def test_options_of_ls_are_accepted_before_and_after_the_command_name(run: Callable[..., Completed]) -> None:
+def test_options_of_kgtui_ls_are_accepted_before_and_after_the_command_name(run: Callable[..., Completed]) -> None:
     assert groups(run("--filter", "pay", "ls")) == ["pay"]
     assert groups(run("--timeout", "5", "ls", "pay", "--timeout", "6")) == ["pay"]
 
 
-def test_ls_json_and_csv_contain_only_groups_that_match_the_filter(run: Callable[..., Completed]) -> None:
+def test_kgtui_ls_json_and_csv_contain_only_groups_that_match_the_filter(run: Callable[..., Completed]) -> None:
     found = json.loads(run("ls", "--format", "json", "--lag", "--members", "pay").out)
     assert found["coverage"] == {"brokers": [3, 3], "groups": [1, 1]}
     assert [(row["group"], row["members"], row["lag"]) for row in found["groups"]] == [("pay", 2, 1500)]
@@ -153,7 +153,7 @@ def test_ls_json_and_csv_contain_only_groups_that_match_the_filter(run: Callable
     assert [(row["group"], row["members"], row["lag"]) for row in rows] == [("pay", "", "")]
 
 
-def test_ls_csv_escapes_control_characters_only_on_a_terminal(
+def test_kgtui_ls_csv_escapes_control_characters_only_on_a_terminal(
     run: Callable[..., Completed], admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     admin.add("evil\x1b[31m\u202e")
@@ -162,19 +162,19 @@ def test_ls_csv_escapes_control_characters_only_on_a_terminal(
     assert "evil\\x1b[31m\\u202e,classic" in run("ls", "--format", "csv", "evil").out
 
 
-def test_print_result_in_an_unknown_format_raises_key_error(capsys: pytest.CaptureFixture[str]) -> None:
+def test_function_print_result_raises_key_error_for_an_unknown_format(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(KeyError, match="markdown"):
         print_result("markdown", {"table": lambda: "PAY\n", "json": lambda: b"{}\n"})
     assert capsys.readouterr().out == ""
 
 
-def test_ls_wide_format_shows_kind_and_coordinator_address(run: Callable[..., Completed]) -> None:
+def test_kgtui_ls_wide_format_shows_kind_and_coordinator_address(run: Callable[..., Completed]) -> None:
     ran = run("ls", "--format", "wide", "pay")
     assert ran.out.splitlines()[0].split()[:2] == ["GROUP", "KIND"]
     assert "127.0.0.1:9092 (1)" in ran.out
 
 
-def test_ls_reports_a_partial_result_if_a_broker_does_not_respond(
+def test_kgtui_ls_reports_a_partial_result_if_a_broker_does_not_respond(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.broken[2] = DeadlineError("no answer within 30 s", broker=2)
@@ -251,7 +251,7 @@ def test_lags_in_ls_are_lower_bounds_if_some_topics_are_hidden(
     assert (ran.code, ran.err) == (0, "")
 
 
-def test_ls_json_and_wide_format_show_that_offsets_may_be_hidden(
+def test_kgtui_ls_json_and_wide_format_show_that_offsets_may_be_hidden(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     for access, hidden, cells in ((RESTRICTED, True, "empty ≥ 5 ≥ 1"), (Access(any_topic=True), False, "empty 5 1")):
@@ -267,7 +267,7 @@ def test_ls_json_and_wide_format_show_that_offsets_may_be_hidden(
     assert row["offsets_may_be_hidden"] is None
 
 
-def test_ls_lag_filter_excludes_groups_whose_hidden_lag_could_be_outside(
+def test_kgtui_ls_lag_filter_excludes_groups_whose_hidden_lag_may_not_match(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.user_access = RESTRICTED
@@ -280,7 +280,7 @@ def test_ls_lag_filter_excludes_groups_whose_hidden_lag_could_be_outside(
     assert (groups(ran), ran.err) == (["idle"], "")
 
 
-def test_ls_names_a_members_topic_that_the_user_may_not_describe(
+def test_kgtui_ls_names_a_members_topic_that_the_user_may_not_describe(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     """An ACL denies DESCRIBE on the topic `secret`."""
@@ -293,7 +293,7 @@ def test_ls_names_a_members_topic_that_the_user_may_not_describe(
     assert run("ls", "--lag", "--members", "pay").err == ""
 
 
-def test_ls_reports_no_hidden_offsets_if_every_topic_is_visible(
+def test_kgtui_ls_reports_no_hidden_offsets_if_every_topic_is_visible(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.add("quiet", "consumer")
@@ -302,14 +302,16 @@ def test_ls_reports_no_hidden_offsets_if_every_topic_is_visible(
     assert (ran.code, ran.out.splitlines()[1].split()[-1], ran.err) == (0, "–", "")
 
 
-def test_ls_reads_permissions_only_if_it_needs_the_lag(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
+def test_kgtui_ls_reads_permissions_only_if_it_needs_the_lag(
+    run: Callable[..., Completed], admin: ScriptedAdmin
+) -> None:
     run("ls", "--members", "pay")
     assert "access" not in calls(admin)
     run("ls", "lag:1+")
     assert [call for call, _ in admin.calls].count("access") == 1
 
 
-def test_ls_shows_an_unknown_lag_without_offsets_if_permissions_are_unknown(
+def test_kgtui_ls_shows_unknown_lag_for_groups_without_offsets_if_permissions_are_unknown(
     run: Callable[..., Completed], admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def fails(*, max_age: float, timeout: float) -> Access:
@@ -322,7 +324,7 @@ def test_ls_shows_an_unknown_lag_without_offsets_if_permissions_are_unknown(
 
 
 @pytest.mark.parametrize("words", [("ls",), ("ls", "--lag"), ("ls", "state:Empty"), ("check", "--for", "1s")])
-def test_ls_and_check_report_that_the_user_may_see_no_groups(
+def test_kgtui_ls_and_check_report_that_the_user_may_see_no_groups(
     run: Callable[..., Completed], admin: ScriptedAdmin, words: tuple[str, ...]
 ) -> None:
     admin.groups.clear()
@@ -336,7 +338,7 @@ def test_ls_and_check_report_that_the_user_may_see_no_groups(
     assert "there is no group that you may see" in ran.err
 
 
-def test_ls_of_a_cluster_without_groups_exits_with_0(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
+def test_kgtui_ls_of_a_cluster_without_groups_exits_with_0(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
     admin.groups.clear()
     ran = run("ls")
     assert (ran.code, groups(ran), ran.err) == (0, [], "")
@@ -356,7 +358,7 @@ def test_lag_in_ls_is_a_lower_bound_if_one_partitions_lag_is_unknown(
     assert groups(run("ls", "lag:..5")) == []
 
 
-def test_ls_reports_all_groups_with_the_same_error_in_one_line(
+def test_kgtui_ls_reports_all_groups_with_the_same_error_in_one_line(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     for group in ("pay", "idle"):
@@ -366,21 +368,21 @@ def test_ls_reports_all_groups_with_the_same_error_in_one_line(
     assert "(and 1 more with the same error)" in ran.err
 
 
-def test_ls_reports_that_the_filter_term_empty_needs_the_terminal_ui(run: Callable[..., Completed]) -> None:
+def test_kgtui_ls_reports_that_the_filter_term_empty_needs_the_terminal_ui(run: Callable[..., Completed]) -> None:
     ran = run("ls", "empty:1h+")
     assert (ran.code, groups(ran)) == (1, [])
     assert "the filter could not be applied to 1 of 4 groups" in ran.err
     assert "the term empty: works only in the terminal UI" in ran.err
 
 
-def test_ls_judges_after_one_read_only_an_empty_group_with_unread_records(run: Callable[..., Completed]) -> None:
+def test_kgtui_ls_judges_only_empty_groups_with_unread_records_after_one_read(run: Callable[..., Completed]) -> None:
     ran = run("ls", "verdict:warn+")
     assert (ran.code, groups(ran)) == (0, ["idle"])
     assert "could not be applied to 2 of 4 groups" in ran.err
     assert "verdict: and timelag: need several reads: add --watch or use kgtui check" in ran.err
 
 
-def test_ls_escapes_control_characters_in_group_ids(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
+def test_kgtui_ls_escapes_control_characters_in_group_ids(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
     admin.add("\x1b[2Jx\n", state="Empty")
     ran = run("ls")
     assert r"\x1b[2Jx\n" in ran.out
@@ -401,7 +403,7 @@ def test_ls_escapes_control_characters_in_group_ids(run: Callable[..., Completed
         (("ls", "--lags"), "--lags"),
     ],
 )
-def test_ls_with_wrong_options_exits_with_2_and_prints_one_line(
+def test_kgtui_ls_with_wrong_options_exits_with_2_and_prints_one_line(
     run: Callable[..., Completed], words: tuple[str, ...], message: str
 ) -> None:
     ran = run(*words)
@@ -411,7 +413,7 @@ def test_ls_with_wrong_options_exits_with_2_and_prints_one_line(
     assert message in ran.err
 
 
-def test_ls_watch_prints_one_json_document_per_line_until_ctrl_c(
+def test_kgtui_ls_watch_prints_one_json_document_per_line_until_ctrl_c(
     run: Callable[..., Completed], admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slept: list[float] = []

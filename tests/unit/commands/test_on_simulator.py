@@ -40,7 +40,7 @@ def test_kgtui_ls_process_lists_the_groups_of_a_simulated_cluster(company: Simul
     assert any(row["lag"] for row in found["groups"])
 
 
-def test_ls_reads_the_bootstrap_server_from_the_environment_variable(company: SimulatorProcess) -> None:
+def test_kgtui_ls_reads_the_bootstrap_server_from_the_environment_variable(company: SimulatorProcess) -> None:
     done = kgtui("ls", "type:share", "sort:name-", KGTUI_BOOTSTRAP_SERVER=company.bootstrap)
     assert done.returncode == 0
     names = [line.split()[0] for line in done.stdout.splitlines()[1:]]
@@ -60,7 +60,7 @@ def test_commands_groups_show_and_doctor_work_with_a_share_group(company: Simula
     assert "ShareGroupDescribe" in done.stdout
 
 
-def test_ls_watch_exits_silently_when_its_output_pipe_is_closed(company: SimulatorProcess) -> None:
+def test_kgtui_ls_watch_exits_silently_when_its_output_pipe_is_closed(company: SimulatorProcess) -> None:
     """`head` closes the pipe in this way, for example in `kgtui ls --watch 0.01 | head -1`."""
     command = [sys.executable, "-m", "kgtui", "ls", "--watch", "0.01", "--bootstrap-server", company.bootstrap]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -71,7 +71,7 @@ def test_ls_watch_exits_silently_when_its_output_pipe_is_closed(company: Simulat
     assert (process.returncode, err) == (128 + signal.SIGPIPE, b"")
 
 
-def test_ls_watch_exits_silently_on_ctrl_c(company: SimulatorProcess) -> None:
+def test_kgtui_ls_watch_exits_silently_on_ctrl_c(company: SimulatorProcess) -> None:
     command = [sys.executable, "-m", "kgtui", "ls", "--watch", "--bootstrap-server", company.bootstrap, "orders"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
@@ -136,7 +136,7 @@ async def test_kgtui_doctor_reports_a_broker_that_does_not_respond(timeout: floa
 
 
 @longer_if_busy(1)
-async def test_select_groups_returns_groups_of_other_brokers_if_one_is_silent(timeout: float) -> None:
+async def test_function_select_groups_returns_groups_of_other_brokers_if_one_is_silent(timeout: float) -> None:
     async with Simulator(brokers=3, scenario="plain", groups=60) as cluster:
         cluster.faults.black_hole(2)
         async with connect(cluster.bootstrap.split(",")) as admin, counting_waits() as waited:

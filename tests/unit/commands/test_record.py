@@ -138,7 +138,9 @@ def test_record_and_replay_say_what_to_install_if_deltalake_is_missing(
         delta.load_deltalake()
 
 
-def test_ls_and_show_read_a_recording_at_a_point_in_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_kgtui_ls_and_show_read_a_recording_at_a_point_in_time(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     write(tmp_path / "lake", poll_of(100), poll_of(120, groups=("pay", "new")))
     lake = ["--lake", str(tmp_path / "lake")]
 
@@ -167,14 +169,14 @@ def test_kgtui_replay_is_rejected_without_a_terminal(tmp_path: Path, capsys: pyt
     assert "kgtui ls --lake" in capsys.readouterr().err
 
 
-def test_parse_duration_returns_seconds_and_rejects_invalid_durations() -> None:
+def test_function_parse_duration_returns_seconds_and_rejects_invalid_durations() -> None:
     assert [parse_duration("--for", text) for text in ("10", "10s", "2m", "1.5h", "1d")] == [10, 10, 120, 5400, 86400]
     for text in ("", "0", "-3", "1s+", "unknown", "1 hour"):
         with pytest.raises(UsageError, match="--for"):
             parse_duration("--for", text)
 
 
-def test_parse_time_accepts_only_absolute_and_relative_times(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_function_parse_time_accepts_only_absolute_and_relative_times(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "Europe/Berlin")
     time.tzset()
     try:

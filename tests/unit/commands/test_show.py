@@ -34,14 +34,14 @@ def run(
     return runner(admin, monkeypatch, capfd)
 
 
-def test_show_prints_each_group_once_in_the_given_order(run: Callable[..., Completed]) -> None:
+def test_kgtui_show_prints_each_group_once_in_the_given_order(run: Callable[..., Completed]) -> None:
     ran = run("show", "queue", "pay", "queue")
     assert (ran.code, ran.err) == (0, "")
     assert [line for line in ran.out.splitlines() if line and line[0] != " "] == ["queue", "pay"]
     assert "m-1" in ran.out
 
 
-def test_show_reports_a_missing_group_and_shows_the_other_groups(run: Callable[..., Completed]) -> None:
+def test_kgtui_show_reports_a_missing_group_and_shows_the_other_groups(run: Callable[..., Completed]) -> None:
     ran = run("show", "nope", "pay", "--format", "json")
     assert ran.code == 1
     found = json.loads(ran.out)
@@ -50,7 +50,7 @@ def test_show_reports_a_missing_group_and_shows_the_other_groups(run: Callable[.
     assert ran.err == "kgtui: group nope: Group nope not found. [GROUP_ID_NOT_FOUND]\n"
 
 
-def test_show_reports_a_group_that_the_user_may_not_describe(
+def test_kgtui_show_reports_a_group_that_the_user_may_not_describe(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.broken["pay"] = Fault("GROUP_AUTHORIZATION_FAILED", "forbidden", 30, group="pay", advice="grant DESCRIBE")
@@ -59,7 +59,7 @@ def test_show_reports_a_group_that_the_user_may_not_describe(
     assert ran.err == "kgtui: group pay: forbidden [GROUP_AUTHORIZATION_FAILED] (grant DESCRIBE)\n"
 
 
-def test_show_prints_when_unread_records_were_written_and_expire(
+def test_kgtui_show_prints_when_unread_records_were_written_and_expire(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.times = {
@@ -89,19 +89,19 @@ def test_show_prints_when_unread_records_were_written_and_expire(
     assert "UNREAD-SINCE" not in run("show", "pay").out
 
 
-def test_show_csv_has_one_row_per_partition(run: Callable[..., Completed]) -> None:
+def test_kgtui_show_csv_has_one_row_per_partition(run: Callable[..., Completed]) -> None:
     lines = run("show", "pay", "--format", "csv").out.splitlines()
     assert lines[1] == "pay,t-pay,0,1000,,0,1015,15,1000,0,,,,,,0,,m-1,,client"
 
 
-def test_show_without_a_group_id_exits_with_2(run: Callable[..., Completed]) -> None:
+def test_kgtui_show_without_a_group_id_exits_with_2(run: Callable[..., Completed]) -> None:
     ran = run("show")
     assert ran.code == 2
     assert "GROUP" in ran.err
 
 
 @pytest.mark.parametrize(("any_topic", "exit_code"), [(False, 1), (True, 0)])
-def test_show_says_that_a_group_has_no_visible_offsets(
+def test_kgtui_show_says_that_a_group_has_no_visible_offsets(
     run: Callable[..., Completed], admin: ScriptedAdmin, any_topic: bool, exit_code: int
 ) -> None:
     admin.add("quiet", "consumer")
@@ -112,7 +112,7 @@ def test_show_says_that_a_group_has_no_visible_offsets(
     assert next(line.split()[1] for line in ran.out.splitlines() if "lag  " in line) == ("–" if any_topic else "?")
 
 
-def test_show_does_not_mention_permissions_if_everything_is_visible(
+def test_kgtui_show_does_not_mention_permissions_if_everything_is_visible(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.add("quiet", "consumer")
@@ -121,7 +121,7 @@ def test_show_does_not_mention_permissions_if_everything_is_visible(
     assert "may see" not in ran.out
 
 
-def test_show_names_an_assigned_topic_that_the_user_may_not_describe(
+def test_kgtui_show_names_an_assigned_topic_that_the_user_may_not_describe(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.add("old", "classic", members=(member("m", assignment=(("t-old", (0,)), ("secret", (0,)))),), lag=3)
@@ -135,7 +135,7 @@ def test_show_names_an_assigned_topic_that_the_user_may_not_describe(
     assert (row["lag"], row["lag_unknown"]) == (3, 1)
 
 
-def test_show_says_that_offsets_in_hidden_topics_are_not_listed(
+def test_kgtui_show_says_that_offsets_in_hidden_topics_are_not_listed(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     """The exit code is 0, because only offsets in other topics, which brokers leave out, could be missing."""
@@ -152,7 +152,7 @@ def test_show_says_that_offsets_in_hidden_topics_are_not_listed(
     assert "not listed" not in ran.out
 
 
-def test_show_names_a_subscribed_topic_that_the_user_may_not_describe(
+def test_kgtui_show_names_a_subscribed_topic_that_the_user_may_not_describe(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.add("old", "classic", members=(member("m", topics=("t-old", "secret")),), lag=3)

@@ -49,7 +49,7 @@ async def test_replay_returns_the_permissions_of_the_user_who_recorded(tmp_path:
         (Access(frozenset(), any_topic=False), "leave out the groups and topics that"),
     ],
 )
-async def test_recorder_reports_once_what_the_recording_may_lack(
+async def test_recorder_reports_only_once_which_offsets_the_recording_may_lack(
     tmp_path: Path, access: Access, lacks: str | None
 ) -> None:
     admin = scripted()

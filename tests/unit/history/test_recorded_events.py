@@ -140,7 +140,7 @@ def test_smaller_offsets_of_a_recreated_group_cause_no_event(tmp_path: Path) -> 
     assert kinds == [EventKind.DISAPPEARED, EventKind.APPEARED]
 
 
-def test_events_after_a_keyframe_without_members_do_not_depend_on_the_begin(tmp_path: Path) -> None:
+def test_events_after_a_keyframe_without_members_do_not_depend_on_earlier_polls(tmp_path: Path) -> None:
     """A reader that begins at the keyframe knows no members, so a reader of all polls must not know them either."""
     without = poll(STABLE)
     pay = replace(without.descriptions["pay"], members=None)
@@ -163,7 +163,7 @@ def test_events_after_a_keyframe_without_members_do_not_depend_on_the_begin(tmp_
     since=st.integers(0, 6),
     until=st.integers(0, 6),
 )
-def test_recorded_events_of_a_time_range_are_a_part_of_all_events(
+def test_recorded_events_of_a_time_range_are_a_subset_of_all_events(
     tmp_path_factory: pytest.TempPathFactory, polls: list[tuple[PollResult, bool, str]], since: int, until: int
 ) -> None:
     path = tmp_path_factory.mktemp("lake")

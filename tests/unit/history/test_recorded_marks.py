@@ -64,7 +64,7 @@ async def test_recorded_group_is_marked_if_the_user_may_not_see_a_members_topic(
 
 @pytest.mark.parametrize(("hidden", "hides"), [(HIDDEN, True), (VISIBLE, False)])
 @pytest.mark.parametrize("any_topic", ["true", "false"])
-async def test_permissions_in_a_replay_agree_with_the_marks_of_the_poll(
+async def test_permissions_in_a_replay_agree_with_the_hidden_offset_marks_of_the_poll(
     tmp_path: Path, hidden: frozenset[str], hides: bool, any_topic: str
 ) -> None:
     """The lake stores only the permissions that the recorder had last."""
@@ -84,7 +84,7 @@ def test_comparison_and_history_of_a_recording_say_that_lags_are_lower_bounds(tm
     assert [timeline.may_lack_topics for timeline in intervals.values()] == [True, False]
 
 
-def test_ls_says_that_a_recorded_group_has_no_visible_offsets(
+def test_kgtui_ls_says_that_a_recorded_group_has_no_visible_offsets(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Brokers may have left out offsets of one of the two groups. The other group really has no offsets."""
@@ -111,7 +111,7 @@ def test_commands_mark_the_lag_of_a_recorded_group_with_hidden_offsets(
     assert "OK?" in capfd.readouterr().out
 
 
-async def test_replay_of_a_lake_without_marks_uses_the_stored_permissions(tmp_path: Path) -> None:
+async def test_replay_uses_the_stored_permissions_if_polls_have_no_marks_for_hidden_offsets(tmp_path: Path) -> None:
     write(tmp_path, poll_of(hidden=HIDDEN))
     table = str(LakeFolder.of(tmp_path).table(GROUPS.name))
     rows = DeltaTable(table).to_pyarrow_table().drop_columns(["offsets_may_be_hidden"])

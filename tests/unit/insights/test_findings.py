@@ -187,7 +187,7 @@ def churn_hours(bursts: dict[float, float]) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def test_flapping_begins_with_the_first_rebalance_and_not_with_its_hour() -> None:
+def test_flapping_finding_begins_at_the_first_rebalance_instead_of_the_full_hour() -> None:
     (now,) = flapping(churn_hours({9: 8.1, 2.4: 0.1}), NOW.timestamp())
     assert (now.severity, now.since, now.until) == (Severity.WARN, (NOW - 2.4 * HOUR).timestamp(), None)
     assert now.what == "rebalanced up to 9 times per hour; 3 min were spent rebalancing"
@@ -212,7 +212,7 @@ def test_past_flapping_is_reported_with_its_begin_and_its_end() -> None:
     assert past_flapping(rows, NOW.timestamp())[0].until == past.until
 
 
-def test_past_problem_is_reported_with_what_ended_it(tmp_path: Path) -> None:
+def test_past_problem_is_reported_with_the_cause_of_its_end(tmp_path: Path) -> None:
     began, before = NOW - 9 * HOUR, {"group": "g", "affected": 1, "lag": 700, "worst": "STOP", "status": "ERR"}
     rows = [row(HEALTH, window_start=NOW - back * HOUR, bad_since=began, covered_to=NOW - back * HOUR, **before)
             for back in (9, 8, 7)]  # fmt: skip
@@ -239,7 +239,7 @@ def test_past_problem_is_reported_with_what_ended_it(tmp_path: Path) -> None:
         ("STALL", 2, None, "it is not known what ended it"),
     ],
 )
-def test_what_ended_a_problem_depends_on_its_status_and_members(
+def test_cause_of_a_problems_end_depends_on_the_groups_status_and_members(
     tmp_path: Path, worst: str, members: int, after: dict[str, Any] | None, ended: str
 ) -> None:
     times = {"window_start": NOW - 2 * HOUR, "covered_to": NOW - 2 * HOUR}
@@ -285,7 +285,7 @@ def test_group_that_still_has_its_backlog_has_no_past_problem(tmp_path: Path) ->
     assert [finding.subject for finding in found.past] == ["again"]
 
 
-def test_forecast_of_a_backlog_has_a_range_and_its_begin() -> None:
+def test_forecast_of_a_backlog_has_a_time_range_and_the_backlogs_begin() -> None:
     values = {"group": "g", "hour": NOW, "lag": 9, "drain_seconds": 7_200.0, "trend": -1.0, "at_risk": False}
     times = {"behind_since": NOW - 5 * HOUR, "behind_since_at_least": True}
 

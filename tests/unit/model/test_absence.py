@@ -52,7 +52,7 @@ def sample() -> Snapshot:
         ("lag>much", None),
     ],
 )
-def test_slips_in_filters_are_recognized(text: str, meant: str | None) -> None:
+def test_typical_mistakes_in_filters_are_recognized(text: str, meant: str | None) -> None:
     found = likely_meant(parse(text))
     assert (None if found is None else found.describe()) == meant
 
@@ -71,22 +71,22 @@ def test_slips_in_filters_are_recognized(text: str, meant: str | None) -> None:
         ("xyz zyx", NoMatch()),
     ],
 )
-def test_reason_why_no_group_matches_names_what_to_change(text: str, expected: NoMatch) -> None:
+def test_reason_for_an_empty_filter_result_says_what_to_change(text: str, expected: NoMatch) -> None:
     assert run_at_once(no_match_steps(parse(text), sample())) == expected
 
 
-def test_similar_names_are_found_among_many_without_long_slices() -> None:
+def test_similar_name_is_found_among_20_000_names() -> None:
     names = [f"team-{number}.service-{number % 97}" for number in range(20_000)] + ["payments.settle"]
     assert similar_names(["paymnets"], names) == ["payments.settle"]
     assert similar_names(["qqqq"], names) == []
 
 
-def test_group_that_nobody_lists_exists_on_no_broker() -> None:
+def test_group_that_no_broker_lists_is_reported_as_not_existing() -> None:
     full = replace(sample(), brokers={1: ANSWERED}, access=FULL_ACCESS)
     assert why_not_listed(full, "xyz", str) == ["The broker lists no group xyz."]
 
 
-def test_group_may_be_on_a_broker_that_does_not_answer() -> None:
+def test_group_that_is_not_listed_may_be_on_a_broker_that_does_not_answer() -> None:
     partly = replace(sample(), brokers={1: ANSWERED, 2: SILENT}, access=FULL_ACCESS)
     assert why_not_listed(partly, "xyz", str) == [
         "1 of 2 brokers answered and list no group xyz.",
@@ -103,7 +103,7 @@ def test_missing_permission_is_named_with_the_acl_operation() -> None:
     assert first == "If xyz exists, an ACL hides it: you lack the operation DESCRIBE on this group."
 
 
-def test_group_that_expired_is_reported_with_the_time_from_events_and_recording() -> None:
+def test_expired_group_is_reported_with_the_time_from_events_or_the_recording() -> None:
     events = (disappeared("xyz", 60.0, EMPTY), disappeared("other", 70.0, EMPTY))
     gone = replace(sample(), brokers={1: ANSWERED}, access=FULL_ACCESS, events=events)
     assert why_not_listed(gone, "xyz", str, gone_at=50.0)[:2] == [

@@ -130,7 +130,7 @@ def test_offsets_that_decrease_cause_an_event_but_progress_does_not() -> None:
     ]
 
 
-def test_offsets_that_change_without_members_are_resets_except_in_simple_groups() -> None:
+def test_offset_changes_in_groups_without_members_are_resets_except_in_simple_groups() -> None:
     before, after = {("orders", 0): 500}, {("orders", 0): 2_500}
     assert texts(offset_events("g", 1.0, EMPTY, before, after, memberless=True)) == [
         "offset of orders-0 reset while the group had no members: 500 → 2,500"

@@ -26,12 +26,12 @@ def member(member_id: str, client: str = "app", host: str = "/10.0.0.1", instanc
         ([member("ab"), member("abc")], ["app#ab", "app#abc"]),
     ],
 )
-def test_names_are_short_and_distinguish_the_members(members: list[Member], names: list[str]) -> None:
+def test_member_names_are_short_and_distinguish_the_members_of_a_group(members: list[Member], names: list[str]) -> None:
     assert list(member_names(members).values()) == names
     assert len(set(names)) == len(names)
 
 
-def test_labels_name_the_host_once() -> None:
+def test_member_labels_name_the_host_only_once() -> None:
     on_two_hosts = member_labels([member("m-1"), member("m-2", host="/10.0.0.2")])
     assert on_two_hosts == {"m-1": "app at /10.0.0.1", "m-2": "app at /10.0.0.2"}
     on_one_host = member_labels([member("app-12345"), member("app-98765")])

@@ -84,7 +84,7 @@ def test_filter_terms_about_verdicts_select_the_expected_groups(
     assert Need.WATCHING in query.needs
 
 
-def test_progress_of_a_filter_by_verdict_leaves_out_groups_without_a_verdict(snapshot: Snapshot) -> None:
+def test_filter_progress_does_not_count_groups_without_a_verdict_as_searched(snapshot: Snapshot) -> None:
     assert parse("verdict:warn+").searched(snapshot) == (5, 6)
     assert parse("timelag:1s+").searched(snapshot) == (5, 6)
 

@@ -73,7 +73,7 @@ async def test_group_is_unused_if_all_its_unread_records_are_older_than_a_day() 
     assert {judgment.reason.partition(",")[0] for judgment in found.values()} == {"Empty since before kgtui started"}
 
 
-async def test_group_with_a_known_result_is_not_searched_again_and_a_failed_search_only_after_an_hour() -> None:
+async def test_empty_group_is_searched_again_only_an_hour_after_a_failed_search() -> None:
     admin = cluster({"old": (3.0,), "unknown": (None,)})
     async with watching(admin) as monitor:
         await until(monitor, lambda s: s.judgment("old").kind is Problem.UNUSED)

@@ -134,7 +134,7 @@ def test_list_that_is_older_than_the_description_causes_no_leave_events() -> Non
     assert [event.kind for event in log.kept()] == [EventKind.LEFT]
 
 
-def test_members_are_stored_up_to_a_limit_except_in_groups_read_in_full() -> None:
+def test_event_tracker_forgets_members_beyond_its_limit_unless_read_in_full() -> None:
     log = EventLog(10)
     tracker = EventTracker(log, 4)
     for number in range(5):

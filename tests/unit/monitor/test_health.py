@@ -184,7 +184,7 @@ async def test_verdict_on_the_selected_group_is_computed_first(monkeypatch: pyte
     assert set(judged) == set(names)
 
 
-async def test_only_the_selected_group_gets_a_verdict_without_cpu_credit() -> None:
+async def test_only_the_selected_group_gets_a_verdict_after_the_cpu_budget_is_used_up() -> None:
     names = ("a", "b", "selected")
     setup = HealthSetup(names)
     setup.tier.set_view("selected")

@@ -11,11 +11,11 @@ POLLED = BrokerStatus(1, "one:9092", answered_at=1_000.0, answered_since=400.0, 
 
 
 @pytest.mark.parametrize(("now", "expected"), [(1_060.0, 400.0), (1_061.0, 1_061.0), (990.0, 990.0)])
-def test_time_since_a_broker_has_responded_begins_again_after_a_gap(now: float, expected: float) -> None:
+def test_broker_counts_as_responding_only_since_the_end_of_the_last_gap(now: float, expected: float) -> None:
     """With an interval of 20 s, more than 60 s without a response are a gap. So is a clock that was set back."""
     assert answered_since(POLLED, now) == expected
 
 
-def test_first_response_of_a_broker_begins_the_time_since_it_has_responded() -> None:
+def test_broker_counts_as_responding_since_its_first_response() -> None:
     assert answered_since(None, 7.0) == 7.0
     assert answered_since(BrokerStatus(1, "one:9092"), 7.0) == 7.0

@@ -140,7 +140,7 @@ async def test_record_search_covers_only_the_selected_group_and_suspects(setup: 
     assert setup.precisions == [PRECISION]
 
 
-async def test_suspect_is_searched_to_the_second_when_it_is_selected(setup: Setup) -> None:
+async def test_record_times_of_a_suspect_are_exact_to_the_second_once_selected(setup: Setup) -> None:
     setup.admin.times[PART] = RecordTime(100, TimeRange(T0 - 900, T0 - 895), rounds=3)
     setup.tier.set_suspects(["b"])
     await setup.read(100, "b")

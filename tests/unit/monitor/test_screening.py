@@ -113,7 +113,7 @@ async def test_screening_does_not_suspect_a_recreated_topic(sweep: Sweep) -> Non
     assert found == [None] * 3
 
 
-async def test_screening_suspects_an_ever_growing_lag_but_not_of_fresh_records(sweep: Sweep) -> None:
+async def test_screening_suspects_a_growing_lag_unless_the_unread_records_are_recent(sweep: Sweep) -> None:
     found = [sweep.read(rows((1_000 * n, 20_000 + 1_100 * n))) for n in range(6)][-1]
     assert (found.kind, found.status) == (Problem.BEHIND, GroupStatus.WARN)
     other = Sweep()
@@ -154,7 +154,7 @@ async def test_screening_suspects_an_unsettled_state_only_after_its_time_limit(
     assert sweep.judgment().kind is None
 
 
-async def test_rebalance_that_began_before_kgtui_has_no_start_time() -> None:
+async def test_rebalance_that_began_before_kgtui_started_has_no_start_time() -> None:
     sweep = Sweep()
     await sweep.list(REBALANCING)
     sweep.screening = Screening(sweep.store)
@@ -237,7 +237,7 @@ async def test_unused_group_that_has_lost_records_stays_unused() -> None:
     assert (found.kind, found.others) == (Problem.UNUSED, (Problem.DATA_LOST,))
 
 
-async def test_lag_of_an_empty_group_that_grows_is_no_problem_of_its_own() -> None:
+async def test_growing_lag_of_an_empty_group_is_not_a_separate_problem() -> None:
     sweep = Sweep()
     await sweep.list(EMPTY)
     found = [sweep.read(rows((5, 9 + n))) for n in range(8)][-1]
@@ -251,7 +251,7 @@ async def test_group_without_members_that_still_commits_gets_the_status_ok() -> 
     assert {one.status for one in found[1:]} == {GroupStatus.OK}
 
 
-async def test_suspicion_that_exact_observation_refutes_needs_new_evidence(sweep: Sweep) -> None:
+async def test_screening_needs_new_evidence_after_an_exact_verdict_refuted_a_suspicion(sweep: Sweep) -> None:
     for _ in range(6):
         sweep.read(rows((100, 105)))
     assert sweep.judgment().kind is Problem.STOP
@@ -290,7 +290,7 @@ async def test_many_changed_states_are_judged_in_small_slices(sweep: Sweep) -> N
     assert [sweep.screening.apply_changes() for _ in range(20)] == [True] * 19 + [False]
 
 
-async def test_sweep_slower_than_the_window_suspects_only_groups_without_progress(sweep: Sweep) -> None:
+async def test_sweep_slower_than_the_commit_window_suspects_only_groups_without_progress(sweep: Sweep) -> None:
     moving = [sweep.read(rows((100 + 50 * n, 105 + 50 * n)), after=200) for n in range(8)]
     assert {one.status for one in moving[1:]} == {GroupStatus.OK}
     stopped = [sweep.read(rows((450, 505)), after=200) for _ in range(4)]
@@ -298,7 +298,7 @@ async def test_sweep_slower_than_the_window_suspects_only_groups_without_progres
     assert stopped[-1].since == sweep.now - 800
 
 
-async def test_clock_set_back_suspects_nobody_and_a_later_stop_is_found(sweep: Sweep) -> None:
+async def test_screening_suspects_no_group_when_the_clock_is_set_back(sweep: Sweep) -> None:
     for n in range(4):
         sweep.read(rows((100 + n, 105 + n)))
     assert sweep.read(rows((104, 109)), after=-3_600).kind is None

@@ -189,7 +189,7 @@ async def test_store_drops_all_data_of_a_removed_group() -> None:
     assert not (snapshot.by_listing)
 
 
-async def test_snapshot_is_consistent_after_take_list_was_cancelled() -> None:
+async def test_snapshot_is_consistent_after_storing_a_list_was_cancelled() -> None:
     store = Store(keep=10)
     names = [f"g{number:04}" for number in range(SLICE + 1)]
     await store.take_list(1, ListingDelta(dict.fromkeys(names, STABLE)), first=True)

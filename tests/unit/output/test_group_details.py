@@ -65,7 +65,7 @@ async def shown(*groups: str, admin: ScriptedAdmin | None = None) -> tuple[Snaps
     return snapshot, data
 
 
-async def test_json_of_show_has_epochs_operations_members_and_lag_of_a_group() -> None:
+async def test_json_of_kgtui_show_has_epochs_operations_members_and_lag_of_a_group() -> None:
     _, data = await shown("pay")
     (found,) = data["groups"]
     assert found["assignor"] == "uniform"
@@ -78,7 +78,7 @@ async def test_json_of_show_has_epochs_operations_members_and_lag_of_a_group() -
     assert (found["lag"], found["lag_unknown"]) == (5, 2)
 
 
-async def test_json_of_show_says_for_each_partition_why_its_lag_is_unknown() -> None:
+async def test_json_of_kgtui_show_says_for_each_partition_why_its_lag_is_unknown() -> None:
     _, data = await shown("pay")
     partitions = {(p["topic"], p["partition"]): p for p in data["groups"][0]["partitions"]}
     why = {key: (row["lag"], row["reason"]) for key, row in partitions.items()}
@@ -93,7 +93,7 @@ async def test_json_of_show_says_for_each_partition_why_its_lag_is_unknown() -> 
     assert partitions["orders", 1]["member_id"] == "m-1"
 
 
-async def test_output_of_show_never_contains_the_value_of_a_sensitive_config() -> None:
+async def test_output_of_kgtui_show_never_contains_the_value_of_a_sensitive_config() -> None:
     snapshot, data = await shown("pay")
     assert "hunter2" not in json.dumps(data)
     assert "hunter2" not in group_details.as_text(snapshot, "pay", wide=True)
@@ -123,7 +123,7 @@ async def test_text_output_of_show_describes_one_group_of_each_kind() -> None:
     assert data["groups"][3]["topology"]["subtopologies"][0]["source_topics"] == ["orders"]
 
 
-async def test_csv_of_show_has_one_line_per_partition_of_each_group() -> None:
+async def test_csv_of_kgtui_show_has_one_line_per_partition_of_each_group() -> None:
     snapshot, _ = await shown("pay", "shared")
     rows = list(csv.DictReader(io.StringIO(group_details.as_csv(snapshot, ["pay", "shared"]).decode())))
     assert len(rows) == 7
@@ -131,7 +131,7 @@ async def test_csv_of_show_has_one_line_per_partition_of_each_group() -> None:
     assert (rows[1]["topic"], rows[1]["metadata"], rows[1]["lag"], rows[2]["lag"]) == ("orders", "note", "5", "")
 
 
-async def test_json_of_show_reports_a_missing_group_as_a_fault() -> None:
+async def test_json_of_kgtui_show_reports_a_missing_group_as_a_fault() -> None:
     snapshot, data = await shown("pay", "nope")
     assert [row["group"] for row in data["groups"]] == ["pay"]
     assert [(row["group"], row["name"]) for row in data["faults"]] == [("nope", "GROUP_ID_NOT_FOUND")]
@@ -147,7 +147,7 @@ async def test_text_output_of_show_escapes_control_characters_in_member_ids() ->
     assert data["groups"][0]["members"][0]["member_id"] == "\x1b[2J"
 
 
-async def test_json_of_show_reports_a_forbidden_group_and_has_the_other_groups() -> None:
+async def test_json_of_kgtui_show_reports_a_forbidden_group_and_has_the_other_groups() -> None:
     admin = cluster()
     admin.broken["pay"] = Fault("GROUP_AUTHORIZATION_FAILED", "no", 30, group="pay", advice="ask for DESCRIBE")
     snapshot, data = await shown("pay", "shared", admin=admin)

@@ -34,7 +34,7 @@ def rows(snap: Snapshot, **more: Any) -> dict[str, dict[str, Any]]:
     return {row["group"]: row for row in found["groups"]}
 
 
-def test_json_of_ls_has_the_documented_fields() -> None:
+def test_json_of_kgtui_ls_has_the_documented_fields() -> None:
     fault = Fault("GROUP_AUTHORIZATION_FAILED", "not yours", 30, 1, "Orders-Share", "ask")
     found = json.loads(group_list.as_json(group_list_of(mixed_snapshot(), faults=(fault,))))
     assert list(found) == ["version", "cluster", "taken_at", "coverage", "groups", "faults"]
@@ -87,7 +87,7 @@ def test_json_and_csv_of_ls_contain_unusual_group_ids_unchanged() -> None:
     assert [row["group"] for row in csv.DictReader(io.StringIO(text, newline=""))] == sorted(HOSTILE)
 
 
-def test_json_of_ls_escapes_control_characters_and_invisible_characters() -> None:
+def test_json_of_kgtui_ls_escapes_control_characters_and_invisible_characters() -> None:
     ids = [
         *HOSTILE,
         "\x7fdel",
@@ -104,27 +104,27 @@ def test_json_of_ls_escapes_control_characters_and_invisible_characters() -> Non
     assert unsafe == {"\n"}
 
 
-def test_tables_of_ls_escape_control_characters_in_group_ids() -> None:
+def test_tables_of_kgtui_ls_escape_control_characters_in_group_ids() -> None:
     text = group_list.as_table(group_list_of(snapshot(dict.fromkeys(HOSTILE, CONSUMER))))
     assert len(text.splitlines()) == len(HOSTILE) + 1
     assert all(line.isprintable() for line in text.splitlines())
 
 
-def test_csv_of_ls_has_empty_cells_for_unknown_values() -> None:
+def test_csv_of_kgtui_ls_has_empty_cells_for_unknown_values() -> None:
     text = group_list.as_csv(group_list_of(mixed_snapshot())).decode()
     found = {row["group"]: row for row in csv.DictReader(io.StringIO(text))}
     assert (found["old.group"]["lag"], found["payments.refund"]["lag"]) == ("", "0")
     assert list(found["old.group"]) == [field.name for field in LISTED]
 
 
-def test_table_of_ls_without_members_and_lag_has_only_the_default_columns() -> None:
+def test_table_of_kgtui_ls_without_members_and_lag_has_only_the_default_columns() -> None:
     text = group_list.as_table(group_list_of(mixed_snapshot(), members=False, lag=False))
     assert text.splitlines()[0].split() == ["GROUP", "TYPE", "PROTOCOL", "STATE", "COORDINATOR"]
     assert text.splitlines()[-1].split() == ["payments.settle", "consumer", "consumer", "Stable", "1"]
     assert text.splitlines()[3].split() == ["connect-cluster", "classic", "connect", "Stable", "1"]
 
 
-def test_table_of_ls_distinguishes_no_value_no_response_and_no_permission() -> None:
+def test_table_of_kgtui_ls_distinguishes_no_value_no_response_and_no_permission() -> None:
     silent = Fault("NO_ANSWER", "late", group="late")
     forbidden = Fault("GROUP_AUTHORIZATION_FAILED", "no", 30, group="mine")
     snap = snapshot(

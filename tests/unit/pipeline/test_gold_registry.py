@@ -6,6 +6,6 @@ from kgtui.lake.schemas.gold import GOLD, LAG
 from kgtui.pipeline.jobs.gold import BUILDERS
 
 
-def test_every_gold_table_has_a_builder_and_the_table_lag_is_computed_first() -> None:
+def test_every_gold_table_has_a_builder_and_gold_lag_is_computed_first() -> None:
     assert BUILDERS.keys() == set(GOLD)
     assert GOLD[0] == LAG

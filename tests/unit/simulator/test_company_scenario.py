@@ -53,7 +53,7 @@ def test_groups_of_the_company_scenario_reach_every_state_within_400_s(company: 
     }
 
 
-def test_groups_of_the_company_scenario_have_the_problems_in_its_file(company: Simulator) -> None:
+def test_groups_of_the_company_scenario_have_the_problems_that_its_file_declares(company: Simulator) -> None:
     assert lag(company, "payments.settle", 600) < 12 * 18 * 20
     assert lag(company, "payments.refund", 600) > lag(company, "payments.refund", 60) > 200_000
     assert lag(company, "orders.ship", 30) > 5 * lag(company, "orders.ship", 500)

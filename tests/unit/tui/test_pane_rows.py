@@ -127,7 +127,7 @@ def test_narrow_table_drops_the_least_important_columns_and_never_cuts_numbers()
     assert [(column.id, width) for column, width in fit_columns(COLUMNS, preferred, 20)] == [("name", 10), ("count", 9)]
 
 
-def test_column_at_returns_the_column_that_covers_a_terminal_cell() -> None:
+def test_function_column_at_returns_the_column_that_covers_a_terminal_cell() -> None:
     arranged = fit_columns(COLUMNS, {"name": 6, "count": 5, "note": 6}, 80)
     assert [column_at(arranged, x) for x in (0, 6, 7, 13, 19, 20)] == ["name", "name", "count", "note", "note", None]
 
@@ -330,7 +330,7 @@ def test_lag_of_a_partition_with_several_owners_belongs_to_no_member() -> None:
     assert {load.lag.value for load in loads.values()} == {None}
 
 
-def test_member_that_blocks_the_rebalance_is_first_and_the_pane_says_how() -> None:
+def test_members_pane_lists_a_blocking_member_first_and_says_how_it_blocks() -> None:
     members = (
         member("a", client_id="a", epoch=7, assignment=(("t", (0,)),), target=(("t", (0,)),)),
         member("b", client_id="b", epoch=7, assignment=(), target=(("t", (1,)),)),

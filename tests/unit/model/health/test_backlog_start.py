@@ -24,22 +24,22 @@ def ages(*parts: tuple[int, float, float], noise: float = 5.0) -> list[tuple[int
 
 
 @pytest.mark.parametrize("growth", [60.0, 30.0, 6.0, 1.8])
-def test_rise_begins_when_the_group_stopped_keeping_up(growth: float) -> None:
+def test_rise_of_the_time_lag_begins_when_the_group_stops_keeping_up(growth: float) -> None:
     """The group reads nothing, or at 0.5, 0.9 or 0.97 of the speed that it needs."""
     minutes = rising_since(ages((600, 10.0, 0.0), (240, 10.0, growth))) / MINUTE
     assert abs(minutes - 600) <= 5
 
 
-def test_rise_after_a_partly_caught_up_backlog_begins_at_its_lowest_time_lag() -> None:
+def test_rise_after_a_partial_catch_up_begins_at_the_lowest_time_lag() -> None:
     history = ages((100, 5.0, 0.0), (60, 5.0, 60.0), (40, 3_605.0, -60.0), (100, 1_205.0, 60.0))
     assert abs(rising_since(history) / MINUTE - 200) <= 5
 
 
-def test_rise_that_began_before_the_first_read_begins_with_this_read() -> None:
+def test_rise_that_began_before_the_first_read_is_dated_to_the_first_read() -> None:
     assert rising_since(ages((100, 5_000.0, 30.0))) == 0
 
 
-def test_backlog_that_shrinks_began_with_its_rise() -> None:
+def test_shrinking_backlog_is_dated_to_the_rise_of_its_time_lag() -> None:
     history = ages((300, 10.0, 0.0), (120, 10.0, 60.0), (60, 7_210.0, -60.0))
     assert abs(behind_since(history) / MINUTE - 300) <= 5
     earlier = ages((60, 10.0, 60.0), (60, 3_610.0, -60.0), (60, 10.0, 0.0), (60, 10.0, 60.0), (30, 3_610.0, -60.0))

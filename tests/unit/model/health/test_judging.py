@@ -234,7 +234,7 @@ def test_group_gets_a_bad_status_only_if_the_reads_are_sufficient(
     assert (health.status is Status.OK) == (row.status is Status.OK)
 
 
-def test_partition_with_a_lag_but_without_any_position_has_no_verdict_against_it() -> None:
+def test_partition_with_a_lag_but_without_a_committed_offset_is_ok() -> None:
     """A group that was a share group until now can have such a partition: brokers report its lag, but no commit."""
     row = PartitionLag("t", 0, None, 0, 90, 5, None, None)
     verdict, health = judge_observed(row, [Sample(1_000, None, 90, 0, 5)], Watching(Options(minimum_complete=0.0)))
