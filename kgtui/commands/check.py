@@ -73,12 +73,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
     add_lake_options(parser)
     add_selection_options(parser)
-    parser.add_argument("--for", dest="seconds", metavar="TIME", help=f"how long to watch ({_DURATION})")
+    parser.add_argument("--for", dest="seconds", metavar="TIME", help=f"how long to watch (default: {_DURATION})")
     parser.add_argument(
-        "--interval", metavar="TIME", help=f"time between two reads of a group ({policy.CHECK_INTERVAL:g}s)"
+        "--interval", metavar="TIME", help=f"time between two reads of a group (default: {policy.CHECK_INTERVAL:g}s)"
     )
     parser.add_argument(
-        "--fail-on", choices=tuple(FAIL_ON), default="error", help="exit with 1 at this verdict or a worse one (error)"
+        "--fail-on",
+        choices=tuple(FAIL_ON),
+        default="error",
+        help="exit with 1 at this verdict or a worse one (default: error)",
     )
     parser.add_argument("--all", action="store_true", help="also print the groups that are OK")
     add_format_option(parser, *check_results.WRITERS)

@@ -63,19 +63,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
     add_lake_options(parser)
     add_filter_options(parser)
-    parser.add_argument("--for", dest="seconds", metavar="TIME", help="how long to watch, such as 10m (until Ctrl-C)")
+    parser.add_argument(
+        "--for", dest="seconds", metavar="TIME", help="how long to watch, such as 10m (default: until Ctrl-C)"
+    )
     parser.add_argument(
         "--kind", action="append", choices=[kind.value for kind in EventKind], metavar="KIND", default=[],
         help="only events of this kind; may be repeated",
     )  # fmt: skip
     parser.add_argument(
-        "--interval", metavar="TIME", help=f"time between two reads of a group ({policy.MonitorOptions().interval:g}s)"
+        "--interval",
+        metavar="TIME",
+        help=f"time between two reads of a group (default: {policy.MonitorOptions().interval:g}s)",
     )
     parser.add_argument(
         "--format",
         choices=("table", "json"),
         default="table",
-        help="table: for people; json: one object per line (table)",
+        help="table: for people; json: one object per line (default: table)",
     )
 
 

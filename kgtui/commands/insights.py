@@ -39,7 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "expr", nargs="*", type=str, metavar="EXPR", help="filter terms, joined by AND; see kgtui ls --help"
     )
-    parser.add_argument("--lake", metavar="LAKE", help=f"folder or URI of the lake (${LAKE_VARIABLE})")
+    parser.add_argument("--lake", metavar="LAKE", help=f"folder or URI of the lake (default: ${LAKE_VARIABLE})")
     parser.add_argument(
         "--since",
         metavar="TIME",

@@ -50,7 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=float,
         const=True,
         metavar="SECONDS",
-        help=f"repeat every SECONDS ({defaults.POLL_INTERVAL:g}) until Ctrl-C",
+        help=f"repeat every SECONDS (default: {defaults.POLL_INTERVAL:g}) until Ctrl-C",
     )
 
 

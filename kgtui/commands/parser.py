@@ -174,7 +174,7 @@ def add_cluster_options(parser: argparse.ArgumentParser, *, again: bool = False)
         metavar="SECONDS",
         type=float,
         default=unset,
-        help=f"maximum duration of the command ({defaults.TIMEOUT:g})",
+        help=f"maximum duration of the command, in seconds (default: {defaults.TIMEOUT:g})",
     )
     group.add_argument(
         "--read-only", action="store_true", default=flag, help="refuse all actions that change the cluster"
@@ -228,7 +228,7 @@ def add_ui_options(parser: argparse.ArgumentParser, *, again: bool = False) -> N
         metavar="SECONDS",
         type=float,
         default=unset,
-        help=f"time between two polls of a broker ({defaults.POLL_INTERVAL:g})",
+        help=f"time between two polls of a broker, in seconds (default: {defaults.POLL_INTERVAL:g})",
     )
     group.add_argument("--ascii", action="store_true", default=flag, help="use ASCII characters only")
     group.add_argument("--no-mouse", action="store_true", default=flag, help="do not capture the mouse")
@@ -250,7 +250,7 @@ def add_format_option(parser: argparse.ArgumentParser, *formats: Format) -> None
     from kgtui.output.formats import FORMATS
 
     about = "; ".join(f"{name}: {FORMATS[name]}" for name in formats)
-    parser.add_argument("--format", choices=formats, default=formats[0], help=f"{about} ({formats[0]})")
+    parser.add_argument("--format", choices=formats, default=formats[0], help=f"{about} (default: {formats[0]})")
 
 
 def _sentence(summary: str) -> str:

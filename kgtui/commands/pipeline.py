@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         add_cluster_options(subcommand, again=True)
         _add_options(subcommand)
     watch.add_argument(
-        "--every", default="10s", metavar="TIME", help="how often to read new records and polls (%(default)s)"
+        "--every", default="10s", metavar="TIME", help="how often to read new records and polls (default: %(default)s)"
     )
     pipeline_demo.configure(demo)
 
@@ -60,7 +60,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         help="when the topic is read for the first time, skip records before this time, such as 30d for 30 days ago",
     )
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--master", metavar="URL", help="Spark master to run on (local[*])")
+    where.add_argument("--master", metavar="URL", help="Spark master to run on (default: local[*])")
     where.add_argument("--remote", metavar="URL", help="Spark Connect server to run on, such as sc://spark:15002")
 
 

@@ -37,18 +37,18 @@ _KEYFRAME_SECONDS = 4 * 3_600.0
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `kgtui pipeline demo`."""
-    parser.add_argument("--lake", metavar="LAKE", help="folder for the new lake (a temporary folder)")
+    parser.add_argument("--lake", metavar="LAKE", help="folder for the new lake (default: a temporary folder)")
     parser.add_argument(
-        "--days", type=float, default=3.0, metavar="N", help="length of the history in days (%(default)g)"
+        "--days", type=float, default=3.0, metavar="N", help="length of the history in days (default: %(default)g)"
     )
-    parser.add_argument("--every", default="5m", metavar="TIME", help="time between two polls (%(default)s)")
-    parser.add_argument("--until", metavar="TIME", help="end of the history, such as 2026-11-21T10:00Z (now)")
+    parser.add_argument("--every", default="5m", metavar="TIME", help="time between two polls (default: %(default)s)")
+    parser.add_argument("--until", metavar="TIME", help="end of the history, such as 2026-11-21T10:00Z (default: now)")
     parser.add_argument(
         "--seed",
         type=int,
         default=1,
         metavar="S",
-        help="seed of random choices; the same seed and end give the same history (%(default)s)",
+        help="seed of random choices; the same seed and end give the same history (default: %(default)s)",
     )
     parser.add_argument(
         "--history-only", action="store_true", help="record the history, but do not run the pipeline; needs no Java"

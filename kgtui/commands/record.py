@@ -33,18 +33,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="folder to record into, or a URI such as s3a://bucket/folder; it is created if it does not exist",
     )
     parser.add_argument(
-        "--interval", default=interval, metavar="TIME", help=f"time between two polls of the cluster ({interval})"
+        "--interval",
+        default=interval,
+        metavar="TIME",
+        help=f"time between two polls of the cluster (default: {interval})",
     )
     parser.add_argument(
-        "--flush", default=flush, metavar="TIME", help=f"maximum time between two writes to the lake ({flush})"
+        "--flush", default=flush, metavar="TIME", help=f"maximum time between two writes to the lake (default: {flush})"
     )
     parser.add_argument(
         "--keep",
         default=keep,
         metavar="TIME",
-        help=f"how long to keep recorded days, or all to keep them forever ({keep})",
+        help=f"how long to keep recorded days, or all to keep them forever (default: {keep})",
     )
-    parser.add_argument("--for", dest="seconds", default=None, metavar="TIME", help="stop after this time (never)")
+    parser.add_argument(
+        "--for", dest="seconds", default=None, metavar="TIME", help="stop after this time (default: never)"
+    )
 
 
 def epilog() -> str:

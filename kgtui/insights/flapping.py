@@ -139,6 +139,6 @@ def past_flapping(rows: Iterable[GoldRow], now: float) -> list[Finding]:
     for run in flapping_runs(rows):
         if run.goes_on(now):
             continue
-        times = (run.since, run.until, "its members stopped joining and leaving")
+        times = (run.since, run.until, "the group's members stopped joining and leaving")
         found.append(past_finding(Kind.FLAPPING, run.group, run.what, times, run.evidence))
     return found

@@ -29,12 +29,12 @@ _PAUSE = 1_800.0
 
 _ENDED = {
     "STOP": "the group committed again",
-    "STALL": "its offsets moved on",
-    "REWIND": "its commits did not go back any more",
-    "WARN": "its lag fell again",
+    "STALL": "the group's offsets moved on",
+    "REWIND": "the group's commits no longer went back",
+    "WARN": "the group's lag fell again",
 }
 _MEMBERS_CAME = "members joined the group, and it committed again"
-_UNKNOWN_END = "it is not known what ended it, because the group or its offsets were not recorded afterwards"
+_UNKNOWN_END = "it is not known what ended the problem, because the group or its offsets were not recorded afterwards"
 _ADVICE = "find out what happened at this time, so that it does not happen again"
 
 
@@ -146,7 +146,7 @@ def _what_ended(last: GoldRow, after: GoldRow | None) -> str:
         return _UNKNOWN_END
     if last["members"] == 0 and after["members"]:
         return _MEMBERS_CAME
-    return _ENDED.get(last["worst"] or last["status"], "its status was OK again")
+    return _ENDED.get(last["worst"] or last["status"], "the group's status was OK again")
 
 
 def _severity_of_status(status: str) -> int:

@@ -168,7 +168,7 @@ def drain(rows: Iterable[GoldRow], groups: Mapping[str, GoldRow], others: Collec
             continue
         if row["drain_seconds"] is not None and row["drain_seconds"] >= MIN_BACKLOG_AGE:
             what = f"the group catches up on {row['lag']:,} unread records in {_drain_time(row)}"
-            soon = "do nothing if this is soon enough; otherwise add members to the group"
+            soon = "do nothing if the group will catch up soon enough; otherwise, add members to the group"
             found.append(_drain(row, Severity.NOTE, what, soon, row["drain_seconds"]))
         elif trend is not None and trend > 2 * (row["trend_error"] or 0.0) and trend > 0 and group not in others:
             what = f"{row['lag']:,} unread records, growing by {trend * 60:,.0f} per minute"

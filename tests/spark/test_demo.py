@@ -45,7 +45,7 @@ def test_findings_of_the_demo_are_the_incidents_of_the_simulator(lake: SparkLake
     check_findings([*found.findings, *found.past], HistoryPlan(history.start, DAYS * 86_400))
     past = {finding.subject: finding for finding in found.past}
     assert past["orders.archive"].ended == "the group committed again"
-    assert past["emails.send"].ended == "its members stopped joining and leaving"
+    assert past["emails.send"].ended == "the group's members stopped joining and leaving"
     page = render_page(build_report(path, END), "1").decode()
     assert "Past problems" in page
     assert "It ended: the group committed again." in page

@@ -205,7 +205,7 @@ def test_past_flapping_is_reported_with_its_begin_and_its_end() -> None:
     rows = churn_hours({9: 7.3, 2.4: 0.1})
     (past,) = past_flapping(rows, NOW.timestamp())
     assert (past.since, past.until) == ((NOW - 9 * HOUR).timestamp(), (NOW - 7.3 * HOUR).timestamp())
-    assert past.ended == "its members stopped joining and leaving"
+    assert past.ended == "the group's members stopped joining and leaving"
     assert [finding.since for finding in flapping(rows, NOW.timestamp())] == [(NOW - 2.4 * HOUR).timestamp()]
     # The end of the burst is in an hour with too few rebalances to be flapping.
     rows[1]["flapping"] = False
@@ -234,9 +234,9 @@ def test_past_problem_is_reported_with_the_cause_of_its_end(tmp_path: Path) -> N
     ("worst", "members", "after", "ended"),
     [
         ("STOP", 0, {"members": 2}, "members joined the group, and it committed again"),
-        ("WARN", 2, {"members": 2}, "its lag fell again"),
-        ("REWIND", 2, {"members": 2}, "its commits did not go back any more"),
-        ("STALL", 2, None, "it is not known what ended it"),
+        ("WARN", 2, {"members": 2}, "the group's lag fell again"),
+        ("REWIND", 2, {"members": 2}, "the group's commits no longer went back"),
+        ("STALL", 2, None, "it is not known what ended the problem"),
     ],
 )
 def test_cause_of_a_problems_end_depends_on_the_groups_status_and_members(

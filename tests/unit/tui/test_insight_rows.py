@@ -44,7 +44,7 @@ EVIDENCE = Evidence(
 FINDING = Finding(
     Kind.DRAIN, Severity.NOTE, "dwh.backfill", ("dwh.backfill",),
     "the group catches up on 1,000 unread records in about 2 h",
-    NOW - 2 * HOUR, "do nothing if this is soon enough", EVIDENCE, ("kgtui", "show", "dwh.backfill"),
+    NOW - 2 * HOUR, "do nothing if the group will catch up soon enough", EVIDENCE, ("kgtui", "show", "dwh.backfill"),
 )  # fmt: skip
 FAMILY = replace(FINDING, kind=Kind.UNUSED, subject="perf.*", groups=("perf.a", "perf.b"), family=True)
 ALL = ("lag", "health", "churn", "cleanup", "forecast", "baseline")
