@@ -127,7 +127,7 @@ def _sentence(error: KgtuiError) -> str:
     """Return one line that says what went wrong and what to do."""
     message = str(error)
     if isinstance(error, QueryError):
-        expected = f"; expected {error.expected}" if error.expected else ""
+        expected = f"; {error.expected}" if error.expected else ""
         return f"filter, at character {error.position + 1}: {message}{expected}"
     if isinstance(error, UnreachableError):
         from kgtui.config import ASSUMED

@@ -58,7 +58,7 @@ class QueryError(UsageError):
     Attributes:
         position: offset of the mistake in the expression, in characters.
         length: number of characters that are wrong, at least 1.
-        expected: what the parser expected at that position.
+        expected: what the parser expected at that position, for example `expected yes or no`.
     """
 
     def __init__(self, message: str, *, position: int = 0, length: int = 1, expected: str = "") -> None:

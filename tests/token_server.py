@@ -49,8 +49,8 @@ class TokenServer:
             it returns False, the response is the error `invalid_grant`.
         signed_with: private key and key id with which tokens are signed; None for tokens without a signature.
         pause: delay before the response, in seconds.
-        drip: None to send the response at once. Otherwise, its bytes are sent one by one with pauses of 20 ms, either
-            from the status line (`status`) or from the body (`body`).
+        drip: None to send the response immediately. Otherwise, its bytes are sent one by one with pauses of 20 ms,
+            either from the status line (`status`) or from the body (`body`).
         received: header fields and form fields of each request.
     """
 

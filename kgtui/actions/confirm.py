@@ -30,7 +30,7 @@ class Challenge:
     Attributes:
         asked: the text as it is shown, in printable ASCII.
         accepted: all texts that are accepted.
-        what: what the text is, for the sentence `To confirm, type …`: `the group id` or `the number of groups`.
+        what: what the user must do, such as `type the group id`. The sentence begins with `To confirm, `.
         second_word: word that the user must type as well; None if the deletion can be undone.
     """
 
@@ -61,17 +61,17 @@ def challenge(groups: Sequence[str], *, irreversible: bool) -> Challenge:
 def _first_text(groups: Sequence[str]) -> tuple[str, frozenset[str], str]:
     """Return the attributes `asked`, `accepted` and `what` of the challenge."""
     if len(groups) != 1:
-        return str(len(groups)), frozenset({str(len(groups))}), "the number of groups"
+        return str(len(groups)), frozenset({str(len(groups))}), "type the number of groups"
     (group,) = groups
     if not group:
-        return "empty name", frozenset({"empty name"}), "these words, because the group id is empty"
+        return "empty name", frozenset({"empty name"}), "type these words, because the group id is empty"
     spelled = spelling(group) if len(group) <= LONGEST else ""
     if spelled and len(spelled) <= LONGEST:
-        what = "the group id" if spelled == group else "the group id as it is written here"
+        what = "type the group id" if spelled == group else "type the group id as it is written here"
         return spelled, frozenset({spelled, visible(group)}), what
     tail = _tail(group)
     asked = f"{spelling(tail)} {len(group)}"
-    what = f"the last {len(tail)} characters and the length of the id"
+    what = f"type the last {len(tail)} characters and the length of the id"
     return asked, frozenset({asked, visible(group)}), what
 
 

@@ -1,7 +1,7 @@
 """Read the descriptions, offsets, configs and log bounds of groups with as few requests as possible.
 
-`read_groups` reads any number of groups at once. `read_by_coordinator` reads the groups of a whole cluster in batches
-per coordinator, so that a broker that hangs delays only its own groups. Both work on every `GroupAdmin`.
+`read_groups` reads any number of groups in one call. `read_by_coordinator` reads the groups of a whole cluster in
+batches per coordinator, so that a broker that hangs delays only its own groups. Both work on every `GroupAdmin`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _UNANSWERED = frozenset({"NOT_CONNECTED", "NO_ANSWER", "DISCONNECTED", "UNREACHA
 """Names of the faults which mean that a coordinator did not answer at all."""
 
 _GROUPS_PER_SLICE = 50
-"""Number of groups whose members are examined at once. After that, other tasks may run."""
+"""Number of groups whose members are examined without a pause. After that, other tasks may run."""
 
 _CONCURRENT_SEARCHES = 8
 """Maximum number of searches for record times that send requests at the same time."""

@@ -50,7 +50,7 @@ _LEADER_LOOKUPS = 4
 
 
 class RecordTimeReader:
-    """Searches for record times in any number of partitions at once, with one request per leader and round.
+    """Searches for record times in any number of partitions in one call, with one request per leader and round.
 
     Args:
         pool: connections to the cluster, and the cache of partition leaders.

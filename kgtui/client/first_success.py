@@ -36,8 +36,9 @@ async def first_success(
 
     Args:
         runners: functions that return an awaitable.
-        head_start: seconds between the starts of two runners. When a runner fails, the next one is started at once.
-        expected: types of errors after which the other runners continue. An error of any other type is raised at once.
+        head_start: seconds between the starts of two runners. When a runner fails, the next one is started immediately.
+        expected: types of errors after which the other runners continue. An error of any other type is raised
+            immediately.
         discard: called with each successful result after the first one, for example to close a connection.
 
     Raises:

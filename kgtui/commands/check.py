@@ -391,8 +391,8 @@ def undecided_lines(selected: Iterable[GroupHealth], seconds: float) -> list[str
     for undecided in by_reason.values():
         most = max(undecided, key=lambda one: one.needs)
         after = "" if most.lack is Lack.PERMISSION else f"after {duration(seconds)}, "
-        verdicts = (
-            "the verdict on 1 group is" if len(undecided) == 1 else f"the verdicts on {len(undecided)} groups are"
-        )
-        lines.append(f"{after}{verdicts} not final: {missing(most)}")
+        if len(undecided) == 1:
+            lines.append(f"{after}the verdict on 1 group is not final: {missing(most)}")
+        else:
+            lines.append(f"{after}the verdicts on {len(undecided)} groups are not final: {missing(most)}")
     return lines

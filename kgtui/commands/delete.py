@@ -121,7 +121,7 @@ def _confirm(args: argparse.Namespace, deletion: Plan) -> None:
     if args.format == "json":
         print_error(_plan_table(deletion))
     confirmation = challenge([line.group for line in deletion.allowed], irreversible=deletion.irreversible)
-    if not confirmation.met(_read_line(f"To confirm, type {confirmation.what}: {confirmation.asked}\n>")):
+    if not confirmation.met(_read_line(f"To confirm, {confirmation.what}: {confirmation.asked}\n>")):
         raise RefusedError("the confirmation does not match; nothing was deleted")
     word = confirmation.second_word
     if word is not None and not confirmation.met_again(
@@ -132,7 +132,7 @@ def _confirm(args: argparse.Namespace, deletion: Plan) -> None:
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Let Ctrl-C interrupt a read from the terminal at once.
+    """Let Ctrl-C interrupt a read from the terminal immediately.
 
     With asyncio's handler, it would wait for the end of the line.
     """

@@ -50,7 +50,7 @@ class Clock:
         return self._offset + time.monotonic()
 
     async def sleep_until(self, at: float) -> None:
-        """Wait until a time in seconds since the epoch; return at once if that time has passed."""
+        """Wait until a time in seconds since the epoch; return immediately if that time has passed."""
         await asyncio.sleep(max(at - self.now(), 0.0))
 
 

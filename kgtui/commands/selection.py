@@ -120,8 +120,9 @@ def _why_no_match(args: argparse.Namespace, query: Query, selection: Selection) 
     if why.excluded:
         example = visible(why.example)
         if why.excluded == 1:
-            return f"; group {example} has such an id, but the other terms exclude it"
-        return f"; {why.excluded:,} groups have such an id, for example {example}, but the other terms exclude them"
+            return f"; the id of group {example} matches, but other terms of the filter exclude the group"
+        ids = f"the ids of {why.excluded:,} groups match, such as {example}"
+        return f"; {ids}, but other terms of the filter exclude the groups"
     both = f"; the filter needs ids that contain all {len(words)} words; to use the words as group ids, pass "
     advice = f"{both}{as_options(words)}" if len(words) > 1 else ""
     similar = f"; similar: {', '.join(why.similar)}" if why.similar else ""

@@ -287,7 +287,7 @@ class LakeReplayPosition:
         """Move forward by some seconds of recorded time. Returns False if the last poll is already shown.
 
         If the seconds do not suffice to reach the next poll, they are added to the seconds of the next call. A gap in
-        the recording is skipped at once.
+        the recording is skipped immediately.
         """
         shown = self._admin.poll
         self._ahead = self._ahead + seconds if self._ahead_of == shown else seconds

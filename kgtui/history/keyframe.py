@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 _MAX_GROUPS, _MAX_FRACTION = 16, 0.02
 """Maximum number and maximum fraction of the groups of a block whose rows are converted to Python group by group.
 
-If the number of requested groups exceeds both limits, the whole block (see `RowBlocks`) is converted at once, because
-this is then faster.
+If the number of requested groups exceeds both limits, the whole block (see `RowBlocks`) is converted in one step,
+because this is then faster.
 """
 
 
@@ -159,7 +159,7 @@ class TableState:
             yield from block.groups()
 
     def prepare(self, groups: Iterable[str]) -> None:
-        """Read the rows of these groups from disk at once, because each separate read has a high fixed cost."""
+        """Read the rows of these groups from disk together, because each separate read has a high fixed cost."""
         found = (self._blocks.block_of(escape_surrogates(group)) for group in groups)
         self._blocks.load(index for index in found if index is not None)
 

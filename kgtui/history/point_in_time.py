@@ -90,7 +90,7 @@ class PointInTime:
         return {(scope, fault.group): fault for scope, fault in self.faults if fault.group is not None}
 
     def prepare(self, groups: Collection[str], *, offsets: bool) -> None:
-        """Read the data of these groups from disk at once.
+        """Read the data of these groups from disk together.
 
         Call this method before you call `description`, `members` or `offsets` for many groups. Otherwise, each of those
         calls reads from disk.

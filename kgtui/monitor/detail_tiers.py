@@ -81,7 +81,7 @@ class ViewTier:
     def set_view(self, selected: str | None, visible: Sequence[str]) -> None:
         """Set the selected group and the visible groups.
 
-        A newly selected group is read at once, and so are visible groups whose details have not been read yet.
+        A newly selected group is read immediately, and so are visible groups whose details have not been read yet.
         """
         if selected != self._selected:
             self._selected = selected

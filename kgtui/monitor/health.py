@@ -53,7 +53,7 @@ _READS_BEFORE_VERDICT = 2
 """Number of reads that are needed for the first verdict, because one read cannot show progress."""
 
 _SLICE_SECONDS = 0.003
-"""Maximum time, in seconds, for which the computation of a verdict blocks the event loop at once."""
+"""Maximum time, in seconds, for which the computation of a verdict blocks the event loop without a pause."""
 
 _CPU_OF_ALL, _CPU_OF_SELECTED = 0.01, 0.05
 """Maximum fraction of one CPU that is used for the verdicts on all groups together, and on the selected group."""
@@ -197,7 +197,7 @@ class HealthTier:
         self._wake.set()
 
     def take_record_times(self, group: str, times: Mapping[TopicPartition, RecordTime]) -> None:
-        """Queue the times of a group's unread records, so that `run` computes the verdict on the group at once."""
+        """Queue the times of a group's unread records, so that `run` computes the verdict on the group immediately."""
         self._times[group] = times
         self._wake.set()
 

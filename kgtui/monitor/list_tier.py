@@ -224,7 +224,7 @@ class ListTier:
                 self._store.set_broker(node, asked_at=None, fault=fault, failures=failures)
                 self._removals.broker_silent(node)
                 if failures == 1:
-                    # The metadata is read at once, because the broker may have left the cluster.
+                    # The metadata is read immediately, because the broker may have left the cluster.
                     self._wake.set()
             else:
                 failures = 0
@@ -256,7 +256,7 @@ class ListTier:
         missing = self._store.coordinated_by(node) - delta.updated.keys() if first else delta.removed
         self._removals.add(node, missing, self._polls)
         if missing:
-            # The metadata is read at once, because a new broker may coordinate the missing groups now.
+            # The metadata is read immediately, because a new broker may coordinate the missing groups now.
             self._wake.set()
 
     def _pause(self, node: int, took: float, failures: int) -> float:

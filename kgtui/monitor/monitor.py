@@ -168,11 +168,11 @@ class Monitor:
         self._timer.pause()
 
     def resume(self) -> None:
-        """End a pause, and poll at once."""
+        """End a pause, and poll immediately."""
         self._timer.resume()
 
     def refresh(self) -> None:
-        """Poll at once. If polling is paused, it stays paused after this poll."""
+        """Poll immediately. If polling is paused, it stays paused after this poll."""
         self._timer.refresh()
 
     def set_interval(self, seconds: float) -> None:
@@ -190,7 +190,7 @@ class Monitor:
         if self._store.groups:
             self._first_listed.set()
         if self._lists.complete and self._complete_at is None:
-            # All brokers have listed their groups for the first time, so a snapshot is published at once.
+            # All brokers have listed their groups for the first time, so a snapshot is published immediately.
             self._complete_at = asyncio.get_running_loop().time()
             self._publish_soon(0.0)
         else:
@@ -202,7 +202,7 @@ class Monitor:
         """Schedule the publication of the next snapshot, which will contain all changes until then.
 
         Args:
-            factor: factor for the minimum time between two snapshots; 0 publishes at once.
+            factor: factor for the minimum time between two snapshots; 0 publishes immediately.
             at_least: minimum time to wait for other changes, in seconds.
         """
         if not self._store.dirty:

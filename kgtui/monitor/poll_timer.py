@@ -41,17 +41,17 @@ class PollTimer:
         self._running.clear()
 
     def resume(self) -> None:
-        """End the pause. All polling loops read at once."""
+        """End the pause. All polling loops read immediately."""
         self._running.set()
         self.refresh()
 
     def set_interval(self, seconds: float) -> None:
-        """Set the interval, limited by `SHORTEST_INTERVAL` and `LONGEST_INTERVAL`. All polling loops read at once."""
+        """Set the interval, from `SHORTEST_INTERVAL` to `LONGEST_INTERVAL`. All polling loops read immediately."""
         self.interval = min(max(seconds, SHORTEST_INTERVAL), LONGEST_INTERVAL)
         self.refresh()
 
     def refresh(self) -> None:
-        """Let all polling loops read at once. If polling is paused, each of them reads exactly once."""
+        """Let all polling loops read immediately. If polling is paused, each of them reads exactly once."""
         waiting, self._refresh = self._refresh, asyncio.Event()
         waiting.set()
 

@@ -138,7 +138,7 @@ def _commit_partitions(message: str, data: bytes, pos: int, number: int) -> tupl
 
     If all rows have the same size and no tagged fields, they are read with one `struct` call, otherwise one by one.
 
-    To check this for all rows at once, the function takes two slices of `data`, whose step is the size of a row. The
+    To check this for all rows together, the function takes two slices of `data`, whose step is the size of a row. The
     bytes of one slice are the metadata lengths of the rows, and the bytes of the other are their numbers of tagged
     fields.
     """

@@ -88,8 +88,8 @@ def test_the_groups_of_a_stopped_broker_remain_in_the_tree(ui: Ui, cluster_with_
     cluster_with_faults.control("kill", node=3)
     ui.terminal.wait_for(lambda screen: "brokers 5/5" not in screen, FAULT_TIMEOUT)
     cluster_with_faults.control("restart", node=3)
-    # The key `r` polls the cluster at once, so that the test does not have to wait for the next poll of the restarted
-    # broker.
+    # The key `r` polls the cluster immediately, so that the test does not have to wait for the next poll of the
+    # restarted broker.
     ui.terminal.keys("r")
     screen = ui.terminal.wait_for("brokers 5/5", FAULT_TIMEOUT)
     assert groups_in_header(screen) == groups

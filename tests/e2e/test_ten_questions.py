@@ -42,7 +42,7 @@ class Question(NamedTuple):
         keys: the keys to press. A text with the prefix `text:` is typed, and does not count.
         answer: regular expressions that the screen must match, in any order.
         needs: regular expression that the screen matches when kgtui has observed the groups for long enough; `` if the
-            question can be asked at once.
+            question can be asked immediately.
         about_deleted: whether the group `DELETED` is deleted before the question is asked.
     """
 

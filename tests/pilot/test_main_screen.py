@@ -383,7 +383,7 @@ async def test_a_filter_without_a_match_is_explained(tmp_path: Path) -> None:
         await until_text(app, pilot, "Similar: payments.settle")
         assert "did you mean" not in screen_text(app)
         await pilot.press(*(["backspace"] * 15), *"payments", "space", *"state:Dead")
-        await until_text(app, pilot, "has such an id")
+        await until_text(app, pilot, "The id of payments.settle")
 
 
 async def until_text(app: KgtuiApp, pilot: Pilot[int], expected: str) -> None:

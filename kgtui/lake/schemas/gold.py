@@ -100,7 +100,7 @@ LAG = table(
         "start of the uninterrupted series of polls to which this minute belongs",
         nullable=False,
     ),
-    *covered("the polls of this minute"),
+    *covered("time covered by the polls of this minute"),
 )
 
 HEALTH = table(
@@ -191,7 +191,7 @@ HEALTH = table(
         "data from which the status was computed: `observed` (offsets that polls saw) or `commits` (`silver/commits`)",
     ),
     Column("members", "int", "number of members; null if unknown, and in rows about a partition"),
-    *covered("the data from which the status was computed"),
+    *covered("time covered by the data from which the status was computed"),
 )
 
 CHURN = table(
@@ -249,7 +249,10 @@ CHURN = table(
         "time of the first rebalance of the burst to which `last_rebalance` belongs; a burst consists of rebalances, "
         "also of earlier hours, with at most 30 minutes between one and the next; null without a rebalance in the hour",
     ),
-    *covered("polls in this hour or, if the hour was not recorded, by rebalances in decoded records", nullable=True),
+    *covered(
+        "time covered by polls in this hour or, if the hour was not recorded, by rebalances in decoded records",
+        nullable=True,
+    ),
 )
 
 CLEANUP = table(
@@ -286,7 +289,7 @@ CLEANUP = table(
         "true if brokers may have left out offsets of the group, or of a group of the family, because the user of the "
         "recorder may describe only some topics; the group may then be in use. Null if unknown",
     ),
-    *covered("the data about the group"),
+    *covered("time covered by the data about the group"),
 )
 
 GOLD = (LAG, HEALTH, CHURN, CLEANUP, FORECAST, BASELINE)

@@ -14,12 +14,12 @@ PARTITION_INDEX = Column("partition", "int", "index of the partition in its topi
 
 
 def covered(about: str, *, nullable: bool = False) -> tuple[Column, ...]:
-    """Return the columns that say from which layers a row was computed, and which time `about` covers."""
+    """Return the columns that say from which layers a row was computed, and the start and end of the time `about`."""
     layers = "layers from which the row was computed: `recorded`, `silver` or `recorded, silver`"
     return (
         Column("source", "string", layers, nullable=False),
-        Column("covered_from", "timestamp", f"start of the time covered by {about}", nullable=nullable),
-        Column("covered_to", "timestamp", f"end of the time covered by {about}", nullable=nullable),
+        Column("covered_from", "timestamp", f"start of the {about}", nullable=nullable),
+        Column("covered_to", "timestamp", f"end of the {about}", nullable=nullable),
     )
 
 

@@ -67,7 +67,7 @@ class Lexer:
                 f"the filter is too long ({len(text)} characters)",
                 position=LONGEST,
                 length=len(text) - LONGEST,
-                expected=f"at most {LONGEST} characters",
+                expected=f"expected at most {LONGEST} characters",
             )
         self._text = text
         self._at = 0
@@ -104,7 +104,7 @@ class Lexer:
                 "a term is missing after the negation",
                 position=start,
                 length=self._at - start,
-                expected="a term after not:",
+                expected="expected a term after not:",
             )
         key_start = self._at
         key = self._key()
@@ -148,7 +148,7 @@ class Lexer:
                 chars.append(char)
                 self._at += 1
         if self._at == start:
-            raise QueryError("a value is missing", position=start, expected='a value, or "" for an empty one')
+            raise QueryError("a value is missing", position=start, expected='expected a value, or "" for an empty one')
         return Value("".join(chars), start, self._at, quoted=quoted, wild=frozenset(wild))
 
     def _quoted(self) -> list[str]:
@@ -158,7 +158,10 @@ class Lexer:
         while (char := self._peek()) != '"':
             if not char:
                 raise QueryError(
-                    "a quotation is not closed", position=start, length=self._at - start, expected='a closing "'
+                    "a quotation is not closed",
+                    position=start,
+                    length=self._at - start,
+                    expected='expected a closing "',
                 )
             if char == "\\":
                 chars.append(self._escape())
@@ -173,7 +176,7 @@ class Lexer:
         kind = self._text[start + 1 : start + 2]
         if not kind:
             raise QueryError(
-                "the filter ends with a backslash", position=start, expected=r"a character after \ (or \\)"
+                "the filter ends with a backslash", position=start, expected=r"expected a character after \ (or \\)"
             )
         if kind in _SIMPLE:
             self._at += 2
@@ -194,7 +197,7 @@ class Lexer:
                 "this is not a valid escape",
                 position=start,
                 length=2 + len(digits),
-                expected=rf"{_HEX[kind]} hexadecimal digits after \{kind}, or \\ for a backslash",
+                expected=rf"expected {_HEX[kind]} hexadecimal digits after \{kind}, or \\ for a backslash",
             ) from None
 
     def _regex(self) -> Value:
@@ -207,7 +210,7 @@ class Lexer:
                     "a regular expression is not closed",
                     position=start,
                     length=self._at - start,
-                    expected='a closing / (a name that begins with / is written in quotes: "/name")',
+                    expected='expected a closing / (a name that begins with / is written in quotes: "/name")',
                 )
             if char == "\\":
                 following = self._text[self._at + 1 : self._at + 2]
@@ -222,7 +225,7 @@ class Lexer:
             raise QueryError(
                 "the regular expression ends before this character",
                 position=self._at,
-                expected=r"a blank; write / as \/ inside an expression",
+                expected=r"expected a blank; write / as \/ inside an expression",
             )
         return Value("".join(chars), start, self._at, regex=True)
 

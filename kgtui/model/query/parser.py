@@ -53,7 +53,7 @@ def _term(raw: RawTerm) -> Term:
                 "only terms about the group id can be regular expressions",
                 value.start,
                 value.end - value.start,
-                "a plain value",
+                "expected a plain value",
             )
     return _keyed(entry, raw)
 
@@ -90,13 +90,17 @@ def _id_match(value: Value) -> IdMatch:
         regex_matcher(value.text)
     except PatternError as error:
         length = value.end - value.start
-        _fail(f"the regular expression is wrong: {error}", value.start, length, "an RE2 expression", cause=error)
+        _fail(
+            f"the regular expression is wrong: {error}", value.start, length, "expected an RE2 expression", cause=error
+        )
     return IdMatch("regex", value.text)
 
 
 def _not_empty(value: Value) -> str:
     if not value.text:
-        _fail("the text to search for is missing", value.start, value.end - value.start, "letters of a group id")
+        _fail(
+            "the text to search for is missing", value.start, value.end - value.start, "expected letters of a group id"
+        )
     return value.text
 
 
@@ -116,7 +120,7 @@ def _known_name(entry: ListingKey, value: Value) -> Glob:
     hint = "" if not entry.quoted else f'; a value in quotes may be any text: {key}:"…"'
     return _fail(
         f"there is no {key} {value.text!r}{_meant(value.text, names)}", value.start, value.end - value.start,
-        ", ".join(names) + hint,
+        f"expected {', '.join(names)}{hint}",
     )  # fmt: skip
 
 
@@ -130,7 +134,7 @@ def _verdict(raw: RawTerm) -> VerdictTerm:
             _fail(
                 f"there is no verdict {value.text!r}{_meant(value.text, (*NAMES, 'unknown'))}", value.start,
                 value.end - value.start,
-                f"{', '.join(NAMES)}, unknown; {', '.join(LEVELS)} may be followed by + to include worse verdicts",
+                f"expected {', '.join(NAMES)} or unknown; a + after {', '.join(LEVELS)} includes worse verdicts",
             )  # fmt: skip
         matches.append(match)
     return VerdictTerm(tuple(matches), raw.negated)
@@ -140,13 +144,13 @@ def _flag(key: str, raw: RawTerm) -> FlagTerm:
     value = raw.values[0]
     flag = _FLAGS.get(value.text.lower())
     if flag is None or len(raw.values) > 1:
-        _fail(f"{key}: must be followed by yes or no", value.start, raw.end - value.start, "yes or no")
+        _fail(f"{key}: must be followed by yes or no", value.start, raw.end - value.start, "expected yes or no")
     return FlagTerm(key, flag, raw.negated)
 
 
 def _sort_keys(raw: RawTerm) -> list[SortKey]:
     if raw.negated:
-        _fail("sort: cannot be negated", raw.start, raw.end - raw.start, "sort:lag- for the reverse order")
+        _fail("sort: cannot be negated", raw.start, raw.end - raw.start, "expected sort:lag- for the reverse order")
     keys = []
     for value in raw.values:
         text = value.text.lower()
@@ -155,7 +159,7 @@ def _sort_keys(raw: RawTerm) -> list[SortKey]:
             _fail(
                 f"groups cannot be sorted by {name!r}{_meant(name, tuple(SORT_KEYS))}",
                 value.start, value.end - value.start,
-                ", ".join(SORT_KEYS) + "; a - after the name reverses the order",
+                f"expected {', '.join(SORT_KEYS)}; a - after the name reverses the order",
             )  # fmt: skip
         keys.append(SortKey(name, text.endswith("-")))
     return keys
@@ -165,7 +169,7 @@ def _unknown_key(raw: RawTerm, key: str) -> NoReturn:
     names = ", ".join(f"{name}:" for name in ("not", *TERM_KEYS, SORT))
     _fail(
         f"there is no term {key}:{_meant(key, (*TERM_KEYS, SORT))}", raw.key_start, raw.values[0].start - raw.key_start,
-        f'{names}; a group id with a colon needs quotes: "{key}:…"',
+        f'expected {names}; a group id with a colon needs quotes: "{key}:…"',
     )  # fmt: skip
 
 

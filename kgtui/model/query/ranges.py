@@ -20,8 +20,12 @@ def names_of(units: Mapping[str, int]) -> str:
     return f"{', '.join(others)} and {last}"
 
 
-COUNT_EXPECTED = f"a count such as 1k+ (at least), ..1k (at most), 1k..5k, 0 or unknown; units {names_of(COUNT_UNITS)}"
-TIME_EXPECTED = f"a time such as 5m+ (at least), ..30s (at most), 1h..2d, 0 or unknown; units {names_of(TIME_UNITS)}"
+COUNT_EXPECTED = (
+    f"expected a count such as 1k+ (at least), ..1k (at most), 1k..5k, 0 or unknown; units {names_of(COUNT_UNITS)}"
+)
+TIME_EXPECTED = (
+    f"expected a time such as 5m+ (at least), ..30s (at most), 1h..2d, 0 or unknown; units {names_of(TIME_UNITS)}"
+)
 
 LARGEST = 10**15 - 1
 """Largest number in a range, as a count or in seconds."""

@@ -1,4 +1,4 @@
-"""The dialog in which the user chooses the columns of the tree. Each choice is applied at once."""
+"""The dialog in which the user chooses the columns of the tree. Each choice is applied immediately."""
 
 from __future__ import annotations
 

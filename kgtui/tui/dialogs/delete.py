@@ -277,7 +277,7 @@ class DeleteDialog(ModalScreen[Results | None]):
             return
         # The text that the user must type is printable ASCII. It is not escaped, because escaping would show each
         # backslash twice.
-        question = Content.assemble(f"To confirm, type {asked.what}:\n", (asked.asked, "bold"))
+        question = Content.assemble(f"To confirm, {asked.what}:\n", (asked.asked, "bold"))
         self.query_one("#question", Static).update(question)
         self.query_one("#second-word", Input).placeholder = f"type {asked.second_word} here as well"
         self.set_class(asked.second_word is not None, "-irreversible")
@@ -304,7 +304,7 @@ class DeleteDialog(ModalScreen[Results | None]):
     def on_key(self, event: events.Key) -> None:
         """Insert a character that is typed while a button has the focus into the text field, and focus this field.
 
-        The user can therefore type the confirmation at once, although the Cancel button has the focus at first.
+        The user can therefore type the confirmation immediately, although the Cancel button has the focus at first.
         """
         character = event.character
         if not event.is_printable or character is None or character == " " or not isinstance(self.focused, Button):

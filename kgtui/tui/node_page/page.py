@@ -44,7 +44,7 @@ SPARKLINE_POINTS = 12
 TALL = 28
 """Minimum height of a page, in lines, that shows all parts below each other instead of only one part."""
 SLICE_SECONDS = 0.004
-"""Maximum time, in seconds, for which the computation of the page blocks the event loop at once."""
+"""Maximum time, in seconds, for which the computation of the page blocks the event loop without a pause."""
 GROUPS_PER_SECOND = 20_000
 """Maximum number of groups that are added up for the page per second, on average.
 

@@ -58,7 +58,7 @@ class KeyOrder:
         self._in_progress: asyncio.Task[None] | None = None
 
     async def send(self, event: events.Event) -> None:
-        """Forward a key or pasted text, at once or as soon as the widgets have handled all earlier keys."""
+        """Forward a key or pasted text immediately, or as soon as the widgets have handled all earlier keys."""
         if self._in_progress is None:
             await self._send(event)
         else:

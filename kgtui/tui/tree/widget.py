@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.model import TreeModel
 
 SLICE_SECONDS = 0.004
-"""Maximum time, in seconds, for which the layout of a new snapshot blocks the event loop at once."""
+"""Maximum time, in seconds, for which the layout of a new snapshot blocks the event loop without a pause."""
 AWAITED_SLICE_SECONDS = 0.012
-"""Maximum time, in seconds, for which a layout that the user waits for blocks the event loop at once.
+"""Maximum time, in seconds, for which a layout that the user waits for blocks the event loop without a pause.
 
 The user waits for a layout after a change of filter, grouping or order. With longer slices, it is finished sooner.
 """

@@ -167,8 +167,8 @@ def _why_no_match(snapshot: Snapshot, why: NoMatch, gone_at: float | None) -> Pa
         return [(f"Did you mean {text.plain(why.meant.describe(), 200)} ?", "kg-accent")]
     if why.excluded:
         example = text.plain(why.example, 60, cut="middle")
-        what = f"Group {example} has" if why.excluded == 1 else f"{why.excluded:,} groups, such as {example}, have"
-        return [(f"{what} such an id, but the other terms of the filter exclude {_them(why.excluded)}.", "kg-warn")]
+        what = f"The id of {example} matches" if why.excluded == 1 else f"{why.excluded:,} ids match, such as {example}"
+        return [(f"{what}, but other terms of the filter exclude {_them(why.excluded)}.", "kg-warn")]
     lines: Paragraphs = []
     if why.similar:
         names = ", ".join(text.plain(name, 60, cut="middle") for name in why.similar)

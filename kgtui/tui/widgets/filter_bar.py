@@ -220,7 +220,7 @@ class FilterBar(Vertical):
         width = max(self.size.width - 4, 10)
         start = min(max(error.position - self.input.scroll_offset.x, 0), width - 1)
         pointer = " " * start + "^" * max(min(error.length, width - start), 1)
-        expected = f"; expected {error.expected}" if error.expected else ""
+        expected = f"; {error.expected}" if error.expected else ""
         message = text.plain(" ".join(f"{error}{expected}".split()))
         beside = len(pointer) + 1 + len(message) <= width
         self.query_one("#error", Static).update(Content(f"{pointer}{' ' if beside else chr(10)}{message}"))

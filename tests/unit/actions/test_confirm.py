@@ -40,7 +40,7 @@ def test_user_confirms_the_deletion_of_one_group_by_typing_its_id(group: str, as
 
 def test_user_confirms_the_deletion_of_several_groups_by_typing_their_number() -> None:
     expected = challenge(["a", "b", "c"], irreversible=False)
-    assert (expected.asked, expected.what) == ("3", "the number of groups")
+    assert (expected.asked, expected.what) == ("3", "type the number of groups")
     assert not expected.met("a")
 
 
@@ -62,7 +62,7 @@ def test_confirmation_text_of_a_deletion_is_short_ascii_and_unique(one: str, oth
     assert expected.asked.isprintable()
     assert expected.asked == expected.asked.strip()
     assert len(expected.asked) <= LONGEST
-    if one != other and not expected.what.startswith("the last"):
+    if one != other and not expected.what.startswith("type the last"):
         assert not expected.met(challenge([other], irreversible=False).asked)
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class SimulatedClock:
-    """The clock of a simulated cluster. `sleep_until` advances it at once, without waiting."""
+    """The clock of a simulated cluster. `sleep_until` advances it immediately, without waiting."""
 
     def __init__(self, cluster: Simulator) -> None:
         self._cluster = cluster
