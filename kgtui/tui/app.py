@@ -228,7 +228,7 @@ class KgtuiApp(CrashReportingApp):
         self.push_screen(DeleteDialog(self.session, message.groups), self._deleted)
 
     def _deleted(self, results: Results | None) -> None:
-        """Poll the cluster immediately and unmark all groups; do nothing if `results` is None (no group was deleted)."""
+        """Poll the cluster immediately and unmark all groups. Do nothing without results (no group was deleted)."""
         if results is None or self.session.monitor is None:
             return
         self.session.monitor.forget(result.group for result in results.by_group.values() if result.verified)
