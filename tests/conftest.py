@@ -29,7 +29,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose Hypothesis's profile, and let programs that tests start react to SIGINT.
+    """Choose Hypothesis's profile, and make sure that programs started by tests react to SIGINT.
 
     Hypothesis generates the same examples in every run, so that a run fails only because of a change; with `--full`,
     the examples are random. If a shell starts pytest in the background, pytest and its child processes would otherwise

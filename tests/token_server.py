@@ -47,7 +47,7 @@ class TokenServer:
         lifetime: lifetime of the next tokens in seconds, unless `claims` contains `exp`.
         accepts: function that takes the form fields of a request, and returns whether the client is authenticated. If
             it returns False, the response is the error `invalid_grant`.
-        signed_with: private key and key id with which tokens are signed; None for tokens without a signature.
+        signed_with: private key and key id for signing tokens; None for tokens without a signature.
         pause: delay before the response, in seconds.
         drip: None to send the response immediately. Otherwise, its bytes are sent one by one with pauses of 20 ms,
             either from the status line (`status`) or from the body (`body`).

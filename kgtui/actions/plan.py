@@ -226,7 +226,7 @@ def loss_text(loss: DeletionLoss) -> str:
 
 
 def undo_text(loss: DeletionLoss) -> str:
-    """Return a text that says what can be restored: `Offsets can be restored; commit time and expiry cannot`."""
+    """Return a sentence about what can be restored: `Offsets can be restored; commit time and expiry cannot`."""
     gaps = "; ".join(loss.not_restored)
     if loss.undo is Undo.IRREVERSIBLE:
         return f"irreversible: {gaps}"

@@ -34,7 +34,7 @@ _FIRST_WITH_OPERATIONS = 8
 
 
 _SUFFIX = "-kgtui-permission-check"
-"""Suffix of the nonexistent topic names in requests, by which administrators recognize them in the authorizer's log."""
+"""Suffix of nonexistent topic names in requests. Administrators can recognize these names in the authorizer's log."""
 
 _MAX_TOPICS = 500
 """Maximum number of topics about which a broker is asked, because the response contains every partition of them."""

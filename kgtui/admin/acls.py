@@ -35,15 +35,15 @@ _ALLOWS = _DENIES | {_READ, _WRITE, _DELETE, _ALTER}
 async def read_denied_patterns(
     pool: Pool, node: int, deadline: Deadline, lane: Lane
 ) -> frozenset[tuple[str, bool]] | None:
-    """Ask one broker for the ACLs of all users that deny describing topics. Raises `ClientError`.
+    """Ask one broker for all ACLs that deny the operation DESCRIBE on topics, to any user. Raises `ClientError`.
 
     The caller must already know that the user may describe topics with any name.
 
     Returns:
-        Pairs of a topic name and False, or of the prefix of topic names and True. The result is None if other topics
-        may be hidden too: the ACLs cannot be read, or no ACL allows all topics. In the latter case, the broker probably
-        has the setting `allow.everyone.if.no.acl.found`, which hides each topic that has ACLs from all users without an
-        ACL for it.
+        Pairs `(topic name, False)` and `(prefix of topic names, True)`. The result is None if other topics may be
+        hidden too, because the ACLs cannot be read, or because no ACL allows all topics. If no ACL allows all topics,
+        the broker probably has the setting `allow.everyone.if.no.acl.found`, which hides each topic that has ACLs from
+        all users without an ACL for it.
     """
     try:
         denied, allowed = await asyncio.gather(

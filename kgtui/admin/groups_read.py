@@ -121,7 +121,7 @@ class GroupsRead:
         return LagTotal(sums.lag, sums.unknown + forbidden, sums.partitions + forbidden + readable, sums.hidden)
 
     def hidden_topics(self, group: str) -> tuple[str, ...]:
-        """Return the topics whose offsets are hidden from the user, as far as their names are known, sorted.
+        """Return the known names of the topics whose offsets are hidden from the user, sorted.
 
         These are the topics in `hidden`, and the topics that the group's members read but the user may not describe.
         The latter are only found if the group was described and log ends were read.
@@ -190,7 +190,8 @@ class GroupsRead:
     def add(self, step: str, rows: dict[K, V], answer: Answer[Mapping[K, V]]) -> None:
         """Add the rows of an answer to `rows`, which is one of the mappings of this object.
 
-        The faults of the answer are added to `faults`, each with the name of the step, and its `hidden` to `hidden`.
+        The faults of the answer are added to the attribute `faults`, each with the name of the step. The answer's
+        attribute `hidden` is added to the attribute `hidden` of this object.
         """
         rows.update(answer.rows)
         self.hidden.update(answer.hidden)

@@ -245,7 +245,7 @@ async def read_record_times(
 def _without_repetition(
     groups: Iterable[Mapping[TopicPartition, LogPosition]],
 ) -> list[dict[TopicPartition, LogPosition]]:
-    """Distribute all positions over as few searches as possible, in each of which a partition has one position."""
+    """Distribute all positions over as few searches as possible. A search has at most one position per partition."""
     searches: list[dict[TopicPartition, LogPosition]] = []
     by_partition: dict[TopicPartition, set[LogPosition]] = {}
     for lagging in groups:

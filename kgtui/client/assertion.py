@@ -1,4 +1,4 @@
-"""Create the signed assertions with which a client identifies itself at a token endpoint (RFC 7523).
+"""Create signed assertions, which prove the identity of a client to a token endpoint (RFC 7523).
 
 An assertion is a JSON Web Token that the client signs with its private key. Kafka's clients send it as the OAuth grant
 (grant type `jwt-bearer`, KIP-1139, `JwtBearerJwtRetriever`), or instead of the client secret (KIP-1258). Signing needs
@@ -38,12 +38,12 @@ _ALGORITHMS = ("RS256", "ES256")
 
 @dataclass(frozen=True, slots=True)
 class Assertion:
-    """Settings for client assertions: either a file with a signed assertion, or the key with which kgtui signs them.
+    """Settings for client assertions: either a file with a signed assertion, or the key for signing assertions.
 
     Attributes:
         file: file with an assertion that another program has signed. If `file` is set, the other attributes are not
             used.
-        key_file: PEM file with the private key, with which kgtui signs assertions if `file` is empty.
+        key_file: PEM file with the private key that signs assertions if `file` is empty.
         passphrase: passphrase of the private key; empty if the key is not encrypted.
         algorithm: `RS256` or `ES256`.
         template_file: JSON file with the objects `header` and `payload`, whose fields are added to each assertion.

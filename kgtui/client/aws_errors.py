@@ -35,7 +35,7 @@ _LOGIN_ERRORS = frozenset({"LoginError", "LoginRefreshRequired", "LoginTokenLoad
 """Names of botocore's errors that mean that the user must run `aws login`."""
 
 _SSO_OPERATION = "CreateToken"
-"""Name of the AWS operation with which botocore renews an SSO session."""
+"""Name of the AWS operation that botocore uses to renew an SSO session."""
 
 _SSO_KEYS = frozenset({"sso_session", "sso_start_url"})
 _MOST_PROFILES = 10

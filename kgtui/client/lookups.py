@@ -46,7 +46,7 @@ _REPEATED = frozenset({Reaction.RETRY, Reaction.FIND_COORDINATOR, Reaction.REBOO
 
 
 class Requests(Protocol):
-    """The methods of `Pool` with which `CoordinatorCache` and `LeaderCache` send requests to brokers."""
+    """The methods of `Pool` that `CoordinatorCache` and `LeaderCache` use to send requests to brokers."""
 
     options: PoolOptions
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kgtui.client.oauth import OAuth
 
 _ABORT = b"\x01"
-"""Message with which the client ends an OAUTHBEARER login after the broker has rejected the token (RFC 7628, 3.2.3)."""
+"""The client ends an OAUTHBEARER login with this message after the broker has rejected the token (RFC 7628, 3.2.3)."""
 
 
 class Mechanism(ABC):

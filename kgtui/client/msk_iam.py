@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 MECHANISM = "AWS_MSK_IAM"
 HANDLER = "software.amazon.msk.auth.iam.IAMOAuthBearerLoginCallbackHandler"
-"""Value of `sasl.login.callback.handler.class` with which Java clients use OAUTHBEARER with signed URLs."""
+"""Value of `sasl.login.callback.handler.class` that makes Java clients use OAUTHBEARER with signed URLs."""
 
 _MODULES = {MECHANISM: "IAMLoginModule", "OAUTHBEARER": "OAuthBearerLoginModule"}
 """Mechanism → login module that Java clients need."""
@@ -48,7 +48,7 @@ class MskIam:
         session_name, external_id: arguments for assuming the role.
         sts_region: region of the STS endpoint; empty for the region of the brokers.
         fips: whether requests to STS go to an endpoint that uses cryptography according to FIPS 140.
-        key: access key id, secret access key and session token with which the role is assumed; empty for the default
+        key: access key id, secret access key and session token for assuming the role; empty for the default
             credentials.
         show_identity: whether the error about a refused token contains the ARN of the credentials (`awsDebugCreds`).
     """

@@ -46,7 +46,7 @@ _CLOSED = "the connections to this cluster were closed"
 
 
 class Pool:
-    """Connections to one cluster: two ("lanes") to each broker, each of which is opened when it is first needed.
+    """Connections to one cluster: two per broker ("lanes"). Each connection is opened when it is first needed.
 
     Use the pool as an async context manager, or call `close` at the end. All times are in seconds. The caller has to
     check the error codes in responses, except in lookups of coordinators and leaders.
@@ -192,9 +192,9 @@ class Pool:
     ) -> Reply[Any]:
         """Send one request to one broker, and decode the response.
 
-        Long responses are decoded in a thread, and so is the first response of an API version, because its decoder is
-        compiled then. If the broker closes the connection before it responds, the request is
-        sent once more, unless it changes something on the broker.
+        Long responses are decoded in a thread. The first response of an API version is decoded in a thread too, because
+        its decoder must first be compiled. If the broker closes the connection before it responds, the request is sent
+        once more, unless it changes something on the broker.
 
         Args:
             value: fields of the request, or a function that returns the fields for the negotiated version.

@@ -101,7 +101,7 @@ async def open_recording(lake: str, at: str | None, *, option: str = "--at") -> 
 
 
 def as_of(snapshot: Snapshot, admin: GroupAdmin) -> Snapshot:
-    """Return the snapshot; if it is from a recording, `taken_at` is the time of the poll that `admin` shows."""
+    """Return the snapshot; if `admin` is a recording, `taken_at` of the result is the time of the shown poll."""
     poll: RecordedPoll | None = getattr(admin, "poll", None)
     return snapshot if poll is None else replace(snapshot, taken_at=poll.at)
 

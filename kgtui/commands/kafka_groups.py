@@ -174,7 +174,7 @@ def _fail(message: str, *, usage: bool = True) -> NoReturn:
 
 
 def utf16_length(text: str) -> int:
-    """Return the length of a text in UTF-16 code units, with which Kafka's scripts calculate the width of columns."""
+    """Return the length of a text in UTF-16 code units, the unit of column widths in Kafka's scripts."""
     return len(text) if text.isascii() else len(text) + sum(char > "\uffff" for char in text)
 
 

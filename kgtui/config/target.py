@@ -116,7 +116,7 @@ def named(settings: Settings, name: str, flags: object = None) -> Target:
     The flag `--command-config` is ignored, because it was given for the cluster at the start.
 
     Args:
-        flags: parsed command line, of which only the attribute `read_only` is used.
+        flags: parsed command line. Only its attribute `read_only` is used.
 
     Raises:
         ConfigError: there is no such cluster, or one of its settings is not valid.
@@ -130,7 +130,7 @@ def protected(read_only: bool, flags: object = None) -> bool:
 
     Args:
         read_only: whether the configuration makes the cluster read-only.
-        flags: parsed command line, of which only the attribute `read_only` is used.
+        flags: parsed command line. Only its attribute `read_only` is used.
     """
     return read_only or bool(getattr(flags, "read_only", False)) or flag("KGTUI_READ_ONLY", default=False)
 

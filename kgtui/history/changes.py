@@ -1,7 +1,7 @@
 """Compare the result of a poll with the recorded state, and return the rows that changed.
 
 The recorded state is kept as row tuples (see `rows`) instead of objects, because each poll compares a hundred thousand
-partitions, of which nearly all are unchanged, and tuples compare fast.
+partitions, and tuples compare fast.
 """
 
 from __future__ import annotations

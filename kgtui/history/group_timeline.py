@@ -230,7 +230,7 @@ INT64_RANGE = 2**64
 """Number of values of a 64-bit integer. Arrow's sums of lags can overflow, but are correct modulo this number."""
 
 SUMS = ("lag", "known_lags", "known_ends", "known_positions")
-"""Names of those attributes of `PollChange` that are the change of a total of the group, such as its lag.
+"""Names of the attributes of `PollChange` that contain the change of a total of the group, such as the total lag.
 
 At a keyframe, such an attribute is the complete total instead of a change. The total at another poll is therefore the
 sum of the attribute over all polls from the latest keyframe to this poll."""

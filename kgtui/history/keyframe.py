@@ -85,7 +85,7 @@ class KeyframeTable:
         return len(self._rows)
 
     def block_of(self, group: str) -> int | None:
-        """Return the index of the block that contains all rows of a group, if it has any; None if no block can.
+        """Return the index of the block that may contain rows of a group; None if no block contains rows of the group.
 
         Args:
             group: group id, in which lone surrogates are escaped.

@@ -187,7 +187,7 @@ def _drain(row: GoldRow, severity: Severity, what: str, advice: str, weight: flo
 
 
 def _drain_time(row: GoldRow) -> str:
-    """Return the time until a group will have caught up, with its range unless that is shorter than a tenth of it."""
+    """Return the time until a group will have caught up, with a range if it is longer than a tenth of the time."""
     seconds, soonest, latest = row["drain_seconds"], row["drain_min_seconds"], row["drain_max_seconds"]
     text = f"about {duration(seconds)}"
     if soonest is None or (latest is not None and latest - soonest < _SHOWN_RANGE * seconds):

@@ -119,7 +119,7 @@ class RecorderLock:
             raise RefusedError(held_by(self._path, before))
 
     def _is_current(self, file: int) -> bool:
-        """Return whether the open file is still the lock file, and not a file that was removed meanwhile."""
+        """Return whether the open file is still the lock file, which another process may have replaced."""
         try:
             return os.path.samestat(os.fstat(file), os.stat(self._path))
         except FileNotFoundError:

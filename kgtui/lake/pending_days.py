@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from kgtui.lake.store import LakePath
 
 _SOURCES = (POLLS, COMMITS, GROUP_EVENTS, REBALANCES)
-"""Source tables whose row counts are compared. `polls` represents all recorded tables: each poll adds a row to it."""
+"""Source tables whose row counts show whether there are new rows. `polls` represents all recorded tables, because each
+poll adds a row to it."""
 
 RowCounts = dict[str, dict[str, int]]
 """Table name as `layer/name` → day in ISO format → number of rows."""

@@ -63,15 +63,15 @@ def why_not_listed(
     gone_at: float | None = None,
     events: bool = True,
 ) -> list[str]:
-    """Return sentences that say why a group is not listed: deleted or expired, hidden, or on a broker without response.
+    """Return sentences that say why a group is not listed, for example because it expired.
 
     Args:
         group: id of the group, which is not in the snapshot, or a part of the id.
         clock: formats a time in seconds since the epoch.
         fault: why the group could not be described; None if kgtui did not try, or if the broker does not know it.
-        gone_at: when a recording shows that the group disappeared, in seconds since the epoch; None if no recording
-            shows that.
-        events: whether to name the time at which kgtui observed that the group disappeared.
+        gone_at: time at which the group disappeared according to a recording, in seconds since the epoch; None if
+            unknown.
+        events: whether the sentences name the time of the observed event that the group disappeared.
     """
     name = visible(group)
     lines = [f"{name} was deleted or expired at {clock(gone_at)}, as the recording shows."] if gone_at else []

@@ -108,7 +108,7 @@ def disappeared(group: str, at: float, last: Listing) -> Event:
 
 
 class LastDescription:
-    """The parts of a group's newest description with which its next description is compared.
+    """The parts of a group's newest description that are needed to compare it with the next description.
 
     Args:
         appeared: whether the group has just been created, so that all members in its first description have joined

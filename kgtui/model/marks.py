@@ -63,7 +63,7 @@ OK, WARN, ERROR, MUTED, ACCENT, STALE = ROLES = ("kg-ok", "kg-warn", "kg-error",
 
 
 class Look(NamedTuple):
-    """The symbol and the color with which a state or a verdict is shown.
+    """The symbol and the color of a state or verdict.
 
     Attributes:
         mark: name of the attribute of `Marks` with the symbol.

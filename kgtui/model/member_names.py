@@ -51,9 +51,10 @@ def _names(members: Iterable[Member], *, with_host: bool) -> dict[str, str]:
 
 
 def _shortest_parts(ids: Sequence[str], name: str) -> dict[str, str]:
-    """Return member id → its shortest part that no other id has at the same place.
+    """Return a mapping from each member id to the shortest part of the id that distinguishes it from the other ids.
 
-    Clients usually create a member id from their client id, a hyphen and a random part, so the part begins there.
+    Clients usually create a member id from their client id, a hyphen and a random part, so the returned part is from
+    the random part.
 
     Args:
         ids: member ids of members with the same instance id or client id.
@@ -70,5 +71,5 @@ def _shortest_parts(ids: Sequence[str], name: str) -> dict[str, str]:
 
 
 def _shared_characters(one: str, other: str) -> int:
-    """Return the number of characters with which both texts begin."""
+    """Return the length of the common beginning of two texts, in characters."""
     return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))

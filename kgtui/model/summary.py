@@ -127,7 +127,7 @@ def with_newer_offsets(
     shared: Topics,
     trail: Trail,
 ) -> Summary:
-    """Return the summary of a group of which only the offsets were read again. The members are kept.
+    """Return the summary of a group after only its offsets were read again. The members are kept.
 
     Args:
         earlier: the group's previous summary.

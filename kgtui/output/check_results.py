@@ -40,7 +40,7 @@ class CheckResults:
         ids: ids of the groups to print, in this order.
         counts: verdict → number of checked groups with this verdict, including groups that are not printed.
         failed: whether the check fails, because the verdict on some group is `fail_on` or worse.
-        fail_on: mildest verdict with which the check fails.
+        fail_on: mildest verdict that makes the check fail.
         seconds: how long the groups were watched, in seconds.
         interval: time between two reads, in seconds.
         coverage: how many brokers answered, and how many groups could be read.

@@ -76,7 +76,7 @@ class OffsetsTopic:
 
 
 def kafka_options(topic: OffsetsTopic) -> dict[str, str]:
-    """Return options with which Spark's Kafka source logs in as the user and reads all partitions of the topic."""
+    """Return the options of Spark's Kafka source for logging in as the user and reading all partitions of the topic."""
     return security_options(topic.properties) | {
         "kafka.bootstrap.servers": ",".join(topic.seeds),
         "kafka.isolation.level": "read_committed",

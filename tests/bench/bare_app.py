@@ -1,4 +1,4 @@
-"""A minimal Textual app, with which kgtui is compared. Its only widget counts pressed keys."""
+"""A minimal Textual app that the benchmarks compare kgtui with. Its only widget counts pressed keys."""
 
 from __future__ import annotations
 

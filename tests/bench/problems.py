@@ -61,7 +61,7 @@ class Size:
     """Size of the benchmark at one scale.
 
     Attributes:
-        groups: number of groups of which 20 misbehave.
+        groups: number of groups; 20 of them misbehave.
         begin: time at which groups begin to misbehave, in seconds after the first read of all groups.
         seconds: time for which the monitor then looks for them, in seconds.
         swept: number of groups with 10 partitions each, for the time in which all groups are read.

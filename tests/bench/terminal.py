@@ -27,7 +27,8 @@ HOME = Path(__file__).parents[2]
 """Root folder of the repository."""
 
 SYNCHRONIZED_QUERY, SYNCHRONIZED_RESPONSE = b"\x1b[?2026$p", b"\x1b[?2026;2$y"
-"""Escape sequences: the query whether the terminal supports synchronized output, and the response that it does."""
+"""Escape sequences: a query whether the terminal supports synchronized output, and the response of a terminal that
+supports it."""
 
 GROUPS_SHOWN = rb"Stable"
 """Name of a node in the tree of groups. A frame that contains this name shows groups."""

@@ -110,7 +110,7 @@ class Cluster:
 
     @property
     def admin(self) -> AdminClient:
-        """An admin client of librdkafka, with which tests prepare the cluster."""
+        """An admin client of librdkafka. Tests use it to prepare the cluster."""
         if self._admin is None:
             self._admin = AdminClient(self.client_config())
         return self._admin

@@ -58,7 +58,7 @@ class Java:
 
     @property
     def pid(self) -> int:
-        """The process id, with which tests can pause or kill the process."""
+        """The process id. Tests use it to pause or kill the process."""
         return self._process.pid
 
     @property

@@ -50,7 +50,7 @@ async def checked(
 
     Args:
         watching: settings of the assessment, such as the expected commit interval.
-        clock: clock with which `kgtui check` waits between two reads; by default the real clock.
+        clock: clock that `kgtui check` uses to wait between two reads; by default the real clock.
     """
     args = parse_args(["check", "--all", "--format", "json"])
     args.seconds, args.interval = READS * EVERY, EVERY

@@ -33,7 +33,7 @@ MODULES = "org.apache.kafka.common.security"
 
 @dataclass(repr=False)
 class Login:
-    """Client properties for one way to log in, and the secrets that must not be shown.
+    """Client properties for one login, and its secrets, which kgtui must not show.
 
     Attributes:
         address: address of the broker's listener for this login.

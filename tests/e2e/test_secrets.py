@@ -1,6 +1,6 @@
 """No secret of a login is shown anywhere: in outputs, logs, tracebacks, screens, files, processes or Spark plans.
 
-Each login in `LOGINS` is a set of client properties with which kgtui logs in to a real broker. Each properties file
+Each login in `LOGINS` is a set of client properties for logging in to a real broker. Each properties file
 also has secrets of all other kinds, which kgtui must ignore or refuse without showing them. Each function in `PLACES`
 runs kgtui and searches several places for all of these secrets.
 """

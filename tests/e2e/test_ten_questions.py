@@ -142,7 +142,7 @@ def scene(request: pytest.FixtureRequest, secure_broker: Secure) -> Iterator[Tro
 
 
 def connected(scene: TroubledGroups) -> tuple[str, ...]:
-    """Return the arguments with which the user `oncall` starts kgtui."""
+    """Return the command line arguments that log in to the cluster as the user `oncall`."""
     return ("--bootstrap-server", scene.bootstrap, "--command-config", str(scene.login))
 
 

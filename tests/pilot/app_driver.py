@@ -1,4 +1,4 @@
-"""Functions with which tests run the app on a scripted monitor, press keys, and read the screen."""
+"""Functions for tests that run the app on a scripted monitor, press keys, and read the screen."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def session_of(monitor: ScriptedMonitor | None, **fields: Any) -> Session:
 
 
 def app_on(snapshot: Snapshot, tmp_path: Path, **fields: Any) -> tuple[KgtuiApp, ScriptedMonitor]:
-    """Return an app that shows a snapshot, and a monitor with which a test publishes newer snapshots.
+    """Return an app that shows a snapshot, and a monitor that a test uses to publish newer snapshots.
 
     `fields` are arguments of the app's `Session`.
     """

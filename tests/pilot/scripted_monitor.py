@@ -133,7 +133,7 @@ def with_details(snapshot: Snapshot, group: str, members: int = 2, lag: int = 10
 
 
 class ScriptedMonitor:
-    """A monitor with which a test publishes snapshots. Its attributes record the calls that the main screen makes."""
+    """A monitor that publishes the snapshots of a test. Its attributes record the calls that the main screen makes."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 VERSION = 1
-"""Version of the format of the tables. A change because of which an older kgtui would misread a table increases it."""
+"""Version of the format of the tables. The version increases if an older kgtui would misread a table after a change."""
 
 PARTITION = "day"
 """Name of the column by which tables are partitioned: the UTC day of a row."""

@@ -22,11 +22,11 @@ _LOW, _HIGHER = 0.1, 0.2
 
 
 def rising_since(ages: Ages) -> int:
-    """Return the time in milliseconds since which the time lag has been rising to its newest value.
+    """Return the time at which the time lag began to rise to its newest value, in milliseconds.
 
-    The search goes back in time as long as the time lag falls, apart from noise, to find the lowest time lag. The rise
-    is then continued backwards: it took as long to the height `_LOW` as from there to the height `_HIGHER`. If the time
-    lag was already rising at its oldest read, the result is the time of that read.
+    The search goes back in time as long as the time lag falls, apart from noise, to find the lowest time lag. The start
+    of the rise is then extrapolated: the rise to the height `_LOW` is assumed to have taken as long as the rise from
+    `_LOW` to `_HIGHER`. If the time lag was already rising at its oldest read, the result is the time of that read.
     """
     oldest, newest = ages[0][1], ages[-1][1]
     lowest = newest

@@ -66,7 +66,7 @@ of kgtui are not exactly periodic.
 """
 
 NO_LAG = frozenset({"no commit", "topic deleted"})
-"""Reasons for an unknown lag (`PartitionLag.reason`) with which the partition is OK.
+"""Values of `PartitionLag.reason` for which a partition counts as OK although its lag is unknown.
 
 With these two, the group reads nothing from the partition. With every other reason, it is undecided whether the
 partition is OK.
@@ -173,7 +173,7 @@ def judge_observed(
     status, undecided = Status.OK, unknown_lag(row)
     still = (observed.now - commits[-1].at) / 1000 if commits else 0.0
     lag = row.lag
-    # There are no commits if the group was a share group until now, and its offsets were read before the change.
+    # Without commits, there is nothing to judge. This happens if a share group has just become a group of another type.
     if commits and lag is not None and lag > watching.rules.allowed_lag and complete >= watching.rules.minimum_complete:
         status, undecided = _of_lagging(observed, still, watching)
     first, last = (commits[0], commits[-1]) if commits else (None, None)

@@ -54,8 +54,8 @@ class Range:
         Args:
             value: the number, or its lower bound.
             at_least: whether `value` is only a lower bound. The result is None if the range contains some of the
-                possible numbers, but not all. The range `unknown` contains every number of which only a lower bound is
-                known, and no other.
+                possible numbers, but not all. The range `unknown` contains a number exactly if only its lower bound is
+                known.
         """
         if self.unknown:
             return at_least

@@ -88,7 +88,7 @@ def meant_steps(query: Query, snapshot: Snapshot) -> Generator[None, None, Query
 
 
 def _names(term: NameTerm, snapshot: Snapshot) -> Generator[None, None, set[str]]:
-    """Return all names in the snapshot with which a term is compared."""
+    """Return all names in the snapshot that a term is compared with."""
     entry, names = TERM_KEYS[term.key], set[str]()
     if not isinstance(entry, NameKey):
         return names

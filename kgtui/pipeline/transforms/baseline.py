@@ -26,7 +26,7 @@ FEWEST = 3
 """Minimum number of earlier hours for computing a normal value. With fewer hours, the normal value is null."""
 
 HOUR_OF_WEEK, HOUR_OF_DAY = "hour of week", "hour of day"
-"""Values of the column `basis`, which says with which earlier hours an hour was compared."""
+"""Values of the column `basis`, which says which earlier hours an hour was compared with."""
 
 _HOUR = 3_600
 _MONDAY = 4 * 24
@@ -103,9 +103,9 @@ def _with_past(current: DataFrame, past: DataFrame) -> DataFrame:
 def _with_deviations(rows: DataFrame) -> DataFrame:
     """Add the result of the comparison with earlier hours.
 
-    The columns `basis` and `hours` say with which earlier hours the hour is compared, and with how many. For each
-    column in `_SERIES`, such as `lag`, there are three columns: `lag_normal` (median of the earlier hours),
-    `lag_spread` (their median absolute deviation) and `lag_deviation` (robust z-score of the hour).
+    The column `basis` says which earlier hours the hour is compared with, and the column `hours` says how many they
+    are. For each column in `_SERIES`, such as `lag`, there are three columns: `lag_normal` (median of the earlier
+    hours), `lag_spread` (their median absolute deviation) and `lag_deviation` (robust z-score of the hour).
     """
     weeks, days = F.size("weeks") >= FEWEST, F.size("days") >= FEWEST
     rows = rows.withColumns({

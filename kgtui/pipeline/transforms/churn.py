@@ -159,7 +159,7 @@ def _to_table(rows: DataFrame) -> DataFrame:
         "hour": to_timestamp(F.col("hour")),
         "burst_since": to_timestamp(F.col("burst_since")),
         "last_rebalance": last,
-        # An hour that was not recorded is covered by the decoded records, as far as they show rebalances.
+        # If an hour was not recorded, the covered time is the time of the rebalances in decoded records.
         "covered_from": F.coalesce("covered_from", first),
         "covered_to": F.coalesce("covered_to", last),
     }).transform(conform, CHURN)  # fmt: skip
@@ -231,8 +231,8 @@ def _group_changes(rows: DataFrame) -> DataFrame:
 
     The columns are group, hour, `at` (time of the poll), `changes` (1 if the state changed), `entered` (1 if a
     rebalance began), `steps` (increase of the group epoch) and `has_epoch` (whether the group has an epoch). Rows after
-    a gap between polls are left out. A change counts for the hour of the poll that saw it. The rules are the same as in
-    `kgtui.model.health.read_history`.
+    a gap between polls are left out. A change counts for the hour of the first poll that shows the change. The rules
+    are the same as in `kgtui.model.health.read_history`.
     """
     order = Window.partitionBy("group", "lifetime").orderBy("poll")
     state, epoch = F.lag("state").over(order), F.lag("group_epoch").over(order)
@@ -291,8 +291,8 @@ def _owner_changes(rows: DataFrame) -> DataFrame:
 def _rebalancing_seconds(rows: DataFrame) -> DataFrame:
     """Return how many seconds of each hour each group spent rebalancing.
 
-    A rebalance lasts from the poll that saw it to the next recorded change of the group. If a gap between polls comes
-    first, the rebalance counts as ended at the last poll before the gap.
+    A rebalance lasts from the first poll that shows it to the next recorded change of the group. If a gap between polls
+    comes first, the rebalance counts as ended at the last poll before the gap.
     """
     later = F.lead("poll").over(Window.partitionBy("group", "keyframe").orderBy("poll"))
     spans = rows.select("group", "state", "gone", F.col("poll").alias("from"), F.least(later, "lasts").alias("to"))

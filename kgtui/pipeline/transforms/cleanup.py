@@ -52,7 +52,7 @@ def cleanup(
     """Compute the gold table `cleanup`.
 
     Args:
-        recorded: result of `recorded_activity`: the activity of groups that polls have seen.
+        recorded: result of `recorded_activity`: the activity of groups that polls observed.
         decoded: result of `decoded_activity`: the activity of groups according to decoded records.
         since: first day to return.
         offsets_retention: seconds for which brokers keep the offsets of a group without members.
@@ -94,7 +94,7 @@ def family_of(group: Column) -> Column:
 
 
 def _combined(recorded: DataFrame, decoded: DataFrame) -> DataFrame:
-    """Join the activity that polls have seen and the activity in decoded records, into one row per group and day.
+    """Join the activity that polls observed and the activity in decoded records, into one row per group and day.
 
     On a day with polls, groups that are only in decoded records are left out, because the polls show that these groups
     no longer exist.
@@ -197,11 +197,11 @@ def recorded_activity(
     Returns:
         DataFrame with the columns day, group, type, protocol, state, members, partitions, topics, lag and
         offsets_may_be_hidden, and with five times in milliseconds:
-        - `last_commit`: last poll that saw an offset change; null if there is none
-        - `quiet_since`: last poll that saw an offset change; without such a poll, the first poll that saw one of its
-          partitions or, if it has none, the group
-        - `empty_since`: poll that saw the group change to the state Empty; null if the group is in another state
-        - `first`, `at`: first poll that saw the group, and last poll of the day
+        - `last_commit`: last poll that showed a changed offset; null if there is none
+        - `quiet_since`: last poll that showed a changed offset; without such a poll, the first poll with a partition of
+          the group or, if it has none, with the group
+        - `empty_since`: first poll that showed the group in the state Empty; null if the group is in another state
+        - `first`, `at`: first poll that showed the group, and last poll of the day
     """
     times = time_slots(timeline, _DAY, since).select("at", "keyframe")
     group_rows = with_timeline(groups, timeline).transform(_with_empty_since)
@@ -249,7 +249,7 @@ def _with_empty_since(groups: DataFrame) -> DataFrame:
 
 
 def _with_last_move(partitions: DataFrame) -> DataFrame:
-    """Add `moved_at`, the last poll that saw `position` change, and `seen_at`, the first poll that saw the partition.
+    """Add `moved_at` (last poll with a changed `position`) and `seen_at` (first poll with the partition).
 
     The position is the committed offset or share-partition start offset. If it changed during a gap between polls,
     `moved_at` is the first poll after the gap.

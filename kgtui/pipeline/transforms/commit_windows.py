@@ -1,13 +1,13 @@
 """Build a window for each partition: its latest commits, from which gold `health` computes the partition's status.
 
-A window comes from one of two sources. The first source is polls, which see positions but no commits. If a poll sees a
-new position, this counts as a commit at the time of the poll, as in `kgtui.model.health.judging`. A new window begins
+A window comes from one of two sources. The first source is polls, which show positions but no commits. If a poll shows
+a new position, this counts as a commit at the time of the poll, as in `kgtui.model.health.judging`. A new window begins
 after a gap between polls, and when a partition is seen again after it was gone, because commits may be missing.
 
 The second source is silver `commits`. It also contains commits that do not change the offset, but it may be incomplete,
 because the topic is compacted. Therefore a window of silver commits is used only if all of these conditions hold: it is
-full, it begins after the latest gap between polls, its last offset is the position that the poll saw, and records of
-`__consumer_offsets` were decoded up to the time of the poll.
+full, it begins after the latest gap between polls, its last offset is the position that the poll observed, and records
+of `__consumer_offsets` were decoded up to the time of the poll.
 """
 
 from __future__ import annotations
@@ -54,8 +54,9 @@ _STATE = (
 def observed_windows(timeline: DataFrame, partitions: DataFrame, times: DataFrame, options: Options) -> DataFrame:
     """Return the window of each partition at the last poll of each time slot, from the recorded table `partitions`.
 
-    The window is the partition's newest commits, at most `Options.intervals`, by which Burrow's rules determine its
-    status. Polls see a commit as a change of the position (committed offset or share-partition start offset).
+    The window is the partition's newest commits, at most `Options.intervals`, from which Burrow's rules determine the
+    partition's status. A change of the position (committed offset or share-partition start offset) between two polls
+    counts as a commit.
 
     Args:
         timeline: result of `poll_timeline`.
@@ -64,10 +65,10 @@ def observed_windows(timeline: DataFrame, partitions: DataFrame, times: DataFram
     Returns:
         DataFrame with the columns at (last poll of the slot), group, topic, partition, kind, position, lag, and
         - `commits`: array of `COMMIT`, oldest first
-        - `moves`: number of commits that polls saw since the partition appeared or since the latest gap
+        - `moves`: number of commits that polls observed since the partition appeared or since the latest gap
         - `lowest_end`: lowest log end offset during the window
         - `now`: time for which the status is computed; the same as `at`
-        - `first_read`: first poll that saw a position
+        - `first_read`: first poll that showed a position
         - `missing`: see `with_lag`
         - `steady_since`: see `poll_timeline`
         - `still_since`: see `_with_still_since`
@@ -179,7 +180,7 @@ def with_silver_commits(
     """Replace each window of `observed_windows` with a window of silver commits, if these commits are complete.
 
     They are complete if they fill the window, the oldest is not older than the latest gap, the newest has the position
-    that the poll saw, and records up to the time of the poll have been decoded.
+    that the poll observed, and records up to the time of the poll have been decoded.
 
     Also add the column `exact`: whether the window was replaced.
 

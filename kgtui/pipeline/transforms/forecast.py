@@ -238,7 +238,8 @@ def _with_behind_since(rows: DataFrame, lag: DataFrame) -> DataFrame:
 
     Only these rows are shown as findings, and the search needs the time lags of a whole day for each row.
     """
-    # The rows are used twice: to find the groups with a backlog, and to add the times.
+    # The rows are read twice, first to find the groups with a backlog, then to add the times at which the backlogs
+    # began.
     rows = rows.localCheckpoint()
     last_hours = rows.groupBy("day").agg(F.max("hour").alias("last_hour"))
     rows = rows.join(F.broadcast(last_hours), "day").withColumn("at", F.unix_millis("covered_to"))

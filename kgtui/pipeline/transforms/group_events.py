@@ -132,7 +132,7 @@ def _topic_or_subtopology(row: Mapping[str, Any]) -> str:
 
 
 def with_created(events: DataFrame) -> DataFrame:
-    """Set the column `created`: whether a record about a group is the first one after the group was created.
+    """Set the column `created`: whether a record is the first one about a group since the group was created.
 
     The column is true for the first record after a tombstone, and for the oldest record if its epoch is 0 or 1. If the
     oldest record has a higher epoch, the column is null, because compaction may have removed records before it.

@@ -60,7 +60,7 @@ def health(
     Args:
         timeline: result of `poll_timeline`.
         commits: silver `commits`. Where they are complete, the status of a partition is computed from them instead of
-            from the positions that polls saw.
+            from the positions that polls observed.
         lag: gold `lag`, whose time lags show when a group began to fall behind. Without it, this time is the oldest
             commit of the window with the first bad status.
         before: rows of `health` for the day before `since`, because a bad status may have begun on that day.
@@ -74,8 +74,8 @@ def health(
     if commits is not None:
         windows = windows.transform(with_silver_commits, commits, partitions, timeline, watching.rules)
     if lag is not None:
-        # The windows are used twice: to find those in which problems begin, and to add the times of these problems.
-        # Besides, Spark Connect refuses plans with a depth of more than 100 messages.
+        # The windows are read twice, first to find the windows in which problems begin, then to add the times of these
+        # problems. In addition, Spark Connect refuses plans with a depth of more than 100 messages.
         windows = windows.localCheckpoint()
     rows = (
         all_groups.select(*_SLOT, "members", "read", "offsets_may_be_hidden")
@@ -91,13 +91,13 @@ def health(
 def with_verdicts(rows: DataFrame, watching: Watching = _DEFAULT) -> DataFrame:
     """Add `status`, `undecided`, `complete` and `basis` to each partition's window of commits.
 
-    `status` is the integer value of a `Status`. `undecided` is the integer value of a worse `Status` that could also
-    apply, because polls have not seen enough to rule it out; otherwise null. `complete` is the number of commits in the
-    window, as a fraction of a full window. `basis` says whether the window was computed from commits or from polls.
+    `status` is the integer value of a `Status`. `undecided` is the integer value of a worse `Status` that the observed
+    polls could not rule out; null if there is none. `complete` is the number of commits in the window, as a fraction of
+    a full window. `basis` says whether the window was computed from commits or from polls.
 
     Args:
         rows: windows from `commit_windows`. If they have a column `exact`, a window in which it is true was computed
-            from silver `commits`. All other windows were computed from the positions that polls have seen.
+            from silver `commits`. All other windows were computed from the positions that polls observed.
         watching: settings for computing verdicts.
     """
     verdict = F.when(F.col("kind") == "share", _observed_share_verdict(watching)).otherwise(_observed_verdict(watching))
@@ -345,10 +345,11 @@ def _row(columns: dict[str, Column]) -> list[Column]:
 
 
 def _started() -> Column:
-    """Return when the bad status of a partition began, in milliseconds, as far as its window of commits shows that.
+    """Return when the bad status of a partition began, in milliseconds, according to its window of commits.
 
-    It is the last commit (STOP), the first commit of the same offset (STALL), the commit that went back (REWIND) or the
-    oldest commit of the window (WARN). For a share partition, it is the last poll at which its consumer was active.
+    The time is that of the last commit (STOP), of the first commit of the same offset (STALL), of the commit that went
+    back (REWIND), or of the oldest commit of the window (WARN). For a share partition, it is the last poll at which its
+    consumer was active.
     """
     still = F.when(F.col("kind") == "share", F.col("still_since"))
     return (

@@ -74,7 +74,7 @@ def with_lag(rows: DataFrame) -> DataFrame:
     - `position`: committed offset or share-partition start offset
     - `lead`: number of records from the log start offset to the position
     - `lost`: number of records that were deleted before they were read
-    - `error`: code of the Kafka error because of which a value is unknown; null without an error
+    - `error`: code of the Kafka error that is the reason for an unknown value; null without an error
     - `missing`: whether the lag is unknown because of an error or because a broker did not respond
 
     Args:
@@ -176,7 +176,7 @@ def with_time_lag(positions: DataFrame, log_ends: DataFrame) -> DataFrame:
         Window.partitionBy(*_LOG, "generation").orderBy(-F.col("offset")).rangeBetween(Window.unboundedPreceding, -1)
     )
     seen = F.col("seen")
-    # The lowest log end in the window, and the first poll that saw this log end.
+    # The lowest log end in the window, and the first poll that observed this log end.
     nearest = F.min_by(seen, F.when(seen.isNotNull(), F.struct(seen["end"], seen["poll"]))).over(beyond)
     both = queries.unionByName(ends, allowMissingColumns=True).withColumn("next", nearest).filter("is_query")
     fraction = (F.col("position") + 1 - F.col("next.before")) / (F.col("next.end") - F.col("next.before"))

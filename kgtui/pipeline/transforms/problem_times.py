@@ -17,7 +17,7 @@ _KEY = ("group", "topic", "partition")
 
 
 def with_problem_times(rows: DataFrame, before: DataFrame | None, lag: DataFrame | None) -> DataFrame:
-    """Add `bad_since`: when the problem began because of which the status has been bad in every window up to the row's.
+    """Add `bad_since`: the time at which the problem began that has kept the status bad in every window up to this row.
 
     Windows before the latest gap between polls do not count. `bad_since` is null if the status is OK or unknown. Also
     add `ended_since`: the `bad_since` of the window before, if the status of a group is OK again in this window.

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 _VERSION = Struct(">h")
 
 HEADER_SIZE = _VERSION.size
-"""Size in bytes of the version with which the metadata and assignments of consumers and Connect workers begin."""
+"""Size in bytes of the version at the start of metadata and assignments of consumers and Connect workers."""
 
 
 def version_of(data: bytes) -> int | None:
-    """Return the version with which metadata or an assignment begins, or None if it is missing or negative."""
+    """Return the version at the start of metadata or of an assignment; None if the version is missing or negative."""
     if len(data) < HEADER_SIZE:
         return None
     version = int(_VERSION.unpack_from(data)[0])
@@ -31,7 +31,7 @@ def version_of(data: bytes) -> int | None:
 
 
 def version_bytes(version: int) -> bytes:
-    """Encode the version with which metadata or an assignment begins."""
+    """Encode the version at the start of metadata or of an assignment."""
     return _VERSION.pack(version)
 
 

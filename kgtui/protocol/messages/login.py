@@ -1,4 +1,4 @@
-"""Tables of the APIs with which a client logs in with SASL (KIP-43, KIP-152, KIP-368).
+"""Tables of the APIs for logging in with SASL (KIP-43, KIP-152, KIP-368).
 
 They are not in `APIS`, because only `kgtui.client.login` uses them, before any other request on a connection.
 """

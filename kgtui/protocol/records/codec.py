@@ -58,7 +58,7 @@ class CoordinatorRecord:
 
 
 class DecodeFailure(StrEnum):
-    """The category of the reason why a record cannot be decoded, by which such records are counted."""
+    """Categories of the reasons why records cannot be decoded. Undecodable records are counted per category."""
 
     UNKNOWN_TYPE = "unknown type"
     """The record type is not known, for example because a newer broker wrote it."""
@@ -81,9 +81,9 @@ class Undecodable:
     reason: str
     """The reason as a text for the user. It may name a record type, version or position, but has no record data."""
     type: int | None = None
-    """The record type with which the key begins; None if the key is too short to contain it."""
+    """The record type at the start of the key; None if the key is too short to contain it."""
     version: int | None = None
-    """The version with which the value begins; None if the key is malformed or the value is too short to contain it."""
+    """The version at the start of the value; None if the key is malformed or the value is too short to contain it."""
 
 
 def decode(key: bytes | None, value: bytes | None) -> CoordinatorRecord | Undecodable:

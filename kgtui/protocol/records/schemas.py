@@ -26,7 +26,7 @@ An encoded key does not contain this version. It begins with its record type.
 
 
 class RecordType(IntEnum):
-    """The number with which a key begins (Kafka's CoordinatorRecordType). Kafka does not use the numbers 9 and 18."""
+    """The number at the start of a key (Kafka's CoordinatorRecordType). Kafka does not use the numbers 9 and 18."""
 
     LEGACY_OFFSET_COMMIT = 0
     OFFSET_COMMIT = 1

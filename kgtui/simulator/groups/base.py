@@ -170,7 +170,7 @@ class Group(ABC):
         return iter(())
 
     def pauses(self, membership: Membership) -> bool:
-        """Return whether the members do not read in the current state, for example in PreparingRebalance."""
+        """Return whether the members read nothing in the current state, for example in PreparingRebalance."""
         return self.state_with(membership) not in ("Stable", "Reconciling", "Assigning")
 
     # Methods that return the ids, client ids, racks and hosts of members

@@ -110,7 +110,7 @@ def _scenario_groups(request: RequestContext) -> Iterator[tuple[str, str, str, s
 
 
 def _partitions_of(request: RequestContext) -> list[int]:
-    """Return the partitions of `__consumer_offsets` of which this broker is the leader."""
+    """Return the partitions of `__consumer_offsets` that this broker leads."""
     topic = request.state.offsets_topic
     return [p for p in range(topic.partitions) if request.state.leadership(topic, p).leader == request.node.id]
 

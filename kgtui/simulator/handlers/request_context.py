@@ -48,7 +48,7 @@ class RequestContext:
         )
 
     def group_error(self, group: str) -> int:
-        """Return the error code with which this broker rejects a request about a group, or 0 if it accepts the request.
+        """Return the error code for a request to this broker about a group; 0 if the broker accepts the request.
 
         Authorization is checked first. If the broker is not the coordinator, the code is NOT_COORDINATOR, even for a
         group that does not exist.

@@ -134,7 +134,7 @@ class DeleteDialog(ModalScreen[Results | None]):
         self.groups = tuple(dict.fromkeys(groups))
         self.plan: Plan | None = None
         self.deleting = False
-        """Whether the deletion is running. If the user quits meanwhile, the app shows a warning first."""
+        """Whether the deletion is running. If the user quits during the deletion, the app first shows a warning."""
         self._session = session
         self._folder = session.state_folder
         self._challenge: Challenge | None = None
@@ -237,7 +237,7 @@ class DeleteDialog(ModalScreen[Results | None]):
         return times
 
     def _observed(self) -> Observed:
-        """Return how long the groups have been Empty and up to which record they have read, if the monitor knows it."""
+        """Return since when the groups have been Empty, and when their last consumed records were written."""
         now, monitor = text.display_settings().now(), self._session.monitor
         if monitor is None:
             return Observed(now)

@@ -222,7 +222,7 @@ def _why_not(row: FindingRow, main: ClusterScreen, recorded: str | None) -> str:
 
 
 OLD_SECONDS = 3_600.0
-"""Maximum age of the newest data in the tables, in seconds, at which findings are not shown as old."""
+"""Findings are shown as old if the newest data in the tables is older than this, in seconds."""
 
 BEHIND_SECONDS = 2 * 86_400.0
 """Maximum difference, in seconds, between the newest data of all tables and the newest data of one table.

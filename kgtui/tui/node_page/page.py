@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 MOST_EVENTS = 100
 """Maximum number of events in the table of changes."""
 SPARKLINE_POINTS = 12
-"""Number of values that a sparkline shows, of which each is the sum over all groups at one snapshot."""
+"""Number of values in a sparkline. Each value is the sum over all groups at one snapshot."""
 TALL = 28
 """Minimum height of a page, in lines, that shows all parts below each other instead of only one part."""
 SLICE_SECONDS = 0.004
@@ -346,7 +346,7 @@ class NodePage(Vertical):
 
 
 def no_problem_placeholder(summary: GroupSetSummary) -> str:
-    """Return the text that replaces an empty table of problems. It claims nothing about groups that were not read."""
+    """Return the text that replaces an empty table of problems. It says nothing about groups that were not read."""
     if not summary.read:
         return "no group has been read yet"
     if summary.read < summary.groups:

@@ -76,7 +76,8 @@ class LoadRow:
 
 
 def lag_by_item(description: GroupDescription, offsets: GroupOffsets | None) -> dict[Item, int]:
-    """Return partition or active task → its lag, if it is known. The lag of a task is that of all its partitions.
+    """Return a mapping from partitions and active tasks to their known lags. A task has the total lag of its
+    partitions.
 
     Args:
         offsets: offsets of the group; None if they have not been read, so that the result is empty.

@@ -45,7 +45,7 @@ _WITH_DATE = 43_200.0
 
 
 CYCLED_COLUMNS = ("topic", "lag", "lead", "owner")
-"""Ids of the columns by which key `s` sorts the table, one after the other."""
+"""Ids of the columns that key `s` selects in turn for sorting the table."""
 
 LARGEST_FIRST = frozenset({"lag", "lag-bar", "note"})
 """Ids of the columns that are sorted with the largest value first; the others have the smallest value first.

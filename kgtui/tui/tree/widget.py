@@ -47,7 +47,7 @@ GROUPS_SUMMED_PER_SECOND = 10_000
 The totals of the nodes are computed again after (number of groups / this value) seconds: 10 s for 100,000 groups.
 """
 MATCH_TIMEOUT = 0.25
-"""Maximum time for which keys wait until a filter that was just accepted has found its only match, in seconds."""
+"""Maximum time, in seconds, for which keys wait until the cursor is on the only match of an accepted filter."""
 
 
 class GroupTree(TreeRenderer, inherit_bindings=False):
@@ -127,7 +127,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self._choice_made()
 
     def show_columns(self, columns: tuple[str, ...]) -> None:
-        """Show these columns, as far as they fit. The most important one is first."""
+        """Show those of these columns that fit. The most important one is first."""
         self.model.columns = columns
         self.refresh_changed()
         self.post_message(self.SettingsChanged())
@@ -259,8 +259,8 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
     async def select_match(self, expression: str) -> None:
         """Put the cursor on the group whose id equals a filter, or on the only group that matches the filter.
 
-        If neither exists, or if `expression` is empty, the cursor stays where it is. While the tree does not show the
-        result of the newest filter yet, this method waits for it, so that the next key acts on the selected group.
+        If there is no such group, or if `expression` is empty, the cursor does not move. While the tree does not show
+        the result of the newest filter yet, this method waits for it, so that the next key acts on the selected group.
         After `MATCH_TIMEOUT`, it returns anyway, and the cursor moves later.
         """
         self._match_to_select = expression or None

@@ -128,8 +128,8 @@ def empty_state(
         query: the filter, if no group matches it; otherwise None.
         interval: time between two polls, in seconds.
         why: why no group matches the filter; None if that is not known yet.
-        gone_at: when a recording shows that the group disappeared, in seconds since the epoch; None if no recording
-            shows that.
+        gone_at: time at which the group disappeared according to a recording, in seconds since the epoch; None if
+            unknown.
     """
     if snapshot.groups:
         return None if query is None else _filtered_out(snapshot, query, why, gone_at)

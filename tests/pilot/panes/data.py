@@ -122,7 +122,7 @@ def streams_group() -> GroupDescription:
 
 
 def connect_group() -> GroupDescription:
-    """Return a group of three Connect workers, of which one must give up a task."""
+    """Return a group of three Connect workers. One of them must give up a task."""
     urls = [f"http://connect-{index}.prod:8083/" for index in range(3)]
     work = [
         (("s3-sink",), (("s3-sink", (0, 1)),), ()),
@@ -242,7 +242,7 @@ def configs() -> tuple[GroupConfig, ...]:
 
 
 def example_snapshot(serial: int = 1, now: float = NOW) -> Snapshot:
-    """Return a snapshot of a cluster with brokers 1 to 4, of which broker 4 does not respond.
+    """Return a snapshot of a cluster with brokers 1 to 4. Broker 4 does not respond.
 
     Args:
         serial: number of the snapshot.

@@ -1,4 +1,4 @@
-"""Tests of the signed JWT assertions with which a client authenticates to a token endpoint (KIP-1139, KIP-1258)."""
+"""Tests of signed JWT assertions, which authenticate a client to a token endpoint (KIP-1139, KIP-1258)."""
 
 from __future__ import annotations
 

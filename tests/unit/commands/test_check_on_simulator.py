@@ -201,7 +201,7 @@ async def test_kgtui_check_gives_each_simulated_group_the_verdict_for_its_behavi
     assert groups["orders.archive"]["time_lag"]["seconds"] == pytest.approx(age, abs=1)
     assert groups["orders.archive"]["loss"]["exact"]
     assert parse_rfc3339(groups["orders.archive"]["stopped_after"]) == pytest.approx(max(unread) / 1000, abs=2)
-    # `drain` is the time until the lag is 0. The group catches up in 10 minutes, of which the check took 2, so 480 s
+    # `drain` is the time until the lag is 0. The group needs 10 minutes to catch up. The check took 2 of them, so 480 s
     # remain.
     assert groups["orders.ship"]["drain"] == pytest.approx(480, rel=0.1)
     assert groups["orders.enrich"]["rebalances"]["flapping"]

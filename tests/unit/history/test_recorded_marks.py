@@ -1,4 +1,4 @@
-"""A recording marks the groups of which brokers may have left out offsets, because of missing permissions."""
+"""A recording marks each group whose offsets brokers may have left out because of missing permissions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The monitor finds events in everything that its polling loops read, and keeps the newest of them."""
+"""Tests of the events that the monitor finds by comparing successive reads, and of the limited event log."""
 
 from __future__ import annotations
 

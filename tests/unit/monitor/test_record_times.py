@@ -1,4 +1,4 @@
-"""`RecordTimeTier` searches for record times of the selected group and of suspects, and not too often."""
+"""Tests of `RecordTimeTier`: which groups it searches for record times, and how often."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class KafkaResult(NamedTuple):
     json: dict[str, Any] | None
     """The record as CoordinatorRecordJsonConverters prints it."""
     written: Record | None
-    """The key and value that Kafka wrote when it encoded the decoded record again."""
+    """The key and value that Kafka's own code produces from the decoded record; None if it cannot decode the record."""
     error: str
 
 
