@@ -13,6 +13,8 @@ from kgtui.lake.schemas.gold_columns import (
     DAY,
     GROUP,
     HIDDEN,
+    LEAD,
+    LOST,
     PARTITION_INDEX,
     RECORDED,
     SILVER,
@@ -43,18 +45,8 @@ LAG = table(
     ),
     Column("log_start", "long", "log start offset; null if unknown, and in rows about the whole group"),
     Column("log_end", "long", "log end offset; null if unknown, and in rows about the whole group"),
-    Column(
-        "lead",
-        "long",
-        "number of records from the log start offset to the group's offset; for a group, the smallest value of its "
-        "partitions",
-    ),
-    Column(
-        "lost",
-        "long",
-        "number of records that were deleted by retention before they were read; for a group, the sum over its "
-        "partitions",
-    ),
+    LEAD,
+    LOST,
     Column("rate_in", "double", "records/s written since the previous minute; null after a gap between polls"),
     Column(
         "rate_out",

@@ -11,6 +11,17 @@ DAY = Column(PARTITION, "date", "UTC day of the start of the period that the row
 GROUP = Column("group", "string", "group id", nullable=False)
 TOPIC = Column("topic", "string", "topic of the partition; null in rows about the whole group")
 PARTITION_INDEX = Column("partition", "int", "index of the partition in its topic; null in rows about the whole group")
+LEAD = Column(
+    "lead",
+    "long",
+    "number of records from the log start offset to the group's offset; for a group, the smallest value of its "
+    "partitions",
+)
+LOST = Column(
+    "lost",
+    "long",
+    "number of records that retention deleted before they were read; for a group, the sum over its partitions",
+)
 
 
 def covered(about: str, *, nullable: bool = False) -> tuple[Column, ...]:

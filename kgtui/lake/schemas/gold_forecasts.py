@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kgtui.lake.schemas.definition import Column, table
-from kgtui.lake.schemas.gold_columns import DAY, GROUP, PARTITION_INDEX, TOPIC, covered
+from kgtui.lake.schemas.gold_columns import DAY, GROUP, LEAD, LOST, PARTITION_INDEX, TOPIC, covered
 
 FORECAST = table(
     "gold",
@@ -42,17 +42,8 @@ FORECAST = table(
         "timestamp",
         "time at which the group will have caught up; null if drain_seconds is null or longer than a century",
     ),
-    Column(
-        "lead",
-        "long",
-        "number of records from the log start offset to the group's offset; for a group, the smallest value of its "
-        "partitions",
-    ),
-    Column(
-        "lost",
-        "long",
-        "number of records that retention deleted before they were read; for a group, the sum over its partitions",
-    ),
+    LEAD,
+    LOST,
     Column(
         "loss_seconds",
         "double",

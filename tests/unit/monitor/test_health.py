@@ -214,30 +214,29 @@ async def test_a_removed_or_dead_group_has_no_verdict() -> None:
     assert "h" not in setup.store.snapshot().health
 
 
-async def test_time_in_state_empty_begins_when_the_list_first_shows_the_state() -> None:
-    setup = HealthSetup()
-    setup.store.groups["g"] = replace(LISTING, state="Empty")
-    setup.store.state_since["g"] = T0 - 240
+async def _empty_after_two_reads(setup: HealthSetup) -> tuple[float, bool]:
+    """Read an Empty group twice. Return for how many seconds it has been Empty, and whether this is a minimum."""
     for _ in range(2):
         setup.take(5, 9, state="Empty")
         await setup.tier.process_reads()
         setup.now += 2.0
     empty = setup.health().empty
     assert empty is not None
-    assert (empty.seconds, empty.at_least) == (242.0, False)
+    return empty.seconds, empty.at_least
+
+
+async def test_time_in_state_empty_begins_when_the_list_first_shows_the_state() -> None:
+    setup = HealthSetup()
+    setup.store.groups["g"] = replace(LISTING, state="Empty")
+    setup.store.state_since["g"] = T0 - 240
+    assert await _empty_after_two_reads(setup) == (242.0, False)
 
 
 async def test_group_that_was_empty_in_the_first_list_is_empty_at_least_since_then() -> None:
     setup = HealthSetup()
     setup.store.groups["g"] = replace(LISTING, state="Empty")
     setup.store.set_broker(LISTING.coordinator, answered_since=T0 - 240)
-    for _ in range(2):
-        setup.take(5, 9, state="Empty")
-        await setup.tier.process_reads()
-        setup.now += 2.0
-    empty = setup.health().empty
-    assert empty is not None
-    assert (empty.seconds, empty.at_least) == (242.0, True)
+    assert await _empty_after_two_reads(setup) == (242.0, True)
 
 
 async def test_a_failed_read_keeps_the_verdict_but_restarts_the_lag_trend() -> None:
