@@ -51,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = INTERRUPTED
     except BrokenPipeError:
         code = PIPE_CLOSED
-    except SystemExit:  # argparse raises it after it has printed the help
+    except SystemExit:  # argparse raises SystemExit after it has printed the help.
         if failed := _flush(0):
             return failed
         raise

@@ -29,7 +29,7 @@ It repeats with them the tests that run with each of `BROKER_VERSIONS`.
 ALL_BROKER_VERSIONS = (*BROKER_VERSIONS, *FULL_BROKER_VERSIONS)
 
 _TOOLS_OF_ANOTHER_VERSION = {"4.4.0": "4.3.1"}
-"""Kafka version whose command line tools are not in Maven Central → version of the tools that tests use instead."""
+"""Maps each Kafka version without tools in Maven Central to the version of the tools that tests use instead."""
 
 CLIENT_VERSIONS = (
     "2.4.1", "2.8.2", "3.3.2", "3.6.2", "3.7.2", "3.8.1", "3.9.2", "4.0.1", "4.1.2", "4.2.1", "4.4.0",

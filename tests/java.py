@@ -60,7 +60,7 @@ def compiled(classpath: str, source: Path) -> Path:
         with zipfile.ZipFile(partial, "w") as jar:
             for path in Path(folder).rglob("*.class"):
                 jar.write(path, path.relative_to(folder))
-        partial.rename(target)  # renamed at the end, so that other processes never see an incomplete jar
+        partial.rename(target)  # The jar is renamed at the end, so that other processes never see an incomplete jar.
     return target
 
 
@@ -84,7 +84,7 @@ def write_archive(version: str) -> None:
     target = archive(version)
     if target.is_file():
         return
-    from tests.brokers.cluster import Cluster  # imports a Kafka client library
+    from tests.brokers.cluster import Cluster  # Imported here, because the module imports a Kafka client library.
 
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as folder:
         partial = Path(folder) / target.name

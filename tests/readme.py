@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 PRINTED_BY = {"keys": "kgtui.tui.screen_actions.table", "filter": "kgtui.model.query"}
-"""Name of a generated section in the README → module that prints the section's text when it is run."""
+"""Maps the name of each generated section in the README to the module that prints the section's text when it is run."""
 
 
 def table(mark: str) -> str:

@@ -27,7 +27,7 @@ UNUSED = {
     "producer.sasl.jaas.config": ("password of a producer", 'a.B required password="{}";'),
     "our.own.password": ("unknown property", "{}"),
 }
-"""Property that the login does not use → kind of secret, and value of the property with `{}` for the secret."""
+"""Maps each property that the login does not use to its kind of secret, and to a value with `{}` for the secret."""
 
 
 def add_unused(properties: dict[str, str], secrets: dict[str, str]) -> None:

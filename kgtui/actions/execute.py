@@ -215,7 +215,7 @@ class _Deletion:
         return passed
 
     async def _send(self, groups: Sequence[str]) -> dict[str, Outcome]:
-        """Send one request, and return group id → outcome.
+        """Send one request, and return a dict that maps each group id to the outcome.
 
         If the response is lost or lacks a group, the group may have been deleted, so the outcome is uncertain.
         """

@@ -80,7 +80,7 @@ class GroupData:
 async def read_group_data(
     admin: GroupAdmin, descriptions: Iterable[GroupDescription], *, timeout: float
 ) -> dict[str, GroupData | Fault]:
-    """Return group id → the data of the group, or the fault if the offsets could not be read.
+    """Return a dict that maps each group id to the group's data, or to the fault if the offsets could not be read.
 
     If only the configs or the log offsets of a group could not be read, the result has the other data of the group.
     """

@@ -55,7 +55,7 @@ class GroupResult:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """The results of all groups of a plan: group id → result, in the order of the plan."""
+    """Maps each group id of a plan to the result, in the order of the plan."""
 
     by_group: Mapping[str, GroupResult] = field(default_factory=dict)
 

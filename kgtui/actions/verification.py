@@ -57,7 +57,7 @@ def _described(answer: Answer[Mapping[str, GroupDescription]], group: str) -> Pr
 
 
 async def _listed(admin: GroupAdmin, groups: Collection[str], timeout: float) -> dict[str, Presence]:
-    """Look up groups in the list of all groups, and return group id → whether the group exists.
+    """Look up groups in the list of all groups. Return a dict that maps each group id to whether the group exists.
 
     If a group is missing from the list, the group is gone if every broker answered, and unknown otherwise.
     """

@@ -54,7 +54,7 @@ _SOURCES = {
     7: "DYNAMIC_CLIENT_METRICS_CONFIG",
     8: "DYNAMIC_GROUP_CONFIG",
 }
-"""Number in a DescribeConfigs response → name of the config source (Kafka's enum `ConfigSource`)."""
+"""Maps each number in a DescribeConfigs response to the name of the config source (Kafka's enum `ConfigSource`)."""
 
 _TYPES = {
     1: "BOOLEAN",
@@ -67,7 +67,7 @@ _TYPES = {
     8: "CLASS",
     9: "PASSWORD",
 }
-"""Number in a DescribeConfigs response → name of the config's data type (Kafka's enum `ConfigType`)."""
+"""Maps each number in a DescribeConfigs response to the name of the config's data type (Kafka's enum `ConfigType`)."""
 
 
 async def group_configs(
@@ -197,7 +197,7 @@ def _config_fault(result: dict[str, Any], node: int, asked: str, *, group: str |
 
 
 def _values(configs: Sequence[dict[str, Any]]) -> dict[str, int]:
-    """Return name → value for all configs with an integer value."""
+    """Return a dict that maps config names to values, for all configs with an integer value."""
     return {row["Name"]: int(row["Value"]) for row in configs if str(row["Value"]).removeprefix("-").isdecimal()}
 
 

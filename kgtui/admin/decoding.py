@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 def by_topic(pairs: Iterable[tuple[str, Iterable[int]]]) -> TopicPartitions:
     """Sort an assignment by topic and partition, and merge repeated topics."""
     pairs = tuple(pairs)
-    if len(pairs) == 1:  # most assignments of members, for which this is three times as fast
+    if len(pairs) == 1:  # Most members have partitions of only one topic. For them, this branch is three times as fast.
         return ((pairs[0][0], tuple(sorted({*pairs[0][1]}))),)
     merged: dict[str, set[int]] = {}
     for topic, partitions in pairs:
@@ -322,7 +322,7 @@ DECODERS: Mapping[str, Callable[[Row, int, str], GroupDescription]] = {
     SHARE: partial(_newer_group, group_type=SHARE, decode_member=_share_member),
     STREAMS: partial(_newer_group, group_type=STREAMS, decode_member=_streams_member),
 }
-"""Group type → the function that decodes one group of the describe response.
+"""Maps each group type to the function that decodes one group of the describe response.
 
 The arguments of each function are those of `classic_group`: the group in the response, the node id of the broker, and
 the RPC with its version.

@@ -44,7 +44,7 @@ ROWS_PER_SLICE = 100
 
 _APIS_BY_NAME = {api.name: api for api in APIS.values()}
 RPCS: dict[str, Api] = {entry.name: _APIS_BY_NAME[entry.describe_rpc] for entry in RANKED_TYPES}
-"""Group type → the API that describes groups of this type.
+"""Maps each group type to the API that describes groups of this type.
 
 For a group of unknown type, the APIs are tried in the order of this mapping.
 """
@@ -110,7 +110,7 @@ class Describer:
 
     @staticmethod
     def _next_round(searches: Mapping[str, _Search]) -> dict[str, list[str]]:
-        """Return group type → ids of the groups that will next be requested with the RPC of this type."""
+        """Return a dict that maps group types to the groups that will next be requested with the RPC of this type."""
         asked: dict[str, list[str]] = {}
         for group, search in searches.items():
             if search.types_left:

@@ -203,7 +203,7 @@ async def read_record_times(
     limit: int,
     timeout: float,
 ) -> dict[str, dict[TopicPartition, RecordTime]]:
-    """Return group id → partition → when the records around the committed offset were written.
+    """Return the times of the records around each committed offset, by group id and partition.
 
     A group is missing in the result if it has no unread records or if nothing could be read.
 

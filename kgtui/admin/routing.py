@@ -41,7 +41,7 @@ _RESOURCES = {
     GROUP_AUTHORIZATION_FAILED: "group",
     CLUSTER_AUTHORIZATION_FAILED: "cluster",
 }
-"""Error code for a missing permission → the resource on which the permission is missing."""
+"""Maps each error code for a missing permission to the resource on which the permission is missing."""
 
 
 def fault_of_code(

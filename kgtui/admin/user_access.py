@@ -77,7 +77,7 @@ class UserAccess:
         return replace(answer, hidden=left_out) if left_out else answer
 
     async def _left_out(self, rows: Mapping[str, tuple[T, ...]], timeout: float) -> dict[str, tuple[str, ...]]:
-        """Return group id → topics in which the group had offsets earlier, and which the broker now leaves out.
+        """Return a dict that maps group ids to topics with earlier offsets of the group that the broker now leaves out.
 
         Earlier topics are remembered only if ACLs may deny single topics to the user: not without ACLs, and not for
         super users.

@@ -15,11 +15,11 @@ SKEW = 30.0
 """Largest difference between two clocks that brokers tolerate by default, in seconds."""
 
 _CHECKED_CLAIMS = {"iss": "issuer", "aud": "audience", "scope": "scope"}
-"""Name of a claim that brokers compare with their settings → word that kgtui's messages use for this claim."""
+"""Maps the name of each claim that brokers check to the word that kgtui's messages use for this claim."""
 
 
 def claims_of(token: str) -> Mapping[str, Any]:
-    """Return the claims of a JSON Web Token without checking its signature: name → value.
+    """Return the claims of a JSON Web Token by name. The signature is not checked.
 
     The result is empty if the token is not a JSON Web Token.
     """

@@ -98,7 +98,7 @@ PROPERTIES: dict[str, tuple[str, Callable[[str, str], str | float]]] = {
     "reconnect.backoff.ms": ("backoff", _pause),
     "request.timeout.ms": ("request_timeout", _timeout),
 }
-"""Property → attribute of `ClientSettings` or `PoolOptions`, and function that parses the value.
+"""Maps each property to the attribute of `ClientSettings` or `PoolOptions`, and to the function that parses the value.
 
 The function takes the name of the property, for the error message, and its value. Empty values are ignored. Properties
 of the login and TLS are not in this table, because they depend on each other.

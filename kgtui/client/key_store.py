@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.serialization.pkcs12 import PKCS12KeyAndCertificates
 
 _JAVA_FORMATS = {b"\xfe\xed\xfe\xed": "JKS", b"\xce\xce\xce\xce": "JCEKS"}
-"""First four bytes of a Java store that kgtui cannot read → name of the format of the store."""
+"""Maps the first four bytes of each Java store that kgtui cannot read to the name of the store's format."""
 
 _SEQUENCE = 0x30
 _LONG_LENGTH = 0x80

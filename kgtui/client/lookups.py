@@ -174,7 +174,7 @@ class CoordinatorCache:
     async def _look_up_once(self, pending: Sequence[str], timeout: float, found: Coordinators) -> dict[str, int]:
         """Look up coordinators once, and add them to `found`.
 
-        Return group id → error code for the groups whose coordinator was not found.
+        Return a dict that maps group ids to error codes, for the groups whose coordinator was not found.
         """
         if timeout <= 0:
             raise DeadlineError("the deadline was over before the coordinator was looked up")
@@ -191,7 +191,7 @@ class CoordinatorCache:
     async def _ask(self, groups: Sequence[str], timeout: float, node: int) -> dict[str, tuple[int, int]]:
         """Ask one broker for the coordinators of groups.
 
-        Return group id → `(node id of the coordinator, error code)`.
+        Return a dict that maps each group id to `(node id of the coordinator, error code)`.
         """
         requests = self._requests
         lane = requests.live_lane(node)

@@ -31,7 +31,7 @@ HANDLER = "software.amazon.msk.auth.iam.IAMOAuthBearerLoginCallbackHandler"
 """Value of `sasl.login.callback.handler.class` that makes Java clients use OAUTHBEARER with signed URLs."""
 
 _MODULES = {MECHANISM: "IAMLoginModule", "OAUTHBEARER": "OAuthBearerLoginModule"}
-"""Mechanism → login module that Java clients need."""
+"""Maps each mechanism to the login module that Java clients need."""
 
 _HOST = re.compile(r".*\.kafka(?:-serverless)?\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?\.?", re.IGNORECASE)
 _TIMEOUT = 10.0

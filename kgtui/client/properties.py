@@ -59,7 +59,7 @@ _DEFAULTS = {
         "SOFTWARE.AMAZON.MSK.AUTH.IAM.IAMOAUTHBEARERLOGINCALLBACKHANDLER",
     ),
 }
-"""Property that is supported only with certain values → these values, in capital letters.
+"""Maps each property that is supported only with certain values to these values, in capital letters.
 
 With these values, Kafka's clients behave as kgtui always does.
 """
@@ -81,7 +81,7 @@ _REFUSED = {
     "ssl.provider": "remove the property, because kgtui cannot use Java providers",
     "ssl.trustmanager.algorithm": "remove the property",
 }
-"""Properties that would change the login or TLS but are not supported → what the user should do instead."""
+"""Maps each property that would change the login or TLS but is not supported to what the user should do instead."""
 
 _WITHOUT_EFFECT = re.compile(
     r"""

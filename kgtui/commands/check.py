@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     Watch = ClusterWatch | RecordedWatch
 
 FAIL_ON = {"warn": Status.WARN, "error": Status.ERR}
-"""Value of `--fail-on` → the mildest health verdict for which the exit code is 1."""
+"""Maps each value of `--fail-on` to the mildest health verdict for which the exit code is 1."""
 
 _DURATION = f"{policy.CHECK_DURATION / 60:g}m"
 

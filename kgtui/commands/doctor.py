@@ -46,13 +46,13 @@ LIMITED_BELOW = {
     "FindCoordinator": ((4, "coordinators are looked up one at a time"),),
     "DescribeShareGroupOffsets": ((1, "the lag of share groups is unknown"),),
 }
-"""API → pairs `(version, limitation)`. A broker has the limitation if its newest version of the API is lower."""
+"""Maps each API to pairs `(version, limitation)`. A broker with only lower versions of the API has the limitation."""
 
 LIMITED_WITHOUT = {
     **{entry.describe_rpc: entry.absence for entry in GROUP_TYPES.values() if entry.feature},
     "DescribeShareGroupOffsets": "start offsets of share groups are unknown",
 }
-"""API → the limitation of brokers without that API."""
+"""Maps each API to the limitation of brokers without that API."""
 
 
 class NamedGroup(NamedTuple):

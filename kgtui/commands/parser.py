@@ -40,7 +40,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "clusters": ("kgtui.commands.clusters", "list the configured clusters"),
     "doctor": ("kgtui.commands.doctor", "report what this cluster supports and what you are allowed to do"),
 }
-"""Command → its module, and its description in help texts."""
+"""Maps each command to its module and to its description in help texts."""
 
 KAFKA_COMMANDS = {"groups": "same options and output as Kafka's kafka-groups.sh"}
 """Command that `kgtui.commands.kafka_groups` parses like Kafka's scripts → its description in help texts."""

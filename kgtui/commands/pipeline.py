@@ -234,7 +234,7 @@ async def _read_offsets_retention(admin: KafkaGroupAdmin, timeout: float) -> flo
 
 
 async def read_bounds(admin: KafkaGroupAdmin, timeout: float) -> Mapping[int, tuple[int, int]]:
-    """Return partition → (log start offset, log end offset) for all partitions of `__consumer_offsets`.
+    """Return a dict that maps each partition of `__consumer_offsets` to (log start offset, log end offset).
 
     Raises the same errors as `read_offsets_topic`.
     """

@@ -331,7 +331,7 @@ async def list_groups(admin: GroupAdmin, *, timeout: float) -> tuple[Snapshot, t
 
 
 def by_listing(rows: Mapping[str, Listing]) -> dict[Listing, list[str]]:
-    """Invert a mapping of groups: return row of ListGroups → ids of the groups with this row.
+    """Invert a mapping of groups: return a dict that maps each row of ListGroups to the ids of the groups with it.
 
     The result is used as `Snapshot.by_listing`.
 

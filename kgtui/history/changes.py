@@ -143,7 +143,7 @@ class ChangeTracker:
             out["faults"].append((*key, True, *_NO_FAULT))
 
     def all_rows(self) -> RowsByTable:
-        """Return table name → rows with the complete state of all groups, as a keyframe stores it.
+        """Return, by table name, the rows with the complete state of all groups, as a keyframe stores it.
 
         The rows are sorted by the key of their table, except for the rows of table `faults`, which are not sorted.
         """
@@ -253,7 +253,7 @@ def _release(*parts: Mapping[Any, Any]) -> None:
 
 
 def _owners(description: GroupDescription, members: Iterable[Member]) -> dict[TopicPartition, str]:
-    """Return partition → id of the member that reads the partition, for all partitions that have such a member.
+    """Return a dict that maps partitions to the ids of the members that read them.
 
     In streams groups, members own tasks instead of partitions, and a task can read several partitions.
     """

@@ -263,7 +263,7 @@ class PollChange(NamedTuple):
 
 
 def poll_changes(rows: pa.Table, recorded_polls: Sequence[RecordedPoll]) -> dict[int, PollChange]:
-    """Return time of a poll in milliseconds since the epoch → changes at this poll, for each poll that has rows.
+    """Return a dict that maps times of polls, in milliseconds since the epoch, to the changes at these polls.
 
     The changes of all partitions are summed with Arrow, which adds up a million rows within milliseconds.
 
@@ -292,7 +292,7 @@ def poll_changes(rows: pa.Table, recorded_polls: Sequence[RecordedPoll]) -> dict
 
 
 def _sum_changes(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
-    """Return name → column for each name in `SUMS`. Each row has the change since the previous row of its partition.
+    """Return a column for each name in `SUMS`. Each row has the change since the previous row of its partition.
 
     A keyframe contains the complete state. In a partition's first row since a keyframe, the column therefore has the
     complete value instead of the change.
@@ -357,7 +357,7 @@ def _values(columns: Mapping[str, pa.Array]) -> tuple[pa.Array, pa.Array, pa.Arr
 
 
 def _owner_changes(columns: Mapping[str, pa.Array], beginning: int) -> dict[int, int]:
-    """Return time of a poll in ms since the epoch → number of partitions with another owner than the last known one.
+    """Return a dict that maps times of polls, in ms since the epoch, to the numbers of partitions with a new owner.
 
     Args:
         columns: column name → values of table `partitions`, sorted by topic, partition and poll.

@@ -240,7 +240,7 @@ def _last_of_each(rows: pa.Table, key: Sequence[str]) -> pa.Array:
 
 
 def _spans(column: pa.ChunkedArray) -> dict[str, tuple[int, int]]:
-    """Return value → pair of the index of the first row with this value and the index after its last row.
+    """Return a dict that maps each value to the index of its first row and the index after its last row.
 
     Rows with equal values must be adjacent. In the result, an empty string represents null.
     """

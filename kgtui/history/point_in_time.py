@@ -55,7 +55,7 @@ class PointInTime:
 
     @cached_property
     def listings(self) -> Mapping[str, Listing]:
-        """Group id → listing (the group's entry in the list of groups), for all groups.
+        """Maps each group id to the group's listing (its entry in the list of groups).
 
         Equal listings are represented by the same object, which saves memory.
         """
@@ -67,7 +67,7 @@ class PointInTime:
 
     @cached_property
     def hidden(self) -> Mapping[str, bool]:
-        """Group id → whether brokers may have left out offsets because the recorder's user lacked permissions.
+        """Maps each group id to whether brokers may have hidden offsets because the recorder's user lacked permissions.
 
         Contains only groups for which this was recorded.
         """
@@ -102,14 +102,14 @@ class PointInTime:
             state.prepare(groups)
 
     def members(self, group: str) -> dict[str, Member]:
-        """Return member id → member, for all members of a group."""
+        """Return the members of a group by member id."""
         return {row[0]: rows.member_of_row(row[0], row[1:]) for row in self._members.of(group)}
 
     def member_ids(self, group: str) -> set[str]:
         return {row[0] for row in self._members.of(group)}
 
     def owners(self, group: str) -> dict[TopicPartition, str | None]:
-        """Return partition → id of the member that owns it, for all partitions that a group reads.
+        """Return a dict that maps each partition that a group reads to the id of the member that owns it.
 
         The id is None if the owner is unknown.
         """
@@ -131,7 +131,7 @@ class PointInTime:
         return None
 
     def positions(self, group: str) -> dict[TopicPartition, RowValues]:
-        """Return partition → values of its row in table `partitions`, for all partitions of a group.
+        """Return a dict that maps each partition of a group to the values of its row in table `partitions`.
 
         The values are those of column `kind` and of all columns after it.
         """

@@ -215,7 +215,7 @@ class ReplayAdmin:
     async def _each(
         self, groups: Iterable[str], scope: str, read: Callable[[str], T | None]
     ) -> Answer[Mapping[str, T]]:
-        """Call `read` for each group. Return group id → result, and a fault for each group without a result.
+        """Call `read` for each group. Return the results by group id, and a fault for each group without a result.
 
         This fault is the recorded one if the recorder could not read the group. Otherwise, the fault says that the
         group did not exist or had not been described yet at the shown poll.

@@ -127,14 +127,14 @@ class Context:
 
     @cached_property
     def lag(self) -> dict[str, GoldRow]:
-        """Group id → its newest row of table `lag`, for each group in the rows that the rules read."""
+        """Maps each group id to its newest row of table `lag`, for each group in the rows that the rules read."""
         if not self.is_readable(LAG):
             return {}
         groups = {row["group"] for rule in RULES for row in self.rows(rule) if "group" in row} - self.unused
         return {row["group"]: row for row in self.gold.newest(LAG, "minute", where=only_whole_groups, groups=groups)}
 
     def histories(self, rows: Iterable[GoldRow]) -> dict[str, LagHistory]:
-        """Return group id → its lag and rates in the last 24 hours, for the groups in some rows."""
+        """Return a dict that maps the groups in some rows to their lag and rates in the last 24 hours."""
         groups = {row["group"] for row in rows}
         if not groups or not self.is_readable(LAG):
             return {}

@@ -174,7 +174,7 @@ class Gold:
     def lag_histories(
         self, groups: Collection[str], *, since: datetime | None = None, until: datetime | None = None
     ) -> dict[str, LagHistory]:
-        """Return group → lag history with one value per minute. Groups without rows in table `lag` are left out."""
+        """Return the lag per minute by group id. Groups without rows in table `lag` are left out."""
         columns = ("group", "minute", "lag", "rate_in", "rate_out", "time_lag", "members", "steady_since")
         rows = self.rows(LAG, columns, since=since, until=until, time="minute", groups=groups, where=only_whole_groups)
         by_group: dict[str, list[GoldRow]] = {}

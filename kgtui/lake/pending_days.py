@@ -100,7 +100,7 @@ def _row_counts(table: StoredTable) -> dict[str, int]:
 
 
 def _table_ids(folder: LakeFolder) -> dict[str, str]:
-    """Return gold table → id of the Delta table. The id changes when a table is removed and created again.
+    """Return the id of the Delta table of each gold table. The id changes when a table is removed and created again.
 
     A table without some of its columns is left out, so that the columns are computed for all days.
     """

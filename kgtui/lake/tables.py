@@ -99,7 +99,7 @@ class StoredTable:
         return str(delta.metadata().id) if stored.issuperset(columns) else None
 
     def rows_by_day(self) -> dict[date, int]:
-        """Return day → number of rows. The result is empty if the table is not divided into days.
+        """Return the number of rows per day. The result is empty if the table is not divided into days.
 
         Files without statistics count as 0 rows.
         """

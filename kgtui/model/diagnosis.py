@@ -43,7 +43,7 @@ _NEXT = {
     Problem.UNUSED: "Start the application again if its records must be read.",
     Problem.ABANDONED: "Start the application again if its records must be read.",
 }
-"""Problem → what the user should do next."""
+"""Maps each problem to what the user should do next."""
 
 _RESTART = "Start the application again, and find out why its members left."
 _DELETABLE = "The group can be deleted now."
@@ -127,7 +127,8 @@ def _who(snapshot: Snapshot, group: str, kind: Problem, health: GroupHealth | No
     if kind is Problem.LOSS_NEAR and health.loss is not None:
         return _owner(snapshot, group, health.loss.topic, health.loss.partition)
     if kind in (Problem.STOP, Problem.STALL, Problem.REWIND, Problem.BEHIND):
-        # While the exact verdict is pending, no partition is the worst yet. The largest lag then tells whom to ask.
+        # While the exact verdict is pending, no partition is known to be the worst. The partition with the largest lag
+        # is used instead.
         worst = health.worst or max(health.partitions.values(), key=lambda row: row.lag or 0, default=None)
         return "" if worst is None else _owner(snapshot, group, worst.topic, worst.partition)
     return ""

@@ -205,7 +205,7 @@ def _moves(
 
 
 def positions_of(offsets: GroupOffsets) -> dict[TopicPartition, int]:
-    """Return partition → committed offset or share-partition start offset, for the partitions that have one."""
+    """Return a dict that maps each partition with a committed offset or share-partition start offset to this offset."""
     found = {(row.topic, row.partition): row.offset for row in offsets.committed if row.offset is not None}
     found |= {(row.topic, row.partition): row.start_offset for row in offsets.share if row.start_offset is not None}
     return found
@@ -347,7 +347,7 @@ _TEXTS: dict[EventKind, Callable[[Event], str]] = {
     EventKind.BROKER_LOST: lambda event: f"broker {event.broker} ({event.subject}) does not answer: {event.after}",
     EventKind.BROKER_BACK: lambda event: f"broker {event.broker} ({event.subject}) answers again",
 }
-"""Kind → function that returns the text of an event of this kind."""
+"""Maps each kind to the function that returns the text of an event of this kind."""
 
 
 # -- the ring of newest events ---------------------------------------------------------------------------------------

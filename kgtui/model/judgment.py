@@ -79,7 +79,7 @@ STATUS_NAMES: dict[str, GroupStatus] = {
     "warn": GroupStatus.WARN,
     "error": GroupStatus.ERR,
 }
-"""Name of a status in filters → status, from the best to the worst."""
+"""Maps the name of each status in filters to the status, from the best to the worst."""
 
 PROBLEM_NAMES: dict[str, Problem] = {
     "stop": Problem.STOP,
@@ -96,7 +96,7 @@ PROBLEM_NAMES: dict[str, Problem] = {
     "unused": Problem.UNUSED,
     "abandoned": Problem.ABANDONED,
 }
-"""Name of a problem in filters and in the output of commands → problem."""
+"""Maps the name of each problem, as filters and commands use it, to the problem."""
 
 _NAMES = {problem: name for name, problem in PROBLEM_NAMES.items()}
 
@@ -124,7 +124,7 @@ class Basis(Enum):
 
 
 SEVERITY = {GroupStatus.ABANDONED: 1, GroupStatus.UNKNOWN: 2, GroupStatus.WARN: 3, GroupStatus.ERR: 4}
-"""Status of a group with a problem → how serious the status is. A larger number is worse."""
+"""Maps each status of a group with a problem to its severity. A larger number is worse."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,7 @@ STATE_LOOKS: dict[str, Look] = {
     states.DEAD: Look("dead", ERROR),
     states.NOT_READY: Look("not_ready", WARN),
 }
-"""Group state → its symbol and color."""
+"""Maps each group state to its symbol and color."""
 
 UNKNOWN_STATE = Look("odd", MUTED)
 """Symbol and color of a state that the broker has not reported, or that kgtui does not know."""
@@ -93,7 +93,7 @@ VERDICT_LOOKS: dict[str, Look] = {
     "ABANDONED": Look("empty", MUTED),
     "UNKNOWN": Look("fault", ERROR),
 }
-"""Name of a `GroupStatus` → how it is shown. `UNKNOWN` is shown so only if the group cannot be read."""
+"""Maps the name of each `GroupStatus` to how it is shown. `UNKNOWN` is shown so only if the group cannot be read."""
 
 PROBLEM_LOOKS: dict[Problem, Look] = {
     problem: VERDICT_LOOKS["ERR" if problem.harm >= Problem.REWIND.harm else "WARN"] for problem in Problem
@@ -102,7 +102,7 @@ PROBLEM_LOOKS: dict[Problem, Look] = {
     Problem.REBALANCING: Look("rebalancing", WARN),
     Problem.UNREADABLE: VERDICT_LOOKS["UNKNOWN"],
 }
-"""Problem → how the number of groups with this problem is shown."""
+"""Maps each problem to how the number of groups with this problem is shown."""
 
 _MEANINGS = {
     "odd": "a state that the broker did not report, or a number that is not known yet",
@@ -115,7 +115,7 @@ _MEANINGS = {
     "forbidden": "your user lacks the permission to read the value",
     "at_least": "at least this number, because a part of the sum is not known",
 }
-"""Name of an attribute of `Marks` → meaning of the symbol, in addition to the states that it stands for."""
+"""Maps each attribute of `Marks` to the meaning of its symbol, in addition to the states that it stands for."""
 
 
 def legend(marks: Marks) -> list[tuple[str, str]]:

@@ -21,7 +21,7 @@ NAMES: dict[str, Callable[[Sequence[Member]], Iterable[str]]] = {
         *(member.instance_id for member in members if member.instance_id),
     ],
 }
-"""Key of a filter term → function that takes the members of a group and returns the texts in which the term searches.
+"""Maps the key of each filter term about members to a function from members to the texts that the term searches.
 
 For example, the term `client:app*` searches in the client ids of the members. The member index stores the texts of all
 keys, in this order. A filter term reads the texts of its key with `facts.of_members(key)`.

@@ -15,7 +15,7 @@ _LEAST_CHARACTERS = 4
 
 
 def member_names(members: Iterable[Member]) -> dict[str, str]:
-    """Return member id → the shortest name that distinguishes the member from the others.
+    """Return a dict that maps each member id to the shortest name that distinguishes the member from the others.
 
     The name is the instance id (static membership) if there is one. Otherwise, it is the client id if no other member
     has the same one, or the client id with the host (`billing@10.0.3.7`), or the client id with the shortest unique
@@ -25,7 +25,7 @@ def member_names(members: Iterable[Member]) -> dict[str, str]:
 
 
 def member_labels(members: Iterable[Member]) -> dict[str, str]:
-    """Return member id → the name of the member and its host, such as `billing at /10.0.0.7`."""
+    """Return a dict that maps each member id to the member's name and host, such as `billing at /10.0.0.7`."""
     every = list(members)
     names = _names(every, with_host=True)
     return {member.member_id: f"{names[member.member_id]} at {member.host}" for member in every}

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def owners_by_partition(description: GroupDescription | None) -> dict[TopicPartition, tuple[Member, ...]]:
-    """Return partition → members that own it. In a streams group, the owner is the member with the active task."""
+    """Return a dict that maps partitions to their owners. In streams groups, owners are members with active tasks."""
     owners: dict[TopicPartition, tuple[Member, ...]] = {}
     if description is None:
         return owners

@@ -140,8 +140,8 @@ def with_newer_offsets(
     if known is not None and not set(topics) <= set(known):
         row = tuple(sorted({*known, *topics}))
         known = shared.setdefault(row, row)
-    # `dataclasses.replace` takes three times as long. Counts are not lowered: partitions that a member owns without a
-    # committed offset are counted only when the members are read too.
+    # The constructor is called, because `dataclasses.replace` takes three times as long. Counts are not lowered:
+    # partitions that a member owns without a committed offset are counted only when the members are read too.
     return Summary(
         members=earlier.members,
         lag=sums.lag,

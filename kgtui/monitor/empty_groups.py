@@ -132,7 +132,7 @@ class EmptyGroupTier:
 
 
 async def unread_times(admin: GroupAdmin, read: GroupsRead, *, limit: int, timeout: float) -> dict[str, float]:
-    """Return group id → latest time at which the first unread record of any partition of the group was written.
+    """Return a dict that maps group ids to the latest time at which a partition's first unread record was written.
 
     The times are in seconds since the epoch. Groups are missing if they have no unread records, or if the time is
     unknown for a partition.

@@ -261,7 +261,7 @@ class HealthTier:
             # The list of groups showed when the group became Empty, possibly long before its first read.
             history.empty_since = since, False
         elif history.empty_since is not None and since is None and self._timer.recorded_at is None:
-            # The group was already Empty in the first list of its coordinator, so that no later begin is possible.
+            # The group was already Empty in the first list of its coordinator, so it became Empty before that list.
             broker = self._store.brokers.get(self._store.groups[group].coordinator)
             if broker is not None and broker.answered_since is not None:
                 history.empty_since = min(history.empty_since[0], broker.answered_since), True

@@ -39,7 +39,7 @@ class LogStartCheck(NamedTuple):
 async def compare_with_log_starts(
     admin: GroupAdmin, trails: Mapping[str, Trail], read: GroupsRead, *, timeout: float
 ) -> dict[str, LogStartCheck]:
-    """Return group id → result of the comparison.
+    """Return the result of the comparison by group id.
 
     Groups are missing if their offsets or the log start offsets could not be read. To send fewer requests, log start
     offsets are read only for partitions with unread records whose position does not move, and every `_PAUSE` seconds

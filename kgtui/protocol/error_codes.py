@@ -248,7 +248,7 @@ def _build() -> dict[int, ErrorCode]:
 
 
 CODES = _build()
-"""Error code → its entry in this table, for all error codes of Kafka 4.4.0."""
+"""Maps each error code to its entry in this table, for all error codes of Kafka 4.4.0."""
 
 
 def lookup(code: int) -> ErrorCode:

@@ -160,7 +160,7 @@ class Simulator:
 
 
 def finalized_features(broker_releases: Sequence[Release], changed: Mapping[str, int]) -> dict[str, int]:
-    """Return the finalized features of the cluster: name of the feature → level.
+    """Return a dict that maps each finalized feature of the cluster to its level.
 
     The result has the levels of a new cluster of the newest release in `broker_releases`, except that levels in
     `changed` replace them.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 Ranges = dict[int, tuple[int, int]]
-"""API key → lowest and highest version that brokers of one release support."""
+"""Maps each API key to the lowest and highest version that brokers of one release support."""
 
 # fmt: off
 RANGES: Mapping[str, Ranges] = {
@@ -84,7 +84,7 @@ NEWEST = "4.4"
 
 _KEY_BY_NAME = {api.name: key for key, api in APIS.items()}
 DESCRIBED_BY = {entry.name: _KEY_BY_NAME[entry.describe_rpc] for entry in GROUP_TYPES.values() if entry.feature}
-"""Group type → key of the API that describes groups of this type, for all types except classic.
+"""Maps each group type to the key of the API that describes groups of this type, for all types except classic.
 
 A release that does not have the API does not support the type.
 """
@@ -101,7 +101,7 @@ FEATURE_LEVELS = {
     "share.version": (0, 2),
     "streams.version": (0, 1),
 }
-"""Feature → lowest and highest level that the newest release supports."""
+"""Maps each feature to the lowest and highest level that the newest release supports."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ class Release:
         return key is None or key in self.ranges
 
     def default_features(self) -> dict[str, int]:
-        """Return the features that are finalized in a new cluster of this release: name of the feature → level."""
+        """Return a dict that maps each feature that is finalized in a new cluster of this release to its level."""
         features: dict[str, int] = {}
         if self.name in _METADATA_VERSION:
             features["metadata.version"] = _METADATA_VERSION[self.name]

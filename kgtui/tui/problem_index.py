@@ -65,7 +65,7 @@ class Problems:
 
     @property
     def counts(self) -> dict[Problem, int]:
-        """Problem → number of groups with this problem, including hidden groups. `ONLY_COUNTED` is left out."""
+        """Maps each problem to the number of groups with it, including hidden groups. `ONLY_COUNTED` is left out."""
         return {kind: len(groups) for kind, groups in self.groups.items() if kind not in ONLY_COUNTED}
 
 
@@ -87,7 +87,7 @@ class ProblemIndex:
 
     @property
     def judgments(self) -> Mapping[str, Judgment]:
-        """Group id → judgment, for all groups with a problem."""
+        """Maps each group id to the judgment, for all groups with a problem."""
         return self._judgments
 
     def problems(self, hidden: Iterable[str] = ()) -> Problems:

@@ -36,7 +36,7 @@ KINDS: dict[Kind, np.dtype[np.void]] = {
     "commits with topic ids": np.dtype(_COMMIT + _TOPIC_ID),
     MIXED: np.dtype(_COMMIT),
 }
-"""Kind of records → binary layout of the records' values.
+"""Maps each kind of records to the binary layout of the records' values.
 
 The values have version 4 and no metadata, like most commits. A commit has a topic id if the client has sent the id
 (OffsetCommit v10, Kafka 4.1 and newer).

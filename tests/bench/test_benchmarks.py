@@ -20,14 +20,14 @@ EXPECTED = {
     "replay": "one poll forward",
     "pipeline": "decode",
 }
-"""Name of a benchmark → part of the name of a figure that the benchmark must yield."""
+"""Maps the name of each benchmark to a part of the name of a figure that the benchmark must yield."""
 
 MARKS = {
     "command_line": [pytest.mark.broker],
     "problems": [pytest.mark.broker, pytest.mark.full],
     "pipeline": [pytest.mark.full],
 }
-"""Name of a benchmark → pytest marks: some start brokers, and `pipeline` uses all cores for Spark."""
+"""Maps the names of some benchmarks to pytest marks: some start brokers, and `pipeline` uses all cores for Spark."""
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=MARKS.get(name, [])) for name in BENCHES])

@@ -25,7 +25,7 @@ EXPRESSION = "^o[rR]ders$"
 
 DELETED = {"classic": "deleted-classic", "consumer": "deleted-consumer", "share": "deleted-share"}
 DELETED |= {"streams": "deleted-streams", "simple": "deleted-simple"}
-"""Kind of group → id of the group of this kind that `write_records` creates and deletes again."""
+"""Maps each kind of group to the id of the group of this kind that `write_records` creates and deletes again."""
 
 _TIMEOUT = 240.0
 

@@ -28,7 +28,7 @@ HOSTILE_IDS = {
     "look-alike-latin": "paypal",
     "look-alike-cyrillic": "p\u0430yp\u0430l",
 }
-"""Kind of unusual id → id of a simple group. Kafka allows these ids, but many programs handle them wrongly."""
+"""Maps each kind of unusual id to an example. Kafka allows these group ids, but many programs handle them wrongly."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -51,12 +51,12 @@ LINES = {
     "see when data or offsets will expire": (TOPIC_CONFIGS, CLUSTER_CONFIGS),
     "delete": (DELETE,),
 }
-"""Action, as in the first column of the README's table of permissions → permissions that the action needs."""
+"""Maps each action in the README's table of permissions to the permissions that the action needs."""
 
 _ALL = frozenset(permission for permissions in LINES.values() for permission in permissions)
 
 _ALSO_MISSING = {LIST_ONE: {LIST_ALL}, SEE_TOPIC: {SEE_ANY_TOPIC}}
-"""Permission → broader permissions that include it. A principal without the permission must not have these, either."""
+"""Maps each permission to broader permissions that include it. A principal without it must not have these either."""
 
 
 def only(line: str) -> str:
@@ -73,4 +73,4 @@ PERMISSIONS: dict[str, frozenset[Permission]] = {
     **{only(line): frozenset(permissions) for line, permissions in LINES.items()},
     **{without(one): _ALL - {one} - _ALSO_MISSING.get(one, set()) for one in sorted(_ALL)},
 }
-"""Name of a principal → permissions that the principal's ACLs allow."""
+"""Maps the name of each principal to the permissions that the principal's ACLs allow."""

@@ -121,7 +121,7 @@ def join_registries(address: str, group: str, hosts: list[tuple[str, int]], time
 
 
 def _join_one_generation(members: list[Registry], timeout: float) -> list[JoinGroupResponse]:
-    """Let all members join the same generation of the group, and return member → response to JoinGroup.
+    """Let all members join the same generation of the group, and return the JoinGroup response of each member.
 
     A member that gets a response before all other members have joined sends JoinGroup again.
     """

@@ -52,7 +52,7 @@ PASSWORDS = {
     "oncall": "oncall-S3cret!",
     **{principal: f"{principal}-S3cret!" for principal in PERMISSIONS},
 }
-"""Principal → password. The docstrings of `Secure` and `kgtui_permissions` describe the principals."""
+"""Maps principals to passwords. The docstrings of `Secure` and `kgtui_permissions` describe the principals."""
 
 SESSION, LONG_SESSION = 2.0, 10.0
 """Lifetime of a session on one connection, in seconds. A client must log in again before the session expires (KIP-368).
@@ -72,7 +72,7 @@ COMMITS = {
     "team-a-and-b": {("team-a-events", 0): 10, ("team-b-events", 0): 3},
     "team-b-app": {("team-b-events", 0): 7},
 }
-"""Id of a simple group on the broker → its committed offsets. Each topic has one partition with 10 records."""
+"""Maps ids of simple groups on the broker to committed offsets. Each topic has one partition with 10 records."""
 
 FORBIDDEN = "payroll.export"
 """Id of a group that the principal `oncall` may not describe."""

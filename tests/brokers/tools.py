@@ -20,7 +20,7 @@ MAIN_CLASSES = {
     "StreamsGroupCommand": "org.apache.kafka.tools.streams.StreamsGroupCommand",
     "DelegationTokenCommand": "org.apache.kafka.tools.DelegationTokenCommand",
 }
-"""Name of a tool → its main class."""
+"""Maps the name of each tool to its main class."""
 
 
 class Result(NamedTuple):

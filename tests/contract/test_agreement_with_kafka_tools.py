@@ -37,7 +37,7 @@ OFFSETS = (("ConsumerGroupCommand", *ALL, "--offsets"), ("ConsumerGroupCommand",
 MEMBERS = (("ConsumerGroupCommand", *ALL, "--members"), ("ConsumerGroupCommand", *ALL, "--members", "--verbose"))
 STATES = (("ConsumerGroupCommand", *ALL, "--state"), ("ConsumerGroupCommand", *ALL, "--state", "--verbose"))
 NEWER = {"ShareGroupCommand": "share", "StreamsGroupCommand": "streams"}
-"""Kafka's tool for a newer group type → the group type that the tool describes."""
+"""Maps each of Kafka's tools for newer group types to the group type that the tool describes."""
 AHEAD = "ahead-of-the-log"
 
 

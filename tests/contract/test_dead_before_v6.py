@@ -29,7 +29,7 @@ ABSENT = {
     "case": "BILLING",
     "prefix": "billin",
 }
-"""Name of a test case → id of a group that does not exist. Some ids differ in one letter from an existing group's id.
+"""Maps each test case to the id of a group that does not exist. Some ids differ from existing ids in one letter.
 """
 
 

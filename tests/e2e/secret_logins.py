@@ -328,7 +328,7 @@ LOGINS: dict[str, Callable[[Secure, Path, ExitStack], Login]] = {
     "AWS-profile": _aws_profile,
     "AWS-role": _aws_role,
 }
-"""Name of a login → function that creates the login.
+"""Maps the name of each login to the function that creates the login.
 
 The function's arguments are the broker, a folder for files, and a stack that stops servers after the test.
 """

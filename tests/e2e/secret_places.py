@@ -339,4 +339,4 @@ PLACES: dict[str, Callable[[Prepared, Tools], None]] = {
     "screens, exports and processes": in_screens_exports_and_processes,
     "Spark plans": in_spark_plans,
 }
-"""Name of a group of places → function that runs kgtui with a login, and asserts that no secret is in these places."""
+"""Maps each group of places to the function that runs kgtui and asserts that no secret is in these places."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tests.e2e.terminal import Terminal
 
 EMPTY_GROUPS = {120: "tmp-debug-anna", 80: "console-consumer-11877"}
-"""Width of the terminal → id of the Empty group that the test deletes in a terminal of this width."""
+"""Maps each width of the terminal to the id of the Empty group that the test deletes in a terminal of this width."""
 
 
 def audit_entries(ui: Ui, group: str) -> list[str]:

@@ -24,7 +24,7 @@ ID_BY_FILTER = {
     "long.x": hostile_group_ids()[-2],
     "longest.y": hostile_group_ids()[-1],
 }
-"""Filter expression → id of the only group that the filter matches."""
+"""Maps each filter expression to the id of the only group that the filter matches."""
 
 CONTROL_CHARACTERS = "\x07\x1b\x9b\u200b\u202e\u2066\u2069"
 """Characters that kgtui must not write to the terminal as part of a group id, because terminals interpret them."""

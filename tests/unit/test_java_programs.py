@@ -69,7 +69,8 @@ def test_jvm_accepts_the_class_archive_of_each_broker_version(version: str, tmp_
     assert java.archive(version).is_file(), "run tests/run --setup, which writes the archive"
     log, tool = tmp_path / "classes.log", "kafka.tools.StorageTool"
     command = java.command(jars.classpath(version), SOURCES / "Launch.java", [f"-Xlog:class+load:file={log}"])
-    reader, writer = os.pipe()  # The program would exit at the end of its standard input.
+    # The write end of the pipe stays open, because the program exits at the end of its standard input.
+    reader, writer = os.pipe()
     subprocess.run([*command, tool, "random-uuid"], stdin=reader, capture_output=True, check=True)
     os.close(reader)
     os.close(writer)

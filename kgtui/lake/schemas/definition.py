@@ -39,7 +39,7 @@ RowValues = tuple[Any, ...]
 """Values of one row of a table, for all or some of its columns, in the order of `Table.columns`."""
 
 RowsByTable = dict[str, list[RowValues]]
-"""Table name → rows to write."""
+"""Maps each table name to the rows to write."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -162,8 +162,8 @@ class ListingTerm:
         return f"{negation(self.negated)}{self.key}:{','.join(values)}"
 
     def _needs_quotes(self, glob: Glob) -> bool:
-        # Keys with `quoted` take certain words, and any other value in quotes. Without the quotes, the parser would
-        # reject another value as a typing mistake.
+        # A key with `quoted` accepts certain words, and any other value in quotes. The quotes are kept, because the
+        # parser would reject other words without quotes.
         accepted = self._entry.values if self._entry.quoted else ()
         return bool(accepted and glob.text and not glob.wild and glob.text not in accepted)
 

@@ -34,7 +34,7 @@ _MONDAY = 4 * 24
 _SIGMA_PER_MAD = 1.4826
 """Ratio of the standard deviation to the median absolute deviation (MAD) in a normal distribution."""
 _SERIES = {"lag": 1.0, "rate_in": 0.1, "rate_out": 0.1}
-"""Columns of gold `lag` that are compared → their minimum standard deviation, in records or records/s.
+"""Maps each compared column of gold `lag` to its minimum standard deviation, in records or records/s.
 
 If the computed deviation is smaller, the minimum is used. Otherwise, any change of a small number would look large.
 """

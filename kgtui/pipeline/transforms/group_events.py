@@ -25,7 +25,7 @@ _ABOUT = {
     "TARGET_ASSIGNMENT_MEMBER": "target_member",
     "CURRENT_MEMBER_ASSIGNMENT": "current",
 }
-"""Last part of a record type's name → value of the column `about`: the object that the record describes.
+"""Maps the last part of a record type's name to the value of the column `about` (the object that the record describes).
 
 The last part is the part after `_GROUP_`, such as MEMBER_METADATA in CONSUMER_GROUP_MEMBER_METADATA. Record types that
 are missing here have the value `other`."""

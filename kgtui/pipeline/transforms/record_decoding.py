@@ -39,7 +39,7 @@ POSITION = ("day", "record_partition", "record_offset", "record_time")
 """First columns of the tables in `STRUCTS`: the day, partition, offset and timestamp of the decoded record."""
 
 STRUCTS: dict[str, Table] = {"commit": COMMITS, "event": GROUP_EVENTS, "quarantine": QUARANTINE}
-"""Name of a struct column in the result of `decode_records` → silver table whose columns are in this struct."""
+"""Maps each struct column in the result of `decode_records` to the silver table whose columns are in the struct."""
 
 _COMMIT_TYPES = (RecordType.LEGACY_OFFSET_COMMIT, RecordType.OFFSET_COMMIT)
 

@@ -28,4 +28,4 @@ __all__ = ["APIS"]
 _TABLES = [api for module in (groups, offsets, cluster) for api in vars(module).values() if isinstance(api, Api)]
 
 APIS: Mapping[int, Api] = MappingProxyType({api.key: api for api in sorted(_TABLES, key=lambda api: api.key)})
-"""API key → API, in ascending order of the keys, for every API that kgtui and the simulator support."""
+"""Maps each API key to its API, in ascending order, for every API that kgtui and the simulator support."""

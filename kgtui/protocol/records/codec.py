@@ -35,7 +35,7 @@ class CoordinatorRecord:
 
     type: RecordType
     key: Mapping[str, Any]
-    """Field name in Kafka's schema of the key → value of the field. Structs are dicts and arrays are lists."""
+    """Maps each field name in Kafka's schema of the key to the field's value. Structs are dicts; arrays are lists."""
     value: Mapping[str, Any] | None
     """The fields of the value; None for a tombstone.
 
@@ -186,7 +186,7 @@ def _struct(struct: Struct, version: int, value: Mapping[str, Any]) -> dict[str,
 
 
 def unknown_tags(value: Mapping[str, Any]) -> dict[str, str]:
-    """Return the unknown tagged fields of a decoded struct: number of the field → its content in standard base64."""
+    """Return the unknown tagged fields of a decoded struct: field numbers mapped to contents in standard base64."""
     return {str(number): b64encode(content).decode() for number, content in sorted(value.get(UNKNOWN_TAGS, {}).items())}
 
 

@@ -391,4 +391,4 @@ _ALL = (
 )
 
 RECORD_SCHEMAS: Mapping[int, RecordSchema] = MappingProxyType({schema.type.value: schema for schema in _ALL})
-"""Record type as an integer → its schema."""
+"""Maps each record type, as an integer, to its schema."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kgtui.simulator.membership import Membership, Slot
 
 Tasks = dict[str, list[int]]
-"""Subtopology id → partitions of its tasks."""
+"""Maps each subtopology id to the partitions of its tasks."""
 
 
 class Subtopology(Struct, frozen=True, forbid_unknown_fields=True):

@@ -38,7 +38,7 @@ UNINITIALIZED = (-1, -1)
 """Start offset and lag of a share partition that is not initialized."""
 
 Starts = dict[int, tuple[int, int]]
-"""Partition → its share-partition start offset and lag."""
+"""Maps each partition to its share-partition start offset and lag."""
 
 FIRST_WITH_EPOCH = 4
 FIRST_WITH_MAX_TIMESTAMP = 7

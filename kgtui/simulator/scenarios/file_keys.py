@@ -45,7 +45,7 @@ AnyGroupKeys: TypeAlias = ClassicKeys | ConsumerKeys | ShareKeys | StreamsKeys
 GROUP_CLASSES: dict[type, type[Group]] = {
     group_class.keys_class: group_class for group_class in (ClassicGroup, ConsumerGroup, ShareGroup, StreamsGroup)
 }
-"""Class with the properties of a group type → class of the groups."""
+"""Maps each class with the properties of a group type to the class of the groups."""
 
 
 class TopicSpec(Struct, frozen=True, forbid_unknown_fields=True):

@@ -224,7 +224,7 @@ class DeleteDialog(ModalScreen[Results | None]):
         self._show_details()
 
     def _last_commits(self) -> dict[str, float]:
-        """Return group id → time of the last commit that kgtui has observed, for groups with such a commit."""
+        """Return the times of the last commits that kgtui has observed, by group id."""
         monitor = self._session.monitor
         if monitor is None:
             return {}

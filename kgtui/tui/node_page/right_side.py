@@ -60,7 +60,7 @@ class RightSide(Vertical):
 
     @property
     def counts(self) -> Mapping[Problem, int]:
-        """Problem → number of groups with this problem, including acknowledged ones. `ONLY_COUNTED` is left out."""
+        """Maps each problem to the number of groups with it, even if acknowledged. `ONLY_COUNTED` is left out."""
         return self._problems.counts
 
     def compose(self) -> ComposeResult:

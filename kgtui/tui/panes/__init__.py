@@ -91,7 +91,7 @@ PANES_BY_ID = {entry.id: entry for entry in PANES}
 
 
 def pane_titles(width: int, gap: int = 1) -> dict[str, str]:
-    """Return pane id → title of the pane, such as `2 Members`. If the titles do not fit, some of them are shortened.
+    """Return the titles by pane id, such as `2 Members`. If the titles do not fit, some of them are shortened.
 
     Args:
         width: number of terminal cells that are available for all titles and gaps together.

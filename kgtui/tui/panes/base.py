@@ -156,7 +156,7 @@ class Pane(Vertical):
 
     @property
     def readings(self) -> Mapping[str, Reading[Any]]:
-        """Group id → the data that this pane shows, with the time at which it was read."""
+        """Maps each group id to the data that this pane shows, with the time at which it was read."""
         return getattr(self.snapshot, self.reading_field) if self.snapshot is not None else {}
 
     def draw_inputs(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:

@@ -135,7 +135,7 @@ COLUMNS: tuple[Column[Change], ...] = (
 
 
 def observed_times(snapshot: Snapshot, group: str) -> dict[str, float | None]:
-    """Return title → time at which kgtui observed something about a group, in seconds since the epoch.
+    """Return titles with the times at which kgtui observed something about a group, in seconds since the epoch.
 
     A time is None if it was not observed.
     """

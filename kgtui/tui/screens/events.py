@@ -60,7 +60,7 @@ _ROLES = {
     EventKind.REWOUND: ERROR,
     EventKind.BROKER_LOST: ERROR,
 }
-"""Kind of an event → color role. Other kinds are shown in the normal text color."""
+"""Maps a kind of events to its color role. Other kinds are shown in the normal text color."""
 
 
 MAX_ROWS = 2_000

@@ -35,7 +35,7 @@ METHODS_THAT_NEED_THE_LIST: dict[str, Callable[..., Any]] = {
         "_watch__show_busy",
     )
 }
-"""Name → method, for those methods of Textual's `CommandPalette` that fail if the palette does not contain its list."""
+"""Maps names to methods of Textual's `CommandPalette` that fail if the palette does not contain its list."""
 
 
 def ignore_input_that_textual_cannot_handle() -> None:

@@ -145,8 +145,7 @@ def shorten_sgr(frame: str) -> str:
     for run in _RUN.finditer(frame):
         codes, content, moves = run.groups()
         style = _parse(codes)
-        # A run with an SGR code that `_parse` does not know is not shortened. It is copied unchanged, together with
-        # other text before the next run.
+        # `_parse` does not know the SGR code of this text. The text is copied unchanged up to the next SGR code.
         if style is None:
             continue
         if run.start() != end:

@@ -170,7 +170,7 @@ _LABELS = {
     Problem.REBALANCING: "rebalance",
     Problem.UNREADABLE: "unread",
 }
-"""Problem → its name in column `problem`."""
+"""Maps each problem to its name in column `problem`."""
 
 _VERDICTS = {severity: status.name for status, severity in SEVERITY.items()}
 """`Judgment.severity` → name of the status (WARN or ERR), for severities above 0."""
@@ -260,4 +260,4 @@ COLUMNS: dict[str, TreeColumn] = {
         TreeColumn("age", "", 7, "the age of the data, if it is old", "age", _age),
     )
 }  # fmt: skip
-"""Id → column. The columns are in the order in which they are shown, from left to right."""
+"""Maps each column id to the column. The columns are in the order in which they are shown, from left to right."""

@@ -28,7 +28,7 @@ GROUPING_TITLES: dict[Grouping, str] = {
     "family": "by name",
     "flat": "ungrouped",
 }
-"""Grouping → its name in the heading of the tree, in the command palette and in the help."""
+"""Maps each grouping to its name in the heading of the tree, in the command palette and in the help."""
 
 Path = tuple[str, ...]
 """The keys of a node's ancestors and of the node itself, which identify the node; such as `("consumer", "Stable")`.
@@ -226,7 +226,7 @@ _KEYS_OF_GROUP: Mapping[Grouping, Callable[[Snapshot, str], Sequence[str]]] = {
     "topic": _topics_of,
     "family": _families_of,
 }
-"""Grouping → function that takes a snapshot and a group id, and returns the keys of the nodes that contain the group.
+"""Maps each grouping to a function from snapshot and group id to the keys of the nodes that contain the group.
 
 Contains only the groupings that are not based on the type, state or coordinator in the list of groups.
 """

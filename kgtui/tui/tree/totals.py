@@ -49,7 +49,7 @@ class NodeTotal:
 def sum_nodes(
     nodes: TreeNodes, snapshot: Snapshot, problems: ProblemIndex
 ) -> Generator[None, None, dict[Path, NodeTotal]]:
-    """Compute the totals of all nodes, and return path of a node → totals.
+    """Compute the totals of all nodes, and return a dict that maps the path of each node to its totals.
 
     This generator yields after each slice of about 1,000 groups, so that the event loop is not blocked for long.
 

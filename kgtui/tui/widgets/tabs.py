@@ -56,7 +56,7 @@ class LineTabs(LineWidget):
         self._ends: list[tuple[int, str]] = []
 
     def titles(self, width: int) -> Mapping[str, str]:
-        """Return id of a tab → its title, for all tabs from left to right. Subclasses must override this method.
+        """Return the titles of all tabs, from left to right, by tab id. Subclasses must override this method.
 
         Args:
             width: number of terminal cells that are available for the titles and one blank after each of them.

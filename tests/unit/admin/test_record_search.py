@@ -80,7 +80,7 @@ SHAPES = {
     "hourly": (hourly, 15),
     "stale": (stale, 7),
 }
-"""Name of a traffic pattern → function that returns its timestamps, and limit for the rounds of requests per search.
+"""Maps each traffic pattern to a function that returns its timestamps, and to the maximum of search rounds.
 
 The median of the rounds must not exceed the limit. The rounds for the last consumed record are included.
 """

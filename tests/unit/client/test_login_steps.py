@@ -28,7 +28,7 @@ SASL = {
 
 
 async def steps_of(address: str, **properties: str) -> dict[str, tuple[bool | None, str]]:
-    """Check the connection to `address`, and return step name → (result, detail).
+    """Check the connection to `address`, and return a dict that maps each step name to `(result, detail)`.
 
     The result is True if the step succeeded, False if it failed, and None if it was not executed.
     """

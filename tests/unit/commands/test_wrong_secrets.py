@@ -52,7 +52,7 @@ WRONG = {
     "wrong-token-file": f"{URL}file:{{folder}}/vault\n",
     "expired-token-file": f"{URL}file:{{folder}}/expired\n",
 }
-"""Test id → properties file with a mistake. `{folder}` is replaced by the path of a folder with secret files."""
+"""Maps each test id to a properties file with a mistake. `{folder}` stands for the path of a folder with secrets."""
 
 
 @pytest.fixture

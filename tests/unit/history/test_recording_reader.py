@@ -39,7 +39,7 @@ class ExpectedState:
         self.faults: set[tuple[str, str]] = set()
 
     def apply(self, result: PollResult) -> dict[str, dict[str, Any]]:
-        """Apply the changes in a poll, and return group id → expected values after this poll."""
+        """Apply the changes in a poll. Return a dict that maps each group id to the expected values after this poll."""
         before, self.groups = self.groups, {}
         for group, listing in result.listings.items():
             now = {"committed": (), "share": (), "bounds": {}, "description": None} | before.get(group, {})

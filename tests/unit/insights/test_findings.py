@@ -309,7 +309,7 @@ def test_unusual_finding_begins_with_the_first_unusual_hour() -> None:
     rows = [hour(0), hour(5), hour(2), hour(1)]
     (finding,) = unusual(rows, ())
     assert finding.since == (NOW - 2 * HOUR).timestamp()
-    # The rates of the minutes show it more exactly. Two usual minutes do not end the search.
+    # The rates per minute show the beginning more exactly. Two minutes with usual rates do not end the search.
     rates = [50.0] * 5 + [10.0] * 20 + [29.0, None, 31.0, 50.0, 10.0, 10.0, 50.0, 51.0]
     times = [NOW.timestamp() - 60 * back for back in reversed(range(len(rates)))]
     unknown = (None,) * len(rates)
