@@ -43,7 +43,7 @@ longer than 10 ms.
 _POSTPONED_MOST = 15
 """Maximum number of times in a row that a collection is postponed. After that, the new objects are frozen instead."""
 
-_OLD = 40_000
+_OLD = 20_000
 """Maximum number of objects that have survived a collection and are not frozen. If there are more, they are frozen."""
 
 _AWAY_AFTER = 60.0

@@ -56,6 +56,9 @@ REPLAY_INTERVAL = 2.0
 With a shorter interval, the same recorded poll would only be read more often.
 """
 
+LARGE_CLUSTER = 20_000
+"""Number of groups above which the sweep reads fewer groups per second (`MonitorOptions.large_sweep_factor`)."""
+
 NO_SWEEP = 0.001
 """Value of `MonitorOptions.sweep_rate`, in groups per second, with which the sweep reads almost nothing.
 
@@ -122,7 +125,9 @@ class MonitorOptions:
         visible_groups: maximum number of visible groups that are read in full once per interval, in addition to the
             selected group.
         sweep_rate: maximum number of groups per second that the background sweep reads from all brokers together.
-        first_sweep_factor: factor by which the first sweep reads more groups per second than `sweep_rate`.
+        first_sweep_factor: factor by which the first sweep reads more groups per second.
+        large_sweep_factor: factor by which all sweeps read fewer groups per second if the cluster has more groups than
+            `LARGE_CLUSTER`, where listing and drawing the groups also takes CPU time.
         sweep_batch: maximum number of groups that the sweep reads from one broker at the same time.
         sweep_partitions: maximum number of partitions of the groups in one request. A single group can have more.
         sweep_pause: minimum time, in seconds, from the start of one sweep to the start of the next. Each sweep reads
@@ -147,6 +152,7 @@ class MonitorOptions:
     visible_groups: int = 40
     sweep_rate: float = 600.0
     first_sweep_factor: float = 2.6
+    large_sweep_factor: float = 0.65
     sweep_batch: int = 250
     sweep_partitions: int = 2_500
     sweep_pause: float = 15.0
@@ -173,6 +179,17 @@ def metadata_pause(options: MonitorOptions, failures: int, left: int) -> float:
     if failures:
         return min(2.0**failures, options.failure_pause_max)
     return min(options.metadata_interval, options.failure_pause_max / 2) if left else options.metadata_interval
+
+
+def sweep_rate(options: MonitorOptions, groups: int, *, first: bool) -> float:
+    """Return how many groups per second the sweeps of all brokers together read at most.
+
+    Args:
+        groups: number of groups in the cluster.
+        first: whether the groups have not been read before.
+    """
+    rate = options.sweep_rate * (options.first_sweep_factor if first else 1.0)
+    return rate * options.large_sweep_factor if groups > LARGE_CLUSTER else rate
 
 
 def sweep_groups(by_listing: Mapping[Listing, list[str]], node: int) -> tuple[list[str], list[str]]:

@@ -31,7 +31,6 @@ from kgtui.model.group_types import CLASSIC, EMPTY, NOT_READY, REBALANCING, SIMP
 from kgtui.model.health.values import DEFAULT_WATCHING
 from kgtui.model.judgment import (
     ABANDONED_AFTER,
-    READ_ONCE,
     Basis,
     GroupStatus,
     Judgment,
@@ -77,7 +76,6 @@ _SUSPECTED = frozenset({Problem.STOP, Problem.STALL, Problem.BEHIND})
 _MOST_SHARED = 20_000
 _MOST_CHANGED = 5_000
 _MOST_NEAR_LOG_START = 5_000
-_READS_TO_COMPARE = 2
 _CHANGES_PER_SLICE = 50
 """Maximum number of groups that are judged in one step after their states have changed, which takes about 3 ms."""
 _CLOCK_TOLERANCE = 2.0
@@ -156,8 +154,6 @@ class Screening:
         if found:
             others = tuple([one.kind for one in found[1:] if one.kind is not None])
             store.put_screened(group, self._share(replace(found[0], others=others) if others else found[0]))
-        elif trail.reads < _READS_TO_COMPARE and summary.lag and listing.state != EMPTY:
-            store.put_screened(group, READ_ONCE)
         else:
             store.put_screened(group, None)
 

@@ -15,7 +15,7 @@ from kgtui.model.slices import PAUSE
 from kgtui.model.summary import summary_of, with_newer_offsets
 from kgtui.model.trail import positions_of
 from kgtui.monitor.lost_records import compare_with_log_starts
-from kgtui.monitor.policy import listed_without_members, sweep_groups
+from kgtui.monitor.policy import listed_without_members, sweep_groups, sweep_rate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -107,7 +107,7 @@ class SweepTier:
             seconds = 0.0
             if rounds:
                 count = ceil(len(empty) * options.sweep_pause / options.empty_pause)
-                seconds = max(options.sweep_pause, (len(busy) + count) * len(self._sweeps) / options.sweep_rate)
+                seconds = max(options.sweep_pause, (len(busy) + count) * len(self._sweeps) / self._rate(first=False))
                 next_empty = 0 if next_empty >= len(empty) else next_empty
                 start, next_empty = next_empty, next_empty + ceil(len(empty) * seconds / options.empty_pause)
                 empty = empty[start:next_empty]
@@ -159,7 +159,7 @@ class SweepTier:
 
     def _rate(self, *, first: bool) -> float:
         """Return the maximum number of groups per second that the sweeps of all coordinators together read."""
-        return self._options.sweep_rate * (self._options.first_sweep_factor if first else 1.0)
+        return sweep_rate(self._options, len(self._store.groups), first=first)
 
     def _changed_groups(self, node: int, most: int) -> list[str]:
         """Return the ids of at most `most` groups of a coordinator whose state has changed.

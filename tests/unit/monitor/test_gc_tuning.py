@@ -76,10 +76,10 @@ def test_many_objects_that_survive_collections_are_frozen_so_that_the_next_ones_
     tuning.freeze_once(10_000)
     frozen, kept = gc.get_freeze_count(), []
     for _ in range(3):
-        kept.append([[number] for number in range(15_000)])
+        kept.append([[number] for number in range(8_000)])
         tuning.tidy(now=1_000.0, last_view=990.0)
     assert collections == [1, 1, 1]
-    assert gc.get_freeze_count() >= frozen + 45_000
+    assert gc.get_freeze_count() >= frozen + 24_000
     assert len(gc.get_objects()) < 10_000
     assert len(kept) == 3
 
@@ -178,15 +178,15 @@ class Cycle:
 def test_cycles_that_survived_a_collection_are_freed_while_the_user_is_away(tuning: GcTuning) -> None:
     tuning.freeze_once(10_000)
     cycle = Cycle()
-    reference, kept = weakref.ref(cycle), [[number] for number in range(15_000)]
+    reference, kept = weakref.ref(cycle), [[number] for number in range(8_000)]
     tuning.tidy(now=1_000.0, last_view=990.0)
     del cycle
-    kept.extend([number] for number in range(15_000))
+    kept.extend([number] for number in range(8_000))
     tuning.tidy(now=1_000.0, last_view=990.0)
     assert reference() is not None, "the second collection must visit only new objects"
     tuning.tidy(now=1_000.0, last_view=900.0)
     assert reference() is None
-    assert len(kept) == 30_000
+    assert len(kept) == 16_000
 
 
 RESIDENT = """

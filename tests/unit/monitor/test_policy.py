@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kgtui.model.snapshot import BrokerStatus
-from kgtui.monitor.policy import answered_since
+from kgtui.monitor.policy import MonitorOptions, answered_since, sweep_rate
 
 POLLED = BrokerStatus(1, "one:9092", answered_at=1_000.0, answered_since=400.0, interval=20.0)
 
@@ -19,3 +19,17 @@ def test_broker_counts_as_responding_only_since_the_end_of_the_last_gap(now: flo
 def test_broker_counts_as_responding_since_its_first_response() -> None:
     assert answered_since(None, 7.0) == 7.0
     assert answered_since(BrokerStatus(1, "one:9092"), 7.0) == 7.0
+
+
+@pytest.mark.parametrize(
+    ("groups", "first", "expected"), [(20_000, True, 300.0), (20_001, True, 150.0), (10, False, 100.0)]
+)
+def test_sweep_reads_fewer_groups_per_second_in_a_large_cluster(groups: int, first: bool, expected: float) -> None:
+    options = MonitorOptions(sweep_rate=100.0, first_sweep_factor=3.0, large_sweep_factor=0.5)
+    assert sweep_rate(options, groups, first=first) == expected
+
+
+def test_default_policy_reads_10_000_groups_within_10_s_and_100_000_within_120_s() -> None:
+    options = MonitorOptions()
+    assert 10_000 / sweep_rate(options, 10_000, first=True) < 8.0
+    assert 100_000 / sweep_rate(options, 100_000, first=True) < 105.0

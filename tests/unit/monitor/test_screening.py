@@ -11,7 +11,7 @@ from kgtui.admin.base import ListingDelta
 from kgtui.model.group import Listing
 from kgtui.model.health import health_of
 from kgtui.model.health.values import Loss
-from kgtui.model.judgment import GroupStatus, Problem
+from kgtui.model.judgment import Basis, GroupStatus, Problem
 from kgtui.model.summary import Summary
 from kgtui.monitor import screening as module
 from kgtui.monitor.lost_records import LogStartCheck
@@ -75,6 +75,13 @@ async def test_group_that_keeps_up_gets_the_status_ok_from_its_second_read_on(sw
     assert sweep.read(rows((100, 105))).status is GroupStatus.UNKNOWN
     found = [sweep.read(rows((100 + 50 * n, 105 + 50 * n))) for n in range(1, 12)]
     assert {one.status for one in found} == {GroupStatus.OK}
+
+
+async def test_group_that_was_read_once_is_unknown_without_a_stored_judgment(sweep: Sweep) -> None:
+    """With 100,000 groups, the stored judgments would take up megabytes."""
+    found = sweep.read(rows((100, 105)))
+    assert (found.status, found.basis, found.kind) == (GroupStatus.UNKNOWN, Basis.READ_ONCE, None)
+    assert sweep.store.screened == {}
 
 
 async def test_screening_suspects_one_partition_without_progress_among_others(sweep: Sweep) -> None:
