@@ -67,7 +67,7 @@ def _reopen_closed_streams() -> None:
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
-            # The opened file gets the lowest free file descriptor, which is that of the closed stream.
+            # The opened file gets the lowest free file descriptor, which is the descriptor of the closed stream.
             os.open(os.devnull, os.O_RDONLY)
             setattr(sys, name, open(number, "r" if name == "stdin" else "w", closefd=False))  # noqa: SIM115
 

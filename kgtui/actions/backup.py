@@ -70,7 +70,7 @@ class Backup:
 
 
 def backup_path(folder: StateFolder, group: str, entry: str, at: float) -> Path:
-    """Return the path of a new backup. The file name is valid on every file system, whatever the group id contains.
+    """Return the path of a new backup. The file name is valid on every file system for any group id.
 
     Args:
         entry: id of the deletion in the audit log.

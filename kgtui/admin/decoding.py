@@ -324,6 +324,6 @@ DECODERS: Mapping[str, Callable[[Row, int, str], GroupDescription]] = {
 }
 """Maps each group type to the function that decodes one group of the describe response.
 
-The arguments of each function are those of `classic_group`: the group in the response, the node id of the broker, and
+Each function has the same arguments as `classic_group`: the group in the response, the node id of the broker, and
 the RPC with its version.
 """

@@ -8,8 +8,8 @@ that the group is missing. A group that no RPC has found is looked up in the coo
 types have answered that the group does not exist.
 
 For a consumer, share or streams group, the broker returns error 29 (TOPIC_AUTHORIZATION_FAILED) if the user may not
-describe one of its topics. The response then contains no state, epochs or members (seen on 4.3.1), so only the list has
-information about the group.
+describe one of its topics. The response then contains no state, epochs or members (observed on 4.3.1), so only the list
+has information about the group.
 """
 
 from __future__ import annotations

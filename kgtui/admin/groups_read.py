@@ -28,9 +28,9 @@ DESCRIBE, OFFSETS, CONFIGS, LOGS = "describe", "offsets", "configs", "logs"
 class GroupsRead:
     """The results of a read. If a group could not be read, it is missing, and `faults` contains the reason.
 
-    Offsets and log bounds are stored separately, as they were read. `offsets_of` combines those of one group. `lag_of`
-    sums without `offsets_of`, so that the lags of 10,000 groups with 100,000 partitions are summed in a tenth of a
-    second.
+    Offsets and log bounds are stored separately, as they were read. `offsets_of` combines the offsets and log bounds of
+    one group. `lag_of` sums without `offsets_of`, so that the lags of 10,000 groups with 100,000 partitions are summed
+    in a tenth of a second.
 
     Attributes:
         committed, share: group id → its committed offsets, or its share-partition start offsets.

@@ -74,7 +74,8 @@ class _Bracket(NamedTuple):
 
 
 class RecordSearch:
-    """Search for the time of the first unread record of one partition, and then for that of the last consumed record.
+    """Search for the time of the first unread record of one partition, and then for the time of the last consumed
+    record.
 
     Call `next_time`, send the request, pass the result to `answer`, and repeat this until `next_time` returns None.
 

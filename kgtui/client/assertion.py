@@ -2,7 +2,7 @@
 
 An assertion is a JSON Web Token that the client signs with its private key. Kafka's clients send it as the OAuth grant
 (grant type `jwt-bearer`, KIP-1139, `JwtBearerJwtRetriever`), or instead of the client secret (KIP-1258). Signing needs
-the package `cryptography` (extra `security`). The properties and their defaults are those of Kafka 4.3.
+the package `cryptography` (extra `security`). The properties and their defaults are the same as in Kafka 4.3.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ MSK accepts two SASL mechanisms on its port for IAM: AWS_MSK_IAM, which Java cli
 that is a signed URL (SigV4), for all other clients. kgtui uses OAUTHBEARER for both, and therefore needs a cluster with
 Kafka 2.7.1 or newer. The tokens come from Amazon's signer for Python (extra `security`).
 
-The options in `sasl.jaas.config` are those of Amazon's login module for Java, with two differences: if a profile or
-role cannot be used, the default credentials are not tried; and a role is assumed in the region of the brokers if
+The options in `sasl.jaas.config` are the same as in Amazon's login module for Java, with two differences: if a profile
+or role cannot be used, the default credentials are not tried; and a role is assumed in the region of the brokers if
 awsStsRegion is not set.
 """
 

@@ -224,7 +224,7 @@ def unknown_keys(properties: Mapping[str, str], supported: Collection[str]) -> t
     Args:
         properties: the properties. If they have the attribute `places`, which maps names to places such as
             `line 3 of FILE`, the warnings say where the property is.
-        supported: properties that kgtui supports, besides those of the login and TLS.
+        supported: properties that kgtui supports, besides the properties of the login and TLS.
     """
     places: Mapping[str, str] = getattr(properties, "places", {})
     known = _LOGIN_AND_TLS | _LOGIN_NAMES | _REFUSED.keys() | frozenset(supported)

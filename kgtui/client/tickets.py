@@ -244,8 +244,8 @@ class Tickets:
                 f"sasl.jaas.config: keyTab={keytab}: {error.strerror}; expected a keytab that this user may read"
             ) from None
         try:
-            # This call only reads the keytab. Its errors are more precise than those of the next call, which contacts
-            # the KDC.
+            # This call only reads the keytab. Its errors are more precise than the errors of the next call, which
+            # contacts the KDC.
             self._acquire({"keytab": keytab}, "accept")
         except GSSError as error:
             raise ConnectError(explain_keytab(failure_of(error), self._kerberos)) from error

@@ -175,7 +175,9 @@ async def _print_new(
         events, dropped = monitor.events.since(printed)
         printed = monitor.events.total
         if dropped:
-            notify(f"{dropped} events are not shown, because more groups changed at once than can be kept")
+            notify(
+                f"{dropped} events are not shown, because more groups changed at the same time than events can be kept"
+            )
         printer.print(events, monitor.snapshot)
         if stdout_is_closed():
             raise BrokenPipeError

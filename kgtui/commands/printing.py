@@ -43,7 +43,7 @@ def print_text(text: str) -> None:
 
 
 def print_bytes(data: bytes) -> None:
-    """Print UTF-8 data, such as JSON or CSV, on stdout, whatever the locale. Raises the same errors as `print_text`."""
+    """Print UTF-8 data, such as JSON or CSV, on stdout with any locale. Raises the same errors as `print_text`."""
     with _to_stdout():
         sys.stdout.flush()
         sys.stdout.buffer.write(data)

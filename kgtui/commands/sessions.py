@@ -30,7 +30,7 @@ CONNECT_TIMEOUT = 3.0
 _MAX_CALLS_PER_POLL = 8
 """Maximum number of calls of `advance` during which the playback of a recording keeps showing the same poll.
 
-If the next poll is so much later that more calls would be necessary, `advance` moves to it at once.
+If the next poll is so much later that more calls would be necessary, `advance` moves directly to the next poll.
 """
 
 

@@ -133,7 +133,7 @@ class PointInTime:
     def positions(self, group: str) -> dict[TopicPartition, RowValues]:
         """Return a dict that maps each partition of a group to the values of its row in table `partitions`.
 
-        The values are those of column `kind` and of all columns after it.
+        The values come from column `kind` and all columns after it.
         """
         return {(topic, partition): tuple(row) for topic, partition, *row in self._partitions.of(group)}
 

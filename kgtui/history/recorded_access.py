@@ -54,8 +54,8 @@ class AccessRecorder:
     async def record(self, *, timeout: float) -> Access | None:
         """Read the permissions from the cluster, store them if they have changed, and return them.
 
-        Errors are only logged. If the permissions cannot be read, return those of the last successful read, or None if
-        there was none.
+        Errors are only logged. If the permissions cannot be read, return the permissions from the last successful read,
+        or None without such a read.
 
         Args:
             timeout: maximum time of the read in seconds.

@@ -129,7 +129,8 @@ class RecordedTable:
     def files(self, day: date | None = None) -> list[dict[str, Any]]:
         """Return a dict for each file of the table, with its path, size, row count and column statistics.
 
-        The keys are those of deltalake's `get_add_actions(flatten=True)`, such as `path`, `num_records` and `max.poll`.
+        The keys are the same as in deltalake's `get_add_actions(flatten=True)`, such as `path`, `num_records` and
+        `max.poll`.
 
         Args:
             day: return only the files of this day; None for all days.

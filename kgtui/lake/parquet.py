@@ -205,7 +205,7 @@ def write_rows(path: LakePath, rows: pa.Table, *, compact: bool) -> dict[str, An
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
-    # A file in a store is written at once, so that it is never incomplete.
+    # A file in a store is written with one call, so that it is never incomplete.
     content = BytesIO() if isinstance(path, StorePath) else None
     try:
         with pq.ParquetWriter(

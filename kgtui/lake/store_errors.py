@@ -14,7 +14,7 @@ _COLORS = re.compile(r"\x1b\[[0-9;]*m|↳")
 _MESSAGE = re.compile(r"<Message>([^<]*)</Message>")
 _DEBUG = "\n\nDebug source:"
 _FROM_STORE = re.compile(r"Generic \w+ error|https?://")
-"""Matches the texts of errors of stores, but not those of errors of local disks."""
+"""Matches error texts about stores, but not error texts about local disks."""
 _MOST_CHARACTERS = 300
 
 _NO_CREDENTIALS = (

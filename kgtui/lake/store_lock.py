@@ -43,7 +43,7 @@ _OF_DELTALAKE = re.compile(r"unsafe_rename|locking_provider|dynamo|max_concurren
 
 
 class StoreLock:
-    """The lock of one lake in a store. Its methods are those of `kgtui.lake.lock.RecorderLock`.
+    """The lock of one lake in a store. It has the same methods as `kgtui.lake.lock.RecorderLock`.
 
     Attributes:
         crashed_holder: the previous holder, if that process ended without releasing the lock; otherwise None.

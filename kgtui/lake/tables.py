@@ -1,6 +1,6 @@
 """List the tables of a lake with their files, days and versions, and maintain single tables.
 
-This works for tables of all layers, whatever their columns are.
+This works for the tables of all layers and for any columns.
 """
 
 from __future__ import annotations

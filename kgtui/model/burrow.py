@@ -27,8 +27,8 @@ _UNKNOWN = -1
 class Status(IntEnum):
     """The status of a partition or a group, which is the main part of a health verdict.
 
-    The values are those of Burrow; a larger value is worse. `STOP`, `STALL` and `REWIND` are statuses of partitions
-    only. A group with such a partition has the status `ERR`.
+    The values are the same as in Burrow; a larger value is worse. `STOP`, `STALL` and `REWIND` are statuses of
+    partitions only. A group with such a partition has the status `ERR`.
     """
 
     NOT_FOUND = 0
@@ -188,8 +188,8 @@ class CommitRing:
         """Add a commit, and compute its lag from the newest log end offset that was added.
 
         If the time since the previous commit is less than `min_distance`, the new commit replaces the previous one, but
-        keeps the time of the previous one, as in Burrow. If the new commit kept its own time, each further commit would
-        replace it in turn, and a group that commits often would never fill a window.
+        keeps the time of the previous one, as in Burrow. If the new commit kept its own time, the next commit would
+        replace it in the same way, and a group that commits often would never fill a window.
 
         Args:
             offset: the committed offset.

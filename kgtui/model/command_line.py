@@ -22,7 +22,7 @@ class CommandLine:
 
     Attributes:
         text: one quoted line. Control and bidi characters are escaped in the form `$'…'` (bash, zsh, ksh).
-        note: how the output or effect of the command differs from that of kgtui; `` if there is no difference.
+        note: how the command differs from kgtui in its output or effect; `` if there is no difference.
     """
 
     text: str

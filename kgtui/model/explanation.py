@@ -159,7 +159,7 @@ _FAULTS: dict[str, _Text] = {
     "UNKNOWN_TOPIC_OR_PARTITION": _Text(
         "The topic or partition no longer exists although the group has an offset in it, or you lack the permission to "
         "see it.",
-        "offsets.retention.minutes; a coordinator that learns that the topic was deleted drops the offsets at once",
+        "offsets.retention.minutes; a coordinator that learns that the topic was deleted drops the offsets immediately",
         "You can delete the offsets of this topic.",
     ),
     "LEADER_NOT_AVAILABLE": _Text(

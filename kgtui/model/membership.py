@@ -1,4 +1,4 @@
-"""Compares the members of a group with those of the previous read: who joined, who left, which partitions moved."""
+"""Compares the members of a group at two successive reads: who joined, who left, which partitions moved."""
 
 from __future__ import annotations
 

@@ -305,7 +305,7 @@ def summed(
 
 
 def lag_of_group(offsets: GroupOffsets) -> LagTotal:
-    """Return the total lag of a group. The numbers are those of `total(lags(offsets))`, but computed faster."""
+    """Return the total lag of a group. The result equals `total(lags(offsets))`, but is computed faster."""
     bounds = offsets.bounds or {}
     sums = summed(offsets.committed, offsets.share, bounds)
     # `bounds` also contains partitions that a member owns although they have no committed offset. They are counted too.

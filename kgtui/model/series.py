@@ -204,7 +204,7 @@ class Series:
     def _compare_members(self, members: tuple[Member, ...] | None) -> tuple[tuple[str, ...], tuple[str, ...], int]:
         """Return the ids of members that joined and of members that left, and how many partitions have another owner.
 
-        The members are compared with those of the previous sample in which they were known.
+        The members are compared with the members in the previous sample in which members were known.
         """
         change = self._membership.update(members)
         joined, left = (tuple(member.member_id for member in part) for part in (change.joined, change.left))

@@ -31,7 +31,7 @@ class Reading(Generic[T]):
 
     Attributes:
         at: seconds since the epoch.
-        fault: why the newest read failed; None if it succeeded. If it failed, `value` and `at` are those of the last
+        fault: why the newest read failed; None if it succeeded. If it failed, `value` and `at` come from the last
             successful read.
     """
 

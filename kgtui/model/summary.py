@@ -89,7 +89,7 @@ def summary_of(
         shared: the tuples of topics in earlier summaries. If this group has the same topics, its summary gets the
             existing tuple; otherwise, a new tuple is added.
         earlier: the group's previous summary. If the offsets could not be read, its lag is kept.
-        trail: the last reads of the background sweep; None to keep those of the previous summary.
+        trail: the last reads of the background sweep; None to keep the reads in the previous summary.
     """
     subscribed = topics_of(description) if description is not None else set() if memberless else None
     row = None if subscribed is None or topics is None else tuple(sorted(subscribed.union(topics)))

@@ -6,7 +6,7 @@ that a command that needs only the polling policy does not load the monitor.
 | module | contents |
 |---|---|
 | `monitor` | `Monitor`, which runs the polling loops ("tiers") and publishes snapshots |
-| `policy` | the polling policy: which groups are read, how often, how many at once, and what counts as a gap |
+| `policy` | the polling policy: which groups are read, how often, how many in parallel, and what counts as a gap |
 | `poll_timer` | the timer that all polling loops share: interval, pausing and refreshing |
 | `list_tier` | tier 0: reads the list of groups from each broker |
 | `detail_tiers` | tier 1: reads the selected and visible groups in full; also runs all other tiers except tier 0 |

@@ -43,7 +43,7 @@ class EventTracker:
     """Adds an event to the log for each change that the store reports to it.
 
     To find members that joined or left, the tracker must remember the previous members of the group. It remembers the
-    members of all groups that are read in full, and those of other groups as long as there is space.
+    members of all groups that are read in full, and the members of other groups as long as there is space.
 
     Args:
         log: the log to which events are added.
@@ -126,7 +126,7 @@ class EventTracker:
     def offsets_read(
         self, group: str, listing: Listing, before: GroupOffsets | None, after: GroupOffsets, at: float
     ) -> None:
-        """Compare the offsets of a group with those of the previous read, and add the events to the log.
+        """Compare the offsets of a group with the offsets at the previous read, and add the events to the log.
 
         Args:
             before: the offsets of the previous read; None if there was none.
@@ -144,7 +144,7 @@ class EventTracker:
     def configs_read(
         self, group: str, listing: Listing, before: Collection[GroupConfig], after: Collection[GroupConfig], at: float
     ) -> None:
-        """Compare the configs of a group with those of the previous read, and add the events to the log."""
+        """Compare the configs of a group with the configs at the previous read, and add the events to the log."""
         if before != after:
             self.log.add(config_events(group, at, listing, before, after))
 
@@ -163,7 +163,8 @@ class EventTracker:
         """Add the events for changed judgments on groups that were passed to `judged`.
 
         One call compares at most `_VERDICTS_AT_ONCE` groups. A group that cannot be read, or has not been read often
-        enough, keeps its verdict. An event names the verdict before a problem only if kgtui has seen the problem begin.
+        enough, keeps its verdict. An event names the verdict before a problem only if kgtui observed the beginning of
+        the problem.
         """
         for group in list(islice(self._judged, _VERDICTS_AT_ONCE)):
             del self._judged[group]

@@ -172,7 +172,7 @@ def _map_texts(value: Any, change: Callable[[str], str]) -> Any:
 
 
 def markdown(found: dict[str, Any]) -> str:
-    """Format an incident as Markdown. No id, whatever it contains, can break out of its code span or its line."""
+    """Format an incident as Markdown. No id can break out of its code span or its line."""
     group = found["group"]
     parts = [
         f"# Group {code(group['group'])}",

@@ -1,7 +1,8 @@
 """Kafka's error codes, each with its name, its message, the reaction of a client, and advice for the user.
 
-The codes, names and messages are those of Kafka 4.4.0 (`org.apache.kafka.common.protocol.Errors`).
-Packages that may not import `kgtui.protocol` use the constants in `kgtui.model.error_numbers`, such as `NOT_COORDINATOR = 16`.
+The codes, names and messages are the same as in Kafka 4.4.0 (`org.apache.kafka.common.protocol.Errors`).
+Packages that may not import `kgtui.protocol` use the constants in `kgtui.model.error_numbers`, such as `NOT_COORDINATOR
+= 16`.
 """
 
 # Ruff's check of the line length (E501) is disabled in this file, so that each error code fits on one line.

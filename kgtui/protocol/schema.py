@@ -5,7 +5,7 @@ A table is a tuple of rows, one per field. A row is `(name, type, versions[, not
     ("GroupState", "string", "4+", "ignorable")
     ("Members", "[]Member", "0+", _MEMBER)
 
-- The name, type and versions are those of Kafka's own schema of the message.
+- The name, type and versions are the same as in Kafka's own schema of the message.
 - A type is bool, int8, int16, uint16, int32, int64, string, bytes, uuid or the name of a struct. `[]` before a type
   means an array of that type.
 - Versions are written as `3+`, `0-7` or `5`.

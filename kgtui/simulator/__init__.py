@@ -74,7 +74,7 @@ _MODULES = {
 def __getattr__(name: str) -> object:
     """Import a public name of this package when it is first used.
 
-    A program that only calls `spawn` thus does not import the code of brokers and groups, which runs in the child
+    A program that only calls `spawn` therefore does not import the code of brokers and groups, which runs in the child
     process.
     """
     if name not in _MODULES:

@@ -104,7 +104,7 @@ class Stuck(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern"
     behind: int = 5_000
 
     def committed_offsets(self, topic: Topic, t: float) -> Sequence[int]:
-        """Return the offsets of the only commit, whatever `t` is."""
+        """Return the offsets of the only commit. They do not depend on `t`."""
         return [max(0, end - self.behind) for end in topic.log_ends(0.0)]
 
 
@@ -118,7 +118,7 @@ class BelowLogStart(Struct, frozen=True, forbid_unknown_fields=True, tag_field="
     gap: int = 7_000
 
     def committed_offsets(self, topic: Topic, t: float) -> Sequence[int]:
-        """Return the offsets of the only commit, whatever `t` is. They are below the log start offsets."""
+        """Return the offsets of the only commit. They do not depend on `t`. They are below the log start offsets."""
         return [max(0, start - self.gap) for start in topic.log_starts(0.0)]
 
 
@@ -177,7 +177,7 @@ class Halted(Struct, frozen=True):
     since: float
 
     def committed_offsets(self, topic: Topic, t: float) -> Sequence[int | None]:
-        """Return the offsets that were committed at `since`, whatever `t` is."""
+        """Return the offsets that were committed at the time `since`. They do not depend on `t`."""
         return self.pattern.committed_offsets(topic, self.since)
 
 

@@ -24,7 +24,7 @@ _OLDEST, _OLDEST_IDLE = 400 * DAY, HOUR
 """Age of the oldest record when the cluster starts, in seconds: in a topic with traffic, and in one without traffic.
 
 All records of a topic without traffic have the same age. One hour is less than Kafka's default retention time of seven
-days, so that these records are not deleted at once.
+days, so that these records are not deleted immediately.
 """
 
 RETENTION_INTERVAL = 30.0

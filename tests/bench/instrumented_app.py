@@ -1,7 +1,8 @@
 """Run kgtui with additional code that measures it: `python -m tests.bench.instrumented_app ARGUMENTS`.
 
 ARGUMENTS are the arguments of kgtui. The row under the cursor ends with a counter of the keys and filters that the tree
-has handled. The benchmark thus can tell the frame that shows a key's result from frames that are drawn after a poll.
+has handled. The benchmark can therefore distinguish the frame that shows a key's result from frames that are drawn
+after a poll.
 """
 
 from __future__ import annotations

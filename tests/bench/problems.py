@@ -80,7 +80,7 @@ TINY = Size(groups=24, begin=1.0, seconds=2.0, swept=40, swept_seconds=0.5)
 
 
 def figures(size: Size) -> Iterator[Figure]:
-    """Yield the figures of the sweep on one broker, and those of the search for problems on another."""
+    """Yield the figures of the sweep on one broker, and the figures of the search for problems on another broker."""
     with command_line.broker() as broker:
         command_line.make_groups(broker, command_line.Size(groups=size.swept))
         yield from asyncio.run(_sweep(broker, size))

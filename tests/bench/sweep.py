@@ -51,7 +51,9 @@ def figures(size: Size) -> Iterator[Figure]:
         once, first, first_cpu, later_cpu = asyncio.run(_measure(cluster.bootstrap.split(","), size))
     name = f"{size.groups:,} groups × {PARTITIONS} partitions"
     target = 10.0 if size.groups == Size().groups else None
-    yield Figure(f"time until every group is read with lag, {name}", first, "s", "offsets read at once", once, target)
+    yield Figure(
+        f"time until every group is read with lag, {name}", first, "s", "one read of all offsets", once, target
+    )
     yield Figure("fraction of one core used during the first sweep", first_cpu, "", target=0.25)
     yield Figure("fraction of one core used after the first sweep", later_cpu, "", target=0.1)
 

@@ -194,7 +194,7 @@ def broker_392(brokers: Brokers) -> Cluster:
 
 @pytest.fixture(scope="session", params=_ON_ALL_VERSIONS)
 def broker(request: pytest.FixtureRequest, brokers: Brokers) -> Cluster:
-    """Return `broker_431` and `broker_392` in turn; with `--full`, also brokers of other versions."""
+    """Run a test once with `broker_431` and once with `broker_392`; with `--full`, also brokers of other versions."""
     cluster: Cluster = brokers.get(named("broker", request.param))
     return cluster
 
@@ -215,7 +215,7 @@ def live_392(brokers: Brokers) -> Live:
 
 @pytest.fixture(scope="session", params=_ON_ALL_VERSIONS)
 def live(request: pytest.FixtureRequest, brokers: Brokers) -> Live:
-    """Return the live groups on each broker of the fixture `broker` in turn."""
+    """Run a test once per broker of the fixture `broker`, with the live groups on this broker."""
     live: Live = brokers.get(named("live", request.param))
     return live
 

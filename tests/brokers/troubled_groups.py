@@ -41,7 +41,8 @@ PARTITIONS = 12
 """Number of partitions of the topic `payments`, which three members of `STOPPED` own."""
 
 STOPPED_FOR, EXPIRES_IN, RETENTION = 1_500, 600, 7_200
-"""Age of the oldest unread record of `STOPPED`, time until that of `EXPIRING` expires, and retention of its topic.
+"""Age of the oldest unread record of `STOPPED`, time until the oldest unread record of `EXPIRING` expires, and
+retention of its topic.
 
 All three are in seconds, at the time when the scene is created.
 """

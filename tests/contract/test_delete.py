@@ -40,14 +40,14 @@ def folder(tmp_path: Path) -> StateFolder:
 
 @pytest.fixture(params=PARAMS)
 async def deletion_cluster(request: pytest.FixtureRequest) -> AsyncIterator[DeletionCluster]:
-    """Yield each simulated and each real cluster in turn, without deletable groups."""
+    """Run a test once with each simulated and each real cluster, without deletable groups."""
     async for deletion_cluster in deletion_clusters(request.param, request, with_deletable=False):
         yield deletion_cluster
 
 
 @pytest.fixture(params=PARAMS)
 async def with_deletable(request: pytest.FixtureRequest) -> AsyncIterator[DeletionCluster]:
-    """Yield each cluster in turn, with an Empty group of every type that the cluster supports."""
+    """Run a test once with each cluster, which has an Empty group of every type that it supports."""
     async for deletion_cluster in deletion_clusters(request.param, request, with_deletable=True):
         yield deletion_cluster
 
@@ -204,7 +204,7 @@ async def test_a_delete_request_rejected_by_a_former_coordinator_is_sent_to_the_
 
 @pytest.fixture(params=NEWEST)
 async def newest(request: pytest.FixtureRequest) -> AsyncIterator[DeletionCluster]:
-    """Yield the newest simulated cluster and the newest real cluster in turn."""
+    """Run a test once with the newest simulated cluster and once with the newest real cluster."""
     async for deletion_cluster in deletion_clusters(request.param, request, with_deletable=False):
         yield deletion_cluster
 

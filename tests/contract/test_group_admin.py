@@ -22,7 +22,7 @@ SIMPLE = Listing("classic", "", "Empty", 1)
 
 @pytest.fixture(params=PARAMS)
 async def target(request: pytest.FixtureRequest) -> AsyncIterator[TargetCluster]:
-    """Yield each simulated and each real cluster in turn."""
+    """Run a test once with each simulated and each real cluster."""
     async for target in targets(request.param, request):
         yield target
 

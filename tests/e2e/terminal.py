@@ -85,7 +85,7 @@ class Terminal:
         Args:
             folder: home folder of the programs in the terminal.
             size: columns and rows.
-            environment: environment variables in addition to those of `clean_environment`.
+            environment: environment variables in addition to the variables from `clean_environment`.
         """
         self.folder = folder
         self.size = size

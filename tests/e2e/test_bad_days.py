@@ -136,7 +136,9 @@ def test_an_empty_tree_names_the_permission_that_may_be_missing(ui: Ui, cluster_
     ui.terminal.wait_for("customers.sync", FAULT_TIMEOUT)
 
 
-def test_the_pane_of_a_deleted_group_still_shows_the_group(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
+def test_the_pane_still_shows_a_group_after_the_group_was_deleted(
+    ui: Ui, cluster_with_faults: SimulatorProcess
+) -> None:
     """The pane says that the brokers no longer list the group. No other group is selected instead."""
     ui.select("tmp-debug-anna")
     cluster_with_faults.control("remove_group", name="tmp-debug-anna")

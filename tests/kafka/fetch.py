@@ -67,7 +67,7 @@ def spark_coordinates() -> list[Coordinate]:
 
 
 def missing(target: Path, coordinates: Iterable[Coordinate]) -> list[Coordinate]:
-    """Return those of `coordinates` whose jars are not in the folder `target` yet."""
+    """Return the `coordinates` whose jars are not in the folder `target` yet."""
     return [one for one in coordinates if not (target / f"{one[1]}-{one[2]}.jar").is_file()]
 
 

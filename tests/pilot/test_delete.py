@@ -186,7 +186,7 @@ async def test_the_delete_dialog_is_updated_when_a_member_joins_or_leaves(
         assert app.screen.query_one("#delete", Button).disabled
 
 
-async def test_typed_confirmation_is_kept_while_only_lag_changes(admin: ScriptedAdmin, folder: StateFolder) -> None:
+async def test_typed_confirmation_is_kept_if_only_the_lag_changes(admin: ScriptedAdmin, folder: StateFolder) -> None:
     admin.add("g", state="Empty", lag=1)
     monitor = Monitor(admin, MonitorOptions(interval=0.05))
     monitor.set_view("g", ("g",))

@@ -65,7 +65,7 @@ async def test_a_health_verdict_from_an_old_read_is_marked_as_stale(tmp_path: Pa
         assert view.group_row("payments.settle").judgment_stale
 
 
-async def test_key_z_shows_only_groups_with_a_problem_and_the_worst_first(tmp_path: Path) -> None:
+async def test_key_z_shows_only_groups_with_a_problem_in_order_of_harm(tmp_path: Path) -> None:
     snapshot = unhealthy_snapshot()
     worse = Judgment(GroupStatus.ERR, Problem.DATA_LOST, Basis.SCREENED)
     gone = Judgment(GroupStatus.ABANDONED, Problem.ABANDONED, Basis.SCREENED)

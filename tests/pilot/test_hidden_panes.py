@@ -31,7 +31,7 @@ async def test_hidden_panes_are_created_after_the_first_groups_are_shown(tmp_pat
         await until(pilot, lambda: created_panes(screen) == {entry.id for entry in PANES})
 
 
-async def test_opening_a_pane_that_does_not_exist_yet_creates_and_focuses_it(tmp_path: Path) -> None:
+async def test_opening_a_pane_for_the_first_time_creates_and_focuses_the_pane(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         screen = main_screen(app)

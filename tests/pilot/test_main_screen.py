@@ -299,7 +299,7 @@ async def test_an_unreachable_cluster_shows_the_connection_error_until_it_respon
         assert "No broker" not in screen_text(app)
 
 
-async def test_an_empty_tree_shows_the_missing_permission_as_its_reason(tmp_path: Path) -> None:
+async def test_an_empty_tree_says_which_permission_is_missing(tmp_path: Path) -> None:
     app, monitor = app_on(snapshot_of([]), tmp_path)
     async with app.run_test(size=(100, 30)) as pilot:
         await settled(pilot)

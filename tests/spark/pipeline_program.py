@@ -46,13 +46,13 @@ def main(lake: str, records: str, target: str = "") -> None:
 
 
 def run(spark: SparkSession, lake: Path, records: Path, target: str) -> None:
-    """Run all steps, and print the name of each step on standard output. The arguments are those of `main`."""
+    """Run all steps, and print the name of each step on standard output. The arguments are the same as for `main`."""
     sources = Sources(records=records, max_files=None if target.startswith(("sc:", "spark:")) else 1)
     new = new_lake(spark, lake)
     run_once(new, sources, partial(update_gold, on_progress=print_step), print_step)
     if target.startswith("spark:"):
-        # The jobs need no Python on the executors, but Spark without the decoder in Java does. So this line checks that
-        # the executors can run the code that kgtui has sent to them.
+        # Without the decoder in Java, Spark needs Python and kgtui's code on the executors. This line checks that the
+        # executors can run this code.
         assert new.read(COORDINATOR_RECORDS).limit(10).transform(decode_records).count() == 10
     print_step("done")
 

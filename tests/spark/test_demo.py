@@ -29,7 +29,7 @@ POLL = 300.0
 """Time between two polls, in seconds."""
 
 TOLERANCE = 2 * POLL
-"""How far the begin and the end of a finding may be from those of the incident, in seconds."""
+"""Maximum difference between the begin or end of a finding and the begin or end of the incident, in seconds."""
 
 
 @pytest.mark.full

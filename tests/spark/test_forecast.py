@@ -39,7 +39,7 @@ def test_gold_table_forecast_says_when_groups_catch_up_and_first_lose_records(sp
             rows.append(lag_row("drains", minute, topic, lag=60_000 - 300 * minute if minute >= 30 else 7,
                                 steady=1_800 if minute >= 30 else 0))  # fmt: skip
             rows.append(lag_row("done", minute, topic, lag=0))
-        # The lag of `ages` falls like that of `drains`. Its time lag falls by one second per second.
+        # The lag of `ages` falls like the lag of `drains`. Its time lag falls by one second per second.
         if minute >= 30:
             rows.append(lag_row("ages", minute, lag=60_000 - 300 * minute, steady=1_800,
                                 time_lag=10_000.0 - 60 * (minute - 30)))  # fmt: skip

@@ -104,7 +104,7 @@ def _exact(health: GroupHealth, group_type: str | None) -> Judgment:
 def _with_earlier_begin(exact: Judgment, screened: Judgment) -> Judgment:
     """Return `exact` with the problems of both judgments, and with the time at which the problem began.
 
-    The time is that of `screened`, unless only `exact` has one or `exact` observed an earlier beginning.
+    The time comes from `screened`, unless only `exact` has a time or `exact` observed an earlier beginning.
     """
     others = _by_harm(chain(exact.others, screened.others), exact.kind)
     if screened.since is None or (exact.since is not None and exact.since_seen and exact.since <= screened.since):

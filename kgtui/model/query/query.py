@@ -160,7 +160,7 @@ class Query:
     def matches_event(self, event: Event, snapshot: Snapshot) -> bool:
         """Return whether the filter selects the group of an event. Events of brokers match only an empty filter.
 
-        Type, protocol, state and coordinator are those of the event, so that a group can match although it no longer
+        Type, protocol, state and coordinator are taken from the event, so that a group can match although it no longer
         exists. All other values come from the snapshot; terms about them never match a group that no longer exists.
         """
         if not self.terms:

@@ -115,5 +115,5 @@ CYCLED_SORT_KEYS = tuple(key for key, entry in SORT_KEYS.items() if entry.cycled
 
 
 def joined(keys: tuple[str, ...] = tuple(SORT_KEYS)) -> str:
-    """Return names, by default those of all sort keys, as text: `name, lag or members`."""
+    """Return names, by default the names of all sort keys, as text: `name, lag or members`."""
     return f"{', '.join(keys[:-1])} or {keys[-1]}"

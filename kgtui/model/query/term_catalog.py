@@ -96,7 +96,7 @@ class NumberKey(TermKey):
     """A term that compares a number with ranges.
 
     Attributes:
-        units: the units that may follow the number: those of a count (`COUNT_UNITS`) or of a time (`TIME_UNITS`).
+        units: the units that may follow the number: units of counts (`COUNT_UNITS`) or of times (`TIME_UNITS`).
         number: function that takes a snapshot and a group id, and returns the number of the group.
         in_summary: name of the attribute of `Summary` that has the same number; `` if there is none. For groups that
             only the background sweep reads, this attribute is used, because that is faster than calling `number`.

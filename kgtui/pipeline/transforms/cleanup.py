@@ -235,8 +235,8 @@ def recorded_activity(
 def _with_empty_since(groups: DataFrame) -> DataFrame:
     """Add the columns `empty_since` and `first` to each row, computed from this row and earlier rows of its group.
 
-    `empty_since` is the poll that saw the group change to the state Empty; it is null if the group is not Empty in this
-    row. `first` is the first poll that saw the group.
+    `empty_since` is the first poll that showed the group in the state Empty; it is null if the group is not Empty in
+    this row. `first` is the first poll that showed the group.
     """
     order = Window.partitionBy("group").orderBy("poll")
     empty = F.coalesce(F.col("state") == _EMPTY, F.lit(False))

@@ -2,7 +2,7 @@
 
 A window comes from one of two sources. The first source is polls, which show positions but no commits. If a poll shows
 a new position, this counts as a commit at the time of the poll, as in `kgtui.model.health.judging`. A new window begins
-after a gap between polls, and when a partition is seen again after it was gone, because commits may be missing.
+after a gap between polls, and when a partition exists again after it was gone, because commits may be missing.
 
 The second source is silver `commits`. It also contains commits that do not change the offset, but it may be incomplete,
 because the topic is compacted. Therefore a window of silver commits is used only if all of these conditions hold: it is
@@ -120,7 +120,8 @@ def _log_end_ranges(timeline: DataFrame, times: DataFrame, intervals: int, refre
 
 
 def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
-    """Add `commits`, `moves` and `first_read` (see `observed_windows`), from the commits that polls saw up to each row.
+    """Add `commits`, `moves` and `first_read` (see `observed_windows`), from the commits that polls observed up to each
+    row.
 
     As in Burrow, the lag of a commit is computed with the log end offset about `offset_refresh` seconds before the
     commit.
@@ -237,7 +238,7 @@ def _commit_rings(rows: DataFrame, commits: DataFrame, options: Options) -> Data
 
 
 def _with_log_end(commits: DataFrame, rows: DataFrame) -> DataFrame:
-    """Add `end` to each commit: the newest log end offset that a poll had seen before the commit."""
+    """Add `end` to each commit: the newest log end offset that a poll observed before the commit."""
     ends = rows.groupBy(*_LOG, F.col("poll").alias("at")).agg(F.max("log_end").alias("end"))
     both = commits.withColumn("is_query", F.lit(True)).unionByName(ends, allowMissingColumns=True)
     order = Window.partitionBy(*_LOG).orderBy("at", F.col("is_query").isNotNull())

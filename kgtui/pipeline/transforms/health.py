@@ -1,7 +1,7 @@
 """Gold `health`: the status of each group and partition by Burrow's rules, in time windows of five minutes.
 
-The rules for commits are the same as in `kgtui.model.burrow`, and the rules for positions seen by polls are the same as
-in `kgtui.model.health.judging`. Here they are Spark expressions over the columns of `commit_windows`.
+The rules for commits are the same as in `kgtui.model.burrow`, and the rules for positions observed by polls are the
+same as in `kgtui.model.health.judging`. Here they are Spark expressions over the columns of `commit_windows`.
 """
 
 from __future__ import annotations
@@ -135,7 +135,8 @@ def _window_fill(options: Options) -> Column:
 
 
 def _observed_verdict(watching: Watching) -> Column:
-    """Return the struct (status, undecided) of a partition (see `with_verdicts`) from the positions that polls saw.
+    """Return the struct (status, undecided) of a partition (see `with_verdicts`) from the positions that polls
+    observed.
 
     The rules are the same as in `kgtui.model.health.judging.judge_observed`.
     """
@@ -159,8 +160,9 @@ def _observed_verdict(watching: Watching) -> Column:
 def _observed_share_verdict(watching: Watching) -> Column:
     """Return the struct (status, undecided) of a share partition (see `with_verdicts`).
 
-    The rules are those of `kgtui.model.health.judging.judge_share`, except for WARN: the rule for WARN needs the lag at
-    every poll, and a recording contains only changes. Therefore the status is never WARN; `undecided` is WARN instead.
+    The rules are the same as in `kgtui.model.health.judging.judge_share`, except for WARN: the rule for WARN needs the
+    lag at every poll, and a recording contains only changes. Therefore the status is never WARN; `undecided` is WARN
+    instead.
     """
     still = (F.col("now") - F.col("still_since")) / 1000
     standstill = F.when(F.col("members") == 0, Status.STOP.value).otherwise(Status.STALL.value)

@@ -1,8 +1,8 @@
 """Member metadata and assignments of Kafka Connect workers (protocol type `connect`).
 
 Version 0 is the eager protocol (`default`). Version 1 is incremental cooperative rebalancing (`compatible`, KIP-415).
-Version 2 is version 1 with session keys (`sessioned`, KIP-507). The fields are those of Kafka's ConnectProtocol and
-IncrementalCooperativeConnectProtocol.
+Version 2 is version 1 with session keys (`sessioned`, KIP-507). The fields are the same as in Kafka's ConnectProtocol
+and IncrementalCooperativeConnectProtocol.
 """
 
 from __future__ import annotations

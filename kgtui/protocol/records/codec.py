@@ -87,7 +87,7 @@ class Undecodable:
 
 
 def decode(key: bytes | None, value: bytes | None) -> CoordinatorRecord | Undecodable:
-    """Decode one record of `__consumer_offsets`. This function never raises an exception, whatever the bytes are.
+    """Decode one record of `__consumer_offsets`. This function never raises an exception for any bytes.
 
     The size of the record limits how much memory and time decoding takes. A record with bytes after its last field, or
     with a string that is not UTF-8, is undecodable, because no broker writes such a record.

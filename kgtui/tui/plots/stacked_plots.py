@@ -310,7 +310,7 @@ Summary = Literal["largest", "mean", "last"]
 def resample(timeline: GroupTimeline, values: Sequence[float], count: int, summary: Summary) -> list[float]:
     """Divide the timeline into `count` time spans of equal length, and return one value per time span.
 
-    The value of a time span without a sample is that of the last sample before it. In a gap of the recording and after
+    A time span without a sample gets the value of the last sample before it. In a gap of the recording and after
     the last sample, the value is unknown (NaN).
 
     Args:

@@ -206,7 +206,7 @@ class ComparisonScreen(ModalScreen["str | None"]):
     | key | does |
     |---|---|
     | v | show all differences, or only groups, members, partitions or lag |
-    | l | switch between the differences of the selected group and those of all groups |
+    | l | switch between the differences of the selected group and of all groups |
     | escape, q, M | close |
     """
 
@@ -268,7 +268,7 @@ class ComparisonScreen(ModalScreen["str | None"]):
         self._show()
 
     def action_only(self) -> None:
-        """Switch between the differences of the group that is selected in the tree and those of all groups."""
+        """Switch between the differences of the group selected in the tree and the differences of all groups."""
         if self._group is not None:
             self._only_group = not self._only_group
             self._list()

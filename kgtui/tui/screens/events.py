@@ -158,7 +158,7 @@ class EventsScreen(ModalScreen["str | None"]):
     | / | type a filter for the groups |
     | v | show the events of the last 10 minutes, hour, 6 hours or day |
     | o | show all events, or only those of groups, members, offsets, verdicts and configs, or brokers |
-    | l | switch between the events of the selected group and those of all groups and brokers |
+    | l | switch between the events of the selected group and the events of all groups and brokers |
     | U | switch between UTC and local time |
     | escape, q, E | close |
     """
@@ -288,7 +288,7 @@ class EventsScreen(ModalScreen["str | None"]):
         self._list(fresh=True)
 
     def action_only(self) -> None:
-        """Switch between the events of the selected group and those of all groups and brokers."""
+        """Switch between the events of the selected group and the events of all groups and brokers."""
         if self._main.group is None:
             self.notify("no group is selected in the tree", timeout=6, markup=False)
             return

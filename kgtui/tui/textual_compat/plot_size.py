@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def unlimited_plot(width: int, height: int) -> Plot:
     """Create a plot of this size, in terminal cells.
 
-    By default, plotext would reduce the size to that of the terminal that it detects.
+    By default, plotext would reduce the size to the detected size of the terminal.
     """
     from textual_plotext.plot import Plot
 

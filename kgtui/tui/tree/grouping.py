@@ -33,7 +33,7 @@ GROUPING_TITLES: dict[Grouping, str] = {
 Path = tuple[str, ...]
 """The keys of a node's ancestors and of the node itself, which identify the node; such as `("consumer", "Stable")`.
 
-A key is a name from the cluster, such as that of a state or topic, or one of the constants below.
+A key is a name from the cluster, such as the name of a state or topic, or one of the constants below.
 """
 
 STATE_UNKNOWN = "unknown state"

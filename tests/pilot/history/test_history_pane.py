@@ -82,7 +82,7 @@ async def test_history_pane_of_a_live_session_has_plots_and_a_log(tmp_path: Path
 
 
 async def test_history_of_a_live_session_says_what_was_observed_and_when(tmp_path: Path) -> None:
-    """The times are those of the Overview pane and of the JSON of `kgtui ls --watch`."""
+    """The times are the same as in the Overview pane and in the JSON of `kgtui ls --watch`."""
     trail, group = Trail(), sample_history.GROUP
     for seconds in (300, 60):
         trail.add(round(NOW) - seconds, [Position(("t", 0), 1_000 - seconds, 1_000, seconds)])

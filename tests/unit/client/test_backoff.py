@@ -76,7 +76,7 @@ async def test_function_first_success_starts_the_next_function_after_a_failure_o
     assert (asked.started, asked.cancelled) == ([1, 2, 3], [2])
 
 
-async def test_function_first_success_with_zero_head_start_starts_all_functions_at_once() -> None:
+async def test_function_first_success_with_zero_head_start_starts_all_functions_together() -> None:
     asked = Runners()
     runners = [partial(asked.hang, 1), partial(asked.fail, 2), partial(asked.answer, 3)]
     assert await first_success(runners, head_start=0, expected=(ConnectError,)) == 3
@@ -93,7 +93,7 @@ async def test_function_first_success_lists_errors_in_order_if_all_functions_fai
         await first_success(list[partial[asyncio.Future[int]]](), head_start=0, expected=(ConnectError,))
 
 
-async def test_function_first_success_raises_an_error_of_an_unexpected_type_at_once() -> None:
+async def test_function_first_success_immediately_raises_an_error_of_an_unexpected_type() -> None:
     asked = Runners()
     with pytest.raises(ConnectError):
         await first_success([partial(asked.hang, 1), partial(asked.fail, 2)], head_start=0, expected=(DecodeError,))

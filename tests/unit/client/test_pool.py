@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 QUICK = PoolOptions(connect_timeout=30.0, backoff=0.01, backoff_max=0.02, head_start=0.05, retry_pause=0.01, stall=0.05)
 
 
-async def test_a_call_returns_the_response_the_broker_the_version_and_the_duration() -> None:
+async def test_a_call_returns_response_broker_api_version_and_duration() -> None:
     async with cluster(2) as fake, Pool([fake[1].address], options=QUICK) as pool:
         view = await pool.metadata(timeout=60)
         assert {node: broker.port for node, broker in view.brokers.items()} == {1: fake[1].port, 2: fake[2].port}
@@ -270,7 +270,7 @@ async def test_a_delete_request_is_not_repeated_after_a_lost_connection() -> Non
         assert len(fake[1].requests(DELETE_GROUPS.key)) == 1
 
 
-async def test_calls_to_a_broker_fail_at_once_during_its_backoff() -> None:
+async def test_calls_to_a_broker_fail_immediately_during_the_backoff() -> None:
     options = PoolOptions(backoff=60, backoff_max=60)
     async with cluster(2) as fake, Pool(fake.seeds[:1], options=options) as pool:
         await pool.metadata(timeout=60)

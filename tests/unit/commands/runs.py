@@ -25,7 +25,7 @@ def kgtui(*words: str, timeout: float = 60, **env: str) -> subprocess.CompletedP
     Args:
         words: the command line arguments.
         timeout: maximum duration of the process, in seconds.
-        env: environment variables that are added to those of this process.
+        env: environment variables that are added to the environment of this process.
     """
     return subprocess.run(
         [sys.executable, "-m", "kgtui", *words],

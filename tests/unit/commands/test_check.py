@@ -472,7 +472,7 @@ def test_kgtui_check_with_wrong_options_exits_with_2_and_prints_one_line(
     assert message in ran.err
 
 
-async def test_sleeping_until_a_time_in_the_past_returns_at_once() -> None:
+async def test_sleeping_until_a_time_in_the_past_returns_immediately() -> None:
     clock = Clock()
     before = clock.now()
     await clock.sleep_until(before - 1000)

@@ -384,7 +384,7 @@ def test_kgtui_delete_opens_only_one_connection_to_the_cluster(
     assert opened == ["warned"]
 
 
-def test_ctrl_c_at_the_confirmation_of_a_deletion_exits_at_once(
+def test_ctrl_c_at_the_confirmation_of_a_deletion_exits_immediately(
     admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The command does not wait for the line that the user has not finished, and sends no request."""

@@ -252,7 +252,7 @@ def test_cause_of_a_problems_end_depends_on_the_groups_status_and_members(
     assert past.ended.startswith(ended)
 
 
-def test_two_episodes_with_a_short_pause_are_one_past_problem(tmp_path: Path) -> None:
+def test_two_unhealthy_periods_with_a_short_pause_are_one_past_problem(tmp_path: Path) -> None:
     def bad(back: float, began: float) -> dict[str, Any]:
         time = NOW - back * HOUR
         return row(HEALTH, group="g", window_start=time, covered_to=time, status="WARN", worst="WARN",
@@ -270,7 +270,7 @@ def test_two_episodes_with_a_short_pause_are_one_past_problem(tmp_path: Path) ->
     assert [(finding.since, finding.until) for finding in past] == spans
 
 
-def test_group_that_still_has_its_backlog_has_no_past_problem(tmp_path: Path) -> None:
+def test_problem_is_not_past_if_the_group_still_has_the_same_backlog(tmp_path: Path) -> None:
     time = NOW - 5 * HOUR
     fell = {"window_start": time, "covered_to": time, "bad_since": NOW - 6 * HOUR, "status": "WARN", "worst": "WARN"}
     backlog = {"hour": NOW, "lag": 9, "trend": 5.0, "trend_error": 1.0, "lost": 0, "at_risk": False}

@@ -71,7 +71,7 @@ def test_field_without_a_value_returns_none_as_data_and_an_empty_text() -> None:
     assert partition_fields.START_OFFSET.missing is Missing.UNREAD
 
 
-def test_text_of_a_total_lag_says_that_it_is_a_lower_bound() -> None:
+def test_text_of_an_incomplete_total_lag_says_that_it_is_a_lower_bound() -> None:
     assert group_fields.LAG.text(mixed_snapshot(), "backfill tool") == "≥ 700"
     assert group_fields.LAG.data(mixed_snapshot(), "backfill tool") == 700
     assert group_fields.LAG_UNKNOWN.data(mixed_snapshot(), "backfill tool") == 2

@@ -62,7 +62,7 @@ async def test_lag_remains_marked_after_a_grant_until_it_is_read_again(
         await until(monitor, lambda snapshot: facts.lag_total(snapshot, "orders") == LagTotal(7, 0, 1))
 
 
-async def test_refresh_reads_the_permissions_at_once(admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_refresh_reads_the_permissions_immediately(admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch) -> None:
     ages: asyncio.Queue[float] = asyncio.Queue()
 
     async def access(*, max_age: float, timeout: float) -> Access:

@@ -140,7 +140,7 @@ async def test_monitor_first_drops_the_reads_of_the_group_read_longest_ago() -> 
     assert setup.store.health.keys() == set(names[2:])
 
 
-async def test_reads_of_many_partitions_are_limited_and_judged_with_pauses(
+async def test_reads_of_groups_with_many_partitions_are_limited_and_judged_in_slices(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(health, "_SLICE_SECONDS", 0.0)

@@ -129,7 +129,7 @@ async def test_every_group_is_listed_and_then_read_by_the_background_sweep(admin
     assert snapshot.answering == 3
 
 
-async def test_selected_and_visible_groups_are_read_at_once(admin: ScriptedAdmin) -> None:
+async def test_selected_and_visible_groups_are_read_immediately(admin: ScriptedAdmin) -> None:
     slow = MonitorOptions(interval=300.0, publish_interval=0.0, sweep_pause=300.0, sweep_rate=100_000.0)
     async with watching(admin, slow) as monitor:
         await until(monitor, lambda s: s.swept == 3)

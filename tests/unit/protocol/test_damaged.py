@@ -175,7 +175,7 @@ HALF_A_FRAME = bytes(3_000_000)
     ],
     ids=name_of,
 )
-def test_frame_with_an_array_length_beyond_its_end_is_rejected_at_once(
+def test_frame_with_an_array_length_beyond_its_end_is_rejected_immediately(
     message: Message, version: int, start: bytes
 ) -> None:
     """Decoding raises DecodeError, with this length in the message, before any element is read."""

@@ -1,4 +1,4 @@
-"""The codecs of kgtui agree with those of the packages kio and kafka-python, for messages that both sides support."""
+"""The codecs of kgtui, kio and kafka-python agree for all messages that kgtui and the other package support."""
 
 from __future__ import annotations
 

@@ -260,7 +260,7 @@ async def test_textual_still_sends_a_key_to_all_ancestor_widgets_before_its_acti
 
 
 async def test_textual_still_causes_a_warning_for_a_completion_that_never_begins() -> None:
-    """Textual creates the coroutine when the text changes, and discards it if its worker is cancelled at once."""
+    """Textual creates the coroutine when the text changes, and discards it if its worker is cancelled immediately."""
 
     class Completing(App[None]):
         def compose(self) -> ComposeResult:

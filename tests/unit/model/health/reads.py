@@ -69,7 +69,7 @@ def watch(
 ) -> ReadHistory:
     """Return the history of these reads, one every `every` seconds from `T0` on; None stands for a failed read.
 
-    Each successful read has the same description, by default that of a Stable consumer group with one member.
+    Each successful read has the same description, by default of a Stable consumer group with one member.
     """
     history = ReadHistory(watching)
     for number, read in enumerate(reads):

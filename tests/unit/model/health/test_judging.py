@@ -96,7 +96,7 @@ def test_status_rewind_lasts_until_the_group_reaches_its_previous_offset() -> No
     assert health_of(watch(again)).kind is not Status.REWIND
 
 
-def test_new_records_in_an_idle_topic_do_not_cause_status_stop_at_once() -> None:
+def test_new_records_in_an_idle_topic_do_not_immediately_cause_status_stop() -> None:
     """The log end offsets of the last 100 s show that the group had read all records before new records arrived."""
     quiet = [offsets((1000, 1000))] * 12 + [offsets((1000, 1001))] * 12
     health = health_of(watch(quiet))

@@ -117,7 +117,9 @@ def test_decoding_a_record_with_a_forged_length_needs_little_memory(length: byte
         (RecordType.STREAMS_GROUP_TOPOLOGY, b"\0\0\0\0\0\1\xff\xff\xff\xff\x07"),
     ],
 )
-def test_record_with_an_array_length_beyond_its_end_is_rejected_at_once(record_type: RecordType, start: bytes) -> None:
+def test_record_with_an_array_length_beyond_its_end_is_rejected_immediately(
+    record_type: RecordType, start: bytes
+) -> None:
     """The record is reported as undecodable, with this length in the reason, before any element is read."""
     key, _ = encode(record_type, {}, None)
     value = start + bytes(3_000_000)

@@ -77,7 +77,7 @@ def test_record_types_and_their_newest_versions_equal_those_of_kafka() -> None:
 
 
 RELEASED_IN_3_9 = sorted(name for name in names_in("3.9.2") if not name.startswith("Share"))
-"""Names of the record schemas of Kafka 3.9.2, except those of share groups, whose format changed later."""
+"""Names of the record schemas of Kafka 3.9.2, except the schemas of share groups, whose format changed later."""
 
 
 @pytest.mark.parametrize("name", RELEASED_IN_3_9)
