@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 def brokers(count: int = 3) -> dict[int, Broker]:
-    """Return node id → broker for `count` brokers. Node ids begin at 1."""
+    """Return `count` brokers by node id. Node ids begin at 1."""
     return {node: Broker(node, "127.0.0.1", 9091 + node) for node in range(1, count + 1)}
 
 

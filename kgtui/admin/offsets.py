@@ -68,8 +68,8 @@ class OffsetReader:
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        # Node id → number of groups in the next OffsetFetch request, computed from the size of the broker's last
-        # response.
+        # Maps each node id to the number of groups in the next OffsetFetch request, computed from the size of the
+        # broker's last response.
         self._batch_sizes: dict[int, int] = {}
 
     async def committed(

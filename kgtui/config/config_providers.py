@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     Provider = Callable[[str, str, str], str]
-    """Function (place, path, key) → value of the reference `${PROVIDER:PATH:KEY}`.
+    """Function that takes place, path and key, and returns the value of the reference `${PROVIDER:PATH:KEY}`.
 
     The place names the file and the property that contain the reference, for error messages.
     """

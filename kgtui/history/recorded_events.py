@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 Positions = dict["TopicPartition", int]
 PositionChanges = dict[int, dict[str, tuple[Positions, Positions]]]
-"""Time of a poll in milliseconds → group id → positions before and after the poll.
+"""Maps the time of a poll in milliseconds, and then a group id, to the positions before and after the poll.
 
 A position is a committed offset or a share-partition start offset. Only positions that may be an event are included."""
 

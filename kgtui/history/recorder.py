@@ -383,7 +383,7 @@ class Poller:
         )  # fmt: skip
 
     def _plan(self, listings: Mapping[str, Listing], now: float) -> tuple[set[str], dict[int, list[str]]]:
-        """Return the ids of the groups to describe in this poll, and broker id → groups that the broker coordinates."""
+        """Return the ids of the groups to describe in this poll, and the groups of each coordinator by broker id."""
         brokers: dict[int, list[str]] = defaultdict(list)
         for group, listing in listings.items():
             brokers[listing.coordinator].append(group)

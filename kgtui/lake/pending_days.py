@@ -28,7 +28,7 @@ _SOURCES = (POLLS, COMMITS, GROUP_EVENTS, REBALANCES)
 poll adds a row to it."""
 
 RowCounts = dict[str, dict[str, int]]
-"""Table name as `layer/name` → day in ISO format → number of rows."""
+"""Maps a table name (`layer/name`), and then a day in ISO format, to the number of rows."""
 
 
 @dataclass(frozen=True, slots=True)

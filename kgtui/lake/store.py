@@ -33,7 +33,7 @@ A program waits at most about 40 s for a store that does not answer. The default
 """
 
 configured_options: Callable[[], Mapping[str, Mapping[str, str]]] = dict
-"""Function that returns beginning of a URI → storage options for the lakes whose URIs begin like this.
+"""Function that returns a dict: beginning of a URI → storage options for the lakes whose URIs begin like this.
 
 The command line replaces it with a function that reads the table `[storage]` of `config.toml`. It is called when the
 first lake in a store is opened, so that commands without such a lake do not read the file.

@@ -215,7 +215,7 @@ def listed_without_members(listing: Listing) -> bool:
 
 
 def answered_since(status: BrokerStatus | None, now: float) -> float:
-    """Return the time since which a broker has responded without a gap, if it responds at `now`.
+    """Return since when a broker has responded without a gap, including its response at `now`.
 
     A gap occurs if the broker or the network fails, if polling is paused, or if the machine is suspended.
 

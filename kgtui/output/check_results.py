@@ -95,7 +95,7 @@ def as_csv(results: CheckResults) -> bytes:
 
 
 WRITERS: dict[Format, Callable[[CheckResults], str | bytes]] = {"table": as_table, "json": as_json, "csv": as_csv}
-"""Format of `kgtui check` → function that writes the verdicts in this format."""
+"""Maps each format of `kgtui check` to the function that writes the verdicts in this format."""
 
 
 def trend_text(trend: float | None) -> str:

@@ -23,7 +23,7 @@ FORMATS: dict[Format, str] = {
     "csv": "one line per row, with a header",
     "markdown": "for tickets and chats",
 }
-"""Format → its description in help texts."""
+"""Maps each format to its description in help texts."""
 
 VERSION = 1
 """Version of the JSON documents, increased with every change that would break programs that read them."""

@@ -61,7 +61,7 @@ WRITERS: dict[Format, Callable[[Snapshot, Sequence[str], Coverage, Sequence[Faul
     "csv": lambda snapshot, groups, *_: as_csv(snapshot, groups),
     "wide": lambda snapshot, groups, *_: "\n".join(as_text(snapshot, group, wide=True) for group in groups),
 }
-"""Format of `kgtui show` → function that writes the groups in this format."""
+"""Maps each format of `kgtui show` to the function that writes the groups in this format."""
 
 
 def _header(snapshot: Snapshot, group: str) -> str:

@@ -99,7 +99,7 @@ WRITERS: dict[Format, Callable[[GroupList], str | bytes]] = {
     "csv": as_csv,
     "wide": partial(as_table, wide=True),
 }
-"""Format of `kgtui ls` → function that writes the groups in this format."""
+"""Maps each format of `kgtui ls` to the function that writes the groups in this format."""
 
 
 def _data(groups: GroupList) -> list[Sequence[Any]]:

@@ -45,8 +45,8 @@ class ErrorCode:
     """What the user can do about the error; empty if kgtui has no advice for this code."""
 
 
-# The client's reaction → the error codes that cause this reaction. Every other error code causes FINAL. Apart from NONE
-# (0) and REBOOTSTRAP_REQUIRED (129), these are all codes whose exception in Kafka's Java client is a
+# Maps each reaction of the client to the error codes that cause the reaction. Every other error code causes FINAL.
+# Apart from NONE (0) and REBOOTSTRAP_REQUIRED (129), these are all codes whose exception in Kafka's Java client is a
 # RetriableException. Some of the codes are never returned by an API that kgtui uses.
 _REACTIONS = {
     Reaction.NONE: (0,),

@@ -149,7 +149,8 @@ def make_groups(broker: Cluster, size: Size) -> None:
 
 
 def _commit_all(connection: Connection, topics: Mapping[str, str]) -> dict[str, str]:
-    """Commit offsets for each group in `topics` (group → topic); return the part of `topics` whose commits failed."""
+    """Commit offsets for each group in `topics`, which maps each group to its topic; return the part of `topics` whose
+    commits failed."""
     failed: dict[str, str] = {}
     names = list(topics)
     for start in range(0, len(names), IN_FLIGHT):

@@ -91,7 +91,7 @@ def numbers(version: str) -> tuple[int, ...]:
 
 
 def expected(version: str) -> dict[str, LiveGroup]:
-    """Return role → group for the groups that `Live` creates on a broker of Kafka `version`.
+    """Return the groups that `Live` creates on a broker of Kafka `version`, by role.
 
     Tests refer to each group by its role, such as `classic` or `empty`.
     """

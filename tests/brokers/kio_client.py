@@ -99,7 +99,7 @@ class Connection:
 
 
 def list_groups(address: str) -> dict[str, Listed]:
-    """Return group id → row of the list for all groups that the brokers at `address` (`host:port,…`) coordinate."""
+    """Return the list rows of all groups that the brokers at `address` (`host:port,…`) coordinate, by group id."""
     groups: dict[str, Listed] = {}
     for broker in address.split(","):
         connection = Connection(broker)

@@ -52,7 +52,7 @@ class ConstantOffsets:
 
 
 def groups_of(version: str) -> dict[str, LiveGroup]:
-    """Return role → expected group of a simulated cluster. Tests refer to each group by its role.
+    """Return the expected groups of a simulated cluster by role. Tests refer to each group by its role.
 
     Args:
         version: `2.4` to `4.4`, or a comma-separated list for a cluster with brokers of several releases. Such a
@@ -63,7 +63,7 @@ def groups_of(version: str) -> dict[str, LiveGroup]:
 
 
 def preview_features(release: str) -> dict[str, int] | None:
-    """Return feature → version for the features to enable in addition to the defaults of `release`.
+    """Return the versions of the features to enable in addition to the defaults of `release`.
 
     Share groups must be enabled in Kafka 4.1, where they are a preview.
     """

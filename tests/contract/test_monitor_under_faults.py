@@ -183,7 +183,7 @@ async def monitored() -> AsyncIterator[tuple[Simulator, Monitor]]:
 
 
 def _values(snapshot: Snapshot) -> dict[str, tuple[str | None, int | None]]:
-    """Return group id → state and lag of the group."""
+    """Return the state and the lag of each group by group id."""
     totals = {group: facts.lag_total(snapshot, group) for group in snapshot.groups}
     return {group: (snapshot.state_of(group), None if total is None else total.lag) for group, total in totals.items()}
 

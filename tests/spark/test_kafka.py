@@ -60,7 +60,7 @@ def read_topic(spark: SparkSession, topic: OffsetsTopic) -> DataFrame:
 
 
 def by_position(records: list[TopicRecord]) -> dict[tuple[int, int], TopicRecord]:
-    """Return (partition, offset) → record."""
+    """Return the records by partition and offset."""
     return {(record.partition, record.offset): record for record in records}
 
 

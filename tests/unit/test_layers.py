@@ -165,7 +165,7 @@ def test_every_package_has_a_docstring(package: str) -> None:
 
 
 def imports_between_modules() -> dict[str, set[str]]:
-    """Return module → the modules of kgtui that it imports, also inside functions and for type checking only."""
+    """Return which modules of kgtui each module imports, also inside functions and for type checking only."""
     root = Path(kgtui.__file__).parent
     sources = {
         ".".join(("kgtui", *path.relative_to(root).with_suffix("").parts)).removesuffix(".__init__"): path

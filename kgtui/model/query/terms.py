@@ -162,8 +162,8 @@ class ListingTerm:
         return f"{negation(self.negated)}{self.key}:{','.join(values)}"
 
     def _needs_quotes(self, glob: Glob) -> bool:
-        # A key with `quoted` accepts certain words, and any other value in quotes. The quotes are kept, because the
-        # parser would reject other words without quotes.
+        # If the attribute `quoted` of the key is true, values other than the key's own words must stay in quotes,
+        # because the parser rejects them without quotes.
         accepted = self._entry.values if self._entry.quoted else ()
         return bool(accepted and glob.text and not glob.wild and glob.text not in accepted)
 
@@ -193,8 +193,8 @@ class NameTerm:
         """Return a function that takes the id of a group in the snapshot and returns the result of `of_group`."""
         matchers = [glob.matcher() for glob in self.any_of]
         read, negated = self._entry.names, self.negated
-        # Topics or hosts of a group → whether the term is true for them. The results are cached, because thousands of
-        # groups have the same few topics and hosts.
+        # Maps the topics or hosts of a group to whether the term is true for them. The results are cached, because
+        # thousands of groups have the same few topics and hosts.
         decided: dict[tuple[str, ...], bool] = {}
 
         def holds(group: str) -> bool | None:

@@ -183,7 +183,7 @@ def cluster_rows(clusters: Sequence[ClusterChoice], open_name: str, width: int) 
 
 
 def _badge(choice: ClusterChoice) -> tuple[str, str]:
-    """Return the text (name and environment) and the style that the header uses for a cluster."""
+    """Return the text for a cluster in the header (name and environment), and the style of this text."""
     label = f" {text.plain(choice.environment, 12)}" if choice.environment else ""
     color = parse_color(choice.color)
     style = f"bold {color.get_contrast_text(1.0).hex6} on {color.hex6}" if color is not None else "bold"

@@ -92,8 +92,8 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
     def __init__(self, snapshot: Snapshot, title: str = "", *, id: str | None = None) -> None:  # noqa: A002 - Textual's
         super().__init__(id=id)
         self.model = TreeModel(snapshot, title)
-        # Line number of the widget → the content that was last drawn on this line. The keys are not row numbers of the
-        # tree, because a row is drawn on another line after rows have been inserted above it.
+        # Maps each line number of the widget to the content that was last drawn on this line. The keys are not row
+        # numbers of the tree, because a row is drawn on another line after rows have been inserted above it.
         self._drawn: dict[int, rows.TreeLine | None] = {}
         self._strip_cache: dict[rows.TreeLine | None, Strip] = {}
         self._columns = 0

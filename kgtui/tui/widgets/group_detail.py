@@ -106,7 +106,7 @@ class PaneTabs(LineTabs):
     """The line with the titles of the panes."""
 
     def titles(self, width: int) -> dict[str, str]:
-        """Return id of a pane → its title. Short titles are returned if the long ones do not fit into `width` cells."""
+        """Return the titles by pane id. Short titles are returned if the long ones do not fit into `width` cells."""
         return pane_titles(width)
 
 

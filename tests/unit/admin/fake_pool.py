@@ -168,7 +168,7 @@ class FakePool(Pool):
         return [sent for sent in self.sent if sent.api == api]
 
     def per_node(self, api: str) -> dict[int, int]:
-        """Return node id → number of requests for the API with this name."""
+        """Return the number of requests for the API with this name by node id."""
         counts: dict[int, int] = defaultdict(int)
         for sent in self.of(api):
             counts[sent.node] += 1

@@ -48,7 +48,7 @@ def listings(admin: ScriptedAdmin) -> dict[str, Listing]:
 
 
 def lags_of(read: GroupsRead) -> dict[str, list[int | None]]:
-    """Return group id → lag of each partition."""
+    """Return the lags of all partitions by group id."""
     return {group: [row.lag for row in lags(rows)] for group, rows in read.offsets_by_group().items()}
 
 

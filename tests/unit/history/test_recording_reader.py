@@ -61,7 +61,7 @@ class ExpectedState:
 
 
 def state_of(state: PointInTime) -> dict[str, dict[str, Any]]:
-    """Return group id → values at a point in time, in the format of `ExpectedState.apply`."""
+    """Return the values of each group at a point in time by group id, in the format of `ExpectedState.apply`."""
     return {
         group: {
             "listing": listing,

@@ -166,7 +166,7 @@ class WiderBuilder(RecordingBuilder):
 
 
 def states(lake: RecordingReader) -> dict[int, tuple[object, ...]]:
-    """Return time of the poll in milliseconds → recorded state of the cluster and of the group `pay`, for each poll."""
+    """Return the recorded states of the cluster and of the group `pay` by the time of the poll in milliseconds."""
     found: dict[int, tuple[object, ...]] = {}
     for poll in lake.polls():
         at = lake.at(poll)

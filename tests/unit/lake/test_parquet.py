@@ -49,7 +49,7 @@ def written(path: Path, groups: Mapping[str, int]) -> CompactedFile:
 
 
 def members(file: CompactedFile, blocks: Sequence[int]) -> dict[str, int]:
-    """Return group id → number of the group's rows in the given blocks of a compacted file of table `members`."""
+    """Return how many rows each group has in the given blocks of a compacted file of table `members`, by group id."""
     found: dict[str, int] = {}
     for row in file.read(blocks, COLUMNS).to_pylist():
         found[row["group"]] = found.get(row["group"], 0) + 1

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def watched() -> dict[str, GroupHealth]:
-    """Return group id → health for five watched groups. Each has a different verdict."""
+    """Return the health of five watched groups by group id. Each has a different verdict."""
     rewind = [offsets((500, 900)), offsets((600, 900)), offsets((200, 900))]
     slow = [offsets((1000 + 10 * n, 3000 + 14 * n)) for n in range(12)]
     stuck = [offsets((1000, 1100 + 10 * n)) for n in range(12)]

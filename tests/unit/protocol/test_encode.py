@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def short_id(value: object) -> str:
-    """Return the test id for a value."""
+    """Return a text for a parameter of a test, as part of the test's id in pytest."""
     return getattr(value, "name", repr(value)[:40])
 
 

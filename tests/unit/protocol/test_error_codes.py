@@ -11,7 +11,7 @@ from tests.unit.protocol.java_oracle import ask
 
 @pytest.fixture(scope="module")
 def kafka_errors() -> dict[int, tuple[str, bool, str]]:
-    """Return code → (name, whether Kafka's exception is retriable, message) for all codes of Kafka 4.4.0.
+    """Return name, whether Kafka's exception is retriable, and message of each error of Kafka 4.4.0, by code.
 
     The codes come from the class `org.apache.kafka.common.protocol.Errors`.
     """

@@ -30,8 +30,8 @@ NEWER_THAN_OTHERS = {
     ("StreamsGroupDescribeRequest", 1),
     ("StreamsGroupDescribeResponse", 1),
 }
-# API name → module in `kafka.protocol` of kafka-python 3.0. The APIs for share and streams groups are missing, because
-# kafka-python does not support them.
+# Maps each API name to the module in `kafka.protocol` of kafka-python 3.0. The APIs for share and streams groups are
+# missing, because kafka-python does not support them.
 KAFKA_PYTHON = {
     "ApiVersions": "metadata.api_versions",
     "Metadata": "metadata.metadata",

@@ -31,7 +31,7 @@ class KafkaResult(NamedTuple):
 
 
 def types() -> dict[int, tuple[str, int]]:
-    """Return number → (name, newest version of the value) for each record type of Kafka."""
+    """Return the name and the newest version of the value of each of Kafka's record types, by number."""
     lines = (line.split("\t") for line in _ask(["types"]))
     return {int(number): (name, int(newest)) for number, name, newest in lines}
 
