@@ -78,7 +78,7 @@ class FaultyLink:
         self._open.clear()
 
     def black_hole(self) -> None:
-        """Accept connections, but forward no data until `resume` is called. This is another name for `stall`."""
+        """Accept connections, but forward no data until `resume` is called. The method is another name for `stall`."""
         self.stall()
 
     async def resume(self) -> None:

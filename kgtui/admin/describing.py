@@ -191,7 +191,7 @@ class Describer:
     ) -> None:
         """Search the broker's list for the groups that no RPC has found, and add a result for each of them to `batch`.
 
-        This distinguishes groups that do not exist from groups that the broker lists but cannot describe. The
+        The search distinguishes groups that do not exist from groups that the broker lists but cannot describe. The
         list may be long, so it is only requested if one of the groups may exist.
         """
         undecided = [group for group, search in searches.items() if not search.proven_missing]

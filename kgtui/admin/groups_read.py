@@ -98,7 +98,8 @@ class GroupsRead:
         return {group: rows for group in groups if (rows := self.offsets_of(group)) is not None}
 
     def lag_of(self, group: str) -> LagTotal:
-        """Sum the lag of all partitions of a group. This requires that log ends were read (any `Logs` but `NONE`)."""
+        """Sum the lag of all partitions of a group. The method requires that log ends were read (any `Logs` except
+        `NONE`)."""
         sums = summed(self.committed.get(group, ()), self.share.get(group, ()), self.bounds)
         return replace(sums, hidden=True) if group in self.hidden or self.hidden_topics(group) else sums
 

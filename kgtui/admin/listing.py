@@ -174,8 +174,8 @@ class Lister:
         encoded_ids = {group: group.encode("utf-8", "surrogateescape") for group in groups}
 
         def decode(version: int, body: bytes) -> tuple[int, int, list[GroupRow]]:
-            # If the bytes of the group list contain none of the group ids, the list need not be decoded. This is the
-            # usual case, because most of the groups that are looked up here no longer exist.
+            # If the bytes of the group list contain none of the group ids, the list need not be decoded. Usually, the
+            # bytes contain none of them, because most of the groups that are looked up here no longer exist.
             if not any(encoded in body for encoded in encoded_ids.values()):
                 return 0, ListGroupsRows(version, body).error_code, []
             throttle, code, rows = decode_list_groups(version, body)

@@ -76,8 +76,8 @@ No quota requires more, so a response with a larger value is damaged.
 def throttle_ms(api: Api, version: int, body: bytes) -> int:
     """Read the throttle time from an encoded response, in milliseconds. Return 0 if the response has no throttle time.
 
-    This works because ThrottleTimeMs is the first field of the response. The response to ApiVersions is an exception;
-    its throttle time is ignored, because ApiVersions is sent only once per connection.
+    The function can do this without a decoder, because ThrottleTimeMs is the first field of the response. The response
+    to ApiVersions is an exception; its throttle time is ignored, because ApiVersions is sent only once per connection.
     """
     if len(body) < _THROTTLE_TIME_SIZE or not _comes_first(api, version):
         return 0

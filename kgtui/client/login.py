@@ -48,7 +48,7 @@ class Login:
     async def prepare(self, address: Address) -> None:
         """Get a valid token, or a Kerberos ticket for this broker, if the mechanism needs one.
 
-        This must be called before a connection is opened or a login is repeated.
+        Call this method before a connection is opened or a login is repeated.
 
         Raises:
             ConnectError: no token or ticket can be obtained.

@@ -113,7 +113,7 @@ async def _try(step: str, work: Awaitable[T], transport: Transport, address: Add
     except TimeoutError as error:
         raise _FailedError(step, connect_errors.explain_timeout(address, timeout)) from error
     except (OSError, EOFError) as error:
-        # This also catches errors about certificates, which are both an OSError and a ValueError.
+        # This handler also catches errors about certificates, which are both an OSError and a ValueError.
         raise _FailedError(step, connect_errors.explain_dial_error(address, error, transport.settings)) from error
     except ValueError as error:
         raise _FailedError(step, connect_errors.explain_invalid_address(address, error)) from error

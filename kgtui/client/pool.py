@@ -241,7 +241,7 @@ class Pool:
     async def find_leaders(self, topics: Iterable[str], *, timeout: float, refresh: bool = False) -> Leaders:
         """Return the leader of every partition of these topics, from the cache or the metadata.
 
-        This never creates a topic.
+        The request never creates a topic.
 
         Raises:
             UnreachableError: no broker responded.

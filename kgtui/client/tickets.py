@@ -72,7 +72,7 @@ class TicketRenewal:
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Begin to watch the ticket in the cache. This has no effect if the ticket is being watched already."""
+        """Begin to watch the ticket in the cache. The call has no effect if the ticket is already being watched."""
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._run())
 
@@ -139,7 +139,7 @@ class Tickets:
         return f"{self._kerberos.service}/{self._names.get(host, host)}"
 
     async def get(self, host: str) -> None:
-        """Get a ticket for the broker on a host. This is fast if there is a valid ticket already.
+        """Get a ticket for the broker on a host. The call is fast if there is already a valid ticket.
 
         Raises:
             ConnectError: there is no ticket. The message says why and what to do.

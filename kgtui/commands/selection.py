@@ -183,7 +183,7 @@ async def select_groups(
         UnreachableError: no broker answered.
     """
     if query is None and not members and not lag:
-        # Without a filter, return early. This is the most common case, and it needs none of the slow imports below.
+        # Without a filter, return early. This most common case needs none of the slow imports below.
         snapshot, faults = await _list_with_access(admin, wanted=False, max_age=access_max_age, timeout=timeout)
         ids = sorted(snapshot.groups if not groups else snapshot.groups.keys() & set(groups))
         return Selection(snapshot, ids, _coverage(snapshot, len(ids)), faults, listed=snapshot.groups)

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 _MAX_GROUPS, _MAX_FRACTION = 16, 0.02
 """Maximum number and maximum fraction of the groups of a block whose rows are converted to Python group by group.
 
-If the number of requested groups exceeds both limits, the whole block (see `RowBlocks`) is converted in one step,
-because this is then faster.
+If the number of requested groups exceeds both limits, the whole block (see `RowBlocks`) is converted in one step, which
+is then faster.
 """
 
 

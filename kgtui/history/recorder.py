@@ -70,7 +70,7 @@ class Recorder:
         wait: replaces the sleep between two polls; its argument is the time in seconds. A caller that also replaces
             `now` and `elapsed` can record a simulation faster than in real time.
         alone: whether no terminal UI runs on this event loop. If so, Python's garbage collector is paused during each
-            poll. This saves time in total, although the collection after the poll blocks the event loop.
+            poll. The pause saves time in total, although the collection after the poll blocks the event loop.
     """
 
     def __init__(

@@ -244,7 +244,7 @@ def _days(delta: DeltaTable) -> list[date]:
 def _first_day(moment: datetime | date) -> date:
     """Return the earliest day partition that can have rows with a given time.
 
-    This can be the previous day, because some tables store a row under the day on which its time window began.
+    The result can be the previous day, because some tables store a row under the day on which its time window began.
     """
     return (moment - timedelta(days=1)).date() if isinstance(moment, datetime) else moment
 

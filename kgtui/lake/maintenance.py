@@ -195,7 +195,7 @@ def _compact_recorded(folder: LakeFolder, stored: Sequence[StoredTable]) -> str:
         newest = writer.begin()
         if newest is not None:
             # `maintain` compacts only keyframes that are older than the given time. `newest + 1` includes the newest
-            # keyframe. This is safe, because no recorder is adding polls to it now.
+            # keyframe. Compacting the newest keyframe is safe, because no recorder is adding polls to it now.
             writer.maintain(newest + 1, None, time.time())
         for table in stored:
             if table.layer == LAYER:

@@ -1,7 +1,8 @@
 """Find the days whose gold tables must be recomputed, because their source tables have new rows since the last run.
 
 A run of the pipeline stores the row counts of each day in the lake. A day has new rows if its row count is larger now.
-This finds all new rows, because rows are only appended, or deleted for whole days, and compaction keeps the row count.
+The comparison finds all new rows, because rows are only appended, or deleted for whole days, and compaction keeps the
+row count.
 """
 
 from __future__ import annotations

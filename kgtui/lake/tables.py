@@ -1,6 +1,6 @@
 """List the tables of a lake with their files, days and versions, and maintain single tables.
 
-This works for the tables of all layers and for any columns.
+The functions work for the tables of all layers and for any columns.
 """
 
 from __future__ import annotations
@@ -205,7 +205,7 @@ def tables(folder: LakeFolder) -> Iterator[StoredTable]:
 def create_tables(folder: LakeFolder, schemas: Iterable[Table]) -> None:
     """Create the tables that do not exist yet, and add missing columns to existing ones.
 
-    This is done without Spark, which would need seconds.
+    Spark is not used, because it would need seconds.
 
     Raises:
         LakeError: the lake cannot be written.

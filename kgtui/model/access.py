@@ -77,8 +77,9 @@ class Access:
     def sees_every_topic(self) -> bool:
         """Whether brokers hide no topic from the user.
 
-        This is true if no ACL denies a topic, if the user is a super user, or if the cluster has no authorizer. A user
-        who has permission for every operation on the cluster and can describe any topic is assumed to be a super user.
+        The result is true if no ACL denies a topic, if the user is a super user, or if the cluster has no authorizer. A
+        user who has permission for every operation on the cluster and can describe any topic is assumed to be a super
+        user.
         """
         if not self.any_topic or self.denied_topics:
             return False

@@ -28,8 +28,8 @@ keys, in this order. A filter term reads the texts of its key with `facts.of_mem
 """
 
 _BETWEEN, _PART = "\x1f", "\x1e"
-# Translation table that replaces the index's separators with `?` in ids that contain them. This does no harm, because
-# the index is used only for searching.
+# Translation table that replaces the index's separators with `?` in ids that contain them. The replacement does no
+# harm, because the index is used only for searching.
 _INSTEAD = str.maketrans({_BETWEEN: "?", _PART: "?"})
 
 

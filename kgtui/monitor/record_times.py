@@ -115,7 +115,8 @@ class RecordTimeTier:
             self._wake.clear()
 
     async def _search(self, group: str, offsets: GroupOffsets) -> None:
-        # The partitions to search are chosen in a thread, because this takes long if a group has thousands of them.
+        # The partitions to search are chosen in a thread, because the choice takes long if a group has thousands of
+        # partitions.
         selected = group == self._selected
         positions = await asyncio.to_thread(_missing, offsets, self._known.get(group, {}), exact=selected)
         if not positions:

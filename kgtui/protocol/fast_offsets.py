@@ -1,8 +1,8 @@
 """Hand-written decoders for OffsetFetch and ListOffsets responses.
 
 They return the same values as the generated decoders, but decode all partitions of a topic with one call of Python's
-`struct` module. This works if no partition has tagged fields and all partitions have metadata of the same length. The
-decoders check this, and read the partitions of any other topic one by one.
+`struct` module. The fast way works if no partition has tagged fields and all partitions have metadata of the same
+length. The decoders check this, and read the partitions of any other topic one by one.
 """
 
 from __future__ import annotations

@@ -172,7 +172,7 @@ class ClusterState:
     def record_timestamp(self, topic: Topic, partition: int, offset: int) -> int:
         """Return the timestamp of the record with this offset, in milliseconds since the epoch.
 
-        This is the first millisecond at which the log end offset is higher than `offset`.
+        The result is the first millisecond at which the log end offset is higher than `offset`.
         """
         before, after = self.timestamp(topic.oldest) - 1, self.timestamp(self.time()) + 1
         while after - before > 1:

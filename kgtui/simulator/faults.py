@@ -218,7 +218,7 @@ class Faults:
     def deny_topics(self, patterns: Iterable[str]) -> None:
         """Deny clients to describe the topics that match a pattern, and allow them to describe all other topics.
 
-        Unlike with `forbid_topics`, topics that do not exist are allowed too. This is how a broker responds to a user
+        Unlike with `forbid_topics`, topics that do not exist are allowed too. A broker responds in this way to a user
         with an ACL that allows all topics and an ACL that denies some of them.
         """
         self._denied_topics = tuple(patterns)

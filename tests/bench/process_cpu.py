@@ -1,4 +1,4 @@
-"""Measure the CPU time of a process and of the processes that it has started. This works only on Linux."""
+"""Measure the CPU time of a process and of the processes that it has started. The module works only on Linux."""
 
 from __future__ import annotations
 

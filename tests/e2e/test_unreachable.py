@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 CLUSTER_START_TIMEOUT = 45.0
 """Maximum time between the start of a cluster and its appearance on the screen, in seconds.
 
-This includes the longest pause between two attempts to connect, which is 30 s.
+The time includes the longest pause between two attempts to connect, which is 30 s.
 """
 
 

@@ -97,8 +97,8 @@ def test_recomputing_a_day_gives_the_same_gold_rows(
     tomorrow = START + 86_400_000
     record(RecordingBuilder(lake.folder.local_path), Cluster(2), tomorrow, 12, gap="recorder stopped")
     day = datetime.fromtimestamp(START / 1000, UTC).date()
-    # The run computes the new day. It also computes the first day again, because this was the newest day in the
-    # previous run and may have new rows.
+    # The run computes the new day. It also computes the first day again, because the first day was the newest day in
+    # the previous run and may have new rows.
     assert update_gold(lake) == (day, day + timedelta(days=1))
     for table in GOLD:
         rows = stored_rows(lake.folder.local_path, table)

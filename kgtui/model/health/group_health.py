@@ -263,8 +263,8 @@ def _empty(history: ReadHistory, offsets_retention: float | None) -> EmptyPeriod
     since, at_least = history.empty_since
     seconds = history.read_at - since
     description = history.description
-    # Return no expiry of the offsets if it cannot be computed. This includes simple groups, which have no protocol
-    # type, because they commit while they are Empty.
+    # Return no expiry of the offsets if it cannot be computed. For simple groups, which have no protocol type, the
+    # expiry cannot be computed, because they commit while they are Empty.
     if offsets_retention is None or not history.rows or description is None or not description.protocol:
         return EmptyPeriod(seconds, at_least)
     if description.type in TYPES_BY_OFFSET_EXPIRY[OffsetExpiry.NEVER]:

@@ -173,7 +173,8 @@ def judge_observed(
     status, undecided = Status.OK, unknown_lag(row)
     still = (observed.now - commits[-1].at) / 1000 if commits else 0.0
     lag = row.lag
-    # Without commits, there is nothing to judge. This happens if a share group has just become a group of another type.
+    # Without commits, there is nothing to judge. There are none if a share group has just become a group of another
+    # type.
     if commits and lag is not None and lag > watching.rules.allowed_lag and complete >= watching.rules.minimum_complete:
         status, undecided = _of_lagging(observed, still, watching)
     first, last = (commits[0], commits[-1]) if commits else (None, None)
@@ -289,8 +290,8 @@ def _still(known: Sequence[Sample], allowed_lag: int) -> float:
 def _falls_behind(known: Sequence[Sample], watching: Watching) -> bool:
     """Return whether the lag was always above `allowed_lag`, has grown and never fell (status WARN).
 
-    This is condition 5 of the module docstring. If the reads cover less than `watching.window` seconds, the condition
-    is tested for the time that they cover.
+    The module docstring describes this rule as condition 5. If the reads cover less than `watching.window` seconds, the
+    condition is tested for the time that they cover.
     """
     start = known[-1].at - watching.window * 1000
     older = [number for number, sample in enumerate(known) if sample.at <= start]

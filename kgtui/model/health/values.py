@@ -142,7 +142,7 @@ class Loss:
     NEAR = 3 * 86_400.0
     """An expected loss of records within this many seconds is reported.
 
-    This is longer than a weekend, so that somebody can act in time.
+    The value is longer than a weekend, so that somebody can act in time.
     """
 
     @property

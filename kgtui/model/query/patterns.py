@@ -94,7 +94,7 @@ def regex_matcher(source: str) -> Callable[[str], object]:
     search: Callable[[str], object] = compiled.search
     if compiled.programsize <= _LARGE_PROGRAM:
         # Match with an RE2 set that contains only this expression. A set reports whether the expression matches, but
-        # not where. This takes a quarter of the time of `search`.
+        # not where. Matching with a set takes a quarter of the time of `search`.
         one = re2.Set.SearchSet(options)
         one.Add(source)
         one.Compile()

@@ -89,9 +89,9 @@ class IdTerm:
             return self._filter(ids, [_tolerant(matcher) for matcher in matchers])
 
     def within(self, other: IdTerm) -> bool:
-        """Return whether it is certain that every id that matches this term also matches the other term.
+        """Return True if every id that matches this term certainly also matches the other term.
 
-        This is certain if the other term is a word and this term is a longer word that contains it.
+        The result is True if the other term is a word and this term is a longer word that contains the other word.
         """
         if self == other:
             return True

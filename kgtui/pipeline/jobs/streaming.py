@@ -23,7 +23,7 @@ _START_ATTEMPTS = 4
 _WORKER_TIMED_OUT = "Python worker failed to connect back"
 """Part of the error that Spark Connect reports if a Python worker does not start within ten seconds.
 
-This happens for example on a busy machine.
+The error occurs, for example, on a busy machine.
 """
 
 

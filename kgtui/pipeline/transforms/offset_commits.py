@@ -83,7 +83,7 @@ def commit_records(records: DataFrame) -> DataFrame:
 def non_commits(records: DataFrame) -> DataFrame:
     """Return the bronze rows whose keys are not keys of commits.
 
-    This is fast, because Spark compares keys with the statistics in Parquet files and skips most of the data.
+    The filter is fast, because Spark compares keys with the statistics in Parquet files and skips most of the data.
     """
     key = F.col("key")
     return records.where((key < F.lit(_COMMIT_KEYS)) | (key >= F.lit(_OTHER_KEYS)) | key.isNull())
@@ -253,5 +253,5 @@ def _int16(data: Column, position: Column) -> Column:
 
 
 def _number(data: Column) -> Column:
-    """Return up to seven bytes as an unsigned number. This is slow, so it is used only for fields that are rare."""
+    """Return up to seven bytes as an unsigned number. The expression is slow, so it is used only for rare fields."""
     return F.conv(F.hex(data), 16, 10).cast("long")

@@ -178,8 +178,8 @@ def offset_columns(*, share: bool, timed: bool = True) -> list[Column[OffsetRow]
 
 
 def _record(row: OffsetRow) -> PartitionRow | None:
-    # `row` itself is returned, because an `OffsetRow` has every attribute of a `PartitionRow`. This avoids creating a
-    # second object per partition.
+    # `row` itself is returned, because an `OffsetRow` has every attribute of a `PartitionRow`. A second object per
+    # partition is therefore not needed.
     return None if row.lag is None else cast("PartitionRow", row)
 
 

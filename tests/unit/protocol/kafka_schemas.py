@@ -108,7 +108,7 @@ def check_versions(message: Message, kafka: dict[str, Any]) -> None:
 def check_every_field_is_used(message: Message) -> None:
     """Assert that each field that kgtui defines is in at least one version of the message.
 
-    This finds mistyped version ranges.
+    The check finds mistyped version ranges.
     """
 
     def check(struct: Struct, low: int, high: int) -> None:
