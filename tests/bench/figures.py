@@ -40,7 +40,7 @@ class Figure:
         return None if self.target is None or value is None else value <= self.target
 
 
-_WIDTHS = (80, 13, 13, 9, 10, 6)
+_WIDTHS = (88, 13, 13, 9, 10, 6)
 
 
 def table(figures: Iterable[Figure]) -> Iterator[str]:
