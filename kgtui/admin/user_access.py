@@ -62,7 +62,8 @@ class UserAccess:
     ) -> Answer[dict[str, tuple[T, ...]]]:
         """Wait for an answer with the offsets of groups, and return it with the marks in `Answer.hidden`.
 
-        The permissions may change during the read, so the marks consider the permissions before and after it.
+        The permissions may change during the read, so the marks take into account the permissions before and after the
+        read.
 
         Args:
             asked: what is requested, such as `read offsets`.

@@ -214,7 +214,7 @@ class ClusterWatch(_Watch):
     async def _read(self, node: int, groups: Mapping[str, Listing]) -> None:
         at = self._clock.now()
         try:
-            # Permissions and groups are read concurrently, because the permissions may change during the watch.
+            # The permissions are read again together with the groups, because they may change during the watch.
             read, _ = await asyncio.gather(
                 read_in_full(self._admin, Deadline(self._schedule.timeout), groups),
                 access_of(self._admin, max_age=ACCESS_MAX_AGE, timeout=self._schedule.timeout),

@@ -252,7 +252,7 @@ def cluster_of_text(cluster_id: str | None, text: str | None) -> ClusterInfo:
     """Convert the values of columns `cluster_id` and `cluster` of table `polls` to a cluster.
 
     Args:
-        text: JSON from `cluster_text`; None for a cluster of which only the id is known.
+        text: JSON from `cluster_text`; None if only the id of the cluster is known.
     """
     cluster = json.loads(text or "{}")
     brokers = {row["node"]: Broker(**row) for row in cluster.get("brokers", ())}

@@ -1,4 +1,5 @@
-"""The diagnosis of a group, which begins its Overview and its explanation: what is wrong, why, who, and what to do."""
+"""The diagnosis at the start of a group's Overview and explanation: what is wrong and why, who causes it, and what to
+do."""
 
 from __future__ import annotations
 
@@ -51,7 +52,7 @@ _DELETABLE = "The group can be deleted now."
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """What kgtui says first about a group.
+    """The summary of a group's condition that kgtui shows before all details.
 
     Attributes:
         judgment: the judgment on the group.

@@ -64,7 +64,7 @@ class Problem(Enum):
     UNUSED = "unused"
     """As `EMPTY`, and all unread records are older than `ABANDONED_AFTER`, so the group is probably abandoned."""
     ABANDONED = "abandoned"
-    """The status is `GroupStatus.ABANDONED`."""
+    """The group has had unread records and no members for at least a day. Its status is `GroupStatus.ABANDONED`."""
 
     @property
     def harm(self) -> int:

@@ -63,7 +63,7 @@ class LiveGroup:
 
     @property
     def lags(self) -> dict[TopicPartition, int | None]:
-        """(Topic, partition) → lag in records; None if the group has no committed offset for the partition."""
+        """The lag of each partition in records; None if the group has no committed offset for the partition."""
         computed = {tp: end - self.committed[tp] for tp, end in self.log_end.items() if tp in self.committed}
         return {**dict.fromkeys(self.log_end), **computed, **self.reported_lag}
 

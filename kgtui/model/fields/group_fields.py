@@ -366,8 +366,8 @@ class GroupColumns:
         self._keys = [*map(id, map(snapshot.groups.__getitem__, groups))]
         self._one_of_each = dict(zip(self._keys, groups, strict=True))
         listings = [snapshot.groups[group] for group in self._one_of_each.values()]
-        # Groups with the same listing share field values only if every listing has a type and a state. Old brokers do
-        # not list them, so groups with the same listing may have different types and states.
+        # Groups with the same listing share field values only if every listing has a type and a state. Old brokers list
+        # neither, so groups with the same listing may have different types and states.
         complete = all(listing.type is not None and listing.state is not None for listing in listings)
         self._shared = complete and not snapshot.details
 

@@ -51,7 +51,7 @@ class IdMatch:
         return lambda group: word in group.lower()
 
     def spelled(self, *, first: bool) -> str:
-        """Return the alternative in the filter language. `first` is True for the first alternative of a term."""
+        """Return this alternative of a term as it is written in a filter. `first` is True for the first alternative."""
         if self.kind == "regex":
             return "/" + _escape_slashes(self.text) + "/"
         return spelled(self.text, first=first and self.kind == "word")
