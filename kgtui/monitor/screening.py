@@ -313,7 +313,8 @@ class Screening:
 def _order(judgment: Judgment) -> tuple[bool, int]:
     """Return a sort key that puts `Problem.UNUSED` first, and then the most harmful problem.
 
-    Most unused groups have also lost records. As thousands of problems of their own, these would hide new problems.
+    Most unused groups have also lost records. If each of them counted as lost records, thousands of old problems would
+    hide new ones.
     """
     return judgment.kind is not Problem.UNUSED, -judgment.harm
 

@@ -40,7 +40,7 @@ def merged(ids: list[str], added: list[str], removed: list[str]) -> list[str]:
 
 
 def patched(ids: list[str], added: Iterable[str], removed: Iterable[str]) -> list[str]:
-    """Return a sorted list with the ids in `ids`, which are sorted, and in `added`, but without those in `removed`.
+    """Return a sorted copy of the sorted list `ids` that also contains `added` and does not contain `removed`.
 
     The ids between two changes are copied as one slice, which is fast if there are few changes.
     """

@@ -350,7 +350,7 @@ async def _find(broker: Cluster, size: Size) -> list[Figure]:
 def _figures_of(
     expected: Mapping[str, _Way], found: Mapping[str, float], others: set[str], began: float, size: Size
 ) -> Iterator[Figure]:
-    """Yield, per kind of misbehavior, the time after which the last group was found; and the numbers of found groups."""
+    """Yield the time after which the last group was found, per kind of misbehavior, and the numbers of groups."""
     for way in WAYS:
         times = [at - began for group, at in found.items() if expected[group] is way]
         if len(times) == way.groups:

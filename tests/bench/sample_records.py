@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Kind = Literal["commits", "commits with topic ids", "commits and 1 % other records"]
 
 MIXED: Kind = "commits and 1 % other records"
-"""Kind of records of which one in `_COMMITS_PER_OTHER` has another record type."""
+"""Records that are offset commits, except one record in `_COMMITS_PER_OTHER`, which has another record type."""
 
 PARTITIONS = 16
 """Number of partitions of `__consumer_offsets`. `write_records` writes one file per partition."""

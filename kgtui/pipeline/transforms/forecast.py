@@ -33,7 +33,7 @@ error, because even a group that keeps up seems slower between two commits.
 """
 
 _MOST_VARIATION = 3.0
-"""Factor by which the estimate from the movement of the log start may be too short because the traffic varies."""
+"""The estimate from the movement of the log start may be too short by up to this factor, because the traffic varies."""
 
 _LEAST_AGE = 60.0
 """Minimum age of the oldest unread record of a group for which `behind_since` is computed, in seconds."""

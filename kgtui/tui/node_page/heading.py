@@ -62,7 +62,7 @@ class PageTitle(LineWidget):
         self.redraw()
 
     def pieces(self, width: int) -> Sequence[Piece]:
-        """Return the name of the set and the number of groups, for a line of this width."""
+        """Return the name of the cluster or node and the number of its groups, for a line of this width."""
         if not self._title:
             return []
         groups = f"{plural(self._groups, 'group')} "
