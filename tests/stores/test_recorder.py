@@ -156,7 +156,7 @@ async def test_missing_permission_to_write_is_explained(bucket: Bucket) -> None:
     assert "s3:PutObject" in message
 
 
-async def test_unknown_bucket_is_explained(bucket: Bucket) -> None:
+async def test_recorder_error_explains_that_the_bucket_does_not_exist(bucket: Bucket) -> None:
     uri = "s3a://no-such-bucket/lake"
     assert "the store has no bucket or container with this name" in await error_of_recorder(uri)
     with pytest.raises(LakeError, match="no bucket"):

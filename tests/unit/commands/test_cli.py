@@ -104,7 +104,7 @@ def test_the_option_help_works_for_kgtui_and_every_command(capsys: pytest.Captur
         assert f"usage: kgtui {name}" in capsys.readouterr().out
 
 
-def test_the_help_of_ls_explains_filter_terms(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_help_of_kgtui_ls_explains_filter_terms(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         cli.main(["ls", "--help"])
     out = capsys.readouterr().out

@@ -99,7 +99,7 @@ async def test_output_of_kgtui_show_never_contains_the_value_of_a_sensitive_conf
     assert "hunter2" not in group_details.as_text(snapshot, "pay", wide=True)
 
 
-async def test_output_of_show_for_a_share_group_has_start_offsets_and_broker_lag() -> None:
+async def test_output_of_kgtui_show_for_a_share_group_has_start_offsets_and_lag() -> None:
     snapshot, data = await shown("shared")
     rows = data["groups"][0]["partitions"]
     assert [(row["start_offset"], row["committed"], row["lag"]) for row in rows] == [
@@ -109,7 +109,7 @@ async def test_output_of_show_for_a_share_group_has_start_offsets_and_broker_lag
     assert "START-OFFSET" in group_details.as_text(snapshot, "shared")
 
 
-async def test_text_output_of_show_describes_one_group_of_each_kind() -> None:
+async def test_text_output_of_kgtui_show_describes_one_group_of_each_kind() -> None:
     snapshot, data = await shown("pay", "connect", "registry", "app", "simple")
     assert data["faults"] == []
     pay = group_details.as_text(snapshot, "pay")
@@ -138,7 +138,7 @@ async def test_json_of_kgtui_show_reports_a_missing_group_as_a_fault() -> None:
     assert "nope" not in snapshot.groups
 
 
-async def test_text_output_of_show_escapes_control_characters_in_member_ids() -> None:
+async def test_text_output_of_kgtui_show_escapes_control_characters_in_member_ids() -> None:
     admin = ScriptedAdmin()
     admin.add("a\nb", members=(member("\x1b[2J", client_id="x\u202ey", topics=("t\n",), assignment=(("t\n", (0,)),)),))
     snapshot, data = await shown("a\nb", admin=admin)

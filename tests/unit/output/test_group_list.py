@@ -66,7 +66,7 @@ def test_json_of_kgtui_ls_has_the_documented_fields() -> None:
     }
 
 
-def test_unknown_values_in_the_json_of_ls_are_null_and_never_zero() -> None:
+def test_unknown_values_in_the_json_of_kgtui_ls_are_null_and_never_zero() -> None:
     found = rows(mixed_snapshot())
     unread = found["old.group"]
     assert [unread[name] for name in ("type", "state", "members", "lag", "lag_unknown", "read_at")] == [None] * 6
@@ -75,12 +75,12 @@ def test_unknown_values_in_the_json_of_ls_are_null_and_never_zero() -> None:
     assert {row["lag_unknown"] for row in rows(mixed_snapshot(), lag=False).values()} == {None}
 
 
-def test_times_in_the_json_of_ls_are_in_rfc_3339_format_and_utc() -> None:
+def test_times_in_the_json_of_kgtui_ls_are_in_rfc_3339_and_utc() -> None:
     assert rfc3339(0) == "1970-01-01T00:00:00.000Z"
     assert datetime.fromisoformat(rfc3339(1_700_000_000.25)).timestamp() == 1_700_000_000.25
 
 
-def test_json_and_csv_of_ls_contain_unusual_group_ids_unchanged() -> None:
+def test_json_and_csv_of_kgtui_ls_contain_unusual_group_ids_unchanged() -> None:
     snap = snapshot(dict.fromkeys(HOSTILE, CONSUMER))
     assert set(rows(snap)) == set(HOSTILE)
     text = group_list.as_csv(group_list_of(snap)).decode("utf-8", "surrogateescape")
@@ -144,7 +144,7 @@ def test_table_of_kgtui_ls_distinguishes_no_value_no_response_and_no_permission(
     ]  # fmt: skip
 
 
-def test_wide_table_of_ls_has_coordinator_address_topics_and_hosts() -> None:
+def test_wide_table_of_kgtui_ls_has_coordinator_address_topics_and_hosts() -> None:
     line = group_list.as_table(group_list_of(mixed_snapshot()), wide=True).splitlines()[-1]
     assert "one.kafka:9092 (1)" in line
     assert line.endswith("payments,rates  10.0.3.7")
