@@ -33,14 +33,14 @@ _FREEZE_FROM = 10_000
 _GROWTH = 20_000
 """Number of memory blocks, about 2 MB, that must be allocated after a collection before the next one starts."""
 
-_YOUNG = 20_000
+_YOUNG = 12_000
 """A collection is postponed while more objects than this were created since the last one and still exist.
 
 Most of these objects are responses that are being processed and will soon be freed. A collection that visits them takes
-longer than 10 ms.
+longer than 5 ms, and twice as long on a busy machine.
 """
 
-_POSTPONED_MOST = 15
+_POSTPONED_MOST = 30
 """Maximum number of times in a row that a collection is postponed. After that, the new objects are frozen instead."""
 
 _OLD = 20_000

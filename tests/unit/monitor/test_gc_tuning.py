@@ -60,8 +60,8 @@ def test_only_memory_growth_starts_a_garbage_collection_if_there_are_many_groups
     assert len(few) == 1_000
     assert collections == []
     frozen = gc.get_freeze_count()
-    many = [[number] for number in range(12_000)]
-    assert len(many) == 12_000
+    many = [[number] for number in range(8_000)]
+    assert len(many) == 8_000
     tuning.tidy(now=1_000.0, last_view=990.0)
     assert collections == [1]
     assert not gc.isenabled()
@@ -107,9 +107,9 @@ def test_reference_cycles_are_freed_after_memory_has_grown(tuning: GcTuning) -> 
     reference = weakref.ref(Cycle())
     tuning.tidy(now=1_000.0, last_view=990.0)
     assert reference() is not None
-    kept = [[number] for number in range(15_000)]
+    kept = [[number] for number in range(8_000)]
     tuning.tidy(now=1_000.0, last_view=990.0)
-    assert len(kept) == 15_000
+    assert len(kept) == 8_000
     assert reference() is None
 
 
@@ -118,17 +118,17 @@ def test_collection_of_many_new_objects_waits_until_they_are_freed(tuning: GcTun
     responses = [[number] for number in range(60_000)]
     tuning.tidy(now=1_000.0, last_view=990.0)
     assert collections == []
-    del responses[15_000:]
+    del responses[8_000:]
     tuning.tidy(now=1_000.0, last_view=990.0)
     assert collections == [1]
 
 
-def test_many_new_objects_that_are_not_freed_are_frozen_after_fifteen_calls(
+def test_many_new_objects_that_are_not_freed_are_frozen_after_thirty_calls(
     tuning: GcTuning, collections: list[int]
 ) -> None:
     tuning.freeze_once(10_000)
     frozen, groups = gc.get_freeze_count(), [[number] for number in range(60_000)]
-    for _ in range(15):
+    for _ in range(30):
         tuning.tidy(now=1_000.0, last_view=900.0)
     assert gc.get_freeze_count() <= frozen
     tuning.tidy(now=1_000.0, last_view=900.0)
@@ -218,7 +218,7 @@ tuning.freeze_once(10_000)
 blocks = [b"x" * 100_000 for _ in range(600)]
 before = resident()
 del blocks[:-1]  # the last one keeps the heap as long as it is
-kept = [[number] for number in range(15_000)]
+kept = [[number] for number in range(8_000)]
 stayed = before - resident()
 tuning.tidy(now=1_000.0, last_view=999.0)
 for thread in threading.enumerate():
