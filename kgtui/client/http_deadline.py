@@ -1,6 +1,6 @@
 """Limit the total time of an HTTP request that is sent with `urllib.request`.
 
-`urllib.request` limits connecting and each read only, so a server that sends one byte at a time could take for ever.
+`urllib.request` limits connecting and each read only, so a server that sends one byte at a time could take forever.
 """
 
 from __future__ import annotations

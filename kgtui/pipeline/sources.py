@@ -2,7 +2,7 @@
 
 By default, Spark's Kafka source returns no records of internal topics and reports no error. It returns them if the
 session option `useDeprecatedOffsetFetching` is set and the partitions are assigned explicitly. With a subscription
-instead, the source would join a consumer group, and commit offsets into the very topic that it reads. Therefore the
+instead, the source would join a consumer group, and commit offsets into the topic that it reads. Therefore the
 admin client lists the partitions, and `check_read_complete` checks that all of them were read.
 """
 

@@ -225,7 +225,8 @@ def live(request: pytest.FixtureRequest, brokers: Brokers) -> Live:
     params=[BROKER_VERSIONS[0], *(pytest.param(v, marks=pytest.mark.full) for v in ALL_BROKER_VERSIONS[1:])],
 )
 def newest_live(request: pytest.FixtureRequest, brokers: Brokers) -> Live:
-    """Return the live groups on the 4.3.1 broker, for a slow test; with `--full`, those on each broker in turn."""
+    """Return the live groups on the 4.3.1 broker, for a slow test; with `--full`, once per broker, with the live groups
+    on this broker."""
     live: Live = brokers.get(named("live", request.param))
     return live
 

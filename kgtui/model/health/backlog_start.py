@@ -1,6 +1,6 @@
 """Find the time at which a group or partition began to fall behind, from its time lags.
 
-The time lag is the age of the oldest unread record. While a group keeps up, its time lag stays nearly constant, also if
+The time lag is the age of the oldest unread record. While a group keeps up, its time lag stays nearly constant, even if
 the traffic varies. It rises from the moment at which the group reads too slowly or not at all.
 """
 

@@ -1,6 +1,7 @@
 """Gold `baseline`: for each group, compare lag and rates of each hour with the same hour in earlier weeks or days.
 
-The normal value is the median of the earlier hours. Its spread is their median absolute deviation (MAD).
+The normal value is the median of the earlier hours, and the spread is the median absolute deviation (MAD) of these
+hours.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The lines above the tables of the page: the title of the page, and the titles of its parts."""
+"""The lines above the tables of the node page: the name of the cluster or node, and the titles of the page's parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The widget of the page: what needs attention, recent changes, brokers, and groups by type and state."""
+"""The node page of the cluster or of a node of the tree: problems, changes, brokers, and groups by type and state."""
 
 from __future__ import annotations
 

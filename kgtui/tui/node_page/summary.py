@@ -29,7 +29,7 @@ MOST_PROBLEMS = 1_000
 
 @dataclass(slots=True)
 class GroupSetSummary:
-    """The values that the page shows for a set of groups. They are added up group by group.
+    """The values that the node page shows for a set of groups. They are added up group by group.
 
     Attributes:
         groups: number of groups.
@@ -69,7 +69,8 @@ class GroupSetSummary:
         last: Listing | None = None
         for group in ids:
             listing = snapshot.groups[group]
-            # Groups with equal listings are mostly neighbors, so that the same key is not computed for each of them.
+            # Groups with equal listings usually follow each other, so the key is computed once per sequence of equal
+            # listings.
             if listing is not last or listing.type is None or listing.state is None:
                 last, key = listing, _state_key(snapshot, group, listing)
             self.states[key] += 1

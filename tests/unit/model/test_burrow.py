@@ -28,7 +28,7 @@ Event = tuple[str, int, int]
 
 
 # The two functions `window_by_hand` and `verdict_by_hand` implement Burrow's rules a second time, as literally as
-# possible and without code under test. The tests compare their results with kgtui's results.
+# possible and without kgtui's code. The tests compare their results with kgtui's results.
 
 
 def window_by_hand(history: list[Event], options: Options) -> tuple[list[tuple[int, int, int | None]], list[int]]:
