@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from kgtui.model import member_index
 from kgtui.model.access import hidden_fault, hidden_topics_fault
-from kgtui.model.error_numbers import TOPIC_AUTHORIZATION_FAILED
+from kgtui.model.error_numbers import GROUP_AUTHORIZATION_FAILED, TOPIC_AUTHORIZATION_FAILED
 from kgtui.model.group import topics_of
 from kgtui.model.offsets import LagTotal, lag_of_group
 
@@ -145,6 +145,14 @@ def lag_read_at(snapshot: Snapshot, group: str) -> float | None:
     """
     reading, summary = current_offsets(snapshot, group), snapshot.summaries.get(group)
     return reading.at if reading is not None else summary.lag_at if summary is not None else None
+
+
+def lag_is_outdated(snapshot: Snapshot, group: str) -> bool:
+    """Return whether the lag comes from an earlier read, because the newest read of the offsets failed."""
+    at, lag_at, fault = read_at(snapshot, group), lag_read_at(snapshot, group), snapshot.group_faults.get(group)
+    if at is None or lag_at is None or not has_fault(snapshot, group):
+        return False
+    return lag_at < at or (fault is not None and fault.code == GROUP_AUTHORIZATION_FAILED)
 
 
 def topics(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.model import facts
 from kgtui.model.group_types import STATES
+from kgtui.model.judgment import Problem
 from kgtui.monitor.sorted_ids import index_of
 from kgtui.tui import text
-from kgtui.tui.panes.cells import ERROR, MUTED, WARN, Cell, number_cell
+from kgtui.tui.panes.cells import ERROR, MUTED, STALE, WARN, Cell, number_cell
 from kgtui.tui.panes.columns import Column
 from kgtui.tui.panes.overview_health import time_text
 from kgtui.tui.sparkline import spark_rows
+from kgtui.tui.tree.columns import coarse_age
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -29,6 +31,7 @@ class ProblemRow(NamedTuple):
 
     Attributes:
         lag: total lag in records; None if it is unknown.
+        lag_age: age of the lag in seconds if the group cannot be read; otherwise None.
         lags: total lag in records at each of the last reads, oldest first.
     """
 
@@ -36,6 +39,7 @@ class ProblemRow(NamedTuple):
     judgment: Judgment
     lag: int | None
     lags: tuple[int, ...]
+    lag_age: float | None = None
 
 
 def problem_rows(snapshot: Snapshot, problems: Iterable[tuple[str, Judgment]]) -> list[ProblemRow]:
@@ -48,7 +52,10 @@ def problem_rows(snapshot: Snapshot, problems: Iterable[tuple[str, Judgment]]) -
     for group, judgment in problems:
         summary = snapshot.summaries.get(group)
         lags = facts.lag_samples(snapshot, group)
-        rows.append(ProblemRow(group, judgment, None if summary is None else summary.lag, lags))
+        age = None
+        if judgment.kind is Problem.UNREADABLE and summary is not None and summary.lag_at is not None:
+            age = max(snapshot.taken_at - summary.lag_at, 0.0)
+        rows.append(ProblemRow(group, judgment, None if summary is None else summary.lag, lags, age))
     return rows
 
 
@@ -68,6 +75,13 @@ def _since(row: ProblemRow) -> str:
     return judgment.since_text(time_text).removeprefix("since ")
 
 
+def _lag(row: ProblemRow) -> Cell:
+    """Return the lag. The lag of a group that cannot be read is followed by its age."""
+    if row.lag is None or row.lag_age is None:
+        return Cell(text.short(row.lag))
+    return Cell(f"{text.short(row.lag)}, {coarse_age(row.lag_age)} ago", STALE)
+
+
 def _spark(row: ProblemRow) -> str:
     return spark_rows(row.lags, 1, max(row.lags))[0] if len(row.lags) > 1 else ""
 
@@ -76,8 +90,8 @@ PROBLEM_COLUMNS: tuple[Column[ProblemRow], ...] = (
     Column("problem", "problem", _problem_name, _problem, min_width=16),
     Column("group", "group", lambda row: row.group, min_width=16, max_width=48, cut="middle"),
     Column("since", "since", _since, lambda row: Cell(_since(row)), rank=1, min_width=12, max_width=24),
-    Column("lag", "lag", lambda row: text.short(row.lag), rank=2, right=True),
-    Column("trend", "trend", _spark, lambda row: Cell(_spark(row), MUTED), rank=4, min_width=5, max_width=5),
+    Column("lag", "lag", lambda row: _lag(row).text, _lag, rank=2, right=True),
+    Column("plot", "plot", _spark, lambda row: Cell(_spark(row), MUTED), rank=4, min_width=5, max_width=5),
     Column("reason", "reason", lambda row: row.judgment.reason, rank=3, min_width=10, max_width=80),
 )
 

@@ -83,6 +83,7 @@ class MemberRow:
         threads: in the row of a process, all its members, which are its threads; otherwise empty.
         load: load of the member; None in the row of a process.
         holds_up: why the target assignment is not reached because of this member; empty if the member delays nothing.
+        name: the shortest name that distinguishes the member from the others (`kgtui.model.member_names`).
     """
 
     member: Member
@@ -91,6 +92,7 @@ class MemberRow:
     threads: tuple[Member, ...] = ()
     load: MemberLoad | None = None
     holds_up: str = ""
+    name: str = ""
 
     @property
     def key(self) -> tuple[str, bool]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from kgtui.model.fields import member_fields
 from kgtui.model.fields.member_fields import has_column
 from kgtui.model.group_types import CLASSIC
+from kgtui.model.member_names import member_names
 from kgtui.model.members import ConnectWorker, RegistryNode
 from kgtui.tui import text
 from kgtui.tui.panes.cells import (
@@ -57,9 +58,11 @@ def member_rows(
     delays = {blocker.member_id: holds_up(blocker) for blocker in blockers}
     members = sorted(description.members or (), key=lambda one: (one.client_id, one.host, one.member_id))
     members.sort(key=lambda one: order.get(one.member_id, len(order)))
-    rows = {}
-    for name, member in ((member.member_id, member) for member in members):
-        rows[name] = MemberRow(member, target_epoch, description.type, (), loads.get(name), delays.get(name, ""))
+    rows, names = {}, member_names(members)
+    for key, member in ((member.member_id, member) for member in members):
+        rows[key] = MemberRow(
+            member, target_epoch, description.type, (), loads.get(key), delays.get(key, ""), names.get(key, "")
+        )
     if not any(member.streams for member in members):
         return list(rows.values())
     processes: dict[str, list[Member]] = {}
@@ -87,7 +90,9 @@ def member_columns(description: GroupDescription, rows: Sequence[MemberRow] = ()
     loads = load_columns(rows)
     if any(member.streams for member in description.members or ()):
         return [*streams_columns(), *loads, _epoch(), _host(3), *optional, _id(6)]
-    columns = [_client(), _host(2), assigned_column(), *loads]
+    columns = [_name(), _host(2), assigned_column(), *loads]
+    if any(row.name != row.member.client_id for row in rows):
+        optional.append(_client())
     if description.type != CLASSIC:
         columns.append(_epoch())
     return [*columns, *optional, _subscription(), _id(5), *_if_used(description, _undecoded())]
@@ -101,8 +106,12 @@ def _member(row: MemberRow) -> Member:
     return row.member
 
 
+def _name() -> Column[MemberRow]:
+    return Column("name", "NAME", lambda row: row.name, min_width=14, max_width=40, cut="middle")
+
+
 def _client() -> Column[MemberRow]:
-    return field_column(member_fields.CLIENT_ID, _member, min_width=14, max_width=32, cut="middle")
+    return field_column(member_fields.CLIENT_ID, _member, rank=5, min_width=14, max_width=32, cut="middle")
 
 
 def _id(rank: int) -> Column[MemberRow]:
@@ -235,7 +244,7 @@ def _role(role: str, title: str, rank: int) -> Column[MemberRow]:
 def _thread_name(row: MemberRow) -> str:
     if row.threads and row.member.streams:
         return row.member.streams.process
-    return "  " + row.member.client_id
+    return f"  {row.name}"
 
 
 def _thread(row: MemberRow) -> Cell:

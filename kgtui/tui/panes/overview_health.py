@@ -18,6 +18,7 @@ from kgtui.tui.panes.cells import (
     ERROR,
     MUTED,
     OK,
+    STALE,
     WARN,
     Cell,
     Field,
@@ -255,6 +256,9 @@ def lag_fields(snapshot: Snapshot, group: str, offset_summary: OffsetSummary | N
     cells = [Cell(text.lag(summed.lag, summed.lower_bound))]
     if summed.lag is not None and summed.lag >= 1000:
         cells.append(Cell(f"  {text.exact(summed.lag)} records", MUTED))
+    at = facts.lag_read_at(snapshot, group)
+    if at is not None and facts.lag_is_outdated(snapshot, group):
+        cells.append(Cell(f"  as of {text.clock(at)} ({text.ago(at)} ago)", STALE))
     if summed.unknown:
         cells.append(Cell(f"  lag of {plural(summed.unknown, 'partition')} unknown", WARN))
     if facts.may_hide_offsets(snapshot, group):

@@ -291,16 +291,12 @@ class TreeModel:
     def group_row(self, group: str) -> TreeRow:
         """Return the values in the row of a group. If the newest read of a value failed, its last value is returned."""
         snapshot = self.snapshot
-        at = facts.read_at(snapshot, group)
-        age, fault = None if at is None else snapshot.taken_at - at, facts.has_fault(snapshot, group)
+        at, lag_at = facts.read_at(snapshot, group), facts.lag_read_at(snapshot, group)
+        age = None if at is None or snapshot.taken_at - at <= FRESH_SECONDS else snapshot.taken_at - at
+        if lag_at is not None and facts.lag_is_outdated(snapshot, group):
+            age = snapshot.taken_at - lag_at
         judgment, health = snapshot.judgment(group), snapshot.health.get(group)
         observed_at = snapshot.taken_at if health is None or health.read_at is None else health.read_at
-        lag_at = facts.lag_read_at(snapshot, group)
-        if fault and at is not None and lag_at is not None and lag_at < at:
-            # The newest read of the offsets failed. The row shows the last known lag and the age of this lag.
-            age = snapshot.taken_at - lag_at
-        elif age is not None and age <= FRESH_SECONDS:
-            age = None
         return TreeRow(
             group, snapshot.state_of(group), facts.member_count(snapshot, group), self._lag(group), age,
             group in self.marked,

@@ -118,8 +118,8 @@ async def test_the_area_below_the_table_shows_the_whole_current_row() -> None:
 @pytest.mark.parametrize(
     ("group", "width", "columns"),
     [
-        ("payments.settle", 36, ("client_id", "assigned", "epoch")),
-        ("payments.settle", 52, ("client_id", "assigned", "epoch", "holds", "protocol")),
+        ("payments.settle", 36, ("name", "assigned", "epoch")),
+        ("payments.settle", 52, ("name", "assigned", "epoch", "holds")),
         ("connect-prod", 60, ("url", "leads", "connectors", "tasks")),
         ("clicks.aggregate", 52, ("process", "active", "standby", "warmup", "epoch")),
     ],

@@ -296,7 +296,7 @@ def column_ids(description: GroupDescription) -> list[str]:
 
 
 def test_member_columns_depend_on_group_type_and_protocol() -> None:
-    assert column_ids(data.consumer_group())[:5] == ["client_id", "host", "assigned", "epoch", "protocol"]
+    assert column_ids(data.consumer_group())[:5] == ["name", "host", "assigned", "epoch", "protocol"]
     assert "epoch" not in column_ids(data.classic_group())
     assert column_ids(data.connect_group())[:4] == ["url", "leads", "connectors", "tasks"]
     assert column_ids(data.registry_group())[:3] == ["url", "leads", "eligible"]
@@ -345,6 +345,22 @@ def test_members_pane_lists_a_blocking_member_first_and_says_how_it_blocks() -> 
     ]  # fmt: skip
     assert "holds" in [column.id for column in member_columns(group, rows)]
     assert "holds" not in [column.id for column in member_columns(group, member_rows(group))]
+
+
+def test_members_with_the_same_client_id_have_different_names_in_the_members_pane() -> None:
+    """The client id then has a column of its own, which a narrow screen leaves out."""
+    members = (
+        member("a-3fa8", client_id="billing", host="/10.0.3.7"),
+        member("a-91cc", client_id="billing", host="/10.0.3.8"),
+    )
+    description = replace(data.consumer_group(), members=members)
+    rows = member_rows(description)
+    columns = {column.id: column for column in member_columns(description, rows)}
+    assert [columns["name"].cell(row).text for row in rows] == ["billing@10.0.3.7", "billing@10.0.3.8"]
+    assert [columns["client_id"].cell(row).text for row in rows] == ["billing", "billing"]
+    alone = replace(description, members=members[:1])
+    assert [row.name for row in member_rows(alone)] == ["billing"]
+    assert "client_id" not in [column.id for column in member_columns(alone, member_rows(alone))]
 
 
 def test_members_summary_counts_only_members_without_target_partitions_as_idle() -> None:

@@ -21,6 +21,8 @@ from kgtui.model.slices import run_at_once
 from kgtui.model.summary import Summary
 from kgtui.model.trail import Position, Trail
 from kgtui.tui import text as display
+from kgtui.tui.node_page.tables import PROBLEM_COLUMNS, problem_rows
+from kgtui.tui.panes.overview_health import lag_fields
 from kgtui.tui.problem_index import ProblemIndex
 from kgtui.tui.tree.columns import LAG_WIDTH, FittedColumns, TreeRow, coarse_age, fit_columns
 from kgtui.tui.tree.grouping import GROUPINGS, Grouping, Node, build_nodes, family_of, path_of
@@ -377,6 +379,19 @@ def test_tree_row_shows_the_age_of_a_lag_after_a_failed_read() -> None:
     assert row.age == 3.0
     line = "".join(piece for piece, _ in group_line(row, 1, fitted(80), cursor=False).pieces)
     assert line.split()[-3:] == ["7", "<10", "s"]
+
+
+def test_lag_of_a_group_that_became_forbidden_is_shown_with_its_age_everywhere() -> None:
+    fault = Fault("GROUP_AUTHORIZATION_FAILED", "Group authorization failed.", 30, group="orders")
+    kept = replace(summary(lag=7), at=NOW - 3, lag_at=NOW - 3, fault=fault)
+    rows: list[Row] = [("orders", "consumer", "consumer", "Stable", 1)]
+    snapshot = snapshot_of(rows, summaries={"orders": kept}, group_faults={"orders": fault})
+    assert TreeModel(snapshot).group_row("orders").age == 3.0
+    (total, *_) = lag_fields(snapshot, "orders", None)
+    assert "ago)" in "".join(cell.text for cell in total.lines[0])
+    (row,) = problem_rows(snapshot, [("orders", snapshot.judgment("orders"))])
+    lag = next(column for column in PROBLEM_COLUMNS if column.id == "lag")
+    assert lag.cell(row).text == "7, <10 s ago"
 
 
 def test_tree_row_with_a_lag_from_the_newest_read_shows_no_age() -> None:
