@@ -68,7 +68,7 @@ class GroupsRead:
 
     @property
     def general_faults(self) -> tuple[Fault, ...]:
-        """The faults that do not concern a particular group but, for example, a broker."""
+        """The faults that do not concern a single group, such as the fault of a broker."""
         return tuple(fault for _, fault in self.faults if fault.group is None)
 
     def offsets_of(self, group: str) -> GroupOffsets | None:

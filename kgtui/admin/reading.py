@@ -63,7 +63,7 @@ async def access_of(admin: GroupAdmin, *, max_age: float = 0.0, timeout: float) 
     """Return the permissions of the user. If they cannot be read, return an `Access` without any permission.
 
     Args:
-        max_age: see `GroupAdmin.access`.
+        max_age: maximum age of the permissions in seconds; see `GroupAdmin.access`.
     """
     try:
         return await admin.access(max_age=max_age, timeout=timeout)
@@ -210,7 +210,7 @@ async def read_record_times(
     Args:
         groups: group id → offsets and lag of its partitions.
         rules: topic → its configs; None to read them.
-        precision: see `GroupAdmin.record_times`.
+        precision: accuracy of the times; see `GroupAdmin.record_times`.
         limit: maximum number of partitions that are searched in all groups together. A committed offset that several
             groups have in the same partition counts for each of them, but is searched only once.
     """

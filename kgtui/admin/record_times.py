@@ -76,7 +76,7 @@ class RecordTimeReader:
         Args:
             positions: committed offsets that are below the log end offset.
             rules: configs of topics. Compacted topics, and on old brokers topics with tiered storage, are not searched.
-            precision: see `RecordSearch`.
+            precision: accuracy of the times; see `RecordSearch`.
         """
         now = int(time.time() * 1000)
         call = _Call(self._pool, rules, deadline, lane)

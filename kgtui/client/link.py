@@ -232,8 +232,8 @@ class Link:
         try:
             return await asyncio.shield(connecting)
         except (ConnectError, ConfigError) as error:
-            # Files with keys and certificates are read when a connection is opened. If a file is missing or damaged by
-            # then, a ConfigError arrives here.
+            # Files with keys and certificates are read when a connection is opened. If a file is then missing or
+            # damaged, reading it raises a ConfigError.
             raise ConnectError(str(error), broker=self.node, address=str(self.address)) from error
         except asyncio.CancelledError:
             task = asyncio.current_task()

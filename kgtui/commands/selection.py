@@ -231,7 +231,7 @@ async def _list_with_access(
     Args:
         wanted: whether the caller needs the permissions, which decide whether a lag is a lower bound. They are then
             read at the same time as the groups, so that both together take no longer than one of them.
-        max_age: see `GroupAdmin.access`.
+        max_age: maximum age of the permissions in seconds; see `GroupAdmin.access`.
     """
     if wanted:
         from kgtui.admin.reading import access_of

@@ -32,7 +32,7 @@ def read_insights(path: LakePath | str, since: float | None = None) -> Insights:
     """Return all findings of a lake. The time that counts as now is the end of the data in the gold tables.
 
     Args:
-        since: see `find_insights`.
+        since: also return problems that have ended since this time; see `find_insights`.
 
     Raises:
         LakeError: the folder is not a lake, or none of its gold tables can be read.

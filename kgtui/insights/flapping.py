@@ -80,7 +80,7 @@ def flapping_runs(rows: Iterable[GoldRow]) -> list[FlappingRun]:
     """Return the time spans in which groups were flapping, in order of time.
 
     Args:
-        rows: see `flapping`.
+        rows: rows of gold table `churn`, as for `flapping`.
     """
     by_group: dict[str, list[GoldRow]] = {}
     for row in sorted(rows, key=lambda row: row["hour"]):

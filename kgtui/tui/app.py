@@ -266,7 +266,7 @@ class KgtuiApp(CrashReportingApp):
         if old.close is not None:
             await old.close()
 
-    # Methods that show a recording over the live screen
+    # Methods that open and close a recording, whose screen covers the screen of the live cluster
 
     @on(RecordingOpened)
     def _recording_opened(self, message: RecordingOpened) -> None:

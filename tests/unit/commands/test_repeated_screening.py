@@ -30,7 +30,8 @@ async def test_repeated_screening_finds_a_stopped_group_after_a_minute(
         admin.add(group, members=(member(),), lag=10)
     clock = {"now": 1_700_000_000.0}
     monkeypatch.setattr(selection.time, "time", lambda: clock["now"])  # type: ignore[attr-defined]
-    monkeypatch.setattr(Screening, "check_clock", lambda _: None)  # only one of the two clocks is simulated
+    # The test advances `time.time`, but not `time.monotonic`, so that `check_clock` would report a jump of the clock.
+    monkeypatch.setattr(Screening, "check_clock", lambda _: None)
     screened = RepeatedScreening(admin, 5.0, 15.0)
     tables, selected = [], []
     for number in range(8):
@@ -64,7 +65,8 @@ async def test_repeated_screening_finds_lost_records_and_unused_groups(monkeypat
         written = TimeRange(clock["now"] - age, clock["now"] - age)
         admin.times[f"t-{group}", 0] = RecordTime(1_000, written)
     monkeypatch.setattr(selection.time, "time", lambda: clock["now"])  # type: ignore[attr-defined]
-    monkeypatch.setattr(Screening, "check_clock", lambda _: None)  # only one of the two clocks is simulated
+    # The test advances `time.time`, but not `time.monotonic`, so that `check_clock` would report a jump of the clock.
+    monkeypatch.setattr(Screening, "check_clock", lambda _: None)
     screened = RepeatedScreening(admin, 5.0, 15.0)
     for log_start in (900, 900, 1_004):
         clock["now"] += 15
