@@ -100,7 +100,7 @@ class Context:
     Attributes:
         now: the time that counts as now, in seconds since the epoch.
         unused: ids of the unused groups.
-        behind: group id → when the backlog began that it has now, in seconds since the epoch.
+        behind: group id → time at which the group's current backlog began, in seconds since the epoch.
         reported: ids of the groups for which an earlier rule has found a problem. Findings of the rule for unused
             groups do not count.
     """

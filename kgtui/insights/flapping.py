@@ -119,7 +119,7 @@ def _flapping_run(hours: Sequence[GoldRow]) -> FlappingRun | None:
 
 
 def _start(row: GoldRow) -> float:
-    """Return when the burst of rebalances began that lasted at the end of an hour, in seconds since the epoch."""
+    """Return when the last burst of rebalances in an hour began, in seconds since the epoch."""
     return float((row["burst_since"] or row["hour"]).timestamp())
 
 

@@ -158,8 +158,9 @@ def past_unhealthy(episodes: Iterable[Episode], unused: Collection[str], behind:
 
     Args:
         unused: ids of unused groups, which are not reported.
-        behind: group id → when the backlog began that it has now, in seconds since the epoch. If a group was falling
-            behind in an episode, and still has the same backlog, the problem has not ended and has a finding already.
+        behind: group id → time at which the group's current backlog began, in seconds since the epoch. If a group was
+            falling behind in an episode, and still has the same backlog, the problem has not ended and has a finding
+            already.
     """
     found = []
     for one in episodes:

@@ -94,7 +94,7 @@ def _gone_in_this_run(snapshot: Snapshot, group: str, clock: Callable[[float], s
 
 
 def _brokers(snapshot: Snapshot, name: str) -> list[str]:
-    """Return a sentence about the brokers that list no such group, and one about each broker that did not respond."""
+    """Return a sentence about the brokers that do not list the group, and one about each broker that is silent."""
     silent = [one for one in snapshot.brokers.values() if one.answered_at is None or one.fault is not None]
     every = len(snapshot.brokers)
     answered = every - len(silent)

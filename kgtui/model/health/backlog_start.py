@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     """Time lags in order of time: each is a pair of the time of a read in milliseconds, and the time lag in seconds."""
 
 _TOLERANCE = 0.25
-"""A time lag that is higher than a later one by less than this fraction of the newest time lag is noise."""
+"""A fall of the time lag by less than this fraction of the newest time lag counts as noise."""
 
 _LOW, _HIGHER = 0.1, 0.2
-"""Two heights on the way from the lowest to the newest time lag, as fractions of the difference."""
+"""Two values between the lowest and the newest time lag, as fractions of the difference between the two."""
 
 
 def rising_since(ages: Ages) -> int:

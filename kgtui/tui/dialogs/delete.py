@@ -59,7 +59,7 @@ The remaining lines of the screen are available for the details of the plan.
 
 
 MOST_LIVE = 100
-"""Maximum number of groups in a dialog that plans again when one of them changes. A plan takes several requests."""
+"""With more groups, the dialog does not plan again when one of them changes, because a plan takes several requests."""
 
 
 class DeleteDialog(ModalScreen[Results | None]):
