@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ from tests import jars
 from tests.bench import extrapolation
 from tests.bench.figures import Figure
 from tests.bench.process_cpu import cpu_seconds
-from tests.bench.sample_records import KINDS, MIXED, write_records
+from tests.bench.sample_records import KINDS, write_records
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -105,7 +106,7 @@ def main(cores: int, decode: int, *runs: int) -> None:
     results: dict[str, Any] = {"decode": {}, "runs": {}}
     with tempfile.TemporaryDirectory(prefix="kgtui-bench-") as folder:
         for kind in KINDS if decode else ():
-            results["decode"][kind] = _decode(spark, write_records(Path(folder) / kind, decode, kind), kind == MIXED)
+            results["decode"][kind] = _decode(spark, write_records(Path(folder) / kind, decode, kind))
         warm_up = runs[:1] if runs and runs[0] >= _WARM_UP_FROM else ()
         for records in (*warm_up, *runs):
             run_folder = Path(folder) / f"{len(os.listdir(folder))}"
@@ -114,34 +115,41 @@ def main(cores: int, decode: int, *runs: int) -> None:
     sys.stdout.write(json.dumps(results) + "\n")
 
 
-def _decode(spark: SparkSession, folder: Path, has_others: bool) -> dict[str, float]:
+def _decode(spark: SparkSession, folder: Path) -> dict[str, float]:
     """Return the CPU time of only reading the files, and of reading the files and decoding the records, in seconds.
 
     Records are decoded as in the job for the silver tables. The results are discarded. The CPU time is that of this
     process, the JVM and all Python workers. Of several rounds, the fastest one counts.
-
-    Args:
-        has_others: whether some of the records are not commits, so that the job reads the files twice.
     """
     from kgtui.pipeline.jobs.bronze import coordinator_records
-    from kgtui.pipeline.transforms.decoding import decode_commits, decode_non_commits
+    from kgtui.pipeline.jvm_decoder import KeptRecords
+    from kgtui.pipeline.transforms.decoding import decode_non_commits
+    from kgtui.pipeline.transforms.offset_commits import non_commits
 
     records = spark.read.parquet(str(folder)).transform(coordinator_records)
-    others = [records.transform(decode_non_commits)] if has_others else []
-    frames_by_task = {"read": [records], "decode": [records.transform(decode_commits), *others]}
-    seconds: dict[str, list[float]] = {name: [] for name in frames_by_task}
+
+    expected = records.transform(non_commits).count()
+
+    def decode() -> None:
+        kept = KeptRecords(spark)
+        _compute(records.transform(kept.decode_commits))
+        others = kept.take(expected)
+        assert others is not None
+        if expected:
+            _compute(others.transform(decode_non_commits))
+
+    seconds: dict[str, list[float]] = {"read": [], "decode": []}
     for _ in range(1 + _ROUNDS):
-        for name, frames in frames_by_task.items():
-            seconds[name].append(_compute(frames))
+        for name, task in (("read", partial(_compute, records)), ("decode", decode)):
+            started = cpu_seconds(os.getpid())
+            task()
+            seconds[name].append(cpu_seconds(os.getpid()) - started)
     return {name: min(rounds[1:]) for name, rounds in seconds.items()}
 
 
-def _compute(frames: list[DataFrame]) -> float:
-    """Compute the rows of `frames` and discard them; return the CPU time in seconds."""
-    started = cpu_seconds(os.getpid())
-    for frame in frames:
-        frame.write.format("noop").mode("overwrite").save()
-    return cpu_seconds(os.getpid()) - started
+def _compute(frame: DataFrame) -> None:
+    """Compute the rows of `frame` and discard them."""
+    frame.write.format("noop").mode("overwrite").save()
 
 
 def _run(spark: SparkSession, folder: Path, records: int) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import pytest
 
 from kgtui.lake.schemas import COMMITS, COORDINATOR_RECORDS, GROUP_EVENTS, QUARANTINE
 from kgtui.pipeline.jobs.silver import decode_batch
-from kgtui.pipeline.jvm_decoder import enable_decoder, has_decoder
+from kgtui.pipeline.jvm_decoder import KeptRecords, enable_decoder, has_decoder
 from kgtui.pipeline.transforms.offset_commits import irregular_commits, non_commits, regular_commits
 from tests.spark.record_samples import COMMIT_TIME, NOON, Record, as_bytearray, check_decoded, commit
 from tests.spark.spark_settings import SMALL_JOBS
@@ -97,11 +97,13 @@ def bronze_rows(spark: SparkSession, records: list[Record]) -> DataFrame:
     )
 
 
-@pytest.fixture(params=["java", "expressions and python"])
-def decoder(request: pytest.FixtureRequest, spark: SparkSession) -> Iterator[None]:
-    """Let the session decode records with the decoder in Java, or without it."""
+@pytest.fixture(params=["java", "java in two passes", "expressions and python"])
+def decoder(request: pytest.FixtureRequest, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let the session decode records with the decoder in Java, in one or two passes, or without this decoder."""
     assert has_decoder(spark)
-    if request.param != "java":
+    if request.param == "java in two passes":
+        monkeypatch.setattr(KeptRecords, "take", lambda *_: None)
+    elif request.param != "java":
         spark.conf.unset("spark.sql.catalog.kgtui")
     yield
     assert enable_decoder(spark)

@@ -7,14 +7,15 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
 from kgtui.pipeline import jvm_decoder
-from kgtui.pipeline.jvm_decoder import decode_in_jvm, enable_decoder, has_decoder
+from kgtui.pipeline.jvm_decoder import KeptRecords, decode_in_jvm, enable_decoder, has_decoder
 from kgtui.pipeline.transforms.record_decoding import STRUCTS, decode_record
 from kgtui.protocol.member_data import consumer
 from kgtui.protocol.records import RecordType, encode
-from tests.spark.record_samples import as_bytearray, commit
+from tests.spark.record_samples import NOON, as_bytearray, commit
 from tests.spark.test_decoding import bronze_rows, commits
 from tests.unit.protocol.records.random_records import every_record_type
 from tests.unit.protocol.samples import NOT_UTF8
@@ -141,6 +142,38 @@ def test_java_decodes_random_and_damaged_records_like_python(spark: SparkSession
 @pytest.mark.parametrize("seed", range(10, 20))
 def test_java_decodes_many_random_and_damaged_records_like_python(spark: SparkSession, seed: int) -> None:
     assert check_equal(spark, random_records(seed, 60)) == set(STRUCTS)
+
+
+def test_records_that_are_not_commits_are_kept_while_commits_are_decoded(spark: SparkSession) -> None:
+    records = [*commits(), *unusual(), *classic_groups()]
+    batch = bronze_rows(spark, records)
+    rest = [index for index, record in enumerate(records) if decode_record(*record)[0] != "commit"]
+    kept = KeptRecords.of(spark)
+    assert kept is not None
+    decoded = {row.record_offset for row in batch.transform(kept.decode_commits).collect()}
+    assert decoded == set(range(len(records))) - set(rest)
+    rows = kept.take(len(rest))
+    assert rows is not None
+    assert rows.schema.names == batch.schema.names
+    found = {tuple(row) for row in rows.withColumn("key", F.hex("key")).withColumn("value", F.hex("value")).collect()}
+    every = batch.withColumn("key", F.hex("key")).withColumn("value", F.hex("value")).collect()
+    assert found == {tuple(row) for row in every if row.offset in rest}
+
+
+def test_kept_records_are_discarded_if_their_number_or_size_is_wrong(spark: SparkSession) -> None:
+    """The second batch has 40 records of 1 MB, which are more than the 32 MB that are kept."""
+    for expected, count, size in ((1, 2, 10), (40, 40, 1 << 20)):
+        kept = KeptRecords(spark)
+        records = spark.range(count, numPartitions=2).select(
+            F.lit(NOON.date()).alias("day"),
+            F.lit(0).alias("partition"),
+            F.col("id").alias("offset"),
+            F.lit(NOON).alias("timestamp"),
+            F.lit(b"\x00\x02").alias("key"),
+            F.repeat(F.lit("x"), size).cast("binary").alias("value"),
+        )
+        assert records.transform(kept.decode_commits).count() == 0
+        assert kept.take(expected) is None
 
 
 def test_session_without_the_class_does_not_use_the_decoder(

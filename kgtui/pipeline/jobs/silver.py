@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 
 from kgtui.lake.schemas import COMMITS, COORDINATOR_RECORDS, GROUP_EVENTS, QUARANTINE, REBALANCES
 from kgtui.pipeline.jobs.streaming import days_of, start_query
+from kgtui.pipeline.jvm_decoder import KeptRecords
 from kgtui.pipeline.spark_lake import MAY_REPEAT, SparkLake
 from kgtui.pipeline.transforms.decoding import decode_commits, decode_non_commits, decode_unusual_commits
 from kgtui.pipeline.transforms.group_events import with_created
@@ -55,22 +56,26 @@ def decode_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) ->
     Lake does not know any batches. The rows are then merged by key instead.
     """
     lake, app = SparkLake(batch.sparkSession, path), f"kgtui-{query_name}"
-    commits = batch.transform(decode_commits)
     if query_name.endswith(MAY_REPEAT):
-        _merge(lake, COMMITS, commits, days_of(batch))
+        _merge(lake, COMMITS, batch.transform(decode_commits), days_of(batch))
         others = batch.transform(decode_non_commits).unionByName(batch.transform(decode_unusual_commits))
         _write_decoded(lake, others, _merge)
         return
+    kept = KeptRecords.of(batch.sparkSession)
+    commits = batch.transform(decode_commits if kept is None else kept.decode_commits)
     written = lake.append(COMMITS, commits, app=app, batch_id=batch_id)
     # Number of records of the batch that are not decoded yet; None if an earlier attempt has already appended
     # `commits`, because Delta Lake then does not report how many rows that attempt appended. `batch.count()` is cheap,
     # because Spark reads the number from file metadata.
     remaining = None if written is None else batch.count() - written
+    others_kept = None if kept is None else kept.take(remaining)
     if remaining != 0:
-        others = batch.transform(decode_non_commits)
+        # If the remaining records were not kept, all records are read again to find them.
+        rest = batch if others_kept is None else others_kept
+        others = rest.transform(decode_non_commits)
         decoded = _write_decoded(lake, others, partial(_append, f"{app}-others", batch_id))
         if remaining is None or decoded < remaining:
-            unusual = batch.transform(decode_unusual_commits)
+            unusual = rest.transform(decode_unusual_commits)
             _write_decoded(lake, unusual, partial(_append, f"{app}-doubtful", batch_id))
 
 

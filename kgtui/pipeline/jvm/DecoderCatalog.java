@@ -6,7 +6,7 @@ import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.connector.catalog.functions.UnboundFunction;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
-/** A Spark catalog that contains only the SQL function {@code decode(key, value)}. */
+/** A Spark catalog with the SQL functions {@link DecodeFunction} and {@link KeepingFunction}. */
 public class DecoderCatalog implements FunctionCatalog {
     private String name;
 
@@ -23,9 +23,14 @@ public class DecoderCatalog implements FunctionCatalog {
     }
 
     public UnboundFunction loadFunction(Identifier identifier) throws NoSuchFunctionException {
-        if (identifier.namespace().length > 0 || !identifier.name().equals(DecodeFunction.NAME)) {
-            throw new NoSuchFunctionException(identifier);
+        String function = identifier.name();
+        if (identifier.namespace().length == 0 && function.equals(DecodeFunction.NAME)) {
+            return new DecodeFunction();
         }
-        return new DecodeFunction();
+        if (identifier.namespace().length == 0 && function.startsWith(KeepingFunction.PREFIX)) {
+            return new KeepingFunction(
+                KeptRecords.of(Long.parseLong(function.substring(KeepingFunction.PREFIX.length()))));
+        }
+        throw new NoSuchFunctionException(identifier);
     }
 }

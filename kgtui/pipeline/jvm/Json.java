@@ -21,7 +21,7 @@ class Json {
         out.append('"');
         for (int i = 0; i < text.length(); i++) {
             char c = text.charAt(i);
-            int special = "\"\\\n\r\t\b\f".indexOf(c);
+            int special = c >= ' ' && c != '"' && c != '\\' ? -1 : "\"\\\n\r\t\b\f".indexOf(c);
             if (special >= 0) {
                 out.append('\\').append("\"\\nrtbf".charAt(special));
             } else if (c >= ' ' && c <= '~') {

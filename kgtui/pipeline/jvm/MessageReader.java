@@ -231,6 +231,13 @@ class MessageReader {
 
     /** Decodes UTF-8; returns null if the bytes are not valid. */
     private static String utf8(byte[] data, int start, int end) {
+        int ascii = start;
+        while (ascii < end && data[ascii] >= 0) {
+            ascii += 1;
+        }
+        if (ascii == end) {
+            return new String(data, start, end - start, StandardCharsets.ISO_8859_1);
+        }
         try {
             return StandardCharsets.UTF_8.newDecoder()
                 .onMalformedInput(CodingErrorAction.REPORT)

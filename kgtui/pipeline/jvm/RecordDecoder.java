@@ -50,8 +50,21 @@ class RecordDecoder {
         return new GenericInternalRow(new Object[] {struct(commit), struct(event), struct(quarantine)});
     }
 
-    private static Object struct(Object[] values) {
+    private static InternalRow struct(Object[] values) {
         return values == null ? null : new GenericInternalRow(values);
+    }
+
+    /** Decodes an offset commit into the struct {@code commit}; returns null for damaged commits and other records. */
+    static InternalRow commit(byte[] key, byte[] value) {
+        Object[] commit = usualCommit(key, value);
+        if (commit == null && key != null && key.length >= HEADER && key[0] == 0 && (key[1] & 0xFE) == 0) {
+            try {
+                commit = decodeWithTables(key, value, new Failure());
+            } catch (DamagedException error) {
+                return null;
+            }
+        }
+        return struct(commit);
     }
 
     private static boolean isCommit(Tables.RecordType type) {
