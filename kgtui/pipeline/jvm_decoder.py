@@ -2,7 +2,7 @@
 
 A second function decodes only offset commits and keeps all other records (see `KeptRecords`).
 The Java source is in the folder `jvm`, and `decoder_jar` compiles it. A session without the function decodes records
-with Spark expressions and Python instead, which needs about three times as much CPU time.
+with Spark expressions and Python instead, which needs about twice as much CPU time.
 """
 
 from __future__ import annotations

@@ -204,7 +204,7 @@ def _enable_decoder(spark: SparkSession, on_progress: Callable[[str], None] | No
     if not enable_decoder(spark) and on_progress is not None:
         on_progress(
             "this Spark has no decoder of kgtui, so records are decoded with Spark expressions and Python, which needs "
-            "about three times as much CPU time"
+            "about twice as much CPU time"
         )
 
 

@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-_ROUNDS = 5
+_WARM_UP, _ROUNDS = 5, 12
+"""Number of rounds in which decoding warms up the JVM's compiler, and number of rounds that are measured."""
+
 _WARM_UP_FROM = 100_000
 """Minimum number of records of a run before which a shorter run warms up the JVM."""
 
@@ -139,12 +141,12 @@ def _decode(spark: SparkSession, folder: Path) -> dict[str, float]:
             _compute(others.transform(decode_non_commits))
 
     seconds: dict[str, list[float]] = {"read": [], "decode": []}
-    for _ in range(1 + _ROUNDS):
+    for _ in range(_WARM_UP + _ROUNDS):
         for name, task in (("read", partial(_compute, records)), ("decode", decode)):
             started = cpu_seconds(os.getpid())
             task()
             seconds[name].append(cpu_seconds(os.getpid()) - started)
-    return {name: min(rounds[1:]) for name, rounds in seconds.items()}
+    return {name: min(rounds[_WARM_UP:]) for name, rounds in seconds.items()}
 
 
 def _compute(frame: DataFrame) -> None:
