@@ -31,6 +31,7 @@ only the terminal UI needs.
 | `lake` | `kgtui lake`: table sizes, compaction, deletion of old days |
 | `pipeline` | `kgtui pipeline run` and `watch`: silver and gold tables with Spark |
 | `pipeline_demo` | `kgtui pipeline demo`: simulated history, pipeline and findings |
+| `pipeline_submit` | prints the `spark-submit` command for YARN and Kubernetes |
 | `insights` | `kgtui insights`: the findings of a lake |
 | `report` | `kgtui report`: findings and plots as one HTML page |
 | `connecting` | connects to the cluster or opens the recording that the options name |

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kgtui.commands import pipeline_demo
+from kgtui.commands import pipeline_demo, pipeline_submit
 from kgtui.commands.connecting import connected, run_async, timeout_of
 from kgtui.commands.parser import add_cluster_options
 from kgtui.commands.printing import Progress, notify
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from kgtui.admin.kafka import KafkaGroupAdmin
+    from kgtui.lake.folder import LakeFolder
     from kgtui.pipeline.jobs.run import Sources
     from kgtui.pipeline.sources import OffsetsTopic
     from kgtui.pipeline.spark_lake import SparkLake
@@ -34,10 +35,11 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the subcommands of `kgtui pipeline` and their options."""
-    subcommands = parser.add_subparsers(dest="what", metavar="run|watch|demo", required=True, prog=parser.prog)
+    subcommands = parser.add_subparsers(dest="what", metavar="run|watch|demo|submit", required=True, prog=parser.prog)
     once = subcommands.add_parser("run", help="decode new records, update the gold tables, and exit")
     watch = subcommands.add_parser("watch", help="repeat what run does until Ctrl-C")
     demo = subcommands.add_parser("demo", help="simulate days of history, run the pipeline on them, print findings")
+    submit = subcommands.add_parser("submit", help="print the spark-submit command for YARN or Kubernetes")
     for subcommand in (once, watch):
         add_cluster_options(subcommand, again=True)
         _add_options(subcommand)
@@ -45,6 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--every", default="10s", metavar="TIME", help="how often to read new records and polls (default: %(default)s)"
     )
     pipeline_demo.configure(demo)
+    pipeline_submit.configure(submit)
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
@@ -78,31 +81,43 @@ def run(args: argparse.Namespace) -> int:
     """Run `kgtui pipeline` and return its exit code."""
     if args.what == "demo":
         return pipeline_demo.run(args)
+    if args.what == "submit":
+        return pipeline_submit.run(args)
     interval = parse_duration("--every", args.every) if args.what == "watch" else None
     since = None if args.since is None else parse_time("--since", args.since, time.time())
     _check_lake(args.lake)
+    from kgtui.lake.folder import LakeFolder
+    from kgtui.lake.lock import held, recorder_lock
     from kgtui.pipeline.requirements import check_pyspark
-    from kgtui.pipeline.session import start, stop
 
     check_pyspark()
     sources = _sources(args, since)
     _prepare_lake(args.lake, sources, interval)
+    lake = LakeFolder.of(args.lake)
+    try:
+        with held(recorder_lock(lake.pipeline_lock), notify):
+            _run_on_spark(args, lake, sources, interval)
+    except OSError as error:
+        raise LakeError(f"{args.lake} cannot be written: {error.strerror or reason_of(error)}") from error
+    return 0
+
+
+def _run_on_spark(args: argparse.Namespace, lake: LakeFolder, sources: Sources, interval: float | None) -> None:
+    from kgtui.pipeline.session import start, stop
+
     with Progress() as progress:
         progress.update("starting Spark")
-        spark = start(args.master, args.remote, on_progress=notify)
+        spark = start(args.master, args.remote, lake=lake.path, on_progress=notify)
         # Replace PySpark's handler for Ctrl-C with Python's default handler. PySpark's handler calls the JVM, and would
         # wait until the JVM's current call ends.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             from kgtui.pipeline.spark_lake import SparkLake
 
-            _run_jobs(SparkLake(spark, args.lake), sources, progress, interval)
-        except OSError as error:
-            raise LakeError(f"{args.lake} cannot be written: {error.strerror or reason_of(error)}") from error
+            _run_jobs(SparkLake(spark, lake.path), sources, progress, interval)
         finally:
             progress.update("stopping Spark")
             stop(spark)
-    return 0
 
 
 def _check_lake(path: str) -> None:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kgtui.errors import ConfigError, LakeError
+from kgtui.lake.lock_holder import PIPELINE_LOCK
 from kgtui.lake.schemas import LAYER, VERSION
 from kgtui.lake.store import StorePath, lake_path
 from kgtui.lake.store_errors import reason_of
@@ -73,6 +74,11 @@ class LakeFolder:
     def lock(self) -> LakePath:
         """Path of the lock file; see `kgtui.lake.lock`."""
         return self.path / LOCK
+
+    @property
+    def pipeline_lock(self) -> LakePath:
+        """Path of the lock file of the run of the pipeline; see `kgtui.lake.lock`."""
+        return self.path / PIPELINE_LOCK
 
     def table(self, name: str, layer: str = LAYER) -> LakePath:
         """Return the path of a table's folder, whether the table exists or not."""

@@ -12,7 +12,9 @@ import fcntl
 import json
 import os
 import socket
+import threading
 import time
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -22,6 +24,7 @@ from kgtui.lake.store import StorePath
 from kgtui.private_files import open_private
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from pathlib import Path
     from typing import TypeAlias
 
@@ -124,6 +127,40 @@ class RecorderLock:
             return os.path.samestat(os.fstat(file), os.stat(self._path))
         except FileNotFoundError:
             return False
+
+
+@contextmanager
+def held(lock: AnyLock, on_lost: Callable[[str], None]) -> Iterator[None]:
+    """Take a lock, and hold it until the end of the context. A thread renews it.
+
+    Args:
+        on_lost: called in the thread with a message if another process has taken the lock in the meantime.
+
+    Raises:
+        RefusedError: another process holds the lock.
+        OSError: the lock file cannot be written.
+    """
+    lock.take()
+    ended = threading.Event()
+
+    def renew() -> None:
+        while not ended.wait(STALE / 4):
+            try:
+                lock.renew()
+            except RefusedError as error:
+                on_lost(str(error))
+                return
+            except OSError:
+                continue  # the store does not answer; try again later
+
+    thread = threading.Thread(target=renew, name="renew the lock", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+        lock.release()
 
 
 def current_holder(path: LakePath) -> Holder | None:

@@ -1,4 +1,4 @@
-"""The process that records into a lake, as the lock file of the lake names it."""
+"""The process that records into a lake or runs the pipeline on it, as a lock file of the lake names it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from kgtui.model.text import visible
 
 if TYPE_CHECKING:
     from kgtui.lake.store import LakePath
+
+PIPELINE_LOCK = "pipeline.lock"
+"""Name of the lock file in the folder of a lake that a run of the pipeline holds."""
 
 STALE = 120.0
 """Time since the last renewal, in seconds, after which a holder on another machine is considered dead."""
@@ -48,6 +51,8 @@ def held_by(path: LakePath, holder: Holder | None) -> str:
         holder: the process; None if it is not known.
     """
     name = str(holder) if holder is not None else "another process"
+    if path.name == PIPELINE_LOCK:
+        return f"{name} already runs the pipeline on {path.parent}. Wait until it has finished."
     return f"{name} already records into {path.parent}. Only one process can record into a lake."
 
 

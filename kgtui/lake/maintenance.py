@@ -7,6 +7,7 @@ maintains the tables of the pipeline.
 from __future__ import annotations
 
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -15,8 +16,9 @@ from typing import TYPE_CHECKING
 from kgtui.errors import KgtuiError, LakeError, RefusedError
 from kgtui.lake.delta import load_deltalake, storage_errors
 from kgtui.lake.folder import LakeFolder
-from kgtui.lake.lock import current_holder, recorder_lock
+from kgtui.lake.lock import current_holder, held, recorder_lock
 from kgtui.lake.schemas import LAYER, POLLS
+from kgtui.lake.store import StorePath
 from kgtui.lake.store_errors import reason_of
 from kgtui.lake.tables import StoredTable, TableContents, disk_usage, tables
 from kgtui.lake.writer import LakeWriter
@@ -122,7 +124,7 @@ def optimize(path: str | LakePath) -> Iterator[MaintenanceResult]:
         yield _run(LAYER, folder.path / LAYER, partial(_compact_recorded, folder, stored))
     for table in stored:
         if table.layer != LAYER:
-            yield _run(table.title, table.path, partial(_compact, table))
+            yield _run(table.title, table.path, partial(_compact, folder, table))
 
 
 def prune(
@@ -148,7 +150,7 @@ def prune(
     for table in sorted(stored, key=lambda table: (table.layer, table.name) != (LAYER, POLLS.name)):
         days = keep.days(table)
         if days is not None:
-            yield _run(table.title, table.path, partial(_prune, table, today - timedelta(days=days), dry_run))
+            yield _run(table.title, table.path, partial(_prune, folder, table, today - timedelta(days=days), dry_run))
 
 
 def _folder(path: str | LakePath) -> LakeFolder:
@@ -209,7 +211,28 @@ def _file_count(stored: Sequence[StoredTable]) -> int:
     return sum(table.contents().files for table in stored if table.layer == LAYER)
 
 
-def _compact(table: StoredTable) -> str:
+def _compact(folder: LakeFolder, table: StoredTable) -> str:
+    with _pipeline_paused(folder):
+        return _compact_table(table)
+
+
+@contextmanager
+def _pipeline_paused(folder: LakeFolder) -> Iterator[None]:
+    """Hold the lock of the pipeline while a table of a lake in a store is maintained.
+
+    Spark does not notice there that another program writes to the same table. On local disks, it does.
+
+    Raises:
+        RefusedError: the pipeline is running.
+    """
+    if isinstance(folder.path, StorePath):
+        with held(recorder_lock(folder.pipeline_lock), lambda message: None):
+            yield
+    else:
+        yield
+
+
+def _compact_table(table: StoredTable) -> str:
     removed, added = table.compact()
     table.checkpoint()
     table.vacuum()
@@ -220,7 +243,14 @@ def _file_counts_text(before: int, after: int) -> str:
     return f"compacted {before} files into {after}" if before != after else _NOTHING
 
 
-def _prune(table: StoredTable, oldest: date, dry_run: bool) -> str:
+def _prune(folder: LakeFolder, table: StoredTable, oldest: date, dry_run: bool) -> str:
+    if table.layer == LAYER or dry_run:
+        return _prune_table(table, oldest, dry_run)
+    with _pipeline_paused(folder):
+        return _prune_table(table, oldest, dry_run)
+
+
+def _prune_table(table: StoredTable, oldest: date, dry_run: bool) -> str:
     old = table.size_before(oldest)
     if old is None:
         return "not pruned, because this table is not divided into days"

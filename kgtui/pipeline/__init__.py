@@ -14,6 +14,9 @@ The package needs the extra `spark`.
 | `sources` | reads records of `__consumer_offsets` from Kafka or Parquet files |
 | `spark_lake` | reads and writes Delta tables with Spark |
 | `spark_schema` | converts DataFrames to the columns of a table |
+| `code_archive` | sends kgtui's code to the executors of a cluster |
+| `s3` | jars, options and credentials for lakes in S3 |
+| `submit` | builds the `spark-submit` command for YARN and Kubernetes |
 | `spark_errors` | Spark's errors as one-sentence messages |
 
 The package may import only three other packages of kgtui: `model`, `protocol` and `lake`. These load without

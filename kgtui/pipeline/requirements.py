@@ -248,8 +248,10 @@ def jar_cache() -> Path:
     return expanded(base, "XDG_CACHE_HOME: ") / "kgtui" / "spark-jars"
 
 
-def find_jars(on_progress: Callable[[str], None] | None = None) -> tuple[Path, ...]:
-    """Return the paths of all `JARS`. Jars that are not on this machine yet are downloaded into the cache first.
+def find_jars(on_progress: Callable[[str], None] | None = None, further: tuple[Jar, ...] = ()) -> tuple[Path, ...]:
+    """Return the paths of all `JARS` and of further jars.
+
+    Jars that are not on this machine yet are downloaded into the cache first.
 
     Args:
         on_progress: called with a text before a download.
@@ -258,7 +260,7 @@ def find_jars(on_progress: Callable[[str], None] | None = None) -> tuple[Path, .
         SparkError: some jars cannot be downloaded. The message names these jars and the folder to put them into.
     """
     folders = _jar_folders()
-    found = {jar: _find_in(folders, jar) for jar in JARS}
+    found = {jar: _find_in(folders, jar) for jar in (*JARS, *further)}
     missing = [jar for jar, path in found.items() if path is None]
     if missing:
         if on_progress is not None:

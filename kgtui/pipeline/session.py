@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-import atexit
 import logging
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 import threading
 import warnings
-import zipfile
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import kgtui
 from kgtui.errors import SparkError
-from kgtui.pipeline import requirements
+from kgtui.pipeline import requirements, s3
+from kgtui.pipeline.code_archive import ship_code
 from kgtui.private_files import owner_only
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from pyspark.sql import SparkSession
+
+    from kgtui.lake.store import LakePath
 
 SECRETS = r"(?i)secret|password|passwd|token|credential|access[.]?key|jaas|private|kafka[.](sasl|ssl)[.]"
 """Regular expression for secrets. Spark hides options whose name or value matches it from query plans, web UI and logs.
@@ -37,11 +36,8 @@ _LOG4J_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
 _STOP_TIMEOUT = 10.0
 """Maximum time to wait when a session is stopped, in seconds: first for calls to the JVM, then for the JVM to exit."""
 
-_SHIPPED = ("__init__.py", "errors.py", "private_files.py", "model", "protocol", "lake", "pipeline")
-"""Files and packages of kgtui that are sent to Spark executors: the pipeline and the packages that it may import.
-
-These files import only libraries that executors have.
-"""
+_IN_SPARK_SUBMIT = "PYSPARK_GATEWAY_PORT"
+"""Environment variable that is set in programs that `spark-submit` runs."""
 
 _NOISE = re.compile(
     rb"(?m)^(?:WARNING: Using incubator modules: "
@@ -142,14 +138,18 @@ def start(
     master: str | None = None,
     remote: str | None = None,
     *,
+    lake: LakePath | None = None,
     options: Mapping[str, str] | None = None,
     on_progress: Callable[[str], None] | None = None,
 ) -> SparkSession:
     """Start a session on this machine or on a cluster, or connect to a Spark Connect server.
 
     Args:
-        master: Spark's master URL; `local[*]` if neither this nor `remote` is given.
+        master: Spark's master URL; `local[*]` if neither this nor `remote` is given. If `spark-submit` runs this
+            program, the master of `spark-submit` is used instead.
         remote: `sc://HOST:PORT` of a Spark Connect server, or `local[N]` to start a server in this process's JVM.
+        lake: path of the lake. If it is in S3, Spark gets the jars, the address and the credentials for S3. A Spark
+            Connect server must have them already.
         options: configuration that overrides the defaults.
         on_progress: called with a text before each slow step.
 
@@ -158,6 +158,8 @@ def start(
     """
     requirements.check_pyspark()
     silence_py4j_logging()
+    if _IN_SPARK_SUBMIT in os.environ:
+        return _start_submitted(session_options() | dict(options or {}), on_progress)
     target = remote or master or "local[*]"
     if target.startswith("local"):
         # A local Spark runs this Python interpreter. A Spark cluster runs the `python3` on the PATH of its workers,
@@ -170,7 +172,12 @@ def start(
         requirements.check_java()
         requirements.check_spark_home()
         configuration |= local_options()
-        jars = requirements.find_jars(on_progress) + _decoder_jars(on_progress)
+        further: tuple[requirements.Jar, ...] = ()
+        if lake is not None and s3.is_in_s3(lake):
+            further = s3.s3_jars()
+            configuration |= s3.s3_options(lake)
+            s3.export_credentials(lake)
+        jars = requirements.find_jars(on_progress, further) + _decoder_jars(on_progress)
         configuration["spark.jars"] = ",".join(map(str, jars))
         # Spark always creates its warehouse folder, although kgtui writes nothing into it. By default, Spark would
         # create it in the working directory.
@@ -180,7 +187,7 @@ def start(
     configuration |= options or {}
     spark = _connect(remote, configuration) if remote is not None else _start_on(target, configuration)
     if not target.startswith("local"):
-        _ship_code(spark)
+        ship_code(spark)
     _enable_decoder(spark, on_progress)
     return spark
 
@@ -206,6 +213,24 @@ def _enable_decoder(spark: SparkSession, on_progress: Callable[[str], None] | No
             "this Spark has no decoder of kgtui, so records are decoded with Spark expressions and Python, which needs "
             "about twice as much CPU time"
         )
+
+
+def _start_submitted(options: Mapping[str, str], on_progress: Callable[[str], None] | None) -> SparkSession:
+    """Start a session in a program that `spark-submit` runs, which has set the master, the jars and the memory."""
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder
+    for name, value in options.items():
+        builder = builder.config(name, value)
+    try:
+        with owner_only():
+            spark = builder.getOrCreate()
+    except (PySparkException, OSError, RuntimeError) as error:
+        raise SparkError(f"Spark did not start: {first_line(error)}") from error
+    ship_code(spark)
+    _enable_decoder(spark, on_progress)
+    return spark
 
 
 def _start_on(master: str, options: Mapping[str, str]) -> SparkSession:
@@ -252,30 +277,6 @@ def _connect(url: str, options: Mapping[str, str]) -> SparkSession:
 def first_line(error: BaseException) -> str:
     """Return the first line of a Spark error's text; the lines after it are the JVM's stack trace."""
     return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
-
-
-# -- functions that send kgtui's code to the executors of a cluster --------------------------------------------------
-
-
-def _ship_code(spark: SparkSession) -> None:
-    """Send kgtui's code to a Spark cluster, because executors run parts of it and do not have kgtui installed.
-
-    The zip file with the code is deleted only when this process exits, because each new executor reads it again.
-    """
-    archive = Path(tempfile.mkdtemp(prefix="kgtui-"), "kgtui.zip")
-    atexit.register(shutil.rmtree, archive.parent, ignore_errors=True)
-    pack_code(archive)
-    spark.addArtifacts(str(archive), pyfile=True)
-
-
-def pack_code(archive: Path) -> None:
-    """Write the pipeline and the packages that it imports into a zip file from which Python can import them."""
-    root = Path(kgtui.__file__).parent
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as zipped:
-        for part in _SHIPPED:
-            path = root / part
-            for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
-                zipped.write(file, Path("kgtui") / file.relative_to(root))
 
 
 # -- functions that stop a session -----------------------------------------------------------------------------------

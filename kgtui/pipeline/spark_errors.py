@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import tempfile
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 
 from kgtui.errors import SourceError
+from kgtui.pipeline.requirements import PYSPARK
 from kgtui.pipeline.session import first_line
 from kgtui.pipeline.sources import GROUP_PREFIX, NOT_PERMITTED, TOPIC
 
@@ -28,6 +30,8 @@ _JVM_GONE = (
     "Spark's JVM has exited, because it was killed or ran out of memory. Set KGTUI_SPARK_MEMORY to a larger size, such "
     "as 4g"
 )
+_PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
+_NO_PERMISSION = "Spark may not write into the lake: check the permissions of the user as which Spark runs"
 _ANOTHER_RUN = "another run of the pipeline is working on this lake: wait until it has finished"
 _MESSAGES = {
     "No space left on device": "no space is left on the disk of the lake, or on the disk of Spark's temporary files, "
@@ -36,6 +40,18 @@ _MESSAGES = {
     "DELTA_CONCURRENT": "another program wrote to this lake at the same time: start only one run of the pipeline",
     "CONCURRENT_STREAM_LOG_UPDATE": _ANOTHER_RUN,
     "CONCURRENT_QUERY": _ANOTHER_RUN,
+    "PYTHON_VERSION_MISMATCH": "the workers of the Spark cluster run another version of Python than kgtui, which runs "
+    f"{_PYTHON}. Install Python {_PYTHON} on the workers, and set PYSPARK_PYTHON to its path there",
+    "No module named 'pyarrow'": "the Python of Spark's workers lacks pyarrow, which decodes some of the records: "
+    "install pandas and pyarrow for it",
+    'Cannot run program "python': "Spark's workers have no Python on their PATH: install Python "
+    f"{_PYTHON} there, and set PYSPARK_PYTHON to its path",
+    "All masters are unresponsive": "no Spark master answers at this address, or it runs another version of Spark than "
+    f"{PYSPARK}",
+    "No FileSystem for scheme": "Spark has no connector for this kind of store. Name its package, such as "
+    "org.apache.hadoop:hadoop-azure:3.5.0, in spark.jars.packages of spark-defaults.conf in the folder SPARK_CONF_DIR",
+    "AccessDeniedException": _NO_PERMISSION,
+    "AccessControlException": _NO_PERMISSION,
     "TopicAuthorizationException": NOT_PERMITTED,
     "GroupAuthorizationException": "not permitted to read with a consumer group: the user needs Read on groups whose "
     f"ids begin with {GROUP_PREFIX}",

@@ -39,6 +39,7 @@ def test_the_wheel_contains_every_package_file_and_every_theme_file(wheel: set[s
     [
         "kgtui/insights/templates/report.html.j2",
         "kgtui/pipeline/log4j2.properties",
+        "kgtui/pipeline/s3_jars.txt",
         "kgtui/py.typed",
         "kgtui/simulator/demo_history/incidents.toml",
         "kgtui/simulator/scenarios/company.toml",

@@ -19,6 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from kgtui.pipeline.requirements import JARS
+from kgtui.pipeline.s3 import s3_jars
 from tests import jars, java
 
 PYSPARK = "pyspark==4.2.0"
@@ -64,6 +65,11 @@ def client_coordinates() -> list[Coordinate]:
 def spark_coordinates() -> list[Coordinate]:
     """Return the coordinates of the jars that Spark needs in addition to PySpark."""
     return [(jar.group, jar.artifact, jar.version) for jar in JARS]
+
+
+def s3_coordinates() -> list[Coordinate]:
+    """Return the coordinates of the jars with which Spark reads and writes S3."""
+    return [(jar.group, jar.artifact, jar.version) for jar in s3_jars()]
 
 
 def missing(target: Path, coordinates: Iterable[Coordinate]) -> list[Coordinate]:
@@ -197,7 +203,8 @@ def main() -> None:
     versions = (*jars.BROKER_VERSIONS, *(jars.FULL_BROKER_VERSIONS if options.full else ()))
     targets = [(jars.cache() / f"kafka-{version}", broker_coordinates(version), True) for version in versions]
     targets.append((jars.cache() / "kafka-clients", client_coordinates(), False))
-    targets.append((jars.cache() / "spark-jars", spark_coordinates(), False))
+    spark_jars = spark_coordinates() + (s3_coordinates() if options.full else [])
+    targets.append((jars.cache() / "spark-jars", spark_jars, False))
     if any(missing(target, coordinates) for target, coordinates, _ in targets):
         download(targets, options.resolver)
     with ThreadPoolExecutor() as pool:

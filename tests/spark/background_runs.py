@@ -43,6 +43,7 @@ class BackgroundRuns:
 
     Attributes:
         cluster_python_starts: how many times the standalone cluster's worker has started its own `python3`.
+        cluster_executors: how many executors the standalone cluster's worker has started.
     """
 
     def __init__(self, folder: Path, recording: Path, records: Path, connect_url: str) -> None:
@@ -51,7 +52,7 @@ class BackgroundRuns:
         self._killed: dict[int, Future[tuple[list[Path], int]]] = {}
         self._uninterrupted: Future[Path] | None = None
         self._running: subprocess.Popen[str] | None = None
-        self.cluster_python_starts = 0
+        self.cluster_python_starts = self.cluster_executors = 0
 
     def start(self, *kills: int) -> None:
         """Start one run on a standalone cluster, and one series of runs for each number in `kills`.
@@ -99,7 +100,28 @@ class BackgroundRuns:
     def _run_on_cluster(self) -> Path:
         with StandaloneCluster(self._folder / "cluster") as cluster:
             lake = self._run_to_the_end(self._new_lake("uninterrupted"), cluster.url)
-            self.cluster_python_starts = cluster.python_starts
+            self.cluster_python_starts, self.cluster_executors = cluster.python_starts, cluster.executors
+        return lake
+
+    def with_killed_executors(self, *steps: str) -> Path:
+        """Run on a standalone cluster, and kill one executor when each of the steps begins. Return the lake."""
+        return self._pool.submit(self._run_with_killed_executors, steps).result()
+
+    def _run_with_killed_executors(self, steps: tuple[str, ...]) -> Path:
+        lake, pending = self._new_lake("killed-executors"), list(steps)
+        with StandaloneCluster(self._folder / "cluster-with-kills") as cluster:
+            program = self._start_program(lake, cluster.url)
+            try:
+                assert program.stdout is not None
+                for line in program.stdout:
+                    step = next((step for step in pending if line.startswith(step)), None)
+                    if step is not None:
+                        pending.remove(step)
+                        cluster.kill_executor()
+                assert program.wait(_TIMEOUT) == 0, _errors(lake).read_text()
+            finally:
+                _kill(program)
+            assert cluster.executors == 2 + len(steps)
         return lake
 
     def _new_lake(self, name: str) -> Path:

@@ -78,7 +78,7 @@ def record(recording: RecordingBuilder, cluster: Cluster, start: int, polls: int
     recording.flush()
 
 
-def record_seven_minutes(lake: Path) -> None:
+def record_seven_minutes(lake: Path | str) -> None:
     """Record seven minutes of a simulated cluster, and the retention time of the cluster's topic, into a new lake."""
     record(RecordingBuilder(lake), Cluster(1), START, 40, gap="the recording begins")
     update_retention(LakeFolder.of(lake), Retention({"t": RETENTION}), ())

@@ -49,7 +49,8 @@ SHORT_LIVED = SMALL_JOBS | _java_options(*_SHORT_LIVED_JVM)
 ON_CLUSTER = SHORT_LIVED | {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
-    "spark.executor.memory": "700m",
+    "spark.executor.cores": "1",
+    "spark.executor.memory": "600m",
     "spark.executor.extraJavaOptions": " ".join(_SHORT_LIVED_JVM),
 }
 """Spark options for a program that runs only briefly, and whose executors run on a `StandaloneCluster`."""

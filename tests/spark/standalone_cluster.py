@@ -1,9 +1,13 @@
-"""Start a standalone Spark cluster on the loopback interface: a master process and a worker process."""
+"""Start a standalone Spark cluster on the loopback interface: a master process and a worker process.
+
+PySpark's own script `spark-class` starts them.
+"""
 
 from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -20,7 +24,7 @@ _TIMEOUT = 120.0
 
 
 class StandaloneCluster:
-    """A Spark master, and a worker with two cores. Use this class as a context manager.
+    """A Spark master, and a worker that runs two executors with one core each. Use this class as a context manager.
 
     The worker's `python3` is a script in `folder`, so that its path differs from the driver's Python. Whenever the
     script runs, it appends a line to the file `python-starts`, and then starts the Python that runs the tests.
@@ -40,6 +44,21 @@ class StandaloneCluster:
         log = self._folder / "python-starts"
         return len(log.read_text().splitlines()) if log.exists() else 0
 
+    @property
+    def executors(self) -> int:
+        """How many executors the worker has ever started, over all applications."""
+        return len(list((self._folder / "work").glob("app-*/[0-9]*")))
+
+    def kill_executor(self) -> int:
+        """Kill one of the running executors, and return its process id. The worker starts another one instead."""
+        worker = self._processes[-1].pid
+        for children in Path(f"/proc/{worker}/task").glob("*/children"):
+            for child in children.read_text().split():
+                if b"CoarseGrainedExecutorBackend" in Path(f"/proc/{child}/cmdline").read_bytes():
+                    os.kill(int(child), signal.SIGKILL)
+                    return int(child)
+        raise ProcessLookupError("the worker runs no executor")
+
     def __enter__(self) -> Self:
         script = self._folder / "bin" / "python3"
         script.parent.mkdir(parents=True)
@@ -49,7 +68,7 @@ class StandaloneCluster:
         try:
             found = self._start("master.Master", *ports, ready=r"Starting Spark master at (spark://\S+)")
             self.url = found[1]
-            work = ("--cores", "2", "--memory", "1g", "--work-dir", str(self._folder / "work"))
+            work = ("--cores", "2", "--memory", "2g", "--work-dir", str(self._folder / "work"))
             self._start("worker.Worker", *ports, *work, self.url, ready="Successfully registered with master")
         except BaseException:
             self.close()

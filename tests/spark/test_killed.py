@@ -1,6 +1,6 @@
 """If runs are killed and started again, the lake has the same tables as after a complete run.
 
-The test uses Spark with and without Spark Connect.
+The tests use Spark with and without Spark Connect, and a cluster whose executors are killed.
 """
 
 from __future__ import annotations
@@ -35,6 +35,13 @@ def expected(uninterrupted_lake: SparkLake) -> Rows:
 
 def all_rows(lake: Path) -> Rows:
     return {table.name: stored_rows(lake, table) for table in (*BRONZE, *SILVER, *GOLD)}
+
+
+@pytest.mark.full
+@pytest.mark.timeout(3_600)
+def test_killed_executors_neither_lose_nor_duplicate_rows(background_runs: BackgroundRuns, expected: Rows) -> None:
+    lake = background_runs.with_killed_executors("decoding", "computing gold/health", "computing gold/baseline")
+    assert all_rows(lake) == expected
 
 
 @pytest.mark.parametrize("kills", [2, pytest.param(20, marks=pytest.mark.full)])

@@ -24,6 +24,7 @@ from kgtui.lake.schemas import (
     REBALANCES,
 )
 from kgtui.lake.schemas.gold import BASELINE, CHURN, CLEANUP, FORECAST, GOLD, HEALTH, LAG
+from kgtui.pipeline.spark_errors import SPARK_ERRORS
 from kgtui.pipeline.transforms.baseline import WEEKS, baseline
 from kgtui.pipeline.transforms.churn import churn, recorded_churn
 from kgtui.pipeline.transforms.cleanup import OFFSETS_RETENTION, cleanup, decoded_activity, recorded_activity
@@ -42,6 +43,12 @@ if TYPE_CHECKING:
     from kgtui.pipeline.spark_lake import SparkLake
 
 _DAY_BEFORE = timedelta(days=1)
+
+_ATTEMPTS = 4
+"""How many times the computation of a table is tried while executors are lost; Spark tries tasks as many times."""
+
+_LOST_CHECKPOINT = "Checkpoint block"
+"""Part of the error that Spark reports if an executor is lost together with a part of a local checkpoint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +227,16 @@ def gold(
         return
     inputs = GoldInputs(lake, days[0], options)
     for table in GOLD:
-        _write(lake, days, on_progress, table, BUILDERS[table](inputs))
+        for attempt in range(_ATTEMPTS):
+            try:
+                _write(lake, days, on_progress, table, BUILDERS[table](inputs))
+                break
+            except SPARK_ERRORS as error:
+                if _LOST_CHECKPOINT not in str(error) or attempt == _ATTEMPTS - 1:
+                    raise
+                # The checkpoints in `inputs` are incomplete, so they are computed again.
+                inputs.release()
+                inputs = GoldInputs(lake, days[0], options)
     inputs.release()
 
 

@@ -59,4 +59,6 @@ def behind_since(ages: Column) -> Column:
 def _in_python(function: Callable[[Sequence[tuple[int, float]]], int], ages: Column) -> Column:
     # Spark expressions would evaluate the nested searches once per element. Only few rows need the function: one for
     # each problem that begins.
-    return F.udf(lambda pairs: function([tuple(pair) for pair in pairs]), LongType())(ages)
+    # Without Arrow, the workers of a cluster do not need pyarrow.
+    run = F.udf(lambda pairs: function([tuple(pair) for pair in pairs]), LongType(), useArrow=False)
+    return run(ages)

@@ -21,6 +21,7 @@ from kgtui.pipeline.transforms.recorded_state import (
     begins_lifetime,
     floor_to,
     missing_from_next_keyframe,
+    sum_of_doubles,
     to_day,
     to_timestamp,
     with_lifetimes,
@@ -126,7 +127,8 @@ def _incoming_rates(lag: DataFrame) -> DataFrame:
     """Return the average write rate of each group in each hour, as column `rate_in` (records/s, from gold `lag`)."""
     at = F.unix_millis("minute")
     hour = floor_to(at, HOUR).alias("hour")
-    return lag.filter(F.col("topic").isNull()).groupBy("group", hour).agg(F.avg("rate_in").alias("rate_in"))
+    average = sum_of_doubles(F.col("rate_in")) / F.nullif(F.count("rate_in"), F.lit(0))
+    return lag.filter(F.col("topic").isNull()).groupBy("group", hour).agg(average.alias("rate_in"))
 
 
 def _with_rate(rows: DataFrame) -> DataFrame:
@@ -192,7 +194,7 @@ def recorded_churn(timeline: DataFrame, groups: DataFrame, members: DataFrame, p
     sums = events.groupBy("group", "hour").agg(
         *(F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in _EVENTS),
         F.max("has_epoch").alias("has_epoch"),
-        F.coalesce(F.sum("seconds"), F.lit(0.0)).alias("rebalancing_seconds"),
+        F.coalesce(sum_of_doubles(F.col("seconds")), F.lit(0.0)).alias("rebalancing_seconds"),
         F.collect_set(F.when(rebalanced, F.col("at"))).alias("times"),
     )
     # The rebalances are counted in three ways: `entered` (changes to a rebalancing state), `steps` (epoch increases)

@@ -23,6 +23,7 @@ GROUP_KEY = ("group",)
 PARTITION_KEY = ("group", "topic", "partition")
 FAULT_KEY = ("scope", "broker", "group", "name")
 
+_MILLION = 1_000_000
 _DAY_MS = 86_400_000
 
 
@@ -238,6 +239,14 @@ def missing_from_next_keyframe(key: Sequence[str]) -> Column:
 def floor_to(at: Column, span: int) -> Column:
     """Round a time in milliseconds down to a multiple of `span` milliseconds."""
     return at - F.pmod(at, F.lit(span))
+
+
+def sum_of_doubles(rate: Column) -> Column:
+    """Return an aggregate: the sum of a column of doubles, rounded to millionths, which all orders of its rows give.
+
+    A sum of doubles depends on their order, and Spark adds them in the order in which its tasks end.
+    """
+    return F.sum(F.round(rate * _MILLION).cast("long")) / _MILLION
 
 
 def to_day(at: Column) -> Column:

@@ -12,7 +12,8 @@ import pytest
 from pyspark import SparkContext
 
 from kgtui.pipeline import session
-from kgtui.pipeline.session import filtered_jvm_stderr, pack_code
+from kgtui.pipeline.code_archive import pack_code
+from kgtui.pipeline.session import filtered_jvm_stderr
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -25,6 +25,14 @@ Caused by: java.io.IOException: {cause}
         ("[DELTA_CONCURRENT_APPEND] Files were added", "start only one run of the pipeline"),
         ("[CONCURRENT_QUERY] Another instance of this query", "another run of the pipeline is working"),
         ("org.apache.kafka.common.errors.TopicAuthorizationException: no", "needs Read and Describe"),
+        (
+            "[PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.9",
+            r"set PYSPARK_PYTHON to its path there",
+        ),
+        (STACK.format(cause='Cannot run program "python3": error=2'), "workers have no Python on their PATH"),
+        ("ModuleNotFoundError: No module named 'pyarrow'", "install pandas and pyarrow for it"),
+        ("All masters are unresponsive! Giving up.", "no Spark master answers at this address"),
+        ("java.nio.file.AccessDeniedException: s3a://b/lake", "Spark may not write into the lake"),
         ("\n  [X] what Spark says\n== Plan ==\n", r"Spark failed: \[X\] what Spark says$"),
     ],
 )

@@ -1,0 +1,62 @@
+"""Let a local Spark, or Spark on a standalone cluster, read and write lakes in S3: jars, options and credentials."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kgtui.lake.store import StorePath, options_for
+from kgtui.pipeline.requirements import Jar
+
+if TYPE_CHECKING:
+    from kgtui.lake.store import LakePath
+
+_JARS_FILE = Path(__file__).with_name("s3_jars.txt")
+"""File with the group, artifact, version and SHA-256 of one jar per line.
+
+The jars are Hadoop's connector and the parts of the AWS SDK that it uses. The complete SDK would be 600 MB.
+"""
+
+_CREDENTIALS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
+
+
+def is_in_s3(lake: LakePath | None) -> bool:
+    """Return whether a lake is in S3 or a compatible store."""
+    return isinstance(lake, StorePath) and lake.root.startswith(("s3://", "s3a://"))
+
+
+def s3_jars() -> tuple[Jar, ...]:
+    """Return the jars that Spark needs in addition to `requirements.JARS`."""
+    lines = _JARS_FILE.read_text(encoding="utf-8").splitlines()
+    return tuple(Jar(group, artifact, version, sha256) for group, artifact, version, sha256 in map(str.split, lines))
+
+
+def s3_options(lake: LakePath) -> dict[str, str]:
+    """Return Spark's options for the address of the store, from the storage options of the lake and the environment."""
+    found = _storage_options(lake)
+    options = {}
+    if endpoint := found.get("AWS_ENDPOINT_URL") or found.get("AWS_ENDPOINT"):
+        virtual = found.get("AWS_VIRTUAL_HOSTED_STYLE_REQUEST", "").lower() == "true"
+        options["spark.hadoop.fs.s3a.endpoint"] = endpoint
+        options["spark.hadoop.fs.s3a.path.style.access"] = "false" if virtual else "true"
+    if region := found.get("AWS_REGION") or found.get("AWS_DEFAULT_REGION"):
+        options["spark.hadoop.fs.s3a.endpoint.region"] = region
+    return options
+
+
+def export_credentials(lake: LakePath) -> None:
+    """Set environment variables to the credentials in the storage options of a lake, so that Spark's JVM gets them.
+
+    They are not options of Spark, because these are on the command line of the JVM, which all users of a machine see.
+    """
+    found = _storage_options(lake)
+    for name in _CREDENTIALS:
+        if name in found:
+            os.environ[name] = found[name]
+
+
+def _storage_options(lake: LakePath) -> dict[str, str]:
+    """Return the environment variables of AWS and the storage options of a lake, by their names in capital letters."""
+    environment = {name: value for name, value in os.environ.items() if name.startswith("AWS_")}
+    return environment | {name.upper(): value for name, value in options_for(lake).items()}

@@ -1,0 +1,90 @@
+"""Build the `spark-submit` command that runs the pipeline on YARN or Kubernetes, with the driver on the cluster too."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import kgtui
+from kgtui.errors import UsageError
+from kgtui.pipeline.decoder_jar import decoder_jar
+from kgtui.pipeline.requirements import JARS, find_jars
+from kgtui.pipeline.session import local_options
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MAVEN = "https://repo1.maven.org/maven2"
+"""Maven repository from which the pods of Kubernetes get the jars."""
+
+PROGRAM_IN_IMAGE = "local:///opt/kgtui.py"
+"""URI of kgtui's main program in a container image, as the README says how to build it."""
+
+_OF_THIS_MACHINE = ("spark.driver.", "spark.ui.", "spark.local.", "spark.python.")
+_PYTHON_IN_ARCHIVE = "./environment/bin/python"
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """What `spark-submit` shall run, and where.
+
+    Attributes:
+        master: `yarn`, or `k8s://https://HOST:PORT`.
+        program: arguments of kgtui on the cluster, such as `("pipeline", "run", "--lake=s3a://bucket/lake")`.
+        files: files of this machine that the driver finds by their names in its working folder; only for YARN.
+        archive: path of an archive with a Python environment that contains kgtui; only for YARN.
+        image: container image with Spark, Python and kgtui; only for Kubernetes.
+        executors: number of executors.
+        memory: memory of the driver and of each executor, such as `4g`.
+    """
+
+    master: str
+    program: tuple[str, ...]
+    files: tuple[str, ...] = ()
+    archive: str = "kgtui.tar.gz"
+    image: str = ""
+    executors: int = 2
+    memory: str = "4g"
+
+
+def spark_submit_command(submission: Submission) -> list[str]:
+    """Return the words of the command line.
+
+    Raises:
+        UsageError: the master is neither YARN nor Kubernetes, or the image for Kubernetes is missing.
+        SparkError: a jar that YARN needs cannot be downloaded to this machine or compiled.
+    """
+    master = submission.master
+    if master == "yarn":
+        jars: Sequence[object] = (*find_jars(), decoder_jar())
+        where = [f"--archives={submission.archive}#environment"]
+        where += [f"--files={','.join(submission.files)}"] if submission.files else []
+        extra = {"spark.pyspark.python": _PYTHON_IN_ARCHIVE}
+        program = str(Path(kgtui.__file__).with_name("__main__.py"))
+    elif master.startswith("k8s://"):
+        if not submission.image:
+            raise UsageError("--image is missing: name a container image with Spark, Python and kgtui[spark]")
+        jars, where = [f"{MAVEN}/{jar.path}" for jar in JARS], []
+        extra = {"spark.kubernetes.container.image": submission.image}
+        program = PROGRAM_IN_IMAGE
+    else:
+        raise UsageError(
+            f"--master takes yarn or k8s://https://HOST:PORT, not {master}; kgtui pipeline run --master supports spark://"
+        )
+    # The program itself sets the options of `session_options`.
+    options = {name: value for name, value in local_options().items() if not name.startswith(_OF_THIS_MACHINE)}
+    return [
+        "spark-submit",
+        f"--master={master}",
+        "--deploy-mode=cluster",
+        "--name=kgtui",
+        f"--driver-memory={submission.memory}",
+        f"--executor-memory={submission.memory}",
+        f"--conf=spark.executor.instances={submission.executors}",
+        f"--jars={','.join(map(str, jars))}",
+        *where,
+        *(f"--conf={name}={value}" for name, value in sorted((options | extra).items())),
+        program,
+        *submission.program,
+    ]
