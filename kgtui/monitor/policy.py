@@ -57,7 +57,7 @@ With a shorter interval, the same recorded poll would only be read more often.
 """
 
 LARGE_CLUSTER = 20_000
-"""Number of groups above which the sweep reads fewer groups per second (`MonitorOptions.large_sweep_factor`)."""
+"""Number of groups above which the sweep reads fewer groups per second (`large_first_factor` in `MonitorOptions`)."""
 
 NO_SWEEP = 0.001
 """Value of `MonitorOptions.sweep_rate`, in groups per second, with which the sweep reads almost nothing.
@@ -126,8 +126,9 @@ class MonitorOptions:
             selected group.
         sweep_rate: maximum number of groups per second that the background sweep reads from all brokers together.
         first_sweep_factor: factor by which the first sweep reads more groups per second.
-        large_sweep_factor: factor by which all sweeps read fewer groups per second if the cluster has more groups than
-            `LARGE_CLUSTER`, where listing and drawing the groups also takes CPU time.
+        large_first_factor, large_later_factor: factors by which the first sweep, and later sweeps, read fewer groups
+            per second if the cluster has more groups than `LARGE_CLUSTER`. Listing and drawing so many groups takes CPU
+            time, too.
         sweep_batch: maximum number of groups that the sweep reads from one broker at the same time.
         sweep_partitions: maximum number of partitions of the groups in one request. A single group can have more.
         sweep_pause: minimum time, in seconds, from the start of one sweep to the start of the next. Each sweep reads
@@ -152,7 +153,8 @@ class MonitorOptions:
     visible_groups: int = 40
     sweep_rate: float = 600.0
     first_sweep_factor: float = 2.6
-    large_sweep_factor: float = 0.65
+    large_first_factor: float = 0.65
+    large_later_factor: float = 0.45
     sweep_batch: int = 250
     sweep_partitions: int = 2_500
     sweep_pause: float = 15.0
@@ -189,7 +191,9 @@ def sweep_rate(options: MonitorOptions, groups: int, *, first: bool) -> float:
         first: whether the groups have not been read before.
     """
     rate = options.sweep_rate * (options.first_sweep_factor if first else 1.0)
-    return rate * options.large_sweep_factor if groups > LARGE_CLUSTER else rate
+    if groups <= LARGE_CLUSTER:
+        return rate
+    return rate * (options.large_first_factor if first else options.large_later_factor)
 
 
 def sweep_groups(by_listing: Mapping[Listing, list[str]], node: int) -> tuple[list[str], list[str]]:

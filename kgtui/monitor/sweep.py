@@ -125,18 +125,19 @@ class SweepTier:
             first: whether this is the first sweep over the coordinator's groups.
             seconds: time over which the batches are spread.
         """
-        round_began, done, options = self._timer.now(), 0, self._options
+        round_began, done, read, options = self._timer.now(), 0, 0, self._options
         while done < len(groups):
             began = self._timer.now()
             part = self._next_batch(groups, done)
             done += len(part)
             changed = [] if first else self._changed_groups(node, ceil(len(part) * _CHANGED_PER_BATCH))
             listed = [group for group in dict.fromkeys((*changed, *part)) if group in self._store.groups]
+            read += len(listed)
             answered = not listed or await self._read(listed, set(changed))
             now = self._timer.now()
             # The due times of all batches are computed from the start of the round. After a slow batch, the next ones
             # therefore follow sooner.
-            due = round_began + done * len(self._sweeps) / self._rate(first=first)
+            due = round_began + read * len(self._sweeps) / self._rate(first=first)
             if not first:
                 due = max(due, began + (now - began) / options.sweep_load, round_began + seconds * done / len(groups))
             # After a batch to which the coordinator did not respond, the pause is longer.

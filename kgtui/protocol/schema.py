@@ -142,8 +142,9 @@ def _field(row: Row) -> Field:
     array = type_name.startswith("[]")
     base = type_name.removeprefix("[]")
     if (rows is None) != (base in FIXED or base in {"string", "bytes"}):
-        wrong = "is a struct and must have rows" if rows is None else "is a primitive type and cannot have rows"
-        raise ValueError(f"{name}: {type_name} {wrong}")
+        if rows is None:
+            raise ValueError(f"{name}: the struct {type_name} must have rows")
+        raise ValueError(f"{name}: the primitive type {type_name} cannot have rows")
     nullable, text, ignorable, tag = _notes(name, notes)
     plain = rows is None and not array
     return Field(

@@ -108,8 +108,8 @@ async def _sweep(broker: Cluster, size: Size) -> list[Figure]:
     name = f"real broker, {size.swept:,} groups × {command_line.PARTITIONS} partitions"
     return [
         Figure(f"every group is read with lag, {name}", first, "s", target=10.0),
-        Figure("CPU during the first sweep, of one core", first_cpu / first, "", target=0.25),
-        Figure("CPU after the first sweep, of one core", later, "", target=0.1),
+        Figure("fraction of one core used during the first sweep", first_cpu / first, "", target=0.25),
+        Figure("fraction of one core used after the first sweep", later, "", target=0.1),
         Figure("CPU of the broker after it, above idle", max(later_broker - idle, 0.0), "", target=0.03),
     ]
 

@@ -51,10 +51,10 @@ GROUPS_PER_SECOND = 20_000
 A page with 100,000 groups is therefore computed every 5 s. In a cluster with at most this many groups, the page is
 computed earlier if the problems have changed.
 """
-GROUPS_SUMMED_PER_SECOND = 10_000
+GROUPS_SUMMED_PER_SECOND = 5_000
 """Maximum number of groups whose lags and rates are added up for the page per second, on average.
 
-With 100,000 groups, these sums are computed every 10 s, because they take longer than the rest of the page. With at
+With 100,000 groups, these sums are computed every 20 s, because they take longer than the rest of the page. With at
 most `GROUPS_PER_SECOND` groups, they are computed with the rest.
 """
 

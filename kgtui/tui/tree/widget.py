@@ -41,10 +41,10 @@ GROUPS_LAID_OUT_PER_SECOND = 80_000
 
 After a layout, the tree waits for (number of groups / this value) seconds, which is 1.25 s for 100,000 groups.
 """
-GROUPS_SUMMED_PER_SECOND = 10_000
+GROUPS_SUMMED_PER_SECOND = 5_000
 """Maximum number of groups whose lags are added up per second, on average.
 
-The totals of the nodes are computed again after (number of groups / this value) seconds: 10 s for 100,000 groups.
+The totals of the nodes are computed again after (number of groups / this value) seconds: 20 s for 100,000 groups.
 """
 MATCH_TIMEOUT = 0.25
 """Maximum time, in seconds, for which keys wait until the cursor is on the only match of an accepted filter."""

@@ -22,10 +22,11 @@ def test_broker_counts_as_responding_since_its_first_response() -> None:
 
 
 @pytest.mark.parametrize(
-    ("groups", "first", "expected"), [(20_000, True, 300.0), (20_001, True, 150.0), (10, False, 100.0)]
+    ("groups", "first", "expected"),
+    [(20_000, True, 300.0), (20_001, True, 150.0), (20_000, False, 100.0), (20_001, False, 25.0)],
 )
 def test_sweep_reads_fewer_groups_per_second_in_a_large_cluster(groups: int, first: bool, expected: float) -> None:
-    options = MonitorOptions(sweep_rate=100.0, first_sweep_factor=3.0, large_sweep_factor=0.5)
+    options = MonitorOptions(sweep_rate=100.0, first_sweep_factor=3.0, large_first_factor=0.5, large_later_factor=0.25)
     assert sweep_rate(options, groups, first=first) == expected
 
 

@@ -73,6 +73,32 @@ async def test_sweep_catches_up_after_a_slow_batch_and_waits_briefly_after_clock
     assert found == pauses
 
 
+async def test_groups_whose_state_has_changed_count_in_the_groups_per_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise, many changes would increase the CPU time that the sweep uses."""
+    admin, pauses = ScriptedAdmin(), []
+    for number in range(6):
+        admin.add(f"g-{number}")
+    store = Store(10, lambda: 1_000.0)
+    await store.take_list(1, ListingDelta(admin.groups, [], len(admin.groups), 1.0), first=True)
+    timer, screening = PollTimer(1.0, lambda: 1_000.0), Screening(store)
+
+    async def pause_for(pause: float) -> bool:
+        pauses.append(pause)
+        return False
+
+    async def read(_groups: Sequence[str], _changed: set[str]) -> bool:
+        return True
+
+    options = replace(FAST, sweep_batch=2, sweep_rate=1.0, sweep_pause=15.0)
+    tier = SweepTier(admin, store, screening, options, timer, lambda: None)
+    tier._sweeps[1] = asyncio.current_task()  # type: ignore[assignment]
+    monkeypatch.setattr(timer, "pause_for", pause_for)
+    monkeypatch.setattr(tier, "_read", read)
+    screening.changed["g-5"] = None
+    await tier._read_round(1, ["g-0", "g-1", "g-2", "g-3"], first=False, seconds=0.0)
+    assert pauses == [3.0, 5.0]
+
+
 async def test_group_without_members_that_commits_is_read_as_often_as_groups_with_members() -> None:
     admin = ScriptedAdmin()
     for group in ("commits", *(f"idle-{number}" for number in range(10))):

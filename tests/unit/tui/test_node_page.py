@@ -85,15 +85,15 @@ def test_summary_with_new_problems_keeps_the_earlier_sums() -> None:
     assert earlier.problems == []
 
 
-def test_page_adds_up_the_lags_of_a_large_cluster_every_ten_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_page_adds_up_the_lags_of_a_large_cluster_every_20_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     page, cluster, node = NodePage(), PageSubject(None, "", []), PageSubject(("consumer",), "", [])
     now = 1_000.0
     monkeypatch.setattr("kgtui.tui.node_page.page.monotonic", lambda: now)
     large = GroupSetSummary(groups=100_000)
-    page._summary, page._summed_at = (None, large), 991.0
+    page._summary, page._summed_at = (None, large), 981.0
     assert page._earlier_summary(cluster) is large
     assert page._earlier_summary(node) is None
-    page._summed_at = 990.0
+    page._summed_at = 980.0
     assert page._earlier_summary(cluster) is None
     page._summary, page._summed_at = (None, GroupSetSummary(groups=20_000)), 1_000.0
     assert page._earlier_summary(cluster) is None
