@@ -154,7 +154,7 @@ class MonitorOptions:
     sweep_rate: float = 600.0
     first_sweep_factor: float = 2.6
     large_first_factor: float = 0.65
-    large_later_factor: float = 0.45
+    large_later_factor: float = 0.35
     sweep_batch: int = 250
     sweep_partitions: int = 2_500
     sweep_pause: float = 15.0
