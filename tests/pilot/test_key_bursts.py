@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
+import pytest
 from textual import events
+from textual.command import CommandPalette
+from textual.widgets import Input
 
+from kgtui.tui.dialogs.prompt import TextPrompt
 from tests.pilot.app_driver import app_on, main_screen, sample_snapshot, settled, until
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from textual.app import ComposeResult
+
     from kgtui.tui.app import KgtuiApp
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hold keys back for as long as a busy machine needs."""
+    for name in ("HOLD_TIMEOUT", "CLOSING_TIMEOUT"):
+        monkeypatch.setattr(f"kgtui.tui.textual_compat.key_order.{name}", 60.0)
 
 
 def post_keys(app: KgtuiApp, *keys: str) -> None:
@@ -43,3 +57,64 @@ async def test_a_key_right_after_a_cursor_key_acts_on_the_new_row(tmp_path: Path
         await until(pilot, lambda: bool(app.clipboard))
         assert app.clipboard == screen.group_tree.group
         assert app.clipboard != before
+
+
+async def test_pane_key_right_after_the_enter_key_of_the_palette_opens_the_pane(tmp_path: Path) -> None:
+    app, _ = app_on(sample_snapshot(), tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press("n", "enter", "ctrl+p")
+        await until(pilot, lambda: isinstance(app.screen, CommandPalette))
+        await pilot.press(*"orders.enrich")
+        await until(pilot, lambda: app.screen._hit_count == 1)  # type: ignore[attr-defined]
+        await pilot.press("down")
+        post_keys(app, "enter", "3")
+        await until(pilot, lambda: main_screen(app).detail.active == "assignments")
+        assert main_screen(app).group == "orders.enrich"
+
+
+class SlowPrompt(TextPrompt[None]):
+    """A dialog whose action ends when `finish` is set."""
+
+    PROMPT_TITLE = "Slow"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.started, self.finish = asyncio.Event(), asyncio.Event()
+
+    def compose_fields(self) -> ComposeResult:
+        yield Input("folder")
+
+    async def submit(self) -> None:
+        self.started.set()
+        await self.finish.wait()
+
+
+async def test_key_typed_while_a_dialog_is_closing_reaches_the_main_screen(tmp_path: Path) -> None:
+    """While the dialog runs its action, keys are neither lost nor typed into its text field."""
+    app, monitor = app_on(sample_snapshot(), tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        dialog = SlowPrompt()
+        await app.push_screen(dialog)
+        await settled(pilot)
+        post_keys(app, "enter", "p")
+        await dialog.started.wait()
+        await settled(pilot)
+        assert dialog.query_one(Input).value == "folder"
+        dialog.finish.set()
+        await until(pilot, lambda: monitor.paused)
+        assert app.screen is main_screen(app)
+
+
+async def test_escape_closes_a_dialog_while_its_action_is_running(tmp_path: Path) -> None:
+    app, _ = app_on(sample_snapshot(), tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        dialog = SlowPrompt()
+        await app.push_screen(dialog)
+        await settled(pilot)
+        post_keys(app, "enter")
+        await dialog.started.wait()
+        post_keys(app, "escape")
+        await until(pilot, lambda: app.screen is main_screen(app))

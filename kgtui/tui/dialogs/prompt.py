@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from textual import on, work
@@ -45,6 +46,9 @@ class TextPrompt(ModalScreen["ResultT | None"], Generic[ResultT]):
     """A dialog with one or more text fields. Enter submits the text, and escape closes the dialog with None.
 
     Subclasses override `compose_fields` and `submit`. If `submit` raises an error, the dialog shows it and stays open.
+
+    Attributes:
+        action_done: set unless `submit` is running. While it is running, `textual_compat.key_order` holds keys back.
     """
 
     PROMPT_TITLE: ClassVar[str]
@@ -71,6 +75,11 @@ class TextPrompt(ModalScreen["ResultT | None"], Generic[ResultT]):
     | escape | close |
     """
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.action_done = asyncio.Event()
+        self.action_done.set()
+
     def compose(self) -> ComposeResult:
         """Create the fields, the status line and a hint about the keys."""
         with Vertical(id="box") as box:
@@ -95,6 +104,10 @@ class TextPrompt(ModalScreen["ResultT | None"], Generic[ResultT]):
         raise NotImplementedError
 
     @on(Input.Submitted)
+    def _submitted(self) -> None:
+        self.action_done.clear()
+        self._submit()
+
     @work(exclusive=True, group="submit", exit_on_error=False, description="submit")
     async def _submit(self) -> None:
         try:
@@ -103,3 +116,5 @@ class TextPrompt(ModalScreen["ResultT | None"], Generic[ResultT]):
             self.query_one(StatusLine).show(" ".join(str(error).split()))
         else:
             self.dismiss(result)
+        finally:
+            self.action_done.set()

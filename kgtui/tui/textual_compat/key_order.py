@@ -14,6 +14,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from textual import events
+from textual.screen import ModalScreen
 from textual.widgets import Input
 
 if TYPE_CHECKING:
@@ -36,6 +37,12 @@ HOLD_TIMEOUT = 0.3
 
 Without this limit, the key would wait forever if a widget stopped handling messages.
 """
+
+CLOSING_TIMEOUT = 10.0
+"""Maximum time for which a key waits until a dialog has finished its action and is closed, in seconds."""
+
+CLOSING_KEYS = frozenset({"escape", "ctrl+c", "ctrl+q"})
+"""Keys that are never held back while a dialog runs its action, so that the user can always close the dialog."""
 
 KEYS_WITHOUT_FOCUS_CHANGE = frozenset({
     "up", "down", "left", "right", "pageup", "pagedown", "home", "end", "backspace", "delete",
@@ -61,24 +68,56 @@ class KeyOrder:
         """Forward a key or pasted text immediately, or as soon as the widgets have handled all earlier keys."""
         if self._in_progress is None:
             await self._send(event)
+        elif isinstance(event, events.Key) and event.key in CLOSING_KEYS and _running_action(self._app) is not None:
+            await self._forward(event)
         else:
             self._held.append(event)
 
     async def _send(self, event: events.Event) -> None:
         focused = self._app.focused
-        path: list[MessagePump] = [*(focused or self._app.screen).ancestors_with_self]
         waits = bool(self._held) or _may_move_focus(event, focused)
-        self._in_progress = asyncio.create_task(self._wait_until_handled(path)) if waits else None
+        self._in_progress = asyncio.create_task(self._wait_until_handled(_path(self._app))) if waits else None
         await self._forward(event)
 
     async def _wait_until_handled(self, path: list[MessagePump]) -> None:
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(_all_queues_handled(path), HOLD_TIMEOUT)
+        screen = self._app.screen
+        await _wait_for_queues(path)
+        done = _running_action(self._app)
+        if done is not None:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(done.wait(), CLOSING_TIMEOUT)
+            await _wait_for_queues(path)
+        if self._app.screen is not screen:
+            # The key has closed a dialog or opened a screen. The other screen must be ready for the next key.
+            await _wait_for_queues(_path(self._app))
         if self._held:
             # `_send` runs in the app and not in this task, so that the app handles an exception that the key causes.
             self._app.call_later(self._send, self._held.popleft())
         else:
             self._in_progress = None
+
+
+def _path(app: App[int]) -> list[MessagePump]:
+    """Return the widgets that may handle messages after a key: the focused widget and its ancestors, up to the app.
+
+    In a dialog, all widgets are included, because a key in one widget can cause messages to another one.
+    """
+    screen = app.screen
+    path: list[MessagePump] = [*(app.focused or screen).ancestors_with_self]
+    if isinstance(screen, ModalScreen):
+        return [*(widget for widget in screen.walk_children() if widget not in path), *path]
+    return path
+
+
+def _running_action(app: App[int]) -> asyncio.Event | None:
+    """Return the event that the dialog on the screen sets when its action is done; None if no action is running."""
+    done = getattr(app.screen, "action_done", None)
+    return done if isinstance(done, asyncio.Event) and not done.is_set() else None
+
+
+async def _wait_for_queues(path: list[MessagePump]) -> None:
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(_all_queues_handled(path), HOLD_TIMEOUT)
 
 
 def _may_move_focus(event: events.Event, focused: Widget | None) -> bool:
@@ -90,7 +129,7 @@ def _may_move_focus(event: events.Event, focused: Widget | None) -> bool:
 
 
 async def _all_queues_handled(path: list[MessagePump]) -> None:
-    """Wait until each widget in `path`, from the focused widget up to the app, has handled its queued messages."""
+    """Wait until each widget in `path` has handled its queued messages. The app is the last one in the path."""
     for _ in range(ROUNDS):
         for widget in path:
             handled = asyncio.Event()
