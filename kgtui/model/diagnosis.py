@@ -12,7 +12,7 @@ from kgtui.model.event import EventKind
 from kgtui.model.explanation import Explanation, explain_fault, explain_offsets, explain_state, faults_of
 from kgtui.model.guard import delete_availability
 from kgtui.model.health.wording import local_clock
-from kgtui.model.judgment import ONLY_COUNTED, GroupStatus, Judgment, Problem
+from kgtui.model.judgment import ONLY_COUNTED, PROBLEM_TEXTS, GroupStatus, Judgment, Problem
 from kgtui.model.member_names import member_labels
 from kgtui.model.offsets import lags
 from kgtui.model.owners import owners_by_partition
@@ -29,22 +29,6 @@ _MOST_NAMED = 3  # maximum number of members that a diagnosis names
 
 _FLAPPING_SECONDS = 600.0
 """Members that joined or left in this many seconds before the snapshot are named as the cause of rebalances."""
-
-_NEXT = {
-    Problem.DATA_LOST: "Make the consumers faster or raise the retention of the topic, so that no more records expire.",
-    Problem.LOSS_NEAR: "Let the group read these records before they expire, or raise retention.ms of the topic.",
-    Problem.STOP: "Read the log of the member: it may have hung, or its commits may fail. Restart it if it has hung.",
-    Problem.STALL: "Read the log of the member: it may retry the same record again and again.",
-    Problem.REWIND: "Find out who reset the offset. The group reads the records after it once more.",
-    Problem.FLAPPING: "Look in the History pane for members that come and go, and check max.poll.interval.ms.",
-    Problem.BEHIND: "Make the consumers faster, or add members if there are more partitions than members.",
-    Problem.NO_PARTITIONS: "Check that the subscribed topics exist and have partitions.",
-    Problem.REBALANCING: "Read the logs of the members. A busy member delays a rebalance up to max.poll.interval.ms.",
-    Problem.EMPTY: "Start the application again if its records must be read.",
-    Problem.UNUSED: "Start the application again if its records must be read.",
-    Problem.ABANDONED: "Start the application again if its records must be read.",
-}
-"""Maps each problem to what the user should do next."""
 
 _RESTART = "Start the application again, and find out why its members left."
 _DELETABLE = "The group can be deleted now."
@@ -84,7 +68,7 @@ def diagnose(snapshot: Snapshot, group: str, clock: Callable[[float], str]) -> D
     if kind is None:
         return Diagnosis(judgment, judgment.status.value)
     health, why = snapshot.health.get(group), judgment.reason
-    advice = _NEXT.get(kind, "")
+    advice = PROBLEM_TEXTS[kind].advice
     if kind in (Problem.STOP, Problem.STALL) and snapshot.state_of(group) == states.EMPTY:
         advice = _RESTART
     elif kind in ONLY_COUNTED and delete_availability(snapshot, group) is None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.model.group_types import EMPTY
 
@@ -81,30 +81,74 @@ STATUS_NAMES: dict[str, GroupStatus] = {
 }
 """Maps the name of each status in filters to the status, from the best to the worst."""
 
-PROBLEM_NAMES: dict[str, Problem] = {
-    "stop": Problem.STOP,
-    "stall": Problem.STALL,
-    "rewind": Problem.REWIND,
-    "lost": Problem.DATA_LOST,
-    "expiring": Problem.LOSS_NEAR,
-    "flapping": Problem.FLAPPING,
-    "behind": Problem.BEHIND,
-    "idle": Problem.NO_PARTITIONS,
-    "rebalancing": Problem.REBALANCING,
-    "unreadable": Problem.UNREADABLE,
-    "empty": Problem.EMPTY,
-    "unused": Problem.UNUSED,
-    "abandoned": Problem.ABANDONED,
-}
-"""Maps the name of each problem, as filters and commands use it, to the problem."""
+_START_AGAIN = "Start the application again if its records must be read."
 
-_NAMES = {problem: name for name, problem in PROBLEM_NAMES.items()}
+
+class ProblemTexts(NamedTuple):
+    """The texts about one problem.
+
+    Attributes:
+        name: name of the problem in filters and in the output of commands.
+        label: name of the problem in the tree, with at most nine characters.
+        advice: what the user should do next; `` if that depends on the error with which a read failed.
+    """
+
+    name: str
+    label: str
+    advice: str = ""
+
+
+PROBLEM_TEXTS: dict[Problem, ProblemTexts] = {
+    Problem.STOP: ProblemTexts(
+        "stop", "stopped",
+        "Read the log of the member: it may have hung, or its commits may fail. Restart it if it has hung.",
+    ),
+    Problem.STALL: ProblemTexts(
+        "stall", "stalled", "Read the log of the member: it may retry the same record again and again."
+    ),
+    Problem.REWIND: ProblemTexts(
+        "rewind", "rewound", "Find out who reset the offset. The group reads the records after it once more."
+    ),
+    Problem.DATA_LOST: ProblemTexts(
+        "lost", "data lost",
+        "Make the consumers faster or raise the retention of the topic, so that no more records expire.",
+    ),
+    Problem.LOSS_NEAR: ProblemTexts(
+        "expiring", "expiring",
+        "Let the group read these records before they expire, or raise retention.ms of the topic.",
+    ),
+    Problem.FLAPPING: ProblemTexts(
+        "flapping", "flapping",
+        "Look in the History pane for members that come and go, and check max.poll.interval.ms.",
+    ),
+    Problem.BEHIND: ProblemTexts(
+        "behind", "behind", "Make the consumers faster, or add members if there are more partitions than members."
+    ),
+    Problem.NO_PARTITIONS: ProblemTexts(
+        "idle", "idle", "Check that the subscribed topics exist and have partitions."
+    ),
+    Problem.REBALANCING: ProblemTexts(
+        "rebalancing", "rebalance",
+        "Read the logs of the members. A busy member delays a rebalance up to max.poll.interval.ms.",
+    ),
+    Problem.UNREADABLE: ProblemTexts("unreadable", "unread"),
+    Problem.EMPTY: ProblemTexts("empty", "empty", _START_AGAIN),
+    Problem.UNUSED: ProblemTexts("unused", "unused", _START_AGAIN),
+    Problem.ABANDONED: ProblemTexts("abandoned", "abandoned", _START_AGAIN),
+}  # fmt: skip
+"""Maps each problem to the texts about it. Help and error messages list the names in this order."""
+
+PROBLEM_NAMES = {texts.name: problem for problem, texts in PROBLEM_TEXTS.items()}
+"""Maps the name of each problem, as filters and commands use it, to the problem."""
 
 ABANDONED_AFTER = 86_400.0
 """Time in the state Empty after which a group with unread records counts as abandoned, in seconds.
 
 It is also the minimum age of all unread records of an unused group (`Problem.UNUSED`).
 """
+
+SUSPECTED = frozenset({Problem.STOP, Problem.STALL, Problem.BEHIND})
+"""Problems that screening can suspect but not prove. A final health verdict confirms or refutes them."""
 
 ONLY_COUNTED = frozenset({Problem.UNUSED, Problem.ABANDONED})
 """Problems that *Needs attention* only counts, because thousands of such groups would hide groups with other problems.
@@ -169,7 +213,7 @@ class Judgment:
     @property
     def problem_name(self) -> str | None:
         """Name of the problem in `PROBLEM_NAMES`; None if there is no problem, or if it is not known."""
-        return None if self.kind is None else _NAMES[self.kind]
+        return None if self.kind is None else PROBLEM_TEXTS[self.kind].name
 
     @property
     def basis_text(self) -> str:

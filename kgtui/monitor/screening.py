@@ -31,6 +31,7 @@ from kgtui.model.group_types import CLASSIC, EMPTY, NOT_READY, REBALANCING, SIMP
 from kgtui.model.health.values import DEFAULT_WATCHING
 from kgtui.model.judgment import (
     ABANDONED_AFTER,
+    SUSPECTED,
     Basis,
     GroupStatus,
     Judgment,
@@ -72,7 +73,6 @@ _PACES = 3
 progress (`Trail.pace`)."""
 
 _UNSETTLED = REBALANCING | {NOT_READY}
-_SUSPECTED = frozenset({Problem.STOP, Problem.STALL, Problem.BEHIND})
 _MOST_SHARED = 20_000
 _MOST_CHANGED = 5_000
 _MOST_NEAR_LOG_START = 5_000
@@ -169,7 +169,7 @@ class Screening:
         if health is None or health.loss is None or not health.loss.is_near:
             self.near_log_start.discard(group)
         judgment, summary = self._store.screened.get(group), self._store.summaries.get(group)
-        if judgment is None or judgment.kind not in _SUSPECTED or summary is None:
+        if judgment is None or judgment.kind not in SUSPECTED or summary is None:
             return
         if self._store.groups[group].state == EMPTY:
             return

@@ -10,7 +10,7 @@ from kgtui.model.burrow import Status
 from kgtui.model.group_types import EMPTY
 from kgtui.model.health.values import Lack
 from kgtui.model.health.wording import duration, loss_when, missing, reason
-from kgtui.model.judgment import NOT_FOUND, Basis, GroupStatus, Judgment, Problem
+from kgtui.model.judgment import NOT_FOUND, SUSPECTED, Basis, GroupStatus, Judgment, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -23,9 +23,6 @@ _PROBLEMS = {
     Status.STALL: Problem.STALL,
     Status.REWIND: Problem.REWIND,
 }
-_SUSPECTED = frozenset({Problem.STOP, Problem.STALL, Problem.BEHIND})
-"""Problems that screening can suspect but not prove. A final health verdict confirms or refutes them."""
-
 
 _BEGIN_UNKNOWN = frozenset({Problem.STOP, Problem.STALL, Problem.EMPTY, Problem.UNUSED})
 """Problems that cannot have begun before the last consumed record was written. kgtui may not have observed their begin.
@@ -85,9 +82,9 @@ def _combined(health: GroupHealth, screened: Judgment, state: str | None, group_
     if screened.kind is exact.kind:
         return _with_earlier_begin(exact, screened)
     members_left = state == EMPTY
-    if screened.kind is Problem.EMPTY and members_left and exact.kind in _SUSPECTED:
+    if screened.kind is Problem.EMPTY and members_left and exact.kind in SUSPECTED:
         return screened
-    if exact.harm > screened.harm or (screened.kind in _SUSPECTED and pending is None and not members_left):
+    if exact.harm > screened.harm or (screened.kind in SUSPECTED and pending is None and not members_left):
         return exact
     others = (screened.others, exact.others, (exact.kind,) if exact.kind is not None else ())
     return replace(screened, others=_by_harm(chain(*others), screened.kind))

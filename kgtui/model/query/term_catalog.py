@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kgtui.model import facts
 from kgtui.model.facts import Need
 from kgtui.model.group_types import EMPTY, KINDS, PROTOCOLS, REBALANCING, STATES, TYPES
+from kgtui.model.judgment import PROBLEM_NAMES, STATUS_NAMES
 from kgtui.model.query.ranges import COUNT_UNITS, TIME_UNITS, names_of
 
 if TYPE_CHECKING:
@@ -277,28 +278,10 @@ TERMS: tuple[TermKey, ...] = (
     ),
     VerdictKey(
         "verdict",
-        "Verdict on a group: ok, warn, error (a + includes worse verdicts), a problem (stop, stall, rewind, lost, "
-        "expiring, flapping, behind, idle, rebalancing, unreadable, empty, unused, abandoned), or unknown.",
+        f"Verdict on a group: {', '.join(STATUS_NAMES)} (a + includes worse verdicts), a problem "
+        f"({', '.join(PROBLEM_NAMES)}), or {UNKNOWN}.",
         "verdict:warn+",
-        (
-            "ok",
-            "warn",
-            "error",
-            "stop",
-            "stall",
-            "rewind",
-            "lost",
-            "expiring",
-            "flapping",
-            "behind",
-            "idle",
-            "rebalancing",
-            "unreadable",
-            "empty",
-            "unused",
-            "abandoned",
-            UNKNOWN,
-        ),
+        (*STATUS_NAMES, *PROBLEM_NAMES, UNKNOWN),
         needs=_OFFSETS | _WATCHING,
     ),
     NumberKey(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from kgtui.model.judgment import NOT_READ, SEVERITY, Problem
+from kgtui.model.judgment import NOT_READ, PROBLEM_TEXTS, SEVERITY
 from kgtui.model.trail import SAMPLES
 from kgtui.tui import text
 from kgtui.tui.sparkline import spark_rows
@@ -162,16 +162,6 @@ def coarse_age(seconds: float | None) -> str:
     return text.age(seconds)
 
 
-_LABELS = {
-    **{problem: problem.value for problem in Problem},
-    Problem.LOSS_NEAR: "expiring",
-    Problem.BEHIND: "behind",
-    Problem.NO_PARTITIONS: "idle",
-    Problem.REBALANCING: "rebalance",
-    Problem.UNREADABLE: "unread",
-}
-"""Maps each problem to its name in column `problem`."""
-
 _VERDICTS = {severity: status.name for status, severity in SEVERITY.items()}
 """`Judgment.severity` → name of the status (WARN or ERR), for severities above 0."""
 
@@ -195,7 +185,7 @@ def status_mark(row: TreeRow) -> Piece:
 
 def _problem(row: TreeRow) -> Piece:
     kind = row.judgment.kind
-    return "" if kind is None else _LABELS[kind], status_mark(row)[1]
+    return "" if kind is None else PROBLEM_TEXTS[kind].label, status_mark(row)[1]
 
 
 def _state(row: TreeRow) -> Piece:

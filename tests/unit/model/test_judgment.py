@@ -10,6 +10,7 @@ import pytest
 from kgtui.model.answer import Fault
 from kgtui.model.health import health_of
 from kgtui.model.judgment import (
+    PROBLEM_TEXTS,
     READ_OK,
     READ_ONCE,
     SCREENED_OK,
@@ -27,6 +28,12 @@ if TYPE_CHECKING:
 
 FAULT = Fault("GROUP_AUTHORIZATION_FAILED", "Not authorized.\ndetails", 30, group="g")
 SUSPECT = Judgment(GroupStatus.ERR, Problem.STOP, Basis.SCREENED, since=T0 - 600, since_seen=True, reason="no commit")
+
+
+def test_every_problem_has_a_unique_name_and_a_label_that_fits_into_the_tree() -> None:
+    assert PROBLEM_TEXTS.keys() == set(Problem)
+    assert len({texts.name for texts in PROBLEM_TEXTS.values()}) == len(Problem)
+    assert [texts.label for texts in PROBLEM_TEXTS.values() if not 0 < len(texts.label) < 10] == []
 
 
 def with_group(listing: Listing = CONSUMER, **changes: object) -> Snapshot:
