@@ -18,8 +18,7 @@ imported on first use, so that a program that needs only the interface does not 
 | `record_times` | when the first unread and the last consumed records were written |
 | `record_search` | the search for these times, without requests |
 | `configs` | configs of groups; retention of topics and of committed offsets |
-| `access` | permissions of the user that decide what brokers leave out of their responses |
-| `acls` | topics that ACLs deny |
+| `access` | permissions of the user that decide what brokers leave out of their responses; topics that ACLs deny |
 | `user_access` | marks groups whose offsets may be hidden because of the permissions |
 | `refusals` | notices when brokers begin or stop to refuse requests |
 | `decoding` | decodes the describe responses into `GroupDescription` |

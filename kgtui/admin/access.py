@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from kgtui.admin import decoding
-from kgtui.admin.acls import read_denied_patterns
 from kgtui.client.options import Lane
+from kgtui.errors import UnsupportedError
 from kgtui.model.access import Access
 from kgtui.model.error_numbers import TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION
+from kgtui.protocol.messages.acls import DESCRIBE_ACLS
 from kgtui.protocol.messages.cluster import METADATA
 
 if TYPE_CHECKING:
@@ -38,6 +39,24 @@ _SUFFIX = "-kgtui-permission-check"
 
 _MAX_TOPICS = 500
 """Maximum number of topics about which a broker is asked, because the response contains every partition of them."""
+
+_TOPIC = 2
+"""Number of the resource type TOPIC in Kafka's `ResourceType`."""
+
+_ANY_PATTERN, _LITERAL, _PREFIXED = 1, 3, 4
+"""Numbers of pattern types in Kafka's `PatternType`."""
+
+_ANY, _ALL, _READ, _WRITE, _DELETE, _ALTER, _DESCRIBE = 1, 2, 3, 4, 6, 7, 8
+"""Numbers of operations in Kafka's `AclOperation`."""
+
+_DENY, _ALLOW = 2, 3
+"""Numbers of permission types in Kafka's `AclPermissionType`."""
+
+_DENIES = frozenset({_ALL, _DESCRIBE})
+"""Operations whose denial by an ACL forbids a user to describe the topic."""
+
+_ALLOWS = _DENIES | {_READ, _WRITE, _DELETE, _ALTER}
+"""Operations whose permission by an ACL also permits a user to describe the topic."""
 
 
 class AccessReader:
@@ -112,7 +131,7 @@ async def _read_denied(pool: Pool, node: int, deadline: Deadline, lane: Lane) ->
 
     ACLs that deny all topics with a prefix are represented by the prefix, followed by `*`.
     """
-    patterns = await read_denied_patterns(pool, node, deadline, lane)
+    patterns = await _denied_patterns(pool, node, deadline, lane)
     if not patterns or len(patterns) > _MAX_TOPICS:
         return None if patterns is None or patterns else frozenset()
     # Some of the ACLs may be for other users, so ask the broker about one topic per ACL.
@@ -139,3 +158,48 @@ async def read_operations(
     )
     found = decoding.operations(reply.value["ClusterAuthorizedOperations"]) if with_operations else None
     return found, reply.value["Topics"]
+
+
+async def _denied_patterns(pool: Pool, node: int, deadline: Deadline, lane: Lane) -> frozenset[tuple[str, bool]] | None:
+    """Ask one broker for all ACLs that deny the operation DESCRIBE on topics, to any user. Raises `ClientError`.
+
+    The caller must already know that the user may describe topics with any name.
+
+    Returns:
+        Pairs `(topic name, False)` and `(prefix of topic names, True)`. The result is None if other topics may be
+        hidden too, because the ACLs cannot be read, or because no ACL allows all topics. If no ACL allows all topics,
+        the broker probably has the setting `allow.everyone.if.no.acl.found`, which hides each topic that has ACLs from
+        all users without an ACL for it.
+    """
+    try:
+        denied, allowed = await asyncio.gather(
+            _read_acls(pool, node, deadline, lane, name=None, pattern=_ANY_PATTERN, permission=_DENY),
+            _read_acls(pool, node, deadline, lane, name="*", pattern=_LITERAL, permission=_ALLOW),
+        )
+    except UnsupportedError:
+        return None
+    if denied is None or allowed is None or not any(_has(row, _ALLOWS) for row in allowed):
+        return None
+    return frozenset((row["ResourceName"], row["PatternType"] == _PREFIXED) for row in denied if _has(row, _DENIES))
+
+
+def _has(resource: dict[str, Any], operations: frozenset[int]) -> bool:
+    return any(acl["Operation"] in operations for acl in resource["Acls"])
+
+
+async def _read_acls(
+    pool: Pool, node: int, deadline: Deadline, lane: Lane, *, name: str | None, pattern: int, permission: int
+) -> list[dict[str, Any]] | None:
+    """Return the resources with matching ACLs for topics; None if the broker refuses to describe ACLs."""
+    request = {
+        "ResourceTypeFilter": _TOPIC,
+        "ResourceNameFilter": name,
+        "PatternTypeFilter": pattern,
+        "PrincipalFilter": None,
+        "HostFilter": None,
+        "Operation": _ANY,
+        "PermissionType": permission,
+    }
+    reply: Reply[dict[str, Any]] = await pool.call(node, DESCRIBE_ACLS, request, timeout=deadline.left(), lane=lane)
+    resources: list[dict[str, Any]] = reply.value["Resources"]
+    return None if reply.value["ErrorCode"] else resources

@@ -17,9 +17,8 @@ only the terminal UI needs.
 | `show` | `kgtui show`: everything about one or more groups |
 | `check` | `kgtui check`: health verdicts, live or from a recording |
 | `events` | `kgtui events`: changes in groups and brokers, live or from a recording |
-| `list_watch` | the repeated reads of `kgtui ls --watch` |
+| `list_watch` | the repeated reads of `kgtui ls --watch`, and their screening for problems |
 | `unused_groups` | finds unused groups for `kgtui ls` |
-| `repeated_screening` | screens the groups of `kgtui ls --watch` for problems |
 | `group_watch` | the repeated reads of `kgtui check` |
 | `delete` | `kgtui delete`: plan, confirmation, deletion and results |
 | `audit` | `kgtui audit`: the audit log |

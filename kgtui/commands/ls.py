@@ -143,8 +143,7 @@ def _print(
 
 
 async def _print_repeatedly(args: argparse.Namespace, query: Query | None, admin: GroupAdmin) -> int:
-    from kgtui.commands.list_watch import ListWatch
-    from kgtui.commands.repeated_screening import RepeatedScreening
+    from kgtui.commands.list_watch import ListWatch, RepeatedScreening
 
     screened = RepeatedScreening(admin, timeout_of(args), args.watch)
     select = partial(_select, args, query, admin, on_read=screened.add)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kgtui.commands import selection
-from kgtui.commands.repeated_screening import RepeatedScreening
+from kgtui.commands.list_watch import RepeatedScreening
 from kgtui.commands.selection import select_groups
 from kgtui.model.judgment import Problem
 from kgtui.model.offsets import PartitionBounds
