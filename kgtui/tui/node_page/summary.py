@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 GROUPS_PER_SLICE = 250
 """Number of groups that are added up in one slice, which takes less than 1 ms. Other tasks run between two slices."""
 
-MOST_PROBLEMS = 1_000
+MOST_PROBLEMS = 400
 """Maximum number of groups in the table of problems. The tab of the table shows the number of all problems."""
 
 
