@@ -29,12 +29,17 @@ class StandaloneCluster:
     The worker's `python3` is a script in `folder`, so that its path differs from the driver's Python. Whenever the
     script runs, it appends a line to the file `python-starts`, and then starts the Python that runs the tests.
 
+    Args:
+        bare: whether the worker's Python has only its standard library and PySpark, which Spark adds: no pyarrow, no
+            kgtui.
+
     Attributes:
         url: `spark://127.0.0.1:PORT`, the value for Spark's option `--master`.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, bare: bool = False) -> None:
         self._folder = folder
+        self._python = f"'{sys.executable}' -S" if bare else f"'{sys.executable}'"
         self._processes: list[subprocess.Popen[bytes]] = []
         self.url = ""
 
@@ -62,7 +67,7 @@ class StandaloneCluster:
     def __enter__(self) -> Self:
         script = self._folder / "bin" / "python3"
         script.parent.mkdir(parents=True)
-        script.write_text(f"#!/bin/sh\necho start >> '{self._folder}/python-starts'\nexec '{sys.executable}' \"$@\"\n")
+        script.write_text(f"#!/bin/sh\necho start >> '{self._folder}/python-starts'\nexec {self._python} \"$@\"\n")
         script.chmod(0o755)
         ports = ("--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
         try:

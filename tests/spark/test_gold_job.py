@@ -27,9 +27,10 @@ if TYPE_CHECKING:
     from tests.spark.background_runs import BackgroundRuns
 
 
-def test_the_pipeline_runs_on_workers_with_another_python_path_than_the_driver(
+def test_the_pipeline_runs_on_two_executors_with_another_python_path_than_the_driver(
     uninterrupted_lake: SparkLake, background_runs: BackgroundRuns
 ) -> None:
+    assert background_runs.cluster_executors == 2
     assert background_runs.cluster_python_starts > 0, "the executors did not run the worker's python3"
     assert uninterrupted_lake.read(COMMITS).count() > 0, "executors decode records with kgtui's code"
 
