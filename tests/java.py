@@ -36,8 +36,8 @@ def command(classpath: str, source: Path, options: Sequence[str] = ()) -> list[s
         options: options of the JVM, in addition to `FAST_START`.
     """
     if any(option.startswith(_WRITE_ARCHIVE) for option in options):
-        # A class archive is valid only for class paths that begin with the class path for which it was written. The
-        # program's own jar would change the class path, so Java's launcher compiles the program in memory.
+        # While the JVM writes an archive of classes, the class path must contain only the jars that all programs use.
+        # The compiled program is therefore not added to it. Instead, Java's launcher compiles the program in memory.
         return ["java", *FAST_START, *options, "-cp", classpath, str(source)]
     start = ["java", *FAST_START, *_use_archive(classpath), *options]
     return [*start, "-cp", f"{classpath}:{compiled(classpath, source)}", source.stem]

@@ -156,8 +156,8 @@ def _query(args: argparse.Namespace) -> Query | None:
     query = query_of(args)
     if len(args.expr) > 1 and len(words := query.words) > 1:
         raise UsageError(
-            f"as a filter, these words only match ids that contain all of them: {', '.join(words)}; to use them as a "
-            f"filter, quote them; to use them as group ids, pass {as_options(words)}"
+            f"{', '.join(words)}: are these words a filter or group ids? For groups whose ids contain all of these "
+            f"words, pass the words in one pair of quotes; for groups with exactly these ids, pass {as_options(words)}"
         )
     if not args.group and not query.terms:
         raise UsageError("no group is named; pass EXPR, such as state:Empty, or --group NAME")

@@ -140,7 +140,7 @@ def member_of_row(member_id: str, row: RowValues) -> Member:
     return _typed({"member_id": member_id, **columns, **json.loads(text)}, Member)
 
 
-# -- functions that convert rows of table `partitions` ---------------------------------------------------------------
+# -- functions that convert offsets to rows of table `partitions`, and rows to offsets --------------------------------
 # A row has these columns: kind, committed, spso, lag, leader_epoch, metadata, error, message, log_start, log_end,
 # log_error, owner. Column `spso` is the share-partition start offset.
 

@@ -306,10 +306,13 @@ def judgment_of_empty(lag: int, since: float | None, basis: Basis) -> Judgment:
 
 
 def judgment_of_unused(lag: int, basis: Basis) -> Judgment:
-    """Return the judgment on a group that was already Empty when kgtui started, and read no record of the last day.
+    """Return the judgment on a group that seems unused.
+
+    The group was already Empty when kgtui started, and has read none of the records written in the last 24 hours.
 
     Args:
         lag: number of unread records.
+        basis: what the judgment is based on.
     """
     reason = f"Empty since before kgtui started, no record of the last day was read, {lag:,} unread"
     return Judgment(GroupStatus.WARN, Problem.UNUSED, basis, reason=reason)

@@ -29,7 +29,10 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import BrokerStatus, Snapshot
 
 _VERDICTS_AT_ONCE = 500
-"""Maximum number of groups whose verdicts are compared in one step, so that the handling of keys is not delayed."""
+"""Maximum number of groups whose verdicts are compared with the previous ones before other tasks run.
+
+More groups would delay the app's response when the user presses a key.
+"""
 
 _FROM_BEFORE = ONLY_COUNTED | {Problem.EMPTY}
 """Problems that groups may have had since before kgtui started.

@@ -81,7 +81,7 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self.task: asyncio.Task[None] | None = None
 
-    # Callbacks of `asyncio.Protocol`, which the event loop calls, and the method `abort`
+    # Methods that `asyncio.Protocol` defines, and that the event loop calls; and `abort`, which the server calls
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Start the task that serves the connection."""

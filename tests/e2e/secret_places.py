@@ -335,7 +335,7 @@ def in_spark_plans(prepared: Prepared, tools: Tools) -> None:
 PLACES: dict[str, Callable[[Prepared, Tools], None]] = {
     "outputs and logs": in_outputs_and_logs,
     "tracebacks and crash reports": in_tracebacks_and_crash_reports,
-    "all outputs and recordings": in_all_outputs_and_recordings,
+    "command output and recordings": in_all_outputs_and_recordings,
     "screens, exports and processes": in_screens_exports_and_processes,
     "Spark plans": in_spark_plans,
 }

@@ -32,7 +32,7 @@ FAST = ("outputs and logs", "tracebacks and crash reports", "Spark plans")
 Other groups of places take many seconds per login.
 """
 
-ALSO_FAST = {("config-providers", "all outputs and recordings"), ("PLAIN", "screens, exports and processes")}
+ALSO_FAST = {("config-providers", "command output and recordings"), ("PLAIN", "screens, exports and processes")}
 """Pairs of a login and another group of places that every test run also searches with this login."""
 
 SPARK = (
@@ -109,7 +109,7 @@ PLANTS = [
     ("outputs and logs", secret_plants.in_log),
     ("tracebacks and crash reports", secret_plants.in_traceback),
     ("tracebacks and crash reports", secret_plants.in_crash_report),
-    ("all outputs and recordings", secret_plants.in_recording),
+    ("command output and recordings", secret_plants.in_recording),
     ("screens, exports and processes", secret_plants.in_recording),
     ("screens, exports and processes", secret_plants.on_screen),
     ("screens, exports and processes", secret_plants.in_export),

@@ -128,7 +128,7 @@ class ClusterDialog(ModalScreen["Session | None"]):
         choices.highlighted = highlighted
 
     def action_move(self, direction: str) -> None:
-        """Move one row up or down."""
+        """Move the cursor one row up or down."""
         if self._session.clusters:
             (self.choices.action_cursor_down if direction == "down" else self.choices.action_cursor_up)()
 

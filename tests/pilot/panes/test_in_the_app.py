@@ -72,7 +72,7 @@ async def test_selecting_a_group_with_an_error_does_not_trigger_a_layout(tmp_pat
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: len(app.screen.query(Pane)) == 6)
         await select_group(pilot, app, "orders.enrich")
-        # The panes replace the page of the cluster first, because this replacement causes a layout.
+        # Wait until the panes have replaced the page of the cluster, because this causes a layout, too.
         await until(pilot, lambda: main_screen(app).right_side.has_class("-group"))
         await settled(pilot)
         layouts.clear()

@@ -221,7 +221,7 @@ def test_kgtui_delete_rejects_several_words_that_look_like_group_ids(
     admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(["delete", "idle-a", "idle-b"]) == 2
-    assert "to use them as group ids, pass --group idle-a --group idle-b" in capsys.readouterr().err
+    assert "for groups with exactly these ids, pass --group idle-a --group idle-b" in capsys.readouterr().err
     assert admin.calls == []
 
 

@@ -130,7 +130,7 @@ def test_partitions_of_an_empty_group_are_unowned() -> None:
     assert status(found, "t", 0) is PlacementStatus.UNOWNED
 
 
-def test_group_whose_members_are_hidden_has_no_assignment() -> None:
+def test_assignment_is_none_if_the_broker_withholds_the_members() -> None:
     assert assignment_of(GroupDescription("g", "share", "share", "Stable", 1, members=None)) is None
 
 
