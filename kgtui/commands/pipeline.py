@@ -215,9 +215,6 @@ def update_gold(lake: SparkLake, on_progress: Callable[[str], None] | None = Non
     return pending.days
 
 
-# -- functions that read the partitions and log offsets of `__consumer_offsets` --------------------------------------
-
-
 async def read_offsets_topic(args: argparse.Namespace) -> OffsetsTopic:
     """Read the partitions of `__consumer_offsets`, with their log start and end offsets.
 

@@ -144,9 +144,6 @@ def _print_findings(lake: str) -> int:
     return report_missing_tables(found)
 
 
-# -- simulation and recording of the demo's history ------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class DemoHistory:
     """Parameters of the simulated history.

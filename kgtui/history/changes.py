@@ -156,8 +156,6 @@ class ChangeTracker:
         out["faults"] += [(*key, False, *row) for key, row in self._faults.items()]
         return out
 
-    # -- methods that compare one group with its recorded state --------------------------------------------------
-
     def _may_lack_topics(self, group: str, result: PollResult, refused: Set[TopicPartition]) -> bool | None:
         """Return whether brokers may have left out offsets of a group; None if it is unknown.
 

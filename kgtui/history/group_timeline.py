@@ -90,9 +90,6 @@ def _clipped(columns: Sequence[array[float]], since: float) -> Sequence[array[fl
     return [column[start:] for column in columns]
 
 
-# -- functions that compute the columns of the timeline --------------------------------------------------------------
-
-
 def _columns(
     polls: Mapping[int, PollChange],
     change_points: Sequence[ChangePoint],
@@ -155,9 +152,6 @@ def _unread(
         if any(group is not None or broker in (None, coordinator) for _, broker, group in active):
             found.add(poll.ms)
     return found
-
-
-# -- functions that compute the change points of the timeline --------------------------------------------------------
 
 
 def _change_points(

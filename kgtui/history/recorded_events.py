@@ -123,8 +123,6 @@ class _RecordedState:
         names = table["group"].chunk(0)
         return table.filter(pc.is_in(names.dictionary, pa.array(self._names, pa.string())).take(names.indices))
 
-    # -- methods that compare groups and brokers -------------------------------------------------------------------
-
     def _group_events(
         self,
         poll: RecordedPoll,
@@ -239,8 +237,6 @@ class _RecordedState:
             else:
                 events.append(broker_lost(node, address, poll.at, next(iter(self._faults[node].values()))))
         return events
-
-    # -- methods that find positions that went back, or that changed without members --------------------------------
 
     def _memberless_groups(self, groups: pa.Table) -> pa.Array:
         """Return the ids of the groups whose state is Empty in any of the rows. Lone surrogates stay escaped."""

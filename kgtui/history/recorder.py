@@ -132,8 +132,6 @@ class Recorder:
         finally:
             await self._lake.end()
 
-    # -- methods that start a recording -------------------------------------------------------------------------------
-
     async def _wait_for_first_lists(self, before: int | None) -> None:
         """Wait until each broker has listed its groups or failed to do so. Then store the cluster's id in the lake.
 
@@ -166,8 +164,6 @@ class Recorder:
             "that recorder are lost. They cover at most one flush interval."
         )
         return "recorder killed"
-
-    # -- methods that record one poll --------------------------------------------------------------------------------
 
     async def _poll_once(self) -> None:
         snapshot = self._watch.snapshot

@@ -93,8 +93,6 @@ class RecordingReader:
             self._polls.add(zip(*(rows[name].to_pylist() for name in ("poll", "keyframe", "gap")), strict=True))
             return int(rows.num_rows)
 
-    # -- methods that find polls -------------------------------------------------------------------------------------
-
     @property
     def first(self) -> RecordedPoll:
         """The oldest poll."""
@@ -126,8 +124,6 @@ class RecordingReader:
             start = rfc3339(self.first.at, "seconds")
             raise LakeError(f"{self.path} has no poll that early: the recording starts at {start}")
         return found
-
-    # -- methods that read the state of the cluster at a poll ------------------------------------------------------
 
     def at(self, time: float | RecordedPoll | None = None) -> PointInTime:
         """Return the state of the cluster at a poll.
@@ -198,8 +194,6 @@ class RecordingReader:
             yield
         except storage_errors() as error:
             raise LakeError(f"{self.path} cannot be read: {reason_of(error)}") from error
-
-    # -- methods that find the changes between polls -----------------------------------------------------------------
 
     def next_change(self, group: str, after: float | RecordedPoll, *, back: bool = False) -> RecordedPoll | None:
         """Return the next poll at which the listing, description or members of a group changed; None if there is none.

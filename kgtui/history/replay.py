@@ -65,8 +65,6 @@ class ReplayAdmin:
         """
         return cls(recording, await asyncio.to_thread(recording.at, at))
 
-    # -- methods that return or change the poll that is replayed -----------------------------------------------------
-
     @property
     def poll(self) -> RecordedPoll:
         """The recorded poll that is shown."""
@@ -112,8 +110,6 @@ class ReplayAdmin:
     async def _go(self, find: Callable[[], RecordedPoll | None]) -> RecordedPoll | None:
         found = await asyncio.to_thread(find)
         return None if found is None else await self.seek(found)
-
-    # -- methods of `GroupAdmin` that read ---------------------------------------------------------------------------
 
     async def cluster(self, *, timeout: float = DEFAULT_TIMEOUT) -> ClusterInfo:
         return self._point_in_time.cluster
@@ -241,8 +237,6 @@ class ReplayAdmin:
 
         found, faults, hidden = await asyncio.to_thread(every)
         return Answer(found, tuple(faults), Coverage((0, 0), (len(found), len(names))), hidden)
-
-    # -- methods of `GroupAdmin` that write, which a replay refuses --------------------------------------------------
 
     async def delete_groups(self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT) -> tuple[Outcome, ...]:
         """Refuse every group, because a recording is read-only."""

@@ -60,9 +60,6 @@ def _typed(value: object, kind: type[T]) -> T:
     return msgspec.convert(value, kind)
 
 
-# -- functions that convert rows of table `groups` -------------------------------------------------------------------
-
-
 def listing_row(listing: Listing) -> RowValues:
     """Return the columns of table `groups` that come from a listing: type, protocol, state and coordinator."""
     return (listing.type, listing.protocol, listing.state, listing.coordinator)
@@ -124,9 +121,6 @@ def undescribed() -> RowValues:
     return _UNDESCRIBED
 
 
-# -- functions that convert rows of table `members` ------------------------------------------------------------------
-
-
 def member_row(member: Member) -> RowValues:
     """Convert a member to a row of table `members`."""
     detail = {name: value for name in _DETAILS if (value := getattr(member, name)) is not None and value != b""}
@@ -140,9 +134,8 @@ def member_of_row(member_id: str, row: RowValues) -> Member:
     return _typed({"member_id": member_id, **columns, **json.loads(text)}, Member)
 
 
-# -- functions that convert offsets to rows of table `partitions`, and rows to offsets --------------------------------
-# A row has these columns: kind, committed, spso, lag, leader_epoch, metadata, error, message, log_start, log_end,
-# log_error, owner. Column `spso` is the share-partition start offset.
+# A row of table `partitions` has these columns: kind, committed, spso, lag, leader_epoch, metadata, error, message,
+# log_start, log_end, log_error, owner. Column `spso` is the share-partition start offset.
 
 
 def commit_row(commit: CommittedOffset, bounds: PartitionBounds | None, owner: str | None) -> RowValues:
@@ -220,9 +213,6 @@ def offsets_of_rows(positions: Mapping[TopicPartition, RowValues], *, hidden: bo
         if log is not None:
             bounds[tp] = log
     return GroupOffsets(tuple(committed), tuple(share), bounds, may_lack_topics=hidden is True)
-
-
-# -- functions that convert faults to rows, the cluster to JSON, and both back ---------------------------------------
 
 
 def fault_row(fault: Fault) -> RowValues:

@@ -155,8 +155,6 @@ def lasted(finding: Finding, as_of: float | None) -> str:
     return duration(end - finding.since)
 
 
-# -- fields of a finding in JSON and tables (see `kgtui.model.fields`) ------------------------------------------------
-
 if TYPE_CHECKING:
     FindingField = Field[[Finding]]
 

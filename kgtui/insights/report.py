@@ -77,9 +77,6 @@ class Report:
     groups: int = 0
 
 
-# -- functions that build a report -----------------------------------------------------------------------------------
-
-
 def build_report(
     path: LakePath | str, made_at: float, *, since: float | None = None, until: float | None = None
 ) -> Report:
@@ -110,9 +107,6 @@ def build_report(
     group_count = len({row["group"] for row in gold.newest(LAG, "minute", ("group",), where=only_whole_groups)})
     cluster = recorded_cluster_id(gold.path)
     return Report(str(gold.path), cluster, max(begin, first), end, made_at, insights, histories, episodes, group_count)
-
-
-# -- functions that render a report as HTML --------------------------------------------------------------------------
 
 
 def render_page(report: Report, version: str) -> bytes:

@@ -105,8 +105,6 @@ class RecordedTable:
         self._delta: DeltaTable | None = None
         self._listed: tuple[int, list[dict[str, Any]]] | None = None
 
-    # -- methods that read the table -----------------------------------------------------------------------------
-
     @property
     def exists(self) -> bool:
         """Whether the folder of the table has a Delta log."""
@@ -261,8 +259,6 @@ class RecordedTable:
             return dictionary_schema(self.table).empty_table().select(list(columns))
         return read_rows([self.path / file["path"] for file in files], self.table, columns, where)
 
-    # -- methods that create the table and append rows -----------------------------------------------------------
-
     def create(self) -> DeltaTable:
         """Return the table, after creating it or adding missing columns of the schema, if necessary.
 
@@ -311,8 +307,6 @@ class RecordedTable:
     def forget(self) -> None:
         """Close the table, so that its newest version is opened when the table is used again."""
         self._delta = self._listed = None
-
-    # -- methods that compact, delete and vacuum files -----------------------------------------------------------
 
     def compact(self, files: Sequence[Mapping[str, Any]], polls: Collection[int]) -> None:
         """Replace files of one day with one file whose rows are sorted by key and poll.

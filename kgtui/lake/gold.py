@@ -182,8 +182,6 @@ class Gold:
             by_group.setdefault(row["group"], []).append(row)
         return {group: _lag_history(sorted(some, key=lambda row: row["minute"])) for group, some in by_group.items()}
 
-    # -- methods that open Delta tables and read them with pyarrow ---------------------------------------------------
-
     def _delta(self, table: Table) -> DeltaTable | None:
         delta = self._open.get(table.name)
         if delta is None:

@@ -154,8 +154,6 @@ class LakeWriter:
             table.forget()
         return dropped
 
-    # -- methods that compact, delete and vacuum files ---------------------------------------------------------------
-
     def maintain(self, keyframe: int, keep_days: int | None, now: float) -> None:
         """Compact files of finished keyframes, delete old days, and remove unused files.
 

@@ -85,9 +85,6 @@ class Event(NamedTuple):
         return _TEXTS[self.kind](self)
 
 
-# -- functions that find events by comparing two reads ---------------------------------------------------------------
-
-
 def listing_events(group: str, at: float, before: Listing | None, after: Listing | None) -> list[Event]:
     """Return the events that two successive listings of a group show. None means that the group did not exist."""
     if before is None or after is None:
@@ -270,9 +267,6 @@ def broker_back(node: int, address: str, at: float) -> Event:
     return Event(at, EventKind.BROKER_BACK, subject=address, broker=node)
 
 
-# -- functions that write the text of an event -----------------------------------------------------------------------
-
-
 def _partition(partition: TopicPartition) -> str:
     return f"{partition[0]}-{partition[1]}"
 
@@ -348,9 +342,6 @@ _TEXTS: dict[EventKind, Callable[[Event], str]] = {
     EventKind.BROKER_BACK: lambda event: f"broker {event.broker} ({event.subject}) answers again",
 }
 """Maps each kind to the function that returns the text of an event of this kind."""
-
-
-# -- the ring of newest events ---------------------------------------------------------------------------------------
 
 
 class EventLog:

@@ -135,8 +135,6 @@ class Monitor:
         details.want_configs(self._configs_of)
         await details.run()
 
-    # -- methods that choose the groups that are read in full --------------------------------------------------
-
     def set_view(self, selected: str | None, visible: Sequence[str] = ()) -> None:
         """Set the selected group and the visible groups, which are read in full once per interval."""
         self._view_set_at = self._timer.now()
@@ -150,8 +148,6 @@ class Monitor:
         self._configs_of = group
         if self._details is not None:
             self._details.want_configs(group)
-
-    # -- methods that pause and refresh the polling ------------------------------------------------------------
 
     @property
     def paused(self) -> bool:
@@ -183,8 +179,6 @@ class Monitor:
         """Remove groups that have just been deleted, without waiting for new lists from all brokers."""
         self._store.forget(groups)
         self._publish_soon(0.0)
-
-    # -- methods that publish snapshots ------------------------------------------------------------------------
 
     def _lists_changed(self) -> None:
         if self._store.groups:

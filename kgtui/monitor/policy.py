@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from kgtui.model.group import Listing
     from kgtui.model.snapshot import BrokerStatus
 
-# -- polling intervals and limits of the terminal UI -----------------------------------------------------------------
-
 SHORTEST_INTERVAL = 0.5
 """Shortest polling interval that a user can set, in seconds. Each broker's list of groups is read once per interval."""
 
@@ -233,8 +231,6 @@ def answered_since(status: BrokerStatus | None, now: float) -> float:
     return status.answered_since if 0 <= gap <= SCREEN_GAPS.limit(status.interval) else now
 
 
-# -- polling intervals and limits of the recorder --------------------------------------------------------------------
-
 RECORD_INTERVAL = 10.0
 """Default time between two polls of the recorder, in seconds."""
 
@@ -288,8 +284,6 @@ def groups_to_describe(
     return due
 
 
-# -- polling intervals and limits of `kgtui check` and `kgtui ls --watch` ----------------------------------------------
-
 CHECK_DURATION = 120.0
 """Default time, in seconds, for which `kgtui check` observes the groups."""
 
@@ -337,8 +331,6 @@ def watch_timeout(interval: float, slowest: float | None, timeout: float) -> flo
     """
     return min(timeout, WATCH_FIRST_TIMEOUT if slowest is None else max(interval, 4 * slowest))
 
-
-# -- polling intervals and limits of `kgtui events` ------------------------------------------------------------------
 
 EVENT_GROUPS = 100
 """Maximum number of groups whose members and offsets `kgtui events` reads once per interval.

@@ -88,8 +88,6 @@ class Store:
         """Return the time in seconds since the epoch."""
         return self._clock()
 
-    # -- methods that store the group lists of brokers ---------------------------------------------------------
-
     async def take_list(self, node: int, delta: ListingDelta, *, first: bool) -> None:
         """Store the groups that are new or have changed in a broker's list, in slices between which other tasks run.
 
@@ -190,8 +188,6 @@ class Store:
         move_ids(self.by_listing, joined, left, self.groups)
         if joined or left:
             self._stale |= {"groups", "by_listing"}
-
-    # -- methods that store the status of brokers, the data of groups, and faults ---------------------------
 
     def set_broker(self, node: int, **changes: object) -> None:
         """Replace the values of some attributes of a broker's status."""
@@ -366,8 +362,6 @@ class Store:
         if self.group_faults.pop(group, None) is not None:
             self.changes.add(group)
             self._stale.add("group_faults")
-
-    # -- methods that create snapshots -------------------------------------------------------------------------
 
     @property
     def dirty(self) -> bool:

@@ -149,9 +149,6 @@ def verdict_text(health: GroupHealth) -> str:
     return name + "?" * bool(health.undecided)
 
 
-# -- functions that convert health data to values of output fields ---------------------------------------------------
-
-
 def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 3)
 
@@ -213,9 +210,6 @@ def _holding_up(health: GroupHealth) -> list[dict[str, Any]]:
 
 def _bad_partitions(health: GroupHealth) -> list[dict[str, Any]]:
     return [_partition_object(row) for row in health.partitions.values() if row.status > Status.OK]
-
-
-# -- output fields that only `kgtui check` has -----------------------------------------------------------------------
 
 
 def _health(name: str, title: str, kind: Type, value: Callable[[GroupHealth], Any], **more: Any) -> GroupField:

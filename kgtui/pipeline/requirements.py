@@ -52,9 +52,6 @@ _DOWNLOAD_TIMEOUT = 30.0
 _CHUNK_BYTES = 1 << 20
 
 
-# -- functions that check PySpark, Java and Spark Connect servers ----------------------------------------------------
-
-
 def check_pyspark() -> None:
     """Check that PySpark is installed in the required version, with its dependencies. Raises `SparkError`."""
     try:
@@ -176,9 +173,6 @@ def without_parameters(url: str) -> str:
 def _release(version: str) -> tuple[int, ...]:
     """Return the major and the minor number of a version: 4.2.0 → (4, 2)."""
     return tuple(int(number) for number in re.findall(r"\d+", version)[:2])
-
-
-# -- functions that find or download the jars that Spark needs -------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

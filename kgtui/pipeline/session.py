@@ -53,9 +53,6 @@ _NOISE_PREFIXES = (b"WARNING: Using", b"Streaming ForeachBatch")
 _CHUNK_BYTES = 65_536
 
 
-# -- functions that return Spark configurations ----------------------------------------------------------------------
-
-
 def local_options(folder: str | None = None) -> dict[str, str]:
     """Return the configuration of sessions whose JVM is started by this process.
 
@@ -129,9 +126,6 @@ def _local_threads(target: str) -> int | None:
     if found is None:
         return None
     return (os.cpu_count() or 1) if found[1] == "*" else int(found[1] or 1)
-
-
-# -- functions that start or open a Spark session --------------------------------------------------------------------
 
 
 def start(
@@ -279,9 +273,6 @@ def first_line(error: BaseException) -> str:
     return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
 
 
-# -- functions that stop a session -----------------------------------------------------------------------------------
-
-
 def stop(spark: SparkSession) -> None:
     """Stop a session, and wait for the exit of the JVM if this process started one."""
     from pyspark import SparkContext
@@ -314,9 +305,6 @@ def call_in_thread(work: Callable[[], object]) -> None:
     thread = threading.Thread(target=ignore_errors, daemon=True)
     thread.start()
     thread.join(_STOP_TIMEOUT)
-
-
-# -- functions that hide log output of Py4J and of the JVM -----------------------------------------------------------
 
 
 def silence_py4j_logging() -> None:

@@ -46,8 +46,6 @@ class SparkLake:
         self.folder = LakeFolder.of(path)
         self.folder.prepare()
 
-    # -- methods that read tables --------------------------------------------------------------------------------
-
     def exists(self, table: Table) -> bool:
         """Return whether the table exists, with or without rows."""
         return is_table(self.path(table))
@@ -77,8 +75,6 @@ class SparkLake:
     def stream(self, table: Table, **options: str) -> DataFrame:
         """Return a streaming DataFrame of a table's rows, including rows that are added later."""
         return self.spark.readStream.format("delta").options(**options).load(self.uri(table))
-
-    # -- methods that write tables -------------------------------------------------------------------------------
 
     def append(self, table: Table, rows: DataFrame, *, app: str, batch_id: int) -> int | None:
         """Append a batch of rows. A second call with the same `app` and `batch_id` changes nothing.
@@ -139,8 +135,6 @@ class SparkLake:
         elif days is not None and table.partition is not None:
             writer = writer.option("replaceWhere", f"`{table.partition}` IN ({_sql_dates(days)})")
         writer.save(self.uri(table))
-
-    # -- methods that return the paths and names of tables, and of streaming queries -----------------------------
 
     def path(self, table: Table) -> LakePath:
         """Return the absolute path of a table's folder."""

@@ -81,8 +81,6 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self.task: asyncio.Task[None] | None = None
 
-    # Methods that `asyncio.Protocol` defines, and that the event loop calls; and `abort`, which the server calls
-
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Start the task that serves the connection."""
         self._transport = cast("asyncio.Transport", transport)
@@ -122,8 +120,6 @@ class Connection(asyncio.Protocol):
         """Close the connection immediately."""
         if self._transport is not None:
             self._transport.abort()
-
-    # Methods that take requests from the queue of this connection, and send the responses
 
     async def _serve(self) -> None:
         try:

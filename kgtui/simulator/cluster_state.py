@@ -155,8 +155,6 @@ class ClusterState:
         self.offsets_topic = Topic(OFFSETS_TOPIC, 50, rate=3.0, internal=True, configs=compact, seed=seed)
         self.add_topics([self.offsets_topic])
 
-    # Methods that return the time since the start of the cluster, and convert it from and to timestamps
-
     def time(self) -> float:
         """Return the seconds since the cluster started."""
         return max(0.0, self.clock.now() - self._origin)
@@ -191,8 +189,6 @@ class ClusterState:
         oldest = self.timestamp(topic.oldest)
         return 0 if timestamp <= oldest else topic.log_end(partition, self.since(timestamp - 1))
 
-    # Methods that add and delete topics and return partition leaders
-
     def add_topics(self, topics: Iterable[Topic]) -> None:
         """Add topics to the cluster, so that clients can find each of them by its name and by its topic id."""
         for topic in topics:
@@ -216,8 +212,6 @@ class ClusterState:
             moved = self._moved if topic is self.offsets_topic else {}
             partitions = self._leaderships[topic.id] = leaderships(topic, self.nodes, moved)
         return partitions[partition]
-
-    # Methods that return and change the state of brokers and coordinators
 
     def node(self, node_id: int) -> Node:
         """Return the broker with a node id.
@@ -259,8 +253,6 @@ class ClusterState:
     def supports_type(self, group_type: str) -> bool:
         """Return whether at least one broker supports groups of this type."""
         return any(node.release.has_type(group_type) for node in self.nodes)
-
-    # Methods that add, find and delete groups
 
     def add_groups(self, groups: Iterable[Group]) -> None:
         """Add groups, except groups whose type no broker supports."""

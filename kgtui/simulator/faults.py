@@ -106,8 +106,6 @@ class Faults:
         self._state.node(node)
         return self._brokers[node]
 
-    # Methods that stop, slow down or damage brokers and connections
-
     @_command
     def black_hole(self, node: int, on: bool = True) -> None:
         """Make a broker accept connections and requests without responding.
@@ -170,8 +168,6 @@ class Faults:
             await self._start(node)
             self._state.set_alive(node, True)
 
-    # Methods that move coordinators, or make them report that they are loading their groups
-
     @_command
     def move_coordinator(self, group: str, node: int) -> None:
         """Make a broker the coordinator of a group, and of all groups in the same partition of `__consumer_offsets`."""
@@ -189,8 +185,6 @@ class Faults:
         """Return whether a broker reports that it is loading its groups."""
         until = self._brokers[node].loading
         return until is not None and self._state.time() < until
-
-    # Methods that take the client's permissions away
 
     @_command
     def forbid_groups(self, patterns: Iterable[str]) -> None:
@@ -249,8 +243,6 @@ class Faults:
     def forbids_topics(self) -> bool:
         """Whether `forbid_topics` has set at least one pattern."""
         return bool(self._forbidden_topics)
-
-    # Methods that put error codes into responses, and end all faults
 
     @_command
     def fail(self, api_key: int, code: int, times: int = 1) -> None:

@@ -184,8 +184,6 @@ class GeneratedGroups:
         self.existing[self.partition[index]] += 1
         return index
 
-    # Methods that change the states of groups over time
-
     def _mark_changed(self, index: int) -> None:
         for indexes in self.changed:
             indexes.add(index)
@@ -248,8 +246,6 @@ class GeneratedGroups:
             self.index.pop(self.names[index], None)
             self._free[self.partition[index]].append(index)
             self._mark_changed(index)
-
-    # Methods that find groups and build `Group` objects
 
     def find(self, name: str) -> Group | None:
         """Build the group with the id `name`; return None if there is no such group."""

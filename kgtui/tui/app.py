@@ -104,8 +104,6 @@ class KgtuiApp(CrashReportingApp):
         configured = self.session.ui.theme or themes.DEFAULT
         self.theme = configured if configured in self.available_themes else themes.DEFAULT
 
-    # Methods that start and stop the app
-
     def on_load(self) -> None:
         """Apply the settings for times, and for ASCII or Unicode symbols, before anything is drawn."""
         text.use_display_settings(self.display_settings)
@@ -187,8 +185,6 @@ class KgtuiApp(CrashReportingApp):
         """The folder in which crash reports are written."""
         return self.session.state_folder.crashes
 
-    # Methods that handle the keys that work on every screen
-
     async def on_event(self, event: events.Event) -> None:
         """Pass keys and pasted text to `KeyOrder`, so that each key is handled completely before the next one."""
         if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
@@ -216,8 +212,6 @@ class KgtuiApp(CrashReportingApp):
     async def action_quit(self) -> None:
         """End the app in the same way as key `q`."""
         self.leave()
-
-    # Methods that open dialogs and handle their results
 
     @on(DeleteRequested)
     def _delete_requested(self, message: DeleteRequested) -> None:
@@ -265,8 +259,6 @@ class KgtuiApp(CrashReportingApp):
         self.enter(session)
         if old.close is not None:
             await old.close()
-
-    # Methods that open and close a recording, whose screen covers the screen of the live cluster
 
     @on(RecordingOpened)
     def _recording_opened(self, message: RecordingOpened) -> None:

@@ -67,9 +67,6 @@ def marks() -> Marks:
     return display_settings().marks
 
 
-# Functions that make text from a Kafka cluster safe for the terminal
-
-
 def plain(value: str | None, width: int | None = None, *, cut: Cut = "end") -> str:
     """Return a string from a cluster with escaped control characters, cut to `width` cells. None is shown as `–`.
 
@@ -164,8 +161,6 @@ def pad(shown: str, width: int, *, right: bool = False) -> str:
     return blanks + shown if right else shown + blanks
 
 
-# Functions that format numbers
-
 _UNITS = ("", "k", "M", "G", "T", "P", "E")
 
 
@@ -217,9 +212,6 @@ def percent_of(part: int, whole: int) -> str:
     if part > 0:
         percent = max(percent, 1)
     return f"{percent}%"
-
-
-# Functions that format times and durations
 
 
 def age(seconds: float | None) -> str:
@@ -292,9 +284,6 @@ def date_minutes(at: float) -> str:
 def day_minutes(at: float) -> str:
     """Format a date without year and the time without seconds, such as `11-21 10:04`."""
     return f"{to_datetime(at):{_DAY} {_CLOCK_MINUTES}}"
-
-
-# Functions that return the symbols and color roles of group states and health verdicts
 
 
 def state_mark(state: str | None) -> str:

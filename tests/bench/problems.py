@@ -88,9 +88,6 @@ def figures(size: Size) -> Iterator[Figure]:
         yield from asyncio.run(_find(broker, size))
 
 
-# -- all groups with lag ---------------------------------------------------------------------------------------------
-
-
 async def _sweep(broker: Cluster, size: Size) -> list[Figure]:
     idle = await _broker_cpu(broker, min(size.swept_seconds, 10.0))
     async with connect(broker.bootstrap.split(",")) as admin:
@@ -132,9 +129,6 @@ async def _until(monitor: Monitor, holds: Callable[[Snapshot], bool], timeout: f
     monitor.subscribe(lambda snapshot: reached.set() if holds(snapshot) else None)
     async with asyncio.timeout(timeout):
         await reached.wait()
-
-
-# -- misbehaving groups ----------------------------------------------------------------------------------------------
 
 
 class _Way(NamedTuple):

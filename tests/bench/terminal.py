@@ -96,8 +96,6 @@ class Terminal:
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
-    # Methods that send keys to the program and wait for its output
-
     def press(self, keys: bytes) -> float:
         """Send keys; return the time at which they were sent."""
         pressed = time.perf_counter()
@@ -165,8 +163,6 @@ class Terminal:
             if asked >= 0:
                 seen = asked + len(SYNCHRONIZED_QUERY)
                 os.write(self._pty, SYNCHRONIZED_RESPONSE)
-
-    # Methods that query and stop the program
 
     def ask(self, request: str, **parameters: Any) -> dict[str, Any]:
         """Send a request to the program through the socket, and return the response."""

@@ -122,8 +122,6 @@ class Terminal:
         subprocess.run(["tmux", "-L", self._name, "kill-server"], check=False, capture_output=True)
         socket.unlink(missing_ok=True)
 
-    # Methods that send input to the terminal
-
     def start(self, *arguments: str) -> None:
         """Start kgtui with the command-line arguments `arguments`, and return without waiting."""
         self.enter(shlex.join([PROGRAM, *arguments]))
@@ -163,8 +161,6 @@ class Terminal:
     def resize(self, width: int, height: int) -> None:
         """Change the size of the terminal to `width` columns and `height` rows."""
         self._tmux("resize-window", "-x", str(width), "-y", str(height))
-
-    # Methods that read the terminal's screen, title and clipboard, or wait for a change on the screen
 
     def screen(self) -> str:
         """Return the text on the screen, one line per row."""
@@ -218,8 +214,6 @@ class Terminal:
         """Return the index of the first row of the screen that contains `text`."""
         return next(row for row, line in enumerate(self.screen().split("\n")) if text in line)
 
-    # Methods that control and check the program in the terminal
-
     def pid(self) -> int:
         """Return the process id of the program that was started in the shell."""
         shell = self._asked("pane_pid")
@@ -261,8 +255,6 @@ class Terminal:
         modes = set(self.wait_for(lambda screen: "echoke" in screen and self.at_prompt()).replace(";", " ").split())
         expected = {"echo", "icanon", "isig", "icrnl", "opost", "ixon"}
         assert expected <= modes, f"terminal modes that the program did not turn on again: {expected - modes}"
-
-    # Private methods that call tmux
 
     def _prompt(self) -> tuple[int, int] | None:
         """Return the pair (exit code of the last command, number of the next command), which the shell's prompt shows.

@@ -34,9 +34,6 @@ OPTIONS = (
 )
 
 
-# -- test that Spark and the model compute the same status for random windows of commits -----------------------------
-
-
 def random_window(random: Random, options: Options) -> tuple[Window, int]:
     """Return the commit window of a random consumer, and the time for which the status is computed, in milliseconds."""
     ring, now, end, offset = CommitRing(options), 1_000, random.randrange(20), random.randrange(10)
@@ -68,9 +65,6 @@ def test_spark_and_the_model_compute_the_same_status_for_random_commit_windows(s
         *(F.when(F.col("choice") == choice, commit_status(options)) for choice, options in enumerate(OPTIONS))
     )
     assert [tuple(row) for row in windows.select("number", status).orderBy("number").collect()] == expected
-
-
-# -- test that Spark and the model compute the same status for random recordings -------------------------------------
 
 
 @dataclass
@@ -172,9 +166,6 @@ def test_spark_and_the_model_compute_the_same_status_for_random_recordings(spark
     assert compared >= {(False, 1), (False, 2), (False, 4), (False, 6), (True, 1), (True, 5), (True, 6)}
 
 
-# -- test that Spark and the model compute the same status for random silver commits ---------------------------------
-
-
 @dataclass
 class Consumer:
     """Simulates a consumer of one partition, and collects its commits as rows of silver `commits`."""
@@ -245,9 +236,6 @@ def test_spark_and_the_model_compute_the_same_status_for_random_silver_commits(s
     assert results == expected
     assert {status for _, status, _ in results.values()} == {1, 2, 4, 5, 6}
     assert len(results) > 60
-
-
-# -- test of the rows of the gold table `health` ---------------------------------------------------------------------
 
 
 def test_a_groups_health_row_has_the_worst_status_of_its_partitions(spark: SparkSession) -> None:

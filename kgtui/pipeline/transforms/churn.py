@@ -167,9 +167,6 @@ def _to_table(rows: DataFrame) -> DataFrame:
     }).transform(conform, CHURN)  # fmt: skip
 
 
-# -- functions that count the changes in recorded tables -------------------------------------------------------------
-
-
 def recorded_churn(timeline: DataFrame, groups: DataFrame, members: DataFrame, partitions: DataFrame) -> DataFrame:
     """Count changes to groups in recorded tables, per group and hour. Hours without any change have no row.
 

@@ -182,9 +182,6 @@ def _to_table(rows: DataFrame) -> DataFrame:
     }).transform(conform, CLEANUP)  # fmt: skip
 
 
-# -- functions that compute the last activity of each group from recorded tables -------------------------------------
-
-
 def recorded_activity(
     timeline: DataFrame, groups: DataFrame, partitions: DataFrame, *, since: date | None = None
 ) -> DataFrame:
@@ -262,9 +259,6 @@ def _with_last_move(partitions: DataFrame) -> DataFrame:
         "moved_at": F.last("moves", ignorenulls=True).over(order),
         "seen_at": F.min("poll").over(order),
     }).drop("moves")  # fmt: skip
-
-
-# -- functions that compute the last activity of each group from silver tables ---------------------------------------
 
 
 def decoded_activity(commits: DataFrame, events: DataFrame, days: DataFrame) -> DataFrame:

@@ -48,9 +48,6 @@ _STATE = (
 )  # fmt: skip
 
 
-# -- functions that build windows from the positions in recorded polls -----------------------------------------------
-
-
 def observed_windows(timeline: DataFrame, partitions: DataFrame, times: DataFrame, options: Options) -> DataFrame:
     """Return the window of each partition at the last poll of each time slot, from the recorded table `partitions`.
 
@@ -170,9 +167,6 @@ def _with_still_since(rows: DataFrame, options: Options) -> DataFrame:
 def _lag(end: Column, position: Column) -> Column:
     """Return log end minus position, but never less than 0; null if the log end is unknown."""
     return F.when(end.isNotNull(), F.greatest(end - position, F.lit(0).cast("long")))
-
-
-# -- functions that build windows from the silver table `commits` ----------------------------------------------------
 
 
 def with_silver_commits(

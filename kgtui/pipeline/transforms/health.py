@@ -112,8 +112,7 @@ def with_verdicts(rows: DataFrame, watching: Watching = _DEFAULT) -> DataFrame:
     return rows.drop("verdict")
 
 
-# -- functions that apply Burrow's rules to compute a status ---------------------------------------------------------
-# Each rule is a Spark expression over the columns `commits`, `lag`, `lowest_end` and `now` of a window (see
+# Each of Burrow's rules is a Spark expression over the columns `commits`, `lag`, `lowest_end` and `now` of a window (see
 # `observed_windows`), and is named like the function in `kgtui.model.burrow` that applies the same rule.
 
 
@@ -249,9 +248,6 @@ def _unmoved() -> Column:
 def _lag_never_fell() -> Column:
     known = F.filter(F.col("commits.lag"), lambda lag: lag.isNotNull())
     return F.array_sort(known) == known
-
-
-# -- functions that build rows of the gold table `health` ------------------------------------------------------------
 
 
 def _with_group_rows(rows: DataFrame) -> DataFrame:

@@ -66,9 +66,6 @@ def lag(
     return result if since is None else result.filter(F.col("day") >= F.lit(since))
 
 
-# -- functions that compute lag and rates of a partition -------------------------------------------------------------
-
-
 def with_lag(rows: DataFrame) -> DataFrame:
     """Add the columns position, lag, lead, lost, error and missing, by the definitions in `kgtui.model.offsets`.
 
@@ -121,9 +118,6 @@ def with_rates(rows: DataFrame) -> DataFrame:
         "rate_in": F.when(F.col("written") >= 0, F.col("written") / F.col("span")),
         "rate_out": F.when(F.col("consumed") >= 0, F.col("consumed") / F.col("span")),
     })  # fmt: skip
-
-
-# -- functions that compute the time lag of a partition --------------------------------------------------------------
 
 
 def with_log_growth(rows: DataFrame) -> DataFrame:
@@ -191,9 +185,6 @@ def with_time_lag(positions: DataFrame, log_ends: DataFrame) -> DataFrame:
             has_unread & F.col("next").isNotNull(), written_at.isNull()
         ),
     }).drop("offset", "seen", "is_query", "next")  # fmt: skip
-
-
-# -- functions that build rows of the gold table `lag` ---------------------------------------------------------------
 
 
 def _with_group_rows(rows: DataFrame) -> DataFrame:

@@ -27,9 +27,6 @@ _MILLION = 1_000_000
 _DAY_MS = 86_400_000
 
 
-# -- functions that number polls and find keyframes and gaps ---------------------------------------------------------
-
-
 def poll_timeline(polls: DataFrame) -> DataFrame:
     """Return one row per poll that says how the poll relates to other polls, to keyframes and to gaps.
 
@@ -118,9 +115,6 @@ def time_slots(timeline: DataFrame, seconds: int, since: date | None = None) -> 
     return slots.drop("next")
 
 
-# -- functions that return the state of groups and partitions at a poll ----------------------------------------------
-
-
 def with_timeline(rows: DataFrame, timeline: DataFrame) -> DataFrame:
     """Add the columns of the timeline to recorded rows. Rows of polls that are not in the timeline are dropped.
 
@@ -200,9 +194,6 @@ def groups_at(groups: DataFrame, faults: DataFrame, times: DataFrame) -> DataFra
     )
 
 
-# -- functions that compute lifetimes of groups, members and partitions ----------------------------------------------
-
-
 def begins_lifetime(key: Sequence[str]) -> Column:
     """Return whether a group, member or partition appears with this row, for the first time or again.
 
@@ -231,9 +222,6 @@ def missing_from_next_keyframe(key: Sequence[str]) -> Column:
     in_next_keyframe = F.lead("poll").over(order) == F.col("next_keyframe")
     continues = F.coalesce(in_segment | in_next_keyframe, F.lit(False))
     return F.col("next_keyframe").isNotNull() & ~F.col("gone") & ~continues
-
-
-# -- functions that convert times ------------------------------------------------------------------------------------
 
 
 def floor_to(at: Column, span: int) -> Column:

@@ -173,8 +173,6 @@ class Group(ABC):
         """Return whether the members read nothing in the current state, for example in PreparingRebalance."""
         return self.state_with(membership) not in ("Stable", "Reconciling", "Assigning")
 
-    # Methods that return the ids, client ids, racks and hosts of members
-
     def member_id(self, slot: Slot) -> str:
         """Return the id of the member in a slot, in the format in which brokers generate member ids."""
         if self.client.static:

@@ -186,8 +186,6 @@ class DeleteDialog(ModalScreen[Results | None]):
             return (Cell(f"Delete {len(self.groups):,} groups?", ERROR),)
         return Cell("Delete group ", ERROR), Cell(fit_text(self.groups[0], 90, cut="middle")), Cell(" ?", ERROR)
 
-    # Methods that plan the deletion and show the plan
-
     def _make_plan(self) -> None:
         self._planning, self._planned_from = True, self._observed_groups()
         self._plan()
@@ -299,8 +297,6 @@ class DeleteDialog(ModalScreen[Results | None]):
         self.deleting = self._planning = False
         self._show_status(f"No delete request was sent: {message.reason}", ERROR)
 
-    # Methods that check the text that the user types to confirm the deletion
-
     def on_key(self, event: events.Key) -> None:
         """Insert a character that is typed while a button has the focus into the text field, and focus this field.
 
@@ -337,8 +333,6 @@ class DeleteDialog(ModalScreen[Results | None]):
             control.disabled = True
         self._show_status("Writing the backup and checking the groups again", MUTED)
         self._execute(self.plan)
-
-    # Methods that delete the groups and show the results
 
     @work(exclusive=True, group="delete", exit_on_error=False)
     async def _execute(self, made: Plan) -> None:

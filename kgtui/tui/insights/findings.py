@@ -87,9 +87,6 @@ def is_marked(finding: Finding, group_ids: Collection[str], marked: Collection[s
     return bool(groups) and all(group in marked for group in groups)
 
 
-# Columns of the table of findings, and functions that compute their cells
-
-
 def _lasted(row: FindingRow) -> str | None:
     since, least = row.finding.since, row.finding.since_at_least
     if since is None or row.as_of is None:
@@ -116,9 +113,6 @@ FINDING_COLUMNS: tuple[Column[FindingRow], ...] = (
     Column("since", "FOR", _lasted, lambda row: Cell(SafeText(_lasted(row) or ""), MUTED), rank=2, right=True),
     Column("what", "WHAT", lambda row: row.finding.what, rank=1, min_width=20, max_width=200),
 )  # fmt: skip
-
-
-# Functions that describe a finding in sentences
 
 
 def describe_finding(row: FindingRow, width: int, most: int = 6) -> list[PaneLine]:

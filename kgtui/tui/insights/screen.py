@@ -162,8 +162,6 @@ class InsightsScreen(ModalScreen["str | None"]):
             with Vertical(id="evidence", classes="part"):
                 yield DetailedTable(EvidenceTable())
 
-    # Properties that return the widgets of the screen
-
     @property
     def findings(self) -> FindingTable:
         """The table of findings."""
@@ -195,8 +193,6 @@ class InsightsScreen(ModalScreen["str | None"]):
         if isinstance(named, str):
             return named
         return next((group for group in groups if group in existing), next(iter(groups), None))
-
-    # Methods that read the gold tables of the lake and show the findings
 
     def on_mount(self) -> None:
         """Read the tables in a thread."""
@@ -252,8 +248,6 @@ class InsightsScreen(ModalScreen["str | None"]):
         self.query_one("#box").border_subtitle = f"{only}{KEYS}"
         self._show_current()
 
-    # Methods that show the details of the finding under the cursor
-
     @on(LineTable.CursorMoved)
     def _cursor_moved(self) -> None:
         if self._timer is not None:
@@ -294,8 +288,6 @@ class InsightsScreen(ModalScreen["str | None"]):
         plot.styles.height = max(8, height // 3) if low else min(height // 3, 16)
         evidence.styles.height = plot.styles.height if low else min(height // 5, 14)
         self._show_current()
-
-    # Methods that Textual calls when a key of the Insights screen is pressed
 
     def action_back(self) -> None:
         """Return from the evidence to the findings, or close the screen."""

@@ -173,8 +173,6 @@ class HistoryPane(Pane):
         super()._set_placeholder(content)
         self.table.set_placeholder(content or self._placeholder)
 
-    # Methods that read the timeline and draw the plots
-
     def _request(self) -> HistoryPlotRequest | None:
         group = self.group
         if group is None or not self.is_mounted or not self.size.width:

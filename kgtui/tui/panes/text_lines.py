@@ -100,8 +100,6 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
         strip = Strip(segments).adjust_cell_length(self.columns, base)
         return self._selected(strip, at).apply_offsets(0, at)
 
-    # Methods that let the user select text with the mouse
-
     def _selected(self, strip: Strip, at: int) -> Strip:
         span = self.text_selection.get_span(at) if self.text_selection is not None else None
         if span is None:

@@ -113,9 +113,6 @@ def _count(value: float | None) -> str:
     return text.marks().unknown if value is None else text.short(round(value))
 
 
-# Functions that draw the plots of lag and rates
-
-
 def _labels(timeline: GroupTimeline, at: float | None) -> tuple[list[PaneLine], list[PaneLine], list[PaneLine]]:
     """Return the labels of three plots: lag, records written per second, and records read per second.
 
@@ -193,9 +190,6 @@ def _members(timeline: GroupTimeline, plot_width: int, at: float | None) -> Stac
     )
 
 
-# Functions that draw the plot of group states, and the plot that marks when the group changed
-
-
 def _states(timeline: GroupTimeline, plot_width: int) -> StackedPlot:
     """Draw the plot of states. Each terminal cell represents a time span, and shows the group's state in it.
 
@@ -250,9 +244,6 @@ def _join_marks(marks: Sequence[tuple[str, str]]) -> PaneLine:
     return tuple(
         Cell(SafeText("".join(mark for mark, _ in run)), role) for role, run in groupby(marks, key=lambda mark: mark[1])
     )
-
-
-# Functions that draw the time axis
 
 
 def _column(timeline: GroupTimeline, at: float, plot_width: int) -> int | None:

@@ -33,9 +33,6 @@ Without this pause, keys might not be handled if each read took longer than `PLA
 """
 
 
-# Functions that open a recording or return to the live cluster
-
-
 def _ask_for_time(screen: ClusterScreen) -> None:
     from kgtui.tui.dialogs.recordings import TimeDialog
 
@@ -67,9 +64,6 @@ def _opened(screen: ClusterScreen, session: Session | None) -> None:
 def _return_to_live(screen: ClusterScreen) -> None:
     screen.playback.stop()
     screen.post_message(LiveRequested())
-
-
-# Functions that show another time of the recording
 
 
 def _earlier(screen: ClusterScreen) -> None:
@@ -138,9 +132,6 @@ def _show_if_moved(screen: ClusterScreen, moved: bool | None) -> None:
         screen.draw_bars()
 
 
-# Functions that play the recording
-
-
 def toggle_play(screen: ClusterScreen) -> None:
     """Play the recording from the displayed poll, or stop playing it."""
     position, playback = screen.session.replay_position, screen.playback
@@ -182,9 +173,6 @@ def change_speed(screen: ClusterScreen, step: int) -> None:
     screen.toast(f"playing speed: {playback.speed:,} times real time")
 
 
-# Functions that compare two times of the recording
-
-
 def _remember_time(screen: ClusterScreen) -> None:
     position = screen.session.replay_position
     if position is not None:
@@ -212,9 +200,6 @@ def _compare(screen: ClusterScreen) -> None:
             screen.app.push_screen(ComparisonScreen(comparison, screen.group), screen.go_to_if_chosen)
 
     screen.run_worker(run(), group="replay", exclusive=True, description="compare")
-
-
-# Functions that return why an action is unavailable, or None if it is available
 
 
 def _needs_recording(context: ActionContext) -> str | None:

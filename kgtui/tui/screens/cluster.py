@@ -155,8 +155,6 @@ class ClusterScreen(Screen[None]):
             self.group = self.group_tree.group
             self.update_monitor()
 
-    # Properties that return the widgets of the screen
-
     @property
     def left_side(self) -> LeftSide:
         """The left side of the screen: the tree with its heading."""
@@ -186,8 +184,6 @@ class ClusterScreen(Screen[None]):
     def marked(self) -> set[str]:
         """Ids of the marked groups."""
         return self.group_tree.model.marked
-
-    # Methods that show a snapshot in the widgets of the screen
 
     @on(SnapshotArrived)
     def _snapshot_arrived(self, message: SnapshotArrived) -> None:
@@ -248,8 +244,6 @@ class ClusterScreen(Screen[None]):
     def toast(self, message: str, *, title: str = "") -> None:
         """Show a short message in a notice that disappears after a few seconds."""
         self.notify(message, title=title, timeout=6, markup=False)
-
-    # Methods that select a group, and that tell the monitor which groups are selected or visible
 
     @on(GroupSelected)
     def _group_selected(self, message: GroupSelected) -> None:
@@ -325,8 +319,6 @@ class ClusterScreen(Screen[None]):
     def _reordered(self) -> None:
         self.draw_bars()
 
-    # Methods that filter the tree
-
     @on(FilterBar.Changed)
     def apply_filter(self) -> None:
         """Show only groups that match the filter. If `only_problems` is set, they must also have a problem."""
@@ -352,8 +344,6 @@ class ClusterScreen(Screen[None]):
     async def _filter_done(self, message: FilterBar.Done) -> None:
         self.leave_panes()
         await self.group_tree.select_match(message.accepted)
-
-    # Methods that move the focus between the tree and the panes
 
     def bring(self, pane: str) -> None:
         """Bring a pane to the front. If no group is selected, bring the part of the page with the same number instead.

@@ -262,8 +262,6 @@ class EventsScreen(ModalScreen["str | None"]):
             parts.append((Cell(SafeText(f"kgtui started at {text.clock(began)}"), WARN),))
         return parts
 
-    # Methods that Textual calls when a key of this screen is pressed, or when the filter changes
-
     @on(FilterBar.Changed)
     def _filter_changed(self, message: FilterBar.Changed) -> None:
         self._query = message.query

@@ -86,8 +86,6 @@ class LineView(StyleCache, ScrollView):
         super().notify_style_update()
         self._line_cache.clear()
 
-    # Methods that fill, shift and clear the cache of rendered lines
-
     def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
         """Draw the lines in these regions again. If no region is given, draw all lines again."""
         if not regions:
@@ -124,8 +122,6 @@ class LineView(StyleCache, ScrollView):
         A negative number means that the view has been scrolled up.
         """
         self._line_cache = shift_lines(self._line_cache, lines, self.FIXED_LINES, self.size.height)
-
-    # Methods that set the scroll position and draw the scroll bar
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Draw the lines that scrolling has made visible, and reuse the cached lines at their new positions."""

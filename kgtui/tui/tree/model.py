@@ -86,8 +86,6 @@ class TreeModel:
         self._lags: dict[str, tuple[Reading[GroupOffsets], LagTotal]] = {}
         self.layout = self._lay_out()
 
-    # Methods that open and close nodes
-
     def is_open(self, node: Node) -> bool:
         """Return whether a node is open.
 
@@ -135,8 +133,6 @@ class TreeModel:
         """Open the same nodes as another tree, and put the cursor on the same node or group."""
         self._opened_by_user = dict(model._opened_by_user)
         self.cursor_key = model.cursor_key
-
-    # Methods that compute the rows of the tree and the order of these rows
 
     def set_nodes(self, nodes: TreeNodes, order: Mapping[Path, Sequence[str]]) -> None:
         """Replace the nodes of the tree, and lay out the rows.
@@ -186,8 +182,6 @@ class TreeModel:
         if self.sort != NAME and len(ids) > SORTED_AT_ONCE:
             return ids
         return run_at_once(sort_groups(ids, self.snapshot, self.sort, self.descending))
-
-    # Methods that move the cursor, or find its new row after its group has moved to another node or has been deleted
 
     @property
     def group(self) -> str | None:
@@ -286,8 +280,6 @@ class TreeModel:
                 return row
         return None
 
-    # Methods that collect the values in the row of a group
-
     def group_row(self, group: str) -> TreeRow:
         """Return the values in the row of a group. If the newest read of a value failed, its last value is returned."""
         snapshot = self.snapshot
@@ -317,8 +309,6 @@ class TreeModel:
                 self._lags.clear()
             kept = self._lags[group] = (reading, lag_of_group(reading.value))
         return facts.with_hidden(self.snapshot, group, kept[1])
-
-    # Methods that mark groups for an action
 
     def groups_of_row(self, row_key: RowKey) -> Sequence[str]:
         """Return the groups to which an action on a row applies: the group in the row, or all groups under the node."""

@@ -104,8 +104,6 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         """Width of a row in terminal cells, without the scroll bar."""
         return self._columns
 
-    # Methods that scroll, and redraw only the lines that change
-
     def scroll_anchor(self) -> tuple[RowKey | None, int]:
         """Return the row that must not move on the screen when rows above or below it are added or removed.
 
@@ -177,8 +175,6 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         """
         if await run_binding(self.app, event.key):
             event.stop()
-
-    # Methods that draw the visible lines
 
     def render_line(self, y: int) -> Strip:
         """Render line `y` of the widget, without the column of the scroll bar.

@@ -96,8 +96,6 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self.run_worker(self._keep_layout_current(), name="arrange", group="tree")
         self._layout_due.set()
 
-    # Public API of the tree widget
-
     @property
     def group(self) -> str | None:
         """The selected group, which is the group in the row of the cursor; None if no group is selected."""
@@ -146,8 +144,6 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self._choice_pending = True
         self._layout_due.set()
         self.post_message(self.SettingsChanged())
-
-    # Methods that lay out the rows in a background worker
 
     async def _keep_layout_current(self) -> None:
         while True:
@@ -205,8 +201,6 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             model.totals = await slices.run(sum_nodes(prepared.nodes, model.snapshot, self._problems))
             self._totals_due = monotonic() + len(model.snapshot.groups) / GROUPS_SUMMED_PER_SECOND
             self.refresh_changed()
-
-    # Methods that move the cursor
 
     def move(self, rows: int) -> None:
         """Move the cursor down by a number of rows, or up if the number is negative."""
@@ -338,8 +332,6 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self.move_to(row)
         return True
 
-    # Methods that mark groups for an action
-
     def mark(self) -> None:
         """Mark or unmark the group under the cursor, or all groups of the node under the cursor.
 
@@ -375,8 +367,6 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self.post_message(self.SettingsChanged())
         if "marked:" in self._query.describe():
             self._layout_due.set()
-
-    # Methods that handle clicks
 
     def on_click(self, event: events.Click) -> None:
         """Move the cursor to the clicked row. Open or close a clicked node. After a double click, focus the panes."""

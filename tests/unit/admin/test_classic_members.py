@@ -60,9 +60,6 @@ def assignment_to(assigned: connect.Tasks = (), revoked: connect.Tasks = (), *, 
     return connect.Assignment(version, 0, "m-0", "http://a/", 9, assigned, revoked, 300_000 if revoked else 0)
 
 
-# Tests of members whose protocol type is `consumer`
-
-
 def test_members_with_protocol_type_consumer_have_topics_rack_and_partitions() -> None:
     metadata = consumer.encode_subscription(consumer.Subscription(3, ("b", "a"), rack="r1"))
     assigned = consumer.encode_assignment([("b", (2, 0)), ("a", (1,)), ("b", (1,))])
@@ -78,9 +75,6 @@ def test_members_have_no_assignment_while_a_classic_group_rebalances() -> None:
     assert (member.topics, member.assignment, member.assigned_count) == (("a",), None, None)
     (member,) = classic("consumer", (metadata, consumer.encode_assignment([])))
     assert (member.assignment, member.assigned_count) == ((), 0)
-
-
-# Tests of members whose protocol type is `connect` (Kafka Connect workers)
 
 
 def test_cooperative_connect_assignment_changes_the_previous_assignment() -> None:
@@ -144,9 +138,6 @@ def test_random_cooperative_connect_assignments_change_previous_assignments(
     assert member.assigned_count == len(running)
 
 
-# Tests of members whose protocol type is `sr` (schema registries)
-
-
 def node(host: str, *, eligible: bool = True) -> schema_registry.Identity:
     return schema_registry.Identity(1, host, 8081, eligible)
 
@@ -173,9 +164,6 @@ def test_schema_registry_members_without_leader_or_assignment_are_decoded() -> N
     )
     assert refused.registry == RegistryNode("http://a:8081", True, None, None, error=1)
     assert waiting.registry == RegistryNode("http://b:8081", True)
-
-
-# Tests of members whose metadata or assignment cannot be decoded
 
 
 @pytest.mark.parametrize("protocol", ["consumer", "connect", "sr", "weblogic", ""])

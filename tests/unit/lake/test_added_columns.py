@@ -135,9 +135,6 @@ def test_missing_columns_are_added_to_a_silver_table_only_once(tmp_path: Path) -
     assert [field.name for field in delta.schema().fields] == list(wider.names)
 
 
-# Tests with complete recordings
-
-
 WIDER = {table.name: with_added_columns(table) for table in (POLLS, GROUPS, PARTITIONS)}
 
 

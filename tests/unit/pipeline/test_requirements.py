@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-# -- tests of `check_java`, which checks whether a suitable Java is installed ----------------------------------------
-
-
 def fake_java(home: Path, output: str, code: int = 0) -> Path:
     """Create a fake `JAVA_HOME` and return its path.
 
@@ -83,9 +80,6 @@ def test_message_about_a_failing_java_quotes_its_error_but_not_its_options(
         requirements.check_java()
 
 
-# -- tests of `check_pyspark` and `check_spark_home`, which check the version of Spark -------------------------------
-
-
 def test_pipeline_rejects_a_pyspark_other_than_the_required_version(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(requirements, "version", lambda _: "4.3.0")
     message = r"needs PySpark 4\.2\.0, but 4\.3\.0 is installed\. Run pip install 'kgtui\[spark\]'"
@@ -135,9 +129,6 @@ def test_pipeline_accepts_an_unset_spark_home_or_the_required_version_in_it(
     requirements.check_spark_home()
 
 
-# -- tests of checking the URL, the response and the version of a Spark Connect server -------------------------------
-
-
 def test_silent_spark_connect_server_is_reported_within_the_timeout(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -162,9 +153,6 @@ def test_spark_connect_server_with_an_older_spark_is_rejected() -> None:
 def test_invalid_url_of_a_spark_connect_server_is_rejected(url: str) -> None:
     with pytest.raises(SparkError, match="--remote takes an address such as sc://spark:15002"):
         session.start(remote=url)
-
-
-# -- tests of `find_jars`, which finds or downloads the jars of Kafka's and Delta's Spark connectors -----------------
 
 
 @pytest.fixture

@@ -46,9 +46,6 @@ def test_code_for_spark_executors_imports_only_packages_that_executors_have(tmp_
     assert (done.stdout, done.stderr) == ("record type 9 is not known\n", "")
 
 
-# -- tests of stopping a Spark session and its JVM -------------------------------------------------------------------
-
-
 class FailingSession:
     """Session that cannot be stopped because its JVM has already exited."""
 
@@ -79,8 +76,6 @@ def test_stopping_a_spark_session_kills_a_jvm_that_does_not_exit(monkeypatch: py
     session.stop(spark)
     assert Gateway.proc.returncode == -9
 
-
-# -- tests of removing unwanted log messages of Py4J and of the JVM --------------------------------------------------
 
 CLOSED_CONNECTION = """
 import socket, sys, threading

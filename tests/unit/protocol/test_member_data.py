@@ -35,9 +35,6 @@ def connect_data_of_java() -> dict[str, bytes]:
     return {name: bytes.fromhex(data) for name, data in (line.split(" ") for line in ask(["connect"]))}
 
 
-# Tests of decoding and encoding member data of the protocol type `consumer`
-
-
 @pytest.mark.parametrize("version", [0, 1, 2, 3])
 def test_a_consumer_subscription_is_unchanged_after_encoding_and_decoding(version: int) -> None:
     value = consumer.Subscription(
@@ -77,9 +74,6 @@ def test_consumer_subscription_without_its_last_fields_is_decoded() -> None:
     full = consumer.encode_subscription(consumer.Subscription(1, ("orders",), owned=OWNED))
     ends = [size for size in range(len(full)) if consumer.decode_subscription(full[:size]) is not None]
     assert ends == [len(oldest)]
-
-
-# Tests of decoding and encoding member data of the protocol type `connect` (Kafka Connect)
 
 
 def connect_assignment(version: int) -> connect.Assignment:
@@ -139,9 +133,6 @@ def test_connect_assignments_without_their_last_fields_are_decoded(connect_data_
     ]
 
 
-# Tests of decoding and encoding member data of the protocol type `sr` (schema registries)
-
-
 def test_a_schema_registry_identity_is_unchanged_after_encoding_and_decoding() -> None:
     value = schema_registry.Identity(1, "registry-1", 8081, master_eligibility=True, scheme="https")
     data = schema_registry.encode_identity(value)
@@ -171,9 +162,6 @@ def test_missing_or_mistyped_fields_of_a_schema_registry_are_decoded_as_none() -
     found = schema_registry.decode_identity(data)
     assert found == schema_registry.Identity(None, "karapace", None, None, "http", leader=False)
     assert found.url == "http://karapace"
-
-
-# Tests of decoding malformed member data of all three protocol types
 
 
 @pytest.mark.parametrize("read", DECODERS)

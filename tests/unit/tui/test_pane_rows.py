@@ -80,9 +80,6 @@ def overview_text(snapshot: Snapshot, group: str, label: str, *, series: SeriesS
     return ""
 
 
-# Tests of the texts in table cells and of the widths of table columns
-
-
 def test_symbol_for_an_unknown_offset_depends_on_the_reason() -> None:
     marks = {reason: no_value_cell(reason).text for reason in ("no commit", "forbidden", "topic deleted", "not told")}
     assert marks == {"no commit": "–", "forbidden": "x", "topic deleted": "x", "not told": "?"}
@@ -130,9 +127,6 @@ def test_narrow_table_drops_the_least_important_columns_and_never_cuts_numbers()
 def test_function_column_at_returns_the_column_that_covers_a_terminal_cell() -> None:
     arranged = fit_columns(COLUMNS, {"name": 6, "count": 5, "note": 6}, 80)
     assert [column_at(arranged, x) for x in (0, 6, 7, 13, 19, 20)] == ["name", "name", "count", "note", "note", None]
-
-
-# Tests of the rows of the Offsets pane
 
 
 def rows_of(offsets: GroupOffsets) -> list[offset_bars.OffsetRow]:
@@ -288,9 +282,6 @@ def test_offsets_pane_shows_lag_0_if_committed_offset_equals_log_end_offset() ->
     assert not offset_rows.is_lagging(row)
 
 
-# Tests of the rows and columns of the Members pane
-
-
 def column_ids(description: GroupDescription) -> list[str]:
     return [column.id for column in member_columns(description)]
 
@@ -428,9 +419,6 @@ def test_partitions_are_formatted_as_topic_name_and_ranges() -> None:
     assert format_partitions((("a", (0, 1)), ("b", (3,)))) == "a:0-1 b:3"
 
 
-# Tests of the fields of the Overview pane
-
-
 def test_overview_shows_state_members_lag_and_kafka_command() -> None:
     snapshot = data.example_snapshot()
     assert overview_text(snapshot, "payments.settle", "state").startswith("↻ Reconciling")
@@ -491,9 +479,6 @@ def test_overview_of_growing_lag_shows_a_positive_trend() -> None:
     assert overview_text(data.example_snapshot(), "payments.settle", "trend", series=series).startswith("lag +7/s")
 
 
-# Tests of the notices that panes show about old or missing data
-
-
 def test_pane_with_current_data_has_no_notice() -> None:
     snapshot = data.example_snapshot()
     assert reading_notices(snapshot, "payments.settle", snapshot.details) == []
@@ -530,9 +515,6 @@ def test_pane_notice_about_an_unsupported_request_has_no_error_color() -> None:
     assert line[0] == Cell("Reading group configs is not supported by this broker.", "kg-muted")
 
 
-# Tests of the rows of the Config pane
-
-
 def test_configs_that_are_set_for_the_group_are_listed_before_other_configs() -> None:
     own = ["consumer.session.timeout.ms", "consumer.some.secret"]
     rows = config_rows(data.configs(), "consumer")
@@ -549,9 +531,6 @@ def test_text_of_an_event_has_no_control_characters_and_a_displayable_arrow() ->
         assert event_text(event) == "share.name: evil\\x1b[31m -> 5"
     finally:
         display.use_display_settings(display.DisplaySettings())
-
-
-# Tests of the grid of the Assignments pane
 
 
 def test_grid_shows_the_lag_of_owned_partitions_by_symbol_and_color() -> None:

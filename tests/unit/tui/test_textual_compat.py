@@ -57,9 +57,6 @@ def _unpatched_textual() -> Iterator[None]:
     setattr(Strip, "divide", before)  # noqa: B010
 
 
-# Tests of reference cycles: Textual's `Strip.divide` creates them, and kgtui's patched one does not
-
-
 def objects_in_cycles(divide: Callable[[Strip, Iterable[int]], Sequence[Strip]], *cuts: int) -> int:
     """Call `divide` so that the strip stays in one part, and return the number of objects in reference cycles.
 
@@ -103,9 +100,6 @@ def test_patched_strip_divide_returns_the_same_parts_as_the_original() -> None:
     assert [[part.text for part in strip.divide(some)] for some in cuts] == before
 
 
-# Tests of Textual's terminal driver and of the output that it writes
-
-
 def test_textual_still_writes_the_whole_style_of_each_cell_run() -> None:
     console = Console(force_terminal=True, color_system="truecolor", legacy_windows=False, file=StringIO())
     runs = [Segment("a", Style(color="red", bgcolor="#131519")), Segment("b", Style(color="blue", bgcolor="#131519"))]
@@ -129,9 +123,6 @@ def test_textuals_writer_thread_still_ends_after_an_error(monkeypatch: pytest.Mo
 
 def test_textuals_driver_still_stores_the_terminal_in_a_private_attribute() -> None:
     assert "_file" in LinuxDriver.__init__.__code__.co_names, "with_workarounds has nothing to replace"
-
-
-# Tests of input that Textual cannot handle: two requests to dismiss one screen, and a page key in a list without a size
 
 
 async def test_textual_still_removes_the_screen_below_one_that_is_dismissed_twice() -> None:
@@ -203,9 +194,6 @@ async def test_textual_still_fails_if_a_search_ends_after_the_command_palette(
     await search_in_closed_palette()
 
 
-# Tests that keys are handled in the order in which they were typed
-
-
 class FilterApp(App[None]):
     """An app with a list, an input field, and a key that moves the focus to the input field."""
 
@@ -256,9 +244,6 @@ async def test_textual_still_sends_a_key_to_all_ancestor_widgets_before_its_acti
         assert app.keys_in_container == ["slash"], "run_binding is no longer needed"
 
 
-# Tests of suggestions while the user types
-
-
 async def test_textual_still_causes_a_warning_for_a_completion_that_never_begins() -> None:
     """Textual creates the coroutine when the text changes, and discards it if its worker is cancelled immediately."""
 
@@ -290,9 +275,6 @@ async def test_completing_input_proposes_the_first_matching_completion_without_a
         assert app.query_one(Input).value == "Fault:yes"
         await pilot.press("x", "right")
         assert app.query_one(Input).value == "Fault:yesx"
-
-
-# Tests of the traceback that Textual prints after a crash, and of exceptions in widgets that are being removed
 
 
 class SearchingScreen(Screen[None]):
@@ -344,9 +326,6 @@ def test_textuals_tracebacks_still_contain_local_variables() -> None:
     output = StringIO()
     Console(file=output, width=200).print(*app._exit_renderables)
     assert "topsecret" in output.getvalue(), "crash_message is no longer needed"
-
-
-# Tests of when Textual clears its style cache, and when it lays out the whole screen
 
 
 async def test_textual_still_clears_its_style_cache_at_every_refresh() -> None:
@@ -415,9 +394,6 @@ async def test_scroll_bar_of_a_line_view_is_started_and_causes_no_relayout() -> 
         await pilot.pause()
         assert isinstance(scroll_bar, rendering.NoRelayout)
         assert scroll_bar.is_running, "App._start_widget no longer starts widgets"
-
-
-# Test that plotext limits the width of a plot
 
 
 def width_of(plot: Plot) -> int:

@@ -53,9 +53,6 @@ def undecodable(key: bytes | None, value: bytes | None) -> Undecodable:
     return record
 
 
-# Tests of `decode` with valid records, whose bytes are written out in the tests
-
-
 @pytest.mark.parametrize(
     ("version", "rest"),
     [
@@ -144,9 +141,6 @@ def test_consumer_group_members_are_decoded_with_and_without_classic_metadata() 
     }
 
 
-# Tests of `decode` with malformed records, for which it returns `Undecodable`
-
-
 @pytest.mark.parametrize(
     ("key", "value", "failure", "reason"),
     [
@@ -200,9 +194,6 @@ def test_a_tombstone_with_a_damaged_key_is_undecodable() -> None:
     assert undecodable(COMMIT_KEY[:-2], None).failure is DecodeFailure.DAMAGED_KEY
 
 
-# Tests of `encode`; most of them also decode the encoded record
-
-
 @pytest.mark.parametrize(("kind", "version"), CASES, ids=name_of)
 def test_a_record_is_unchanged_after_encoding_and_decoding(kind: RecordSchema, version: int) -> None:
     random = Random(f"{kind.type} {version}")
@@ -232,9 +223,6 @@ def test_encoding_a_record_rejects_an_unknown_version_and_an_unknown_field() -> 
         encode(RecordType.OFFSET_COMMIT, key, {}, version=5)
     with pytest.raises(EncodeError, match="Group"):
         encode(RecordType.OFFSET_COMMIT, {"GroupId": "g"}, {})
-
-
-# Tests of `classic_members`, which decodes the member data in records of classic groups
 
 
 def group_of(protocol_type: str, *members: tuple[bytes, bytes]) -> CoordinatorRecord:
