@@ -166,8 +166,8 @@ class Flusher:
             if self._writer.waiting and self._refused is None:
                 await self._flush(last=True)
         finally:
-            # The second argument says whether `release` deletes the lock file. Rows that are still waiting are lost.
-            # In this case, the lock file is kept, so that the next recorder reports a crash.
+            # The lock file is deleted only if all rows were written. Otherwise, it is kept, so that the next recorder
+            # reports that rows were lost.
             await self._off_loop(self._lock.release, not self._writer.waiting)
             self._thread.shutdown(wait=False)
 

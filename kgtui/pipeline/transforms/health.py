@@ -112,8 +112,8 @@ def with_verdicts(rows: DataFrame, watching: Watching = _DEFAULT) -> DataFrame:
     return rows.drop("verdict")
 
 
-# Each of Burrow's rules is a Spark expression over the columns `commits`, `lag`, `lowest_end` and `now` of a window (see
-# `observed_windows`), and is named like the function in `kgtui.model.burrow` that applies the same rule.
+# Each of Burrow's rules is a Spark expression over the columns `commits`, `lag`, `lowest_end` and `now` of a window
+# (see `observed_windows`), and is named like the function in `kgtui.model.burrow` that applies the same rule.
 
 
 def commit_status(options: Options = DEFAULTS) -> Column:
