@@ -9,17 +9,14 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import json
 import os
-import socket
 import threading
 import time
 from contextlib import contextmanager
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from kgtui.errors import RefusedError
-from kgtui.lake.lock_holder import STALE, Holder, held_by, is_running, parse_holder
+from kgtui.lake.lock_holder import STALE, held_by, parse_holder, this_process
 from kgtui.lake.store import StorePath
 from kgtui.private_files import open_private
 
@@ -28,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import TypeAlias
 
+    from kgtui.lake.lock_holder import Holder
     from kgtui.lake.store import LakePath
     from kgtui.lake.store_lock import StoreLock
 
@@ -78,7 +76,7 @@ class RecorderLock:
                     os.close(file)
                 raise
             self.crashed_holder = before
-            _write(file, Holder(socket.gethostname(), os.getpid(), round(time.time(), 3)))
+            _write(file, this_process())
             self._file = file
             return
 
@@ -117,7 +115,7 @@ class RecorderLock:
 
         The modification time of the lock file is checked, because file locks of other machines may not be visible here.
         """
-        foreign = before is not None and before.host != socket.gethostname()
+        foreign = before is not None and not before.is_local
         if foreign and time.time() - os.fstat(file).st_mtime < STALE:
             raise RefusedError(held_by(self._path, before))
 
@@ -177,11 +175,7 @@ def current_holder(path: LakePath) -> Holder | None:
         holder, renewed = _read(file), os.fstat(file).st_mtime
     finally:
         os.close(file)
-    if holder is None:
-        return None
-    if holder.host != socket.gethostname():
-        return holder if time.time() - renewed < STALE else None
-    return holder if is_running(holder.pid) else None
+    return holder if holder is not None and holder.is_alive(time.time() - renewed) else None
 
 
 def recorder_lock(path: LakePath) -> AnyLock:
@@ -201,7 +195,6 @@ def _read(file: int) -> Holder | None:
 
 
 def _write(file: int, holder: Holder) -> None:
-    data = json.dumps(asdict(holder)).encode()
     os.ftruncate(file, 0)
-    os.pwrite(file, data, 0)
+    os.pwrite(file, holder.encode(), 0)
     os.fsync(file)

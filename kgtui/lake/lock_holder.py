@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
+import socket
+import time
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from kgtui.model.text import visible
@@ -34,6 +36,28 @@ class Holder:
     def __str__(self) -> str:
         return f"process {self.pid} on {visible(self.host)}"
 
+    @property
+    def is_local(self) -> bool:
+        """Whether the process runs on this machine."""
+        return self.host == socket.gethostname()
+
+    def encode(self) -> bytes:
+        """Return the content of a lock file that names this process."""
+        return json.dumps(asdict(self)).encode()
+
+    def is_alive(self, age: float) -> bool:
+        """Return whether the process still holds the lock.
+
+        Args:
+            age: time since the process renewed the lock, in seconds.
+        """
+        return is_running(self.pid) if self.is_local else age < STALE
+
+
+def this_process() -> Holder:
+    """Return this process as the holder of a lock that it takes now."""
+    return Holder(socket.gethostname(), os.getpid(), round(time.time(), 3))
+
 
 def parse_holder(data: bytes) -> Holder | None:
     """Return the process that the content of a lock file names; None if the content is not valid."""
@@ -52,7 +76,7 @@ def held_by(path: LakePath, holder: Holder | None) -> str:
     """
     name = str(holder) if holder is not None else "another process"
     if path.name == PIPELINE_LOCK:
-        return f"{name} already runs the pipeline on {path.parent}. Wait until it has finished."
+        return f"{name} already runs the pipeline on {path.parent}. Wait until that run has finished."
     return f"{name} already records into {path.parent}. Only one process can record into a lake."
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -106,6 +107,11 @@ class StorePath:
         if self.is_file():
             return int(self._info().size)
         return sum(entry.size for entry in self._entries(recursive=True) if entry.is_file)
+
+    def modified(self) -> float:
+        """Return when this file was last written, in seconds since the epoch; 0 if the store does not say."""
+        modified = self._info().mtime
+        return modified.timestamp() if isinstance(modified, datetime) else 0.0
 
     def read_bytes(self) -> bytes:
         """Return the content of a file. Raises `FileNotFoundError` if it does not exist."""

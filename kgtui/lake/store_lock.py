@@ -13,16 +13,15 @@ from __future__ import annotations
 import json
 import os
 import re
-import socket
 import time
 import uuid
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kgtui.errors import LakeError, RefusedError
-from kgtui.lake.lock_holder import STALE, Holder, held_by, is_running, parse_holder
+from kgtui.lake.lock_holder import STALE, Holder, held_by, parse_holder, this_process
 from kgtui.lake.store import options_for
 from kgtui.lake.store_errors import reason_of
 
@@ -54,7 +53,7 @@ class StoreLock:
         self._path = path
         self._held: str | None = None
         self._file: ConditionalFile | None = None
-        self._since = 0.0
+        self._holder = this_process()
         self.crashed_holder: Holder | None = None
         self.enforced = True
 
@@ -67,6 +66,7 @@ class StoreLock:
             OSError: the store cannot be written.
         """
         self._file = file = _conditional_file(self._path)
+        self._holder = this_process()
         now = None
         if file is not None:
             with _obstore_errors():
@@ -76,12 +76,11 @@ class StoreLock:
             self._take_without_conditions()
             return
         while True:
-            holder = self._new_holder()
             with _obstore_errors():
                 found = file.read()
-                if found is not None and _is_alive(found.holder, now - found.renewed):
+                if found is not None and found.holder.is_alive(now - found.renewed):
                     raise RefusedError(held_by(self._path, found.holder))
-                tag = file.write(holder, None if found is None else found.tag)
+                tag = file.write(self._holder, None if found is None else found.tag)
             if tag is not None:
                 self._held, self.crashed_holder = tag, None if found is None else found.holder
                 return
@@ -95,13 +94,12 @@ class StoreLock:
         """
         if self._held is None:
             return
-        holder = Holder(socket.gethostname(), os.getpid(), self._since)
         file = self._file
         if file is None or not self.enforced:
-            self._path.write_bytes(_encoded(holder))
+            self._path.write_bytes(self._holder.encode())
             return
         with _obstore_errors():
-            tag = file.write(holder, self._held)
+            tag = file.write(self._holder, self._held)
             if tag is None:
                 found = file.read()
                 self._held = None
@@ -127,20 +125,16 @@ class StoreLock:
         """Release the lock and restore the content that the lock file had before `take`."""
         if self._held is not None and self.crashed_holder is not None:
             with suppress(OSError):
-                self._path.write_bytes(_encoded(self.crashed_holder))
+                self._path.write_bytes(self.crashed_holder.encode())
             self._held = None
         else:
             self.release()
 
-    def _new_holder(self) -> Holder:
-        self._since = round(time.time(), 3)
-        return Holder(socket.gethostname(), os.getpid(), self._since)
-
     def _take_without_conditions(self) -> None:
         found = read_holder(self._path)
-        if found is not None and _is_alive(found, time.time() - _modified(self._path)):
+        if found is not None and found.is_alive(time.time() - self._path.modified()):
             raise RefusedError(held_by(self._path, found))
-        self._path.write_bytes(_encoded(self._new_holder()))
+        self._path.write_bytes(self._holder.encode())
         self._held, self.crashed_holder = "", found
 
 
@@ -148,7 +142,7 @@ def current_store_holder(path: StorePath) -> Holder | None:
     """Return the process that holds a lock; None if no process holds it, or if the store cannot be read."""
     try:
         holder = read_holder(path)
-        return holder if holder is not None and _is_alive(holder, time.time() - _modified(path)) else None
+        return holder if holder is not None and holder.is_alive(time.time() - path.modified()) else None
     except OSError:
         return None
 
@@ -159,27 +153,6 @@ def read_holder(path: StorePath) -> Holder | None:
         return parse_holder(path.read_bytes())
     except FileNotFoundError:
         return None
-
-
-def _modified(path: StorePath) -> float:
-    """Return when a file was last written, in seconds since the epoch; 0 if the store does not say."""
-    modified = path.file_system().get_file_info([path.key])[0].mtime
-    return modified.timestamp() if isinstance(modified, datetime) else 0.0
-
-
-def _is_alive(holder: Holder, age: float) -> bool:
-    """Return whether a holder is alive.
-
-    Args:
-        age: time since the holder renewed its lock, in seconds.
-    """
-    if holder.host == socket.gethostname():
-        return is_running(holder.pid)
-    return age < STALE
-
-
-def _encoded(holder: Holder) -> bytes:
-    return json.dumps(asdict(holder)).encode()
 
 
 class LockFile(NamedTuple):

@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 import subprocess
 import tempfile
 import zipfile
-from importlib.util import find_spec
 from pathlib import Path
 
 from kgtui.errors import SparkError
-from kgtui.pipeline.requirements import PYSPARK, jar_cache
+from kgtui.pipeline.requirements import PYSPARK, find_java, jar_cache, pyspark_jars
 
 _SOURCES = Path(__file__).with_name("jvm")
 _PACKAGE = "kgtui/spark"
@@ -68,9 +66,7 @@ def _compile(sources: list[Path], into: Path) -> None:
     """Compile Java sources with Janino. Raises `SparkError` if Janino is missing or reports an error."""
     jars = _spark_jars()
     compiler = [str(jar) for name in ("janino", "commons-compiler") for jar in jars.glob(f"{name}-[0-9]*.jar")]
-    home = os.environ.get("JAVA_HOME")
-    java = str(Path(home, "bin", "java")) if home else shutil.which("java") or "java"
-    command = [java, *_FAST_START, "-cp", os.pathsep.join(compiler)]
+    command = [find_java() or "java", *_FAST_START, "-cp", os.pathsep.join(compiler)]
     command += ["org.codehaus.commons.compiler.samples.CompilerDemo", "-d", str(into)]
     command += ["-classpath", os.pathsep.join(map(str, sorted(jars.glob("*.jar")))), *map(str, sources)]
     result = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT, check=False)  # noqa: S603
@@ -85,8 +81,7 @@ def _spark_jars() -> Path:
     home = os.environ.get("SPARK_HOME")
     if home:
         return Path(home, "jars")
-    pyspark = find_spec("pyspark")
-    folders = [] if pyspark is None else pyspark.submodule_search_locations or []
-    if not folders:
+    jars = pyspark_jars()
+    if jars is None:
         raise SparkError("the decoder in Java cannot be compiled: PySpark is not installed")
-    return Path(folders[0], "jars")
+    return jars

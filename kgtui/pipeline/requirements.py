@@ -47,7 +47,7 @@ _JAVA_TIMEOUT = 30.0
 _SERVER_TIMEOUT = 15.0
 _SPARK_CORE_JAR = re.compile(r"spark-core_[\d.]+-(.+)\.jar")
 
-_MAVEN_CENTRAL = "https://repo1.maven.org/maven2"
+MAVEN_CENTRAL = "https://repo1.maven.org/maven2"
 _DOWNLOAD_TIMEOUT = 30.0
 _CHUNK_BYTES = 1 << 20
 
@@ -75,10 +75,15 @@ def check_pyspark() -> None:
         ) from error
 
 
+def find_java() -> str | None:
+    """Return the path of the Java that Spark runs: in the folder `JAVA_HOME`, or on `PATH`; None if there is none."""
+    home = os.environ.get("JAVA_HOME")
+    return str(Path(home) / "bin" / "java") if home else shutil.which("java")
+
+
 def check_java() -> None:
     """Check that `JAVA_HOME` or `PATH` has a Java that is new enough for Spark. Raises `SparkError`."""
-    home = os.environ.get("JAVA_HOME")
-    java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
+    home, java = os.environ.get("JAVA_HOME"), find_java()
     need = f"Spark needs Java {OLDEST_JAVA} or newer"
     if java is None:
         raise SparkError(
@@ -265,7 +270,7 @@ def find_jars(on_progress: Callable[[str], None] | None = None, further: tuple[J
 
 def download_jars(jars: Iterable[Jar], into: Path) -> dict[Jar, Path]:
     """Download jars from the Maven repository into a folder and verify their checksums. Raises `SparkError`."""
-    url = (os.environ.get(REPOSITORY_VARIABLE) or _MAVEN_CENTRAL).rstrip("/")
+    url = (os.environ.get(REPOSITORY_VARIABLE) or MAVEN_CENTRAL).rstrip("/")
     repository, credentials = _split_credentials(url)
     requested = list(jars)
     done: dict[Jar, Path] = {}
@@ -320,10 +325,17 @@ def _jar_folders() -> list[Path]:
     folders = [jar_cache()]
     if named := os.environ.get(JARS_VARIABLE):
         folders.insert(0, expanded(named, f"{JARS_VARIABLE}: "))
-    pyspark = find_spec("pyspark")
-    if pyspark is not None and pyspark.submodule_search_locations:
-        folders.append(Path(pyspark.submodule_search_locations[0]) / "jars")
+    if (of_pyspark := pyspark_jars()) is not None:
+        folders.append(of_pyspark)
     return folders
+
+
+def pyspark_jars() -> Path | None:
+    """Return the folder with the jars of the Spark that PySpark contains; None if PySpark is not installed."""
+    pyspark = find_spec("pyspark")
+    if pyspark is None or not pyspark.submodule_search_locations:
+        return None
+    return Path(pyspark.submodule_search_locations[0]) / "jars"
 
 
 def _find_in(folders: Iterable[Path], jar: Jar) -> Path | None:

@@ -9,14 +9,11 @@ from typing import TYPE_CHECKING
 import kgtui
 from kgtui.errors import UsageError
 from kgtui.pipeline.decoder_jar import decoder_jar
-from kgtui.pipeline.requirements import JARS, find_jars
+from kgtui.pipeline.requirements import JARS, MAVEN_CENTRAL, find_jars
 from kgtui.pipeline.session import local_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-MAVEN = "https://repo1.maven.org/maven2"
-"""Maven repository from which the pods of Kubernetes get the jars."""
 
 PROGRAM_IN_IMAGE = "local:///opt/kgtui.py"
 """URI of kgtui's main program in a container image, as the README says how to build it."""
@@ -65,7 +62,8 @@ def spark_submit_command(submission: Submission) -> list[str]:
     elif master.startswith("k8s://"):
         if not submission.image:
             raise UsageError("--image is missing: name a container image with Spark, Python and kgtui[spark]")
-        jars, where = [f"{MAVEN}/{jar.path}" for jar in JARS], []
+        # The pods get the jars from Maven Central.
+        jars, where = [f"{MAVEN_CENTRAL}/{jar.path}" for jar in JARS], []
         extra = {"spark.kubernetes.container.image": submission.image}
         program = PROGRAM_IN_IMAGE
     else:

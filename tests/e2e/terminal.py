@@ -128,10 +128,7 @@ class Terminal:
 
     def enter(self, line: str) -> None:
         """Wait for the shell's prompt, clear the screen, type `line`, and press enter."""
-        self.wait_for(lambda _: self.at_prompt())
-        prompt = self._prompt()
-        assert prompt is not None
-        self._entered = prompt[1]
+        self._entered = self._wait_for_prompt(TIMEOUT)[1]
         self._tmux("clear-history")
         self.type(f"clear; {line}")
         self.keys("Enter")
@@ -228,14 +225,11 @@ class Terminal:
 
     def at_prompt(self) -> bool:
         """Return whether the shell is waiting for a command."""
-        return self._prompt() is not None
+        return self._prompt(self.screen()) is not None
 
     def status(self, timeout: float = TIMEOUT) -> int:
         """Wait until the program has ended, and return the program's exit code."""
-        self.wait_for(lambda _: self.at_prompt(), timeout)
-        prompt = self._prompt()
-        assert prompt is not None
-        return prompt[0]
+        return self._wait_for_prompt(timeout)[0]
 
     def check_clean(self, allowed: Iterable[str] = ()) -> None:
         """Assert that the program, which must have ended, has restored the terminal's state.
@@ -256,12 +250,18 @@ class Terminal:
         expected = {"echo", "icanon", "isig", "icrnl", "opost", "ixon"}
         assert expected <= modes, f"terminal modes that the program did not turn on again: {expected - modes}"
 
-    def _prompt(self) -> tuple[int, int] | None:
+    def _wait_for_prompt(self, timeout: float) -> tuple[int, int]:
+        """Wait until the newest command that was entered has ended, and return the numbers in the prompt."""
+        prompt = self._prompt(self.wait_for(self._prompt, timeout))
+        assert prompt is not None
+        return prompt
+
+    def _prompt(self, screen: str) -> tuple[int, int] | None:
         """Return the pair (exit code of the last command, number of the next command), which the shell's prompt shows.
 
         Return None if the newest command that was entered has not ended.
         """
-        match = _PROMPT.match(self.screen().rstrip("\n").split("\n")[-1])
+        match = _PROMPT.match(screen.rstrip("\n").split("\n")[-1])
         return (int(match[1]), int(match[2])) if match and int(match[2]) > self._entered else None
 
     def _until(self, true: Callable[[str], object], timeout: float) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from textual import events
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from textual.app import ComposeResult
+    from textual.pilot import Pilot
 
     from kgtui.tui.app import KgtuiApp
 
@@ -90,16 +91,22 @@ class SlowPrompt(TextPrompt[None]):
         await self.finish.wait()
 
 
+async def start_slow_action(pilot: Pilot[Any], app: KgtuiApp, *keys: str) -> SlowPrompt:
+    """Open a dialog, press enter, which starts its action, and press more keys. Return the dialog."""
+    await settled(pilot)
+    dialog = SlowPrompt()
+    await app.push_screen(dialog)
+    await settled(pilot)
+    post_keys(app, "enter", *keys)
+    await dialog.started.wait()
+    return dialog
+
+
 async def test_key_typed_while_a_dialog_is_closing_reaches_the_main_screen(tmp_path: Path) -> None:
     """While the dialog runs its action, keys are neither lost nor typed into its text field."""
     app, monitor = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
-        dialog = SlowPrompt()
-        await app.push_screen(dialog)
-        await settled(pilot)
-        post_keys(app, "enter", "p")
-        await dialog.started.wait()
+        dialog = await start_slow_action(pilot, app, "p")
         await settled(pilot)
         assert dialog.query_one(Input).value == "folder"
         dialog.finish.set()
@@ -110,11 +117,6 @@ async def test_key_typed_while_a_dialog_is_closing_reaches_the_main_screen(tmp_p
 async def test_escape_closes_a_dialog_while_its_action_is_running(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
-        dialog = SlowPrompt()
-        await app.push_screen(dialog)
-        await settled(pilot)
-        post_keys(app, "enter")
-        await dialog.started.wait()
+        await start_slow_action(pilot, app)
         post_keys(app, "escape")
         await until(pilot, lambda: app.screen is main_screen(app))

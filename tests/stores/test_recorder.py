@@ -13,7 +13,7 @@ import pytest
 
 from kgtui.errors import LakeError, RefusedError
 from kgtui.history import Recorder, RecordingReader
-from kgtui.lake import maintenance, store, store_lock
+from kgtui.lake import lock_holder, maintenance, store, store_lock
 from kgtui.lake.folder import MARKER, LakeFolder
 from kgtui.lake.lock import current_holder, recorder_lock
 from kgtui.lake.lock_holder import Holder
@@ -90,7 +90,7 @@ async def test_lock_of_another_machine_can_be_taken_only_when_it_is_stale(
     write_holder(bucket, "elsewhere", 1)
     with pytest.raises(RefusedError, match="process 1 on elsewhere"):
         await Recorder(ScriptedMonitor(scripted()), scripted(), bucket.uri()).run()
-    monkeypatch.setattr(store_lock, "STALE", -1.0)
+    monkeypatch.setattr(lock_holder, "STALE", -1.0)
     assert any("process 1 on elsewhere) crashed" in message for message in await record(bucket.uri()))
 
 

@@ -26,6 +26,7 @@ from kgtui.tui.panes.cells import MUTED, WARN, Cell, PaneLine, SafeText, plural
 from kgtui.tui.panes.table import LineTable
 from kgtui.tui.problem_index import Problems
 from kgtui.tui.sparkline import spark_rows
+from kgtui.tui.tree.totals import GROUPS_SUMMED_PER_SECOND
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,13 +50,8 @@ GROUPS_PER_SECOND = 20_000
 """Maximum number of groups that are added up for the page per second, on average.
 
 A page with 100,000 groups is therefore computed every 5 s. In a cluster with at most this many groups, the page is
-computed earlier if the problems have changed.
-"""
-GROUPS_SUMMED_PER_SECOND = 5_000
-"""Maximum number of groups whose lags and rates are added up for the page per second, on average.
-
-With 100,000 groups, these sums are computed every 20 s, because they take longer than the rest of the page. With at
-most `GROUPS_PER_SECOND` groups, they are computed with the rest.
+computed earlier if the problems have changed. In a larger cluster, lags and rates are added up more rarely than the
+rest of the page (`GROUPS_SUMMED_PER_SECOND`), because that takes longer.
 """
 
 

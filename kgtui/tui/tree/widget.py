@@ -17,7 +17,7 @@ from kgtui.tui.problem_index import ProblemIndex
 from kgtui.tui.tree.layout import RowKey
 from kgtui.tui.tree.model import prepare_layout
 from kgtui.tui.tree.renderer import TreeRenderer
-from kgtui.tui.tree.totals import sum_nodes
+from kgtui.tui.tree.totals import GROUPS_SUMMED_PER_SECOND, sum_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -40,11 +40,6 @@ GROUPS_LAID_OUT_PER_SECOND = 80_000
 """Maximum number of groups that are laid out per second, on average.
 
 After a layout, the tree waits for (number of groups / this value) seconds, which is 1.25 s for 100,000 groups.
-"""
-GROUPS_SUMMED_PER_SECOND = 5_000
-"""Maximum number of groups whose lags are added up per second, on average.
-
-The totals of the nodes are computed again after (number of groups / this value) seconds: 20 s for 100,000 groups.
 """
 MATCH_TIMEOUT = 0.25
 """Maximum time, in seconds, for which keys wait until the cursor is on the only match of an accepted filter."""
