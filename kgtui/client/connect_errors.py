@@ -248,6 +248,7 @@ class Peer(Enum):
     FOREIGN = "a server that uses a known protocol other than Kafka's, without TLS"
     SILENT = "a server that accepts connections and sends nothing"
     HANGS_UP = "a server that accepts connections and closes them without a response that kgtui recognizes"
+    UNKNOWN = "a server that closes plain connections without a response, and has not completed a TLS handshake in time"
     UNREACHABLE = "a server to which kgtui cannot connect"
 
 
@@ -282,8 +283,14 @@ async def probe(address: Address, *, timeout: float) -> tuple[Peer, str]:
         peer, protocol = Peer.SILENT, ""
     finally:
         writer.transport.abort()
-    if peer in {Peer.SILENT, Peer.HANGS_UP} and await _answers_in_tls(address, timeout / 2):
-        peer = Peer.TLS
+    if peer in {Peer.SILENT, Peer.HANGS_UP}:
+        try:
+            if await _answers_in_tls(address, timeout / 2):
+                peer = Peer.TLS
+        except TimeoutError:
+            # A busy TLS server may need longer for the handshake.
+            if peer is Peer.HANGS_UP:
+                peer = Peer.UNKNOWN
     return peer, protocol
 
 
@@ -311,7 +318,10 @@ def _recognize(start: bytes) -> tuple[Peer, str]:
 
 
 async def _answers_in_tls(address: Address, timeout: float) -> bool:
-    """Return whether the server answers a TLS client hello with a TLS record. A TLS alert counts as well."""
+    """Return whether the server answers a TLS client hello with a TLS record. A TLS alert counts as well.
+
+    Raises `TimeoutError` if neither the handshake nor the connection ends within `timeout` seconds.
+    """
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -320,7 +330,9 @@ async def _answers_in_tls(address: Address, timeout: float) -> bool:
             _, writer = await asyncio.open_connection(address.host, address.port, ssl=context)
     except ssl.SSLError as error:
         return "ALERT" in (error.reason or "")
-    except (OSError, TimeoutError):
+    except TimeoutError:
+        raise
+    except OSError:
         return False
     writer.transport.abort()
     return True

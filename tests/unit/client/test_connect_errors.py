@@ -9,6 +9,7 @@ import subprocess
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
+from unittest.mock import patch
 
 import pytest
 from cryptography import x509
@@ -41,11 +42,6 @@ TLS = ClientSettings("SSL", tls=Tls())
 LOGIN = ClientSettings("SASL_PLAINTEXT", "PLAIN", "alice", Secret("hunter2"))
 
 
-@pytest.fixture(autouse=True)
-def _short_probes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connect_errors, "PROBE_TIMEOUT", 0.5)
-
-
 @asynccontextmanager
 async def server(talk: Talk, host: str = "127.0.0.1", port: int = 0) -> AsyncIterator[str]:
     """Run a TCP server that handles each connection with `talk`. Yield the server's address as HOST:PORT."""
@@ -74,8 +70,22 @@ async def server(talk: Talk, host: str = "127.0.0.1", port: int = 0) -> AsyncIte
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def reason(address: str, settings: ClientSettings = PLAINTEXT, options: PoolOptions = PATIENT) -> str:
-    """Connect a `Pool` to `address`, which must fail, and return the reason in the UnreachableError."""
+async def reason(
+    address: str,
+    settings: ClientSettings = PLAINTEXT,
+    options: PoolOptions = PATIENT,
+    *,
+    probe_timeout: float = 60,
+) -> str:
+    """Connect a `Pool` to `address`, which must fail, and return the reason in the UnreachableError.
+
+    `probe_timeout` limits the probe of the port, in seconds. Only the probe of a server that never answers reaches it.
+    """
+    with patch.object(connect_errors, "PROBE_TIMEOUT", probe_timeout):
+        return await _reason(address, settings, options)
+
+
+async def _reason(address: str, settings: ClientSettings, options: PoolOptions) -> str:
     async with Pool([address], settings, options=options) as pool:
         with pytest.raises(UnreachableError) as caught:
             await pool.metadata(timeout=60)
@@ -146,7 +156,21 @@ async def test_the_connection_error_says_what_listens_on_the_port_instead_of_kaf
     talk: Talk, says: str, settings: ClientSettings
 ) -> None:
     async with server(talk) as address:
-        assert await reason(address, settings, QUICK if talk is silent else PATIENT) == f"{address} {says}"
+        options, timeout = (QUICK, 0.5) if talk is silent else (PATIENT, 60)
+        assert await reason(address, settings, options, probe_timeout=timeout) == f"{address} {says}"
+
+
+async def test_the_connection_error_says_that_the_port_may_require_tls_if_the_handshake_takes_too_long() -> None:
+    async def slow_tls(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Close connections in plain text, and never answer a TLS client hello."""
+        if (await reader.read(1)) == b"\x16":
+            await silent(reader, writer)
+
+    async with server(slow_tls) as address:
+        message = await reason(address, probe_timeout=0.5)
+    assert message.startswith(
+        f"{address} closed the connection without a response: the port may not be Kafka's, or it may require TLS; set "
+    )
 
 
 async def test_the_connection_error_says_that_nothing_listens_on_the_port() -> None:
