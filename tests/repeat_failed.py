@@ -1,0 +1,41 @@
+"""Run the tests that have just failed once more, one after the other: `python -m tests.repeat_failed [PYTEST OPTIONS]`.
+
+Tests that drive terminals, brokers and Spark in parallel can exceed a time limit while the machine is too busy. Such a
+test passes when it runs alone, and is reported as a warning. A fault of the product fails again. If more than
+`MOST_FAILURES` tests failed, none is repeated.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+MOST_FAILURES = 3
+
+_CACHE = Path(".pytest_cache/v/cache/lastfailed")
+
+
+def _id_of(name: str) -> str:
+    """Return a test's id without the name of its xdist group, which `--dist loadgroup` appends as `@NAME`."""
+    return re.sub(r"@\w+$", "", name)
+
+
+def main(options: list[str]) -> int:
+    failed = [_id_of(name) for name in json.loads(_CACHE.read_text())] if _CACHE.exists() else []
+    if not 0 < len(failed) <= MOST_FAILURES:
+        return 1
+    names = "\n".join(failed)
+    sys.stdout.write(f"\n── these tests failed and run once more, alone:\n{names}\n")
+    sys.stdout.flush()
+    command = [sys.executable, "-m", "pytest", "-n", "0", *options, *failed]
+    code = subprocess.run(command, check=False).returncode
+    if code == 0:
+        sys.stdout.write(f"\n── warning: these tests failed at first and passed when they ran alone:\n{names}\n")
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
