@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kgtui.model.group_types import DEAD, GROUP_TYPES, STATES
+from kgtui.model.group_types import DEAD, EMPTY, GROUP_TYPES, STATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kgtui.model.answer import Fault
     from kgtui.model.group import GroupDescription, Listing
     from kgtui.model.group_types import GroupType
-    from kgtui.model.snapshot import Snapshot
+    from kgtui.model.snapshot import Reading, Snapshot
 
 FRESH_SECONDS = 10.0
 """Longest age in seconds of a group's description at which the terminal UI offers to delete the group.
@@ -123,15 +123,34 @@ def delete_availability(
         return "the group type is not known yet" if listing.type is None else "the group has not been described yet"
     if reading.fault is not None:
         return why_not_described(reading.fault)
-    age = (snapshot.taken_at if now is None else now) - reading.at
-    if age > _oldest_allowed(snapshot, listing):
+    age = _age_of_outdated(snapshot, listing, reading, now)
+    if age is not None:
         return f"the newest description of the group is {age:.0f} s old; wait for the next poll"
     return why_not_delete(group, reading.value) or _why_not_listed(listing, reading.value)
 
 
-def _oldest_allowed(snapshot: Snapshot, listing: Listing) -> float:
+def is_listed_as_empty(snapshot: Snapshot, group: str, *, now: float | None = None) -> bool:
+    """Return whether the list of groups has a group as Empty and there is no current description that could differ.
+
+    The delete dialog describes the group again, so that the terminal UI can open it for such a group.
+
+    Args:
+        now: seconds since the epoch; None stands for the time of the snapshot.
+    """
+    listing = snapshot.groups.get(group)
+    if listing is None or listing.state != EMPTY or listing.type is None or group in snapshot.group_faults:
+        return False
+    reading = snapshot.details.get(group)
+    return reading is None or (reading.fault is None and _age_of_outdated(snapshot, listing, reading, now) is not None)
+
+
+def _age_of_outdated(
+    snapshot: Snapshot, listing: Listing, reading: Reading[GroupDescription], now: float | None
+) -> float | None:
+    """Return the age of a description in seconds if it is too old to decide about deletion; otherwise None."""
     status = snapshot.brokers.get(listing.coordinator)
-    return max(FRESH_SECONDS, 2.5 * status.interval if status else 0.0)
+    age = (snapshot.taken_at if now is None else now) - reading.at
+    return age if age > max(FRESH_SECONDS, 2.5 * status.interval if status else 0.0) else None
 
 
 def _why_not_listed(listing: Listing, description: GroupDescription) -> str | None:

@@ -23,11 +23,7 @@ class SnapshotArrived(Message):
 
 
 class GroupSelected(Message):
-    """The cursor of the tree has moved to a group. `group` is None if it has moved to a row without a group."""
-
-    def __init__(self, group: str | None) -> None:
-        super().__init__()
-        self.group = group
+    """The cursor of the tree has moved to another group or node. `GroupTree.group` is the group, if it is one."""
 
 
 class GroupOpened(Message):

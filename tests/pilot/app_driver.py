@@ -7,6 +7,7 @@ import re
 from datetime import timedelta, timezone
 from typing import TYPE_CHECKING
 
+from textual import events
 from textual.command import CommandList
 
 from kgtui.config import StateFolder
@@ -107,6 +108,12 @@ async def until(pilot: Pilot[Any], true: Callable[[], bool], seconds: float = 60
     async with asyncio.timeout(seconds):
         while not true():
             await pilot.pause()
+
+
+def post_keys(app: KgtuiApp, *keys: str) -> None:
+    """Put all keys into the app's queue before the app handles the first key."""
+    for key in keys:
+        app.post_message(events.Key("slash" if key == "/" else key, key if len(key) == 1 else None))
 
 
 async def search_palette(pilot: Pilot[Any], text: str) -> None:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.pilot.app_driver import app_on, main_screen, sample_snapshot, settled
+from kgtui.tui.tree.model import prepare_layout
+from tests.pilot.app_driver import app_on, main_screen, post_keys, sample_snapshot, settled, until
 from tests.pilot.scripted_monitor import snapshot_of
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import Any
 
+    from kgtui.tui.tree.model import PreparedLayout
     from tests.pilot.scripted_monitor import Row
 
 
@@ -35,3 +39,51 @@ async def test_accepting_a_filter_that_equals_a_group_id_selects_this_group(tmp_
         await pilot.press("slash", *"orders", "enter")
         await settled(pilot)
         assert main_screen(app).group == "orders"
+
+
+async def test_a_key_after_an_accepted_filter_acts_on_the_match_however_late(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Key `y` waits until the tree shows the matches of the filter. Without a selected group, it would copy nothing."""
+    app, _ = app_on(sample_snapshot(), tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        may_finish = asyncio.Event()
+
+        async def late(*arguments: Any) -> PreparedLayout:
+            await may_finish.wait()
+            return await prepare_layout(*arguments)
+
+        monkeypatch.setattr("kgtui.tui.tree.widget.prepare_layout", late)
+        post_keys(app, *"/mailer", "enter", "y")
+        screen = main_screen(app)
+        await until(pilot, lambda: not screen.action_done.is_set())
+        for _ in range(20):
+            await pilot.pause()
+        assert not app.clipboard
+        may_finish.set()
+        await until(pilot, lambda: bool(app.clipboard))
+        assert app.clipboard == "share-mailer"
+
+
+async def test_clearing_a_filter_before_its_match_is_shown_keeps_the_cursor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app, _ = app_on(sample_snapshot(), tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        screen = main_screen(app)
+        may_finish = asyncio.Event()
+
+        async def late(*arguments: Any) -> PreparedLayout:
+            await may_finish.wait()
+            return await prepare_layout(*arguments)
+
+        monkeypatch.setattr("kgtui.tui.tree.widget.prepare_layout", late)
+        post_keys(app, *"/share-mailer", "enter")
+        await until(pilot, lambda: not screen.action_done.is_set())
+        await pilot.press("escape")
+        assert screen.action_done.is_set()
+        may_finish.set()
+        await settled(pilot)
+        assert screen.group is None

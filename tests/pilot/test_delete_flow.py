@@ -158,13 +158,26 @@ async def test_a_refused_delete_shows_the_reason(admin: ScriptedAdmin, tmp_path:
 
 
 async def test_key_d_works_before_an_empty_group_has_been_described(admin: ScriptedAdmin, tmp_path: Path) -> None:
-    async with running(admin, tmp_path) as (app, _):
+    async with running(admin, tmp_path) as (app, pilot):
         screen = main_screen(app)
-        screen.snapshot = replace(screen.snapshot, details={})
-        screen.group = "payment"
-        assert screen.why_unavailable("delete") is None
-        screen.group = "p\u0430yment"
-        assert screen.why_unavailable("delete") == "the group has not been described yet"
+        for group, reason in (("payment", None), ("p\u0430yment", "the group has not been described yet")):
+            await select(app, pilot, group)
+            screen.snapshot = replace(screen.snapshot, details={})
+            assert screen.why_unavailable("delete") == reason
+
+
+async def test_key_d_works_if_the_description_of_an_empty_group_is_outdated(
+    admin: ScriptedAdmin, tmp_path: Path
+) -> None:
+    """The delete dialog describes the group again, so that an old description is no reason to refuse."""
+    async with running(admin, tmp_path) as (app, pilot):
+        screen = main_screen(app)
+        for group, reason in (("payment", None), ("p\u0430yment", "the newest description of the group is 60 s old")):
+            await select(app, pilot, group)
+            old = replace(screen.snapshot.details[group], at=screen.snapshot.taken_at - 60)
+            screen.snapshot = replace(screen.snapshot, details={group: old})
+            assert (screen.why_unavailable("delete") or "").startswith(reason or "")
+            assert (screen.why_unavailable("delete") is None) == (reason is None)
 
 
 async def test_the_delete_dialog_deletes_its_group_after_the_selection_has_changed(

@@ -6,12 +6,11 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from textual import events
 from textual.command import CommandPalette
 from textual.widgets import Input
 
 from kgtui.tui.dialogs.prompt import TextPrompt
-from tests.pilot.app_driver import app_on, main_screen, sample_snapshot, settled, until
+from tests.pilot.app_driver import app_on, main_screen, post_keys, sample_snapshot, settled, until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,20 +18,12 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.pilot import Pilot
 
-    from kgtui.tui.app import KgtuiApp
-
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hold keys back for as long as a busy machine needs."""
-    for name in ("HOLD_TIMEOUT", "CLOSING_TIMEOUT"):
+    for name in ("HOLD_TIMEOUT", "ACTION_TIMEOUT"):
         monkeypatch.setattr(f"kgtui.tui.textual_compat.key_order.{name}", 60.0)
-
-
-def post_keys(app: KgtuiApp, *keys: str) -> None:
-    """Put all keys into the app's queue before the app handles the first key."""
-    for key in keys:
-        app.post_message(events.Key("slash" if key == "/" else key, key if len(key) == 1 else None))
 
 
 async def test_letters_that_arrive_with_the_slash_key_go_into_the_filter(tmp_path: Path) -> None:

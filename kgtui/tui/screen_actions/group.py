@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 from kgtui.model import facts
 from kgtui.model.command_line import describe
-from kgtui.model.group_types import EMPTY, kind_of
-from kgtui.model.guard import delete_availability
+from kgtui.model.group_types import kind_of
+from kgtui.model.guard import delete_availability, is_listed_as_empty
 from kgtui.tui import text
 from kgtui.tui.messages import DeleteRequested
 from kgtui.tui.screen_actions.action import Action, needs_group
 
 if TYPE_CHECKING:
-    from kgtui.model.snapshot import Snapshot
     from kgtui.tui.screen_actions.action import ActionContext
     from kgtui.tui.screens.cluster import ClusterScreen
 
@@ -30,17 +29,10 @@ def _why_not_deletable(context: ActionContext) -> str | None:
         return None
     if context.group is None:
         return needs_group(context)
-    if not context.session.read_only and _is_listed_as_empty(context.snapshot, context.group):
+    if not context.session.read_only and is_listed_as_empty(context.snapshot, context.group, now=context.now):
         # The group was just selected. The delete dialog describes it again anyway before it offers the deletion.
         return None
     return delete_availability(context.snapshot, context.group, context.session.read_only, now=context.now)
-
-
-def _is_listed_as_empty(snapshot: Snapshot, group: str) -> bool:
-    """Return whether an Empty group of a known type has not been described yet, and no read of it has failed."""
-    listing = snapshot.groups.get(group)
-    undescribed = group not in snapshot.details and group not in snapshot.group_faults
-    return undescribed and listing is not None and listing.state == EMPTY and listing.type is not None
 
 
 def _copy_id(screen: ClusterScreen) -> None:

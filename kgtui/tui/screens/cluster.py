@@ -30,6 +30,8 @@ from kgtui.tui.widgets.group_detail import GroupDetail
 from kgtui.tui.widgets.header import ClusterHeader
 
 if TYPE_CHECKING:
+    import asyncio
+
     from textual.app import ComposeResult
     from textual.timer import Timer
 
@@ -100,8 +102,6 @@ class ClusterScreen(Screen[None]):
         self.only_problems = False
         """Whether the tree shows only groups with a problem."""
         self._order_before = (NAME, False)
-        self.group: str | None = None
-        """Id of the selected group; None if no group is selected."""
         self.playback = Playback(session)
         self._like = like.group_tree.model if like is not None else None
         self._front = like.detail.active if like is not None and session.live_session is not None else PANES[0].id
@@ -152,7 +152,6 @@ class ClusterScreen(Screen[None]):
         # The reference to the copied tree model is removed, so that the memory of its groups can be freed.
         self._like = None
         if over_live:
-            self.group = self.group_tree.group
             self.update_monitor()
 
     @property
@@ -179,6 +178,16 @@ class ClusterScreen(Screen[None]):
     def filter_bar(self) -> FilterBar:
         """The filter bar."""
         return self.query_one(FilterBar)
+
+    @property
+    def group(self) -> str | None:
+        """Id of the selected group, which is the group under the tree's cursor; None if no group is selected."""
+        return self.group_tree.group
+
+    @property
+    def action_done(self) -> asyncio.Event:
+        """Set unless keys must wait until the cursor is on the match of an accepted filter."""
+        return self.group_tree.match_selected
 
     @property
     def marked(self) -> set[str]:
@@ -246,8 +255,7 @@ class ClusterScreen(Screen[None]):
         self.notify(message, title=title, timeout=6, markup=False)
 
     @on(GroupSelected)
-    def _group_selected(self, message: GroupSelected) -> None:
-        self.group = message.group
+    def _group_selected(self) -> None:
         self.update_monitor()
         if self._pane_timer is not None:
             self._pane_timer.stop()
@@ -341,9 +349,9 @@ class ClusterScreen(Screen[None]):
         self.filter_bar.input.value = expression
 
     @on(FilterBar.Done)
-    async def _filter_done(self, message: FilterBar.Done) -> None:
+    def _filter_done(self, message: FilterBar.Done) -> None:
         self.leave_panes()
-        await self.group_tree.select_match(message.accepted)
+        self.group_tree.select_match(message.accepted)
 
     def bring(self, pane: str) -> None:
         """Bring a pane to the front. If no group is selected, bring the part of the page with the same number instead.

@@ -43,11 +43,6 @@ class MainScreen(ClusterScreen):
 
     def run_action_by_id(self, action_id: str) -> None:
         """Run the action with this id, or show why it is unavailable."""
-        # The selected group is read from the tree itself. If keys are pressed quickly, the tree's message about the
-        # last move of its cursor may not have been handled yet.
-        if self.group != self.group_tree.group:
-            self.group = self.group_tree.group
-            self.update_monitor()
         action = table.BY_ID[action_id]
         why = self.why_unavailable(action_id)
         if why is not None:

@@ -32,17 +32,21 @@ In the first round, the widgets handle the key itself; in the second round, a me
 forwarded.
 """
 
-HOLD_TIMEOUT = 0.3
+HOLD_TIMEOUT = 3.0
 """Maximum time for which a key waits until widgets have handled the key before it, in seconds.
 
-Without this limit, the key would wait forever if a widget stopped handling messages.
+On an idle computer, this takes a few milliseconds. Without this limit, the key would wait forever if a widget stopped
+handling messages.
 """
 
-CLOSING_TIMEOUT = 10.0
-"""Maximum time for which a key waits until a dialog has finished its action and is closed, in seconds."""
+ACTION_TIMEOUT = 10.0
+"""Maximum time for which a key waits until the screen has finished an action, in seconds.
+
+A dialog closes when its action is done. The action of the main screen is to select the match of an accepted filter.
+"""
 
 CLOSING_KEYS = frozenset({"escape", "ctrl+c", "ctrl+q"})
-"""Keys that are never held back while a dialog runs its action, so that the user can always close the dialog."""
+"""Keys that are never held back while the screen runs an action, so that the user can always end the action."""
 
 KEYS_WITHOUT_FOCUS_CHANGE = frozenset({
     "up", "down", "left", "right", "pageup", "pagedown", "home", "end", "backspace", "delete",
@@ -85,7 +89,7 @@ class KeyOrder:
         done = _running_action(self._app)
         if done is not None:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(done.wait(), CLOSING_TIMEOUT)
+                await asyncio.wait_for(done.wait(), ACTION_TIMEOUT)
             await _wait_for_queues(path)
         if self._app.screen is not screen:
             # The key has closed a dialog or opened a screen. The other screen must be ready for the next key.
@@ -110,7 +114,7 @@ def _path(app: App[int]) -> list[MessagePump]:
 
 
 def _running_action(app: App[int]) -> asyncio.Event | None:
-    """Return the event that the dialog on the screen sets when its action is done; None if no action is running."""
+    """Return the event that the screen or dialog sets when its action is done; None if no action is running."""
     done = getattr(app.screen, "action_done", None)
     return done if isinstance(done, asyncio.Event) and not done.is_set() else None
 

@@ -41,8 +41,6 @@ GROUPS_LAID_OUT_PER_SECOND = 80_000
 
 After a layout, the tree waits for (number of groups / this value) seconds, which is 1.25 s for 100,000 groups.
 """
-MATCH_TIMEOUT = 0.25
-"""Maximum time, in seconds, for which keys wait until the cursor is on the only match of an accepted filter."""
 
 
 class GroupTree(TreeRenderer, inherit_bindings=False):
@@ -81,7 +79,9 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self._choice_pending = True
         self._group_to_reveal: str | None = None
         self._match_to_select: str | None = None
-        self._match_selected = asyncio.Event()
+        self.match_selected = asyncio.Event()
+        """Set unless the cursor will move to the match of an accepted filter as soon as the tree shows the matches."""
+        self.match_selected.set()
         self._shown = 0
         self._totals_due = 0.0
         self._node_under_cursor: Path | None = None
@@ -104,6 +104,8 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
     def filter(self, query: Query) -> None:
         """Show only the groups that match the query. A `sort:` term in the query also changes the sort order."""
         self._query = query
+        self._match_to_select = None
+        self.match_selected.set()
         if query.order:
             self.model.sort, self.model.descending = query.order[0].key, query.order[0].descending
         self._choice_made()
@@ -226,7 +228,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         node = None if row_key is None or row_key.group is not None else row_key.path
         if before != self.model.group or node != self._node_under_cursor:
             self._node_under_cursor = node
-            self.post_message(GroupSelected(self.model.group))
+            self.post_message(GroupSelected())
 
     def reveal(self, group: str) -> bool:
         """Open the nodes above a group and put the cursor on it. Return False if the filter hides the group."""
@@ -245,25 +247,22 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self._group_to_reveal = group
         self._choice_made()
 
-    async def select_match(self, expression: str) -> None:
+    def select_match(self, expression: str) -> None:
         """Put the cursor on the group whose id equals a filter, or on the only group that matches the filter.
 
-        If there is no such group, or if `expression` is empty, the cursor does not move. While the tree does not show
-        the result of the newest filter yet, this method waits for it, so that the next key acts on the selected group.
-        After `MATCH_TIMEOUT`, it returns anyway, and the cursor moves later.
+        If there is no such group, or if `expression` is empty, the cursor does not move. If the tree does not show the
+        matches of the newest filter yet, the cursor moves as soon as it does, unless the filter changes before.
         """
         self._match_to_select = expression or None
         if not expression:
             return
-        self._match_selected.clear()
+        self.match_selected.clear()
         if not self._choice_pending and self._layout_done.is_set():
             self._select_match()
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._match_selected.wait(), MATCH_TIMEOUT)
 
     def _select_match(self) -> None:
         expression, self._match_to_select = self._match_to_select, None
-        self._match_selected.set()
+        self.match_selected.set()
         if expression is not None and not self.reveal(expression) and self._shown == 1:
             self.next_match()
 
