@@ -11,7 +11,7 @@ from kgtui.model import group_types as states
 from kgtui.model.event import EventKind
 from kgtui.model.explanation import Explanation, explain_fault, explain_offsets, explain_state, faults_of
 from kgtui.model.guard import delete_availability
-from kgtui.model.health.wording import local_clock
+from kgtui.model.health.wording import duration, local_clock, loss_when
 from kgtui.model.judgment import ONLY_COUNTED, PROBLEM_TEXTS, GroupStatus, Judgment, Problem
 from kgtui.model.member_names import member_labels
 from kgtui.model.offsets import lags
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from kgtui.model.answer import Fault
     from kgtui.model.health import GroupHealth
+    from kgtui.model.health.values import Loss
+    from kgtui.model.health.wording import Clock
     from kgtui.model.members import Member
     from kgtui.model.snapshot import Snapshot
 
@@ -53,12 +55,8 @@ class Diagnosis:
     advice: str = ""
 
 
-def diagnose(snapshot: Snapshot, group: str, clock: Callable[[float], str]) -> Diagnosis:
-    """Return what is wrong with a group, why, who is concerned, and what to do next.
-
-    Args:
-        clock: formats a time in seconds since the epoch.
-    """
+def diagnose(snapshot: Snapshot, group: str, clock: Clock) -> Diagnosis:
+    """Return what is wrong with a group, why, who is concerned, and what to do next."""
     judgment = snapshot.judgment(group)
     kind = judgment.kind
     if judgment.status is GroupStatus.NOT_FOUND:
@@ -68,12 +66,21 @@ def diagnose(snapshot: Snapshot, group: str, clock: Callable[[float], str]) -> D
     if kind is None:
         return Diagnosis(judgment, judgment.status.value)
     health, why = snapshot.health.get(group), judgment.reason
+    if kind is Problem.LOSS_NEAR and health is not None and health.loss is not None:
+        why = _loss_text(health.loss, clock)
     advice = PROBLEM_TEXTS[kind].advice
     if kind in (Problem.STOP, Problem.STALL) and snapshot.state_of(group) == states.EMPTY:
         advice = _RESTART
     elif kind in ONLY_COUNTED and delete_availability(snapshot, group) is None:
         advice += " Otherwise, the group can be deleted."
     return Diagnosis(judgment, kind.value.upper(), why, _who(snapshot, group, kind, health), advice)
+
+
+def _loss_text(loss: Loss, clock: Clock) -> str:
+    """Return which records may expire and when: at which time, and in how many minutes."""
+    when = loss_when(loss, clock)
+    remaining = f", in {duration(loss.seconds)}" if when.startswith("from ") else ""
+    return f"unread records of {loss.topic}-{loss.partition} may expire {when}{remaining}"
 
 
 def _of_unread_group(snapshot: Snapshot, group: str, judgment: Judgment) -> Diagnosis:
@@ -205,7 +212,7 @@ def explain_verdict(diagnosis: Diagnosis, clock: Callable[[float], str]) -> Expl
     )  # fmt: skip
 
 
-def explain_group(snapshot: Snapshot, group: str, clock: Callable[[float], str] | None = None) -> list[Explanation]:
+def explain_group(snapshot: Snapshot, group: str, clock: Clock | None = None) -> list[Explanation]:
     """Explain a group: first the verdict, then its faults, lost records and unknown lag, and its state.
 
     Args:

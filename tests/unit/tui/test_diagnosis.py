@@ -12,7 +12,7 @@ from kgtui.model.burrow import Status
 from kgtui.model.diagnosis import Diagnosis, diagnose, explain_group
 from kgtui.model.event import Event, EventKind
 from kgtui.model.group import GroupDescription
-from kgtui.model.health.values import Lack, Undecided
+from kgtui.model.health.values import Lack, Loss, Undecided
 from kgtui.model.judgment import Basis, GroupStatus, Judgment, Problem
 from kgtui.model.members import Member
 from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds
@@ -95,6 +95,15 @@ def test_diagnosis_names_the_members_that_delay_a_rebalance() -> None:
     snapshot = screened(replace(snapshot, health={GROUP: health}), Problem.REBALANCING)
     snapshot = described(snapshot, Member("m-1", "billing", "/10.0.0.7"))
     assert diagnose(snapshot, GROUP, clock).who == "billing at /10.0.0.7 is 2 epochs behind, m-2 has left"
+
+
+def test_diagnosis_of_a_near_data_loss_says_at_which_time_and_in_how_many_minutes() -> None:
+    snapshot = with_health(sample_snapshot(), GROUP, "new")
+    for exact, when in ((True, "from 00:53, in 6 min 24 s"), (False, "in about 6 min 24 s, 00:53")):
+        loss = Loss("audit", 0, 384.0, "retention", None, at=1_000.0, exact=exact)
+        with_loss = replace(snapshot, health={GROUP: replace(snapshot.health[GROUP], loss=loss)})
+        found = diagnose(screened(with_loss, Problem.LOSS_NEAR, GroupStatus.ERR), GROUP, clock)
+        assert found.why == f"unread records of audit-0 may expire {when}"
 
 
 def test_diagnosis_of_a_forbidden_group_names_the_permission_to_request() -> None:
