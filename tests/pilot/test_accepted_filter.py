@@ -41,6 +41,20 @@ async def test_accepting_a_filter_that_equals_a_group_id_selects_this_group(tmp_
         assert main_screen(app).group == "orders"
 
 
+def hold_layouts(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
+    """Prevent the tree from showing the matches of a filter until the returned event is set."""
+    may_finish = asyncio.Event()
+
+    async def late(*arguments: Any) -> PreparedLayout:
+        await may_finish.wait()
+        return await prepare_layout(*arguments)
+
+    monkeypatch.setattr("kgtui.tui.tree.widget.prepare_layout", late)
+    for name in ("HOLD_TIMEOUT", "ACTION_TIMEOUT"):
+        monkeypatch.setattr(f"kgtui.tui.textual_compat.key_order.{name}", 60.0)
+    return may_finish
+
+
 async def test_a_key_after_an_accepted_filter_acts_on_the_match_however_late(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -48,13 +62,7 @@ async def test_a_key_after_an_accepted_filter_acts_on_the_match_however_late(
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
-        may_finish = asyncio.Event()
-
-        async def late(*arguments: Any) -> PreparedLayout:
-            await may_finish.wait()
-            return await prepare_layout(*arguments)
-
-        monkeypatch.setattr("kgtui.tui.tree.widget.prepare_layout", late)
+        may_finish = hold_layouts(monkeypatch)
         post_keys(app, *"/mailer", "enter", "y")
         screen = main_screen(app)
         await until(pilot, lambda: not screen.action_done.is_set())
@@ -62,8 +70,7 @@ async def test_a_key_after_an_accepted_filter_acts_on_the_match_however_late(
             await pilot.pause()
         assert not app.clipboard
         may_finish.set()
-        await until(pilot, lambda: bool(app.clipboard))
-        assert app.clipboard == "share-mailer"
+        await until(pilot, lambda: app.clipboard == "share-mailer")
 
 
 async def test_clearing_a_filter_before_its_match_is_shown_keeps_the_cursor(
@@ -73,13 +80,7 @@ async def test_clearing_a_filter_before_its_match_is_shown_keeps_the_cursor(
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
         screen = main_screen(app)
-        may_finish = asyncio.Event()
-
-        async def late(*arguments: Any) -> PreparedLayout:
-            await may_finish.wait()
-            return await prepare_layout(*arguments)
-
-        monkeypatch.setattr("kgtui.tui.tree.widget.prepare_layout", late)
+        may_finish = hold_layouts(monkeypatch)
         post_keys(app, *"/share-mailer", "enter")
         await until(pilot, lambda: not screen.action_done.is_set())
         await pilot.press("escape")

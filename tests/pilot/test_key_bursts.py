@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.pilot import Pilot
 
+    from kgtui.tui.app import KgtuiApp
+
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
