@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 HEAD_START = 0.25
-"""If a broker has not answered after this many seconds, the next broker is asked as well."""
+"""Time after which the next broker is asked as well if a broker has not answered, in seconds."""
 
 TOPIC_RESOURCE, BROKER_RESOURCE, GROUP_RESOURCE = 2, 4, 32
 RETENTION_MS, RETENTION_BYTES, CLEANUP_POLICY = "retention.ms", "retention.bytes", "cleanup.policy"

@@ -175,9 +175,10 @@ def as_text(
     """
     if not findings:
         unknown = [kind.value for kind in Kind if not found.known(kind)]
-        missing = f"; tables are missing, so kgtui could not look for: {', '.join(unknown)}" if unknown else ""
-        searched = "" if since is None else f", and no past problems since {_local_time(since)}"
-        return f"no findings{searched}{missing}\n\n{_age(found, now)}\n"
+        text = "no findings" if since is None else f"no findings, and no past problems since {_local_time(since)}"
+        if unknown:
+            text = f"{text}; tables are missing, so kgtui could not look for: {', '.join(unknown)}"
+        return f"{text}\n\n{_age(found, now)}\n"
     current = [finding for finding in findings if finding.until is None]
     past = [finding for finding in findings if finding.until is not None]
     sections = [(kind.value, [finding for finding in current if finding.kind is kind]) for kind in Kind]
@@ -213,8 +214,8 @@ def _age(found: Insights, now: float) -> str:
     if found.as_of is None:
         return "the tables are empty"
     made = [one.written for one in found.tables if one.written is not None]
-    when = f", computed {duration(now - min(made))} ago" if made else ""
-    return f"as of {_local_time(found.as_of)}, {duration(now - found.as_of)} ago{when}"
+    data = f"the data is from {_local_time(found.as_of)}, {duration(now - found.as_of)} ago"
+    return f"{data}; the tables were computed {duration(now - min(made))} ago" if made else data
 
 
 def _since(finding: Finding, as_of: float | None) -> str:

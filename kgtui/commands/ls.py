@@ -168,8 +168,10 @@ def _notify_limits(query: Query | None, selection: Selection) -> None:
     if query is not None and searched < every:
         from kgtui.model.query import Need
 
-        advice = (
-            "; the term empty: works only in the terminal UI; verdict: and timelag: need several reads: add --watch "
-            "or use kgtui check"
-        )
-        notify(undecided_text(searched, every) + (advice if Need.WATCHING in query.needs else ""))
+        message = undecided_text(searched, every)
+        if Need.WATCHING in query.needs:
+            message += (
+                "; the term empty: works only in the terminal UI; verdict: and timelag: need several reads: add "
+                "--watch or use kgtui check"
+            )
+        notify(message)

@@ -101,41 +101,45 @@ def notify_missing(args: argparse.Namespace, query: Query | None, selection: Sel
     """
     absent = [group for group in dict.fromkeys(args.group) if group not in selection.ids]
     for group in absent:
-        notify(f"there is no group {group!r}{suggestion([group], selection.listed) or _doctor(args, group)}")
+        advice = suggestion([group], selection.listed) or _doctor(args, group)
+        notify("; ".join(filter(None, (f"there is no group {group!r}", advice))))
     if query is not None and query.terms and not selection.ids:
-        notify(f"no group matches the filter{_why_no_match(args, query, selection)}")
+        notify("; ".join(filter(None, ("no group matches the filter", *_why_no_match(args, query, selection)))))
         return not args.allow_empty
     return bool(absent) and not args.allow_empty
 
 
-def _why_no_match(args: argparse.Namespace, query: Query, selection: Selection) -> str:
-    """Return the end of the message that no group matches a filter: why, and what the user may have meant."""
+def _why_no_match(args: argparse.Namespace, query: Query, selection: Selection) -> list[str]:
+    """Return sentences that say why no group matches a filter, and what the user may have meant."""
     from kgtui.model.absence import no_match_steps
     from kgtui.model.slices import run_at_once
     from kgtui.model.text import visible
 
     why, words = run_at_once(no_match_steps(query, selection.snapshot)), query.words
     if why.meant is not None:
-        return f"; did you mean {why.meant.describe()}"
+        return [f"did you mean {why.meant.describe()}"]
     if why.excluded:
         example = visible(why.example)
         if why.excluded == 1:
-            return f"; the id of group {example} matches, but other terms of the filter exclude the group"
+            return [f"the id of group {example} matches, but other terms of the filter exclude the group"]
         ids = f"the ids of {why.excluded:,} groups match, such as {example}"
-        return f"; {ids}, but other terms of the filter exclude the groups"
-    both = f"; the filter needs ids that contain all {len(words)} words; to use the words as group ids, pass "
-    advice = f"{both}{as_options(words)}" if len(words) > 1 else ""
-    similar = f"; similar: {', '.join(why.similar)}" if why.similar else ""
-    return f"{similar}{advice}" if similar or why.word is None else _doctor(args, why.word)
+        return [f"{ids}, but other terms of the filter exclude the groups"]
+    if not why.similar and why.word is not None:
+        return [_doctor(args, why.word)]
+    sentences = [f"similar: {', '.join(why.similar)}"] if why.similar else []
+    if len(words) > 1:
+        sentences.append(f"the filter needs ids that contain all {len(words)} words")
+        sentences.append(f"to use the words as group ids, pass {as_options(words)}")
+    return sentences
 
 
 def _doctor(args: argparse.Namespace, group: str) -> str:
-    """Return the end of a message that names the command which says why a group is not listed; `` for a recording."""
+    """Return a sentence that names the command which says why a group is not listed; `` for a recording."""
     from kgtui.model.command_line import quote
 
     if getattr(args, "lake", None) is not None:
         return ""
-    return f"; to find out why, run kgtui doctor {quote(group)}"
+    return f"to find out why, run kgtui doctor {quote(group)}"
 
 
 def as_options(words: Sequence[str]) -> str:
@@ -146,11 +150,11 @@ def as_options(words: Sequence[str]) -> str:
 
 
 def suggestion(words: Sequence[str], every: Iterable[str]) -> str:
-    """Return the end of a message with up to three ids that are similar to the words, or an empty text."""
+    """Return `similar: ` and up to three ids that are similar to the words; `` if no id is similar."""
     from kgtui.model.similar import similar_names
 
     names = ", ".join(similar_names(words, every))
-    return f"; similar: {names}" if names else ""
+    return f"similar: {names}" if names else ""
 
 
 async def select_groups(

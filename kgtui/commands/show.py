@@ -62,7 +62,8 @@ async def _run(args: argparse.Namespace) -> int:
         where = f"group {fault.group}: " if fault.group is not None else ""
         absent = fault.group is not None and fault.group in missing and fault.group not in listed
         similar = suggestion([fault.group or ""], listed) if absent else ""
-        notify(f"{where}{fault.message} [{fault.name}]{similar}" + (f" ({fault.advice})" if fault.advice else ""))
+        message = "; ".join(filter(None, (f"{where}{fault.message} [{fault.name}]", similar)))
+        notify(f"{message} ({fault.advice})" if fault.advice else message)
     return 0 if whole == len(groups) and not faults else 1
 
 

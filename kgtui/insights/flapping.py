@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kgtui.lake.gold import Gold, GoldRow
 
 _PAUSE = 1_800.0
-"""A group no longer rebalances repeatedly if this time has passed since its last rebalance, in seconds."""
+"""Time after the last rebalance of a group, in seconds, from which the group no longer counts as flapping."""
 
 
 def read_churn(gold: Gold, since: float) -> list[GoldRow]:

@@ -167,9 +167,11 @@ def past_unhealthy(episodes: Iterable[Episode], unused: Collection[str], behind:
         same_backlog = one.worst == "WARN" and behind.get(one.group, math.inf) <= one.until
         if one.ongoing or one.group in unused or same_backlog:
             continue
-        largest = "" if one.max_lag is None else f", with up to {one.max_lag:,} unread records"
-        left = f"; {one.lag_after:,} unread records were left then" if one.lag_after else ""
-        what = f"{rules.STATUS.get(one.worst, f'was {one.worst}')} for {duration(one.until - one.since)}{largest}{left}"
+        what = f"{rules.STATUS.get(one.worst, f'was {one.worst}')} for {duration(one.until - one.since)}"
+        if one.max_lag is not None:
+            what = f"{what}, with up to {one.max_lag:,} unread records"
+        if one.lag_after:
+            what = f"{what}; {one.lag_after:,} unread records were left then"
         row = (utc_datetime(one.since), utc_datetime(one.until), one.worst, one.max_lag, one.lag_after)
         evidence = Evidence(HEALTH.title, ("since", "until", "worst", "max_lag", "lag_after"), (row,))
         found.append(past_finding(Kind.UNHEALTHY, one.group, what, (one.since, one.until, one.ended), evidence,

@@ -72,7 +72,7 @@ def diagnose(snapshot: Snapshot, group: str, clock: Clock) -> Diagnosis:
     if kind in (Problem.STOP, Problem.STALL) and snapshot.state_of(group) == states.EMPTY:
         advice = _RESTART
     elif kind in ONLY_COUNTED and delete_availability(snapshot, group) is None:
-        advice += " Otherwise, the group can be deleted."
+        advice = f"{advice} Otherwise, the group can be deleted."
     return Diagnosis(judgment, kind.value.upper(), why, _who(snapshot, group, kind, health), advice)
 
 
@@ -155,7 +155,7 @@ def _who_lost(snapshot: Snapshot, group: str) -> str:
     name = f"{worst.topic}-{worst.partition}"
     owner = _owner(snapshot, group, worst.topic, worst.partition) or name
     more = len(lost) - 1
-    return owner + (f"; records of {more:,} more partition{'' if more == 1 else 's'} are lost" if more else "")
+    return f"{owner}; records of {more:,} more partition{'' if more == 1 else 's'} are lost" if more else owner
 
 
 def _who_flaps(snapshot: Snapshot, group: str) -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _FRESH_HEALTH = 60.0
-"""Age of a health verdict, in seconds, from which a judgment by screening is preferred, because it is newer."""
+"""Maximum age of a health verdict, in seconds. If the verdict is older, the newer judgment by screening is used."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,9 +134,10 @@ class Recording:
                 self._notify(f"the recording stopped: {error}", True)
         elif self._recorder is not None:
             status = self._recorder.status
-            lost = f"; {status.waiting:,} rows could not be written" if status.waiting else ""
-            polls = f"{status.polls:,} poll{'' if status.polls == 1 else 's'}"
-            self._notify(f"recorded {polls} in {self.path}{lost}; press t to open it, or run kgtui replay", bool(lost))
+            done = f"recorded {status.polls:,} poll{'' if status.polls == 1 else 's'} in {self.path}"
+            if status.waiting:
+                done = f"{done}; {status.waiting:,} rows could not be written"
+            self._notify(f"{done}; press t to open the recording, or run kgtui replay", status.waiting > 0)
 
 
 def recording_mark(session: Session) -> tuple[str, str] | None:

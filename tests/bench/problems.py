@@ -107,7 +107,7 @@ async def _sweep(broker: Cluster, size: Size) -> list[Figure]:
         Figure(f"every group is read with lag, {name}", first, "s", target=10.0),
         Figure("fraction of one core used during the first sweep", first_cpu / first, "", target=0.25),
         Figure("fraction of one core used after the first sweep", later, "", target=0.1),
-        Figure("CPU of the broker after it, above idle", max(later_broker - idle, 0.0), "", target=0.03),
+        Figure("CPU of the broker after the first sweep, above idle", max(later_broker - idle, 0.0), "", target=0.03),
     ]
 
 
@@ -136,7 +136,7 @@ class _Way(NamedTuple):
 
     Attributes:
         groups: number of groups.
-        window: time in which the misbehavior cannot be told from healthy behavior yet, in seconds after its beginning.
+        window: time from the beginning of the misbehavior in which the group still seems healthy, in seconds.
         problem: the problem that the monitor must find.
     """
 
@@ -150,11 +150,11 @@ _WINDOW = DEFAULT_WATCHING.window
 WAYS = (
     _Way("stopped", 3, _WINDOW, Problem.STOP),
     _Way("one partition stopped", 3, _WINDOW, Problem.STOP),
-    _Way("half as fast as its producers", 3, SAMPLES_WINDOW, Problem.BEHIND),
+    _Way("the group reads half as fast as producers write", 3, SAMPLES_WINDOW, Problem.BEHIND),
     _Way("went back", 3, 0.0, Problem.REWIND),
     _Way("records deleted unread", 2, 0.0, Problem.DATA_LOST),
-    _Way("rebalances every 10 s", 2, 30.0, Problem.FLAPPING),
-    _Way("stays in a rebalance", 2, 15.0, Problem.REBALANCING),
+    _Way("the group rebalances every 10 s", 2, 30.0, Problem.FLAPPING),
+    _Way("the group stays in a rebalance", 2, 15.0, Problem.REBALANCING),
     _Way("all members left", 2, 0.0, Problem.STOP),
 )
 
@@ -348,8 +348,9 @@ def _figures_of(
     for way in WAYS:
         times = [at - began for group, at in found.items() if expected[group] is way]
         if len(times) == way.groups:
-            name = f"{way.groups} groups found: {way.name} (cannot be told in the first {way.window:.0f} s)"
+            healthy = f"the groups seem healthy for the first {way.window:.0f} s"
+            name = f"time until all {way.groups} groups with this problem are found: {way.name} ({healthy})"
             yield Figure(name, max(times), "s", target=way.window + 60)
-    name = f"of 20 misbehaving groups among {size.groups:,}, not found"
+    name = f"misbehaving groups that were not found (20 of {size.groups:,} groups misbehave)"
     yield Figure(name, len(expected) - len(found), "groups", target=0)
     yield Figure("other groups that were suspected", len(others), "groups", target=2)

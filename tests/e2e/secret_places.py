@@ -93,10 +93,10 @@ def record_login_messages(prepared: Prepared, monkeypatch: pytest.MonkeyPatch) -
     async def recording(raw: Any, api: Any, fields: Any) -> Any:
         message = fields.get("AuthBytes", b"")
         if len(message) > len("n,,"):
-            prepared.markers.add("message of the login", message)
+            prepared.markers.add("message that kgtui sends during the login", message)
         if message.isascii():
             for word in _LONG_WORD.findall(message):
-                prepared.markers.add("message of the login", word)
+                prepared.markers.add("part of a message that kgtui sends during the login", word)
         return await ask(raw, api, fields)
 
     monkeypatch.setattr(login_module, "_ask", recording)

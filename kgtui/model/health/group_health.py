@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 NOT_KNOWN = Retention()
 TREND_SECONDS = 300.0
-"""The lag trend is computed from the reads of at most this many seconds before the newest read."""
+"""Time span before the newest read from which the lag trend is computed, in seconds."""
 
 
 def health_of(history: ReadHistory, retention: Retention = NOT_KNOWN) -> GroupHealth:
@@ -173,10 +173,10 @@ def _judge(
 
 
 def _merged(undecided: Iterable[Undecided], given: Status) -> tuple[Undecided, ...]:
-    """Merge the undecided verdicts of all partitions into one entry per verdict and kind of missing data.
+    """Merge the undecided verdicts of all partitions into one `Undecided` per verdict and kind of missing data.
 
-    An entry counts its partitions, and has their largest `needs` and their smallest `has`. Only verdicts that are worse
-    than `given`, the decided status of the group, are returned, because the others could not change that status.
+    Each result has the number of its partitions, the largest `needs` of these partitions, and the smallest `has`.
+    Only verdicts that are worse than `given`, the decided status of the group, are returned.
     """
     kinds: dict[tuple[object, ...], Undecided] = {}
     for one in undecided:

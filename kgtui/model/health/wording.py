@@ -60,10 +60,10 @@ def _sentence(worst: PartitionHealth, share: bool, state: str | None, others: st
     if worst.status is Status.WARN:
         over = "" if share else f" over {worst.commits} commits"
         return f"the lag of {where} does not fall{over}, {waiting}"
-    what = "nothing acknowledged" if share else "no commit"
-    nobody = "; no member subscribes to the topic" if worst.subscribed is False else ""
-    nobody = "; the group is Empty" if state == EMPTY else nobody
-    return f"{what} on {where} for {duration(worst.still)}, {waiting}{nobody}"
+    what = f"{'nothing acknowledged' if share else 'no commit'} on {where} for {duration(worst.still)}, {waiting}"
+    if state == EMPTY:
+        return f"{what}; the group is Empty"
+    return f"{what}; no member subscribes to the topic" if worst.subscribed is False else what
 
 
 def loss_when(loss: Loss, clock: Clock | None = None) -> str:

@@ -117,11 +117,12 @@ def _known_name(entry: ListingKey, value: Value) -> Glob:
             return Glob(name)
     if value.wild or (value.quoted and entry.quoted):
         return _glob(value)
-    hint = "" if not entry.quoted else f'; a value in quotes may be any text: {key}:"…"'
+    expected = f"expected {', '.join(names)}"
+    if entry.quoted:
+        expected = f'{expected}; a value in quotes may be any text: {key}:"…"'
     return _fail(
-        f"there is no {key} {value.text!r}{_meant(value.text, names)}", value.start, value.end - value.start,
-        f"expected {', '.join(names)}{hint}",
-    )  # fmt: skip
+        f"there is no {key} {value.text!r}{_meant(value.text, names)}", value.start, value.end - value.start, expected
+    )
 
 
 def _verdict(raw: RawTerm) -> VerdictTerm:

@@ -59,7 +59,7 @@ The remaining lines of the screen are available for the details of the plan.
 
 
 MOST_LIVE = 100
-"""With more groups, the dialog does not plan again when one of them changes, because a plan takes several requests."""
+"""Maximum number of groups for which a change of a group leads to a new plan. A plan takes several requests."""
 
 
 class DeleteDialog(ModalScreen[Results | None]):

@@ -160,11 +160,12 @@ def plan_summary(made: Plan, folder: StateFolder, observed: Observed) -> Content
     more = at_least or ("at least " if any(line.loss.unread.lower_bound for line in allowed) else "")
     lost = f"Lost: the offsets of {at_least}{_plural(total, 'partition')}, {more}{_plural(unread, 'unread record')}"
     commits = [line.loss.last_commit for line in allowed if line.loss.last_commit is not None]
-    newest = f"; newest commit {_time_text(max(commits), observed.now)}" if commits else ""
+    if commits:
+        lost = f"{lost}; newest commit {_time_text(max(commits), observed.now)}"
     return to_content(
         [
             join_with_dots(cells),
-            (Cell(f"{lost}{newest}"),),
+            (Cell(lost),),
             (Cell("Backups ", MUTED), Cell(str(folder.backups))),
         ]
     )

@@ -265,9 +265,8 @@ def table_warnings(found: Insights, path: LakePath, now: float) -> list[PaneLine
     lines: list[PaneLine] = []
     if never:
         kinds = ", ".join(kind.value for kind in Kind if kind.table.title in never)
-        lines.append(
-            _warning(f"missing tables: {', '.join(never)}" + (f"; no findings about: {kinds}" if kinds else ""))
-        )
+        missing = f"missing tables: {', '.join(never)}"
+        lines.append(_warning(f"{missing}; no findings about: {kinds}" if kinds else missing))
     lines += [
         _warning(f"{table.table} cannot be read: {table.error}", ERROR)
         for table in found.missing

@@ -242,7 +242,7 @@ class InsightsScreen(ModalScreen["str | None"]):
             return
         main = self._main
         rows = finding_rows(found, main.snapshot.groups, main.marked, self._kind)
-        self.findings.set_placeholder("no findings" + (" in the tables that exist" if found.missing else ""))
+        self.findings.set_placeholder("no findings in the tables that exist" if found.missing else "no findings")
         self.findings.set_rows(rows)
         only = f"only: {self._kind.value}  " if self._kind is not None else ""
         self.query_one("#box").border_subtitle = f"{only}{KEYS}"

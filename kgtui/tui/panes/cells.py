@@ -89,6 +89,11 @@ def one_line_field(label: str, *cells: Cell | str) -> Field:
     return Field(label, (tuple(Cell(one) if isinstance(one, str) else one for one in cells),))
 
 
+def note(content: str, role: str = MUTED) -> Cell:
+    """Return text that explains the value before it on the same line. Two blanks separate the text from the value."""
+    return Cell(f"  {content}", role)
+
+
 def unknown_cell() -> Cell:
     """Return the symbol `?` for a value that exists but is unknown."""
     return Cell(text.marks().unknown, MUTED)

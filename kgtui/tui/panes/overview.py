@@ -21,6 +21,7 @@ from kgtui.tui.panes.cells import (
     SafeText,
     Section,
     fit_text,
+    note,
     number_cell,
     one_line_field,
     optional_cell,
@@ -207,9 +208,9 @@ def _identity(snapshot: Snapshot, group: str, placeholder: str) -> Iterator[Fiel
 
 def _protocol(group_type: str | None, protocol: str | None, kind: str | None) -> Iterator[Cell]:
     if kind == "simple":
-        yield Cell("  simple: offsets committed without group membership", MUTED)
+        yield note("simple group: it commits offsets without members")
     elif protocol and protocol != group_type:
-        yield Cell("  protocol ", MUTED)
+        yield note("protocol ")
         yield Cell(protocol)
 
 
@@ -222,11 +223,11 @@ def _state(snapshot: Snapshot, group: str) -> Iterator[Cell]:
     yield Cell(f"{text.state_mark(state)} {state}", text.state_role(state))
     since = snapshot.state_since.get(group)
     if since is not None:
-        yield Cell(f"  for {text.ago(since)}, since {text.clock(since)}", MUTED)
+        yield note(f"for {text.ago(since)}, since {text.clock(since)}")
     else:
-        yield Cell("  since before kgtui started", MUTED)
+        yield note("since before kgtui started")
     if described is not None and not described.authoritative:
-        yield Cell("  (this broker also reports Dead for a group that does not exist)", WARN)
+        yield note("(this broker also reports Dead for a group that does not exist)", WARN)
 
 
 def _coordinator(snapshot: Snapshot, node: int | None) -> Field:
@@ -235,12 +236,12 @@ def _coordinator(snapshot: Snapshot, node: int | None) -> Field:
     broker = snapshot.cluster.brokers.get(node)
     cells = [Cell(f"broker {node}")]
     if broker is not None:
-        cells.append(Cell(f"  {broker.address}", MUTED))
+        cells.append(note(broker.address))
         if broker.rack:
-            cells.append(Cell(f"  rack {broker.rack}", MUTED))
+            cells.append(note(f"rack {broker.rack}"))
     status = snapshot.brokers.get(node)
     if status is not None and status.fault is not None:
-        cells.append(Cell("  not responding", ERROR))
+        cells.append(note("not responding", ERROR))
     return one_line_field("coordinator", *cells)
 
 
@@ -253,26 +254,26 @@ def _epochs(described: GroupDescription) -> Field:
     ]
     if described.assignment_epoch is not None and described.group_epoch != described.assignment_epoch:
         reason = "the target assignment is being computed" if described.members else "no members to assign to"
-        cells.append(Cell(f"  {reason}", WARN if described.members else MUTED))
+        cells.append(note(reason, WARN if described.members else MUTED))
     behind = [m for m in described.members or () if m.epoch is not None and m.epoch < (described.assignment_epoch or 0)]
     if behind:
-        cells.append(Cell(f"  {plural(len(behind), 'member')} at an older epoch", WARN))
+        cells.append(note(f"{plural(len(behind), 'member')} behind the assignment epoch", WARN))
     return one_line_field("epochs", *cells)
 
 
 def _members(members: tuple[Member, ...] | None) -> Field:
     if members is None:
-        return one_line_field("members", unknown_cell(), Cell("  not reported by the broker", WARN))
+        return one_line_field("members", unknown_cell(), note("the broker did not report the members", WARN))
     cells = [number_cell(len(members))]
     hosts = {member.host for member in members}
     if members:
-        cells.append(Cell(f"  on {plural(len(hosts), 'host')}", MUTED))
+        cells.append(note(f"on {plural(len(hosts), 'host')}"))
     static = sum(1 for member in members if member.instance_id)
     if static:
-        cells.append(Cell(f"  {static} static", MUTED))
+        cells.append(note(f"{static} static"))
     classic = sum(1 for member in members if member.protocol == "classic")
     if classic and classic < len(members):
-        cells.append(Cell(f"  {plural(classic, 'member')} still on the classic protocol", WARN))
+        cells.append(note(f"{plural(classic, 'member')} still on the classic protocol", WARN))
     return one_line_field("members", *cells)
 
 
@@ -281,7 +282,7 @@ def _operations(snapshot: Snapshot, group: str) -> Field:
     if described is None:
         return one_line_field("", *missing_cells(snapshot, group))
     if described.operations is None:
-        return one_line_field("", unknown_cell(), Cell("  not reported by this broker", MUTED))
+        return one_line_field("", unknown_cell(), note("this broker does not report permissions"))
     if not described.operations:
         return one_line_field("", Cell("none", WARN))
     cells = [Cell(name.lower(), OK if name == "DELETE" else "") for name in sorted(described.operations)]
@@ -302,9 +303,7 @@ def _command(snapshot: Snapshot, group: str, command_config: str | None) -> Iter
 
 
 def _fault(fault: Fault) -> Field:
-    lines: list[PaneLine] = [
-        (Cell(f"{text.marks().fault} {fault.name}", ERROR), Cell(f"  {single_line(fault.message)}"))
-    ]
+    lines: list[PaneLine] = [(Cell(f"{text.marks().fault} {fault.name}", ERROR), note(single_line(fault.message), ""))]
     if fault.advice:
         lines.append((Cell(single_line(fault.advice), MUTED),))
     return Field("", tuple(lines))

@@ -23,6 +23,7 @@ from kgtui.tui.panes.cells import (
     Cell,
     Field,
     none_cell,
+    note,
     number_cell,
     one_line_field,
     plural,
@@ -78,7 +79,7 @@ def _progress(snapshot: Snapshot, group: str) -> Iterator[Field]:
     """Yield the field with the time of the last observed progress, if the group has a problem."""
     at = facts.last_progress(snapshot, group) if snapshot.judgment(group).kind is not None else None
     if at is not None:
-        yield one_line_field("last progress", Cell(time_text(at)), Cell(f"  {text.ago(at)}", MUTED))
+        yield one_line_field("last progress", Cell(time_text(at)), note(text.ago(at)))
 
 
 def _trend(health: GroupHealth | None, series: Series | None) -> Iterator[Field]:
@@ -94,15 +95,13 @@ def _trend(health: GroupHealth | None, series: Series | None) -> Iterator[Field]
             gone = known_lags[-1] / -rate if rate < 0 < known_lags[-1] else None
     if rate is None:
         return
-    over = Cell(f"  over the last {duration(span)}", MUTED)
+    over = note(f"over the last {duration(span)}")
     if abs(rate) < STEADY:
         yield one_line_field("trend", Cell("steady"), over)
         return
     cells = [Cell(_rate_text(rate), WARN if rate > 0 else OK), over]
     if gone:
-        cells.append(
-            Cell(f"  caught up in about {duration(gone)}, {time_text(text.display_settings().now() + gone)}", MUTED)
-        )
+        cells.append(note(f"caught up in about {duration(gone)}, {time_text(text.display_settings().now() + gone)}"))
     yield one_line_field("trend", *cells)
 
 
@@ -125,9 +124,9 @@ def _time_lag(health: GroupHealth) -> Iterator[Field]:
     if found is None:
         return
     if not found.seconds and not found.at_least:
-        yield one_line_field("time lag", Cell("0 s"), Cell("  no unread records", MUTED))
+        yield one_line_field("time lag", Cell("0 s"), note("no unread records"))
         return
-    first = (Cell(age(found, text.marks().at_least)), Cell("  age of the oldest unread record", MUTED))
+    first = (Cell(age(found, text.marks().at_least)), note("age of the oldest unread record"))
     if not (found.at_least and found.reason):
         yield Field("time lag", (first,))
         return
@@ -137,28 +136,28 @@ def _time_lag(health: GroupHealth) -> Iterator[Field]:
 def _lost(health: GroupHealth | None, offset_summary: OffsetSummary | None) -> Iterator[Field]:
     if offset_summary is not None:
         if offset_summary.lost:
-            where = Cell(f"  expired before they were read, in {plural(offset_summary.lost_in, 'partition')}", MUTED)
+            where = note(f"expired before they were read, in {plural(offset_summary.lost_in, 'partition')}")
             yield one_line_field("lost", Cell(f"{text.exact(offset_summary.lost)} records", ERROR), where)
     elif health is not None and health.lost:
         yield one_line_field(
-            "lost", Cell(f"{text.exact(health.lost)} records", ERROR), Cell("  expired before they were read", MUTED)
+            "lost", Cell(f"{text.exact(health.lost)} records", ERROR), note("expired before they were read")
         )
 
 
 def _loss(health: GroupHealth) -> Iterator[Field]:
     loss = health.loss
     if loss is None and health.expiry_reason:
-        yield one_line_field("data loss", unknown_cell(), Cell(f"  {health.expiry_reason}", MUTED))
+        yield one_line_field("data loss", unknown_cell(), note(health.expiry_reason))
     if loss is None or loss.seconds > loss.NEAR:
         return
     role = ERROR if loss.seconds <= loss.SOON and loss.basis != "size" else WARN
     when = loss_when(loss, time_text)
     possible = "" if when.startswith("in ") else "possible "
-    cells = [Cell(f"{possible}{when}", role), Cell(f"  unread records in {loss.topic}-{loss.partition}")]
+    cells = [Cell(f"{possible}{when}", role), note(f"unread records in {loss.topic}-{loss.partition}", "")]
     if loss.basis == "size":
-        cells.append(Cell("  retention.bytes is set", MUTED))
+        cells.append(note("retention.bytes is set"))
     if loss.lead is not None:
-        cells.append(Cell(f"  {plural(loss.lead, 'record')} ahead of the log start", MUTED))
+        cells.append(note(f"the group is {plural(loss.lead, 'record')} ahead of the log start"))
     yield one_line_field("data loss", *cells)
 
 
@@ -168,7 +167,7 @@ def _rebalances(health: GroupHealth) -> Iterator[Field]:
         return
     cells = [Cell(f"{text.exact(found.rebalances)} in {duration(found.seconds)}", WARN if found.flapping else "")]
     if found.flapping and found.per_hour is not None:
-        cells.append(Cell(f"  flapping: {found.per_hour:,.0f} rebalances per hour", WARN))
+        cells.append(note(f"the group is flapping: {found.per_hour:,.0f} rebalances per hour", WARN))
     yield one_line_field("rebalances", *cells)
 
 
@@ -197,7 +196,7 @@ def _empty(snapshot: Snapshot, group: str, health: GroupHealth) -> Iterator[Fiel
     cells = [Cell(f"{least}{duration(spell.seconds)}")]
     if spell.expires_in is not None:
         soon = spell.expires_in <= spell.SOON
-        cells.append(Cell(f"  {expiry(spell, time_text, health.read_at)}", WARN if soon else MUTED))
+        cells.append(note(expiry(spell, time_text, health.read_at), WARN if soon else MUTED))
     yield one_line_field("Empty for", *cells)
 
 
@@ -255,27 +254,25 @@ def lag_fields(snapshot: Snapshot, group: str, offset_summary: OffsetSummary | N
     summed = facts.with_hidden(snapshot, group, summed)
     cells = [Cell(text.lag(summed.lag, summed.lower_bound))]
     if summed.lag is not None and summed.lag >= 1000:
-        cells.append(Cell(f"  {text.exact(summed.lag)} records", MUTED))
+        cells.append(note(f"{text.exact(summed.lag)} records"))
     at = facts.lag_read_at(snapshot, group)
     if at is not None and facts.lag_is_outdated(snapshot, group):
-        cells.append(Cell(f"  as of {text.clock(at)} ({text.ago(at)} ago)", STALE))
+        cells.append(note(f"as of {text.clock(at)} ({text.ago(at)} ago)", STALE))
     if summed.unknown:
-        cells.append(Cell(f"  lag of {plural(summed.unknown, 'partition')} unknown", WARN))
+        cells.append(note(f"the lag of {plural(summed.unknown, 'partition')} is unknown", WARN))
     if facts.may_hide_offsets(snapshot, group):
-        cells.append(Cell(f"  {NONE_VISIBLE}", MUTED))
+        cells.append(note(NONE_VISIBLE))
     elif summed.hidden:
-        cells.append(Cell(f"  {VISIBLE_ONLY}", MUTED))
+        cells.append(note(VISIBLE_ONLY))
     yield one_line_field("total", *cells)
     count = _count(summed.partitions, lower_bound=summed.hidden)
     if offset_summary is None:
         yield one_line_field("partitions", count)
         return
-    yield one_line_field("partitions", count, Cell(f"  of {plural(offset_summary.topics, 'topic')}", MUTED))
+    yield one_line_field("partitions", count, note(f"of {plural(offset_summary.topics, 'topic')}"))
     worst = offset_summary.worst
     if worst is not None:
-        yield one_line_field(
-            "worst", Cell(f"{worst.topic}-{worst.partition}"), Cell(f"  {text.exact(worst.lag)}", MUTED)
-        )
+        yield one_line_field("worst", Cell(f"{worst.topic}-{worst.partition}"), note(text.exact(worst.lag)))
 
 
 def _count(value: int, *, lower_bound: bool) -> Cell:
@@ -288,14 +285,14 @@ def loss_fields(snapshot: Snapshot, group: str, offset_summary: OffsetSummary | 
         yield one_line_field("offsets", *missing_cells(snapshot, group))
     elif offset_summary.committed:
         what = "start offsets" if offset_summary.share else "committed offsets"
-        where = Cell(f"  {what} in {plural(offset_summary.committed_topics, 'topic')}", MUTED)
+        where = note(f"{what} in {plural(offset_summary.committed_topics, 'topic')}")
         summed = facts.with_hidden(snapshot, group, offset_summary.total)
         yield one_line_field("offsets", _count(offset_summary.committed, lower_bound=summed.hidden), where)
         if summed.lag is not None:
             yield one_line_field("unread", Cell(f"{text.lag(summed.lag, summed.lower_bound)} records"))
     else:
         what = NONE_VISIBLE if facts.may_hide_offsets(snapshot, group) else "no committed offsets"
-        yield one_line_field("offsets", none_cell(), Cell(f"  {what}", MUTED))
+        yield one_line_field("offsets", none_cell(), note(what))
     reading = snapshot.details.get(group)
     refusal = why_not_delete(group, reading.value) if reading is not None else None
     if refusal is not None:

@@ -10,7 +10,7 @@ from kgtui.model.health.wording import duration
 from kgtui.model.judgment import Basis, GroupStatus
 from kgtui.tui import text
 from kgtui.tui.panes.base import single_line
-from kgtui.tui.panes.cells import MUTED, WARN, Cell, Field, one_line_field
+from kgtui.tui.panes.cells import MUTED, WARN, Cell, Field, note, one_line_field
 from kgtui.tui.panes.overview_health import time_text
 
 if TYPE_CHECKING:
@@ -48,12 +48,12 @@ def verdict_fields(snapshot: Snapshot, group: str) -> Iterator[Field]:
         name, role = f"{name}?", MUTED if judgment.status is GroupStatus.OK else role
     cells = [Cell(f"{mark} {name}", role)]
     if since := judgment.since_text(time_text):
-        cells.append(Cell(f"  {since}"))
-    cells.append(Cell(f"  {judgment.basis_text}", MUTED))
+        cells.append(note(since, ""))
+    cells.append(note(judgment.basis_text))
     if health is not None and judgment.basis is Basis.OBSERVED:
         seconds = snapshot.taken_at - (health.read_at or 0.0)
         if seconds > _STALE:
-            cells.append(Cell(f"  as of {duration(seconds)} ago", WARN))
+            cells.append(note(f"as of {duration(seconds)} ago", WARN))
     # If the verdict is pending, the field `undecided` of the Health section says what is missing.
     why = diagnosis.why if judgment.kind is not None else ""
     yield Field("verdict", (tuple(cells), (Cell(single_line(why)),)) if why else (tuple(cells),))

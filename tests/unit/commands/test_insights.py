@@ -42,8 +42,8 @@ def test_kgtui_insights_prints_findings_with_advice_and_the_most_urgent_first(
     assert " at the latest (" in note
     assert "next: ask the owner" in out
     assert "kgtui delete --group=perf.a --group=perf.b" in out
-    assert out.splitlines()[-1].startswith("as of 2026-11-21 ")
-    assert "ago, computed " in out.splitlines()[-1]
+    assert out.splitlines()[-1].startswith("the data is from 2026-11-21 ")
+    assert " ago; the tables were computed " in out.splitlines()[-1]
 
 
 def test_kgtui_insights_with_the_option_since_lists_past_problems_with_their_end(

@@ -423,7 +423,7 @@ def test_overview_shows_state_members_lag_and_kafka_command() -> None:
     snapshot = data.example_snapshot()
     assert overview_text(snapshot, "payments.settle", "state").startswith("↻ Reconciling")
     assert "10.0.0.3:9092" in overview_text(snapshot, "payments.settle", "coordinator")
-    assert "2 members at an older epoch" in overview_text(snapshot, "payments.settle", "epochs")
+    assert "2 members behind the assignment epoch" in overview_text(snapshot, "payments.settle", "epochs")
     assert "1 member still on the classic protocol" in overview_text(snapshot, "payments.settle", "members")
     assert overview_text(snapshot, "payments.settle", "total").startswith("6.5k")
     assert "500 records" in overview_text(snapshot, "payments.settle", "lost")
@@ -434,7 +434,7 @@ def test_overview_shows_state_members_lag_and_kafka_command() -> None:
 def test_overview_shows_permissions_or_the_reason_why_they_are_unknown() -> None:
     snapshot = data.example_snapshot()
     assert "delete" in overview_text(snapshot, "payments.settle", "Permissions")
-    assert "not reported" in overview_text(snapshot, "orders.enrich", "Permissions")
+    assert "this broker does not report permissions" in overview_text(snapshot, "orders.enrich", "Permissions")
     assert "DELETE not allowed" in overview_text(snapshot, "fraud.score", "Permissions")
     assert overview_text(snapshot, "secret.group", "Permissions") == "unknown (access denied)"
     assert overview_text(snapshot, "new.group", "Permissions") == "?  not read yet"
@@ -450,7 +450,7 @@ def test_overview_never_shows_an_unknown_lag_as_zero() -> None:
 
 def test_overview_of_a_simple_group_says_which_data_a_deletion_would_lose() -> None:
     snapshot = data.example_snapshot()
-    assert "offsets committed without group membership" in overview_text(snapshot, "legacy.export", "type")
+    assert "it commits offsets without members" in overview_text(snapshot, "legacy.export", "type")
     assert overview_text(snapshot, "legacy.export", "offsets") == "1  committed offsets in 1 topic"
     assert overview_text(snapshot, "legacy.export", "delete") == ""
 
