@@ -68,7 +68,6 @@ SCENES = (
 
 
 async def main() -> None:
-    """Create all screenshots."""
     FOLDER.mkdir(exist_ok=True)
     for scene in SCENES:
         async with Simulator(clock=ManualClock(STARTED), groups=400) as cluster:

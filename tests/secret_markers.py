@@ -112,7 +112,6 @@ class Markers:
 
 
 def _rows(file: Path) -> str:
-    """Return the rows of a Parquet file as text."""
     import pyarrow.parquet
 
     with file.open("rb") as stream:

@@ -67,7 +67,6 @@ class TokenServer:
     received: list[tuple[dict[str, str], dict[str, list[str]]]] = field(default_factory=list)
 
     def token(self) -> str:
-        """Return a new token with `claims`."""
         now = int(time.time())
         claims = {"iat": now, "exp": now + self.lifetime, **self.claims}
         return unsigned_token(**claims) if self.signed_with is None else sign(claims, *self.signed_with)

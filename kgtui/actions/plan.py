@@ -74,7 +74,6 @@ class Allowed:
 
     @property
     def type(self) -> str:
-        """The type of the group."""
         return self.description.type
 
 

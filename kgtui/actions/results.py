@@ -60,7 +60,6 @@ class Results:
     by_group: Mapping[str, GroupResult] = field(default_factory=dict)
 
     def count(self, status: DeletionStatus) -> int:
-        """Return the number of groups with this status."""
         return Counter(result.status for result in self.by_group.values())[status]
 
     @property

@@ -52,7 +52,6 @@ class Exchange:
         return self
 
     def build_request_header(self, correlation_id: int, client_id: str) -> _Encoded:
-        """Return the encoded header of the request."""
         return _Encoded(encode_request_header(self._api, self._version, correlation_id, client_id))
 
     def encode(self) -> bytes:

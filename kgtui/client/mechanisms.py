@@ -73,7 +73,6 @@ class Plain(Mechanism):
     """The mechanism PLAIN (RFC 4616), which sends user name and password to the broker."""
 
     async def messages(self, address: Address) -> AsyncGenerator[bytes, bytes]:
-        """Yield the only message of PLAIN."""
         yield "\0".join(("", self._settings.username, self._settings.password.reveal())).encode()
 
     def refused(self, message: str, address: Address) -> str:

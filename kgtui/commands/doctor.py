@@ -296,7 +296,6 @@ def limitations(versions: Mapping[str, int | None]) -> list[str]:
 
 
 def as_json(diagnosis: Diagnosis) -> bytes:
-    """Return the diagnosis as JSON."""
     operations = diagnosis.cluster_operations
     value: dict[str, Any] = {
         "version": formats.VERSION,

@@ -167,7 +167,6 @@ class DemoHistory:
 
     @property
     def polls(self) -> int:
-        """Number of polls in the history."""
         return int(self.days * 86_400 // self.interval) + 1
 
 

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 
 def arrow_schema(table: Table) -> pa.Schema:
-    """Return the Arrow schema of a table."""
     import pyarrow as pa
 
     types = {

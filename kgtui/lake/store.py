@@ -97,7 +97,6 @@ class StorePath:
             yield StorePath(self.root, entry.path.strip("/"))
 
     def folder_names(self) -> list[str]:
-        """Return the names of the folders in this folder."""
         from pyarrow.fs import FileType
 
         return [entry.base_name for entry in self._entries() if entry.type == FileType.Directory]

@@ -360,7 +360,6 @@ class EventLog:
         self.total = 0
 
     def add(self, events: Collection[Event]) -> None:
-        """Append events."""
         if events:
             self._events.extend(events)
             self.total += len(events)

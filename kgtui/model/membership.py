@@ -67,7 +67,6 @@ class Membership:
 
     @property
     def known(self) -> bool:
-        """Whether the members are known."""
         return self._members is not None
 
     def update(self, members: tuple[Member, ...] | None) -> MembershipChange:

@@ -142,7 +142,6 @@ class Trail:
         return trail
 
     def encode(self) -> bytes:
-        """Return the trail as bytes."""
         header = _HEADER.pack(
             self._layout, self._members, self.first_at, self.progress_at, self.pace, self.rebalances,
             *self.rebalanced_at, self.reads, self.idle, len(self.samples), len(self.positions),

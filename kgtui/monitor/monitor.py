@@ -151,7 +151,6 @@ class Monitor:
 
     @property
     def paused(self) -> bool:
-        """Whether polling is paused."""
         return self._timer.paused
 
     @property

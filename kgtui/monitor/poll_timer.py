@@ -33,7 +33,6 @@ class PollTimer:
 
     @property
     def paused(self) -> bool:
-        """Whether polling is paused."""
         return not self._running.is_set()
 
     def pause(self) -> None:

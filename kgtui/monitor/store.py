@@ -281,12 +281,10 @@ class Store:
         self._stale.add("brokers")
 
     def put_detail(self, group: str, value: GroupDescription) -> None:
-        """Store the description of a group."""
         if self._keep_reading(self.details, "details", group, value):
             self.track_members(group, self._clock(), value, memberless=False)
 
     def put_offsets(self, group: str, value: GroupOffsets) -> None:
-        """Store the offsets of a group."""
         before = self.offsets.get(group)
         if self._keep_reading(self.offsets, "offsets", group, value):
             self._events.offsets_read(group, self.groups[group], before.value if before else None, value, self._clock())
@@ -298,7 +296,6 @@ class Store:
             self._stale.add("offsets")
 
     def put_configs(self, group: str, value: tuple[GroupConfig, ...]) -> None:
-        """Store the configs of a group."""
         before = self.configs.get(group)
         if self._keep_reading(self.configs, "configs", group, value) and before is not None and before.value:
             self._events.configs_read(group, self.groups[group], before.value, value, self._clock())

@@ -30,7 +30,6 @@ class Column:
 
 
 def columns_of(fields: Iterable[Field[Row]]) -> list[Column]:
-    """Return one table column for each of these fields."""
     return [Column(field.title, number=field.align == "right") for field in fields]
 
 

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 
 def decoder_tables() -> str:
-    """Return the text with all tables."""
     from kgtui.pipeline.transforms.record_decoding import DECODED
 
     rows: list[tuple[object, ...]] = [("result", DECODED.json())]

@@ -191,7 +191,6 @@ class Jar:
 
     @property
     def file(self) -> str:
-        """File name of the jar."""
         return f"{self.artifact}-{self.version}.jar"
 
     @property

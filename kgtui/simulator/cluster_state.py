@@ -242,7 +242,6 @@ class ClusterState:
 
     @property
     def alive(self) -> list[Node]:
-        """The brokers that are alive."""
         return [node for node in self.nodes if node.alive]
 
     @property

@@ -263,7 +263,6 @@ class GeneratedGroups:
         return None if index is None else GENERATED_KINDS[self.kinds[index]][0]
 
     def group(self, index: int) -> Group:
-        """Build the `Group` object of the generated group with this index."""
         name, kind, state = self.names[index], self.kinds[index], self.states[index]
         salt = hash_number(self.seed, name)
         members = 0 if state == EMPTY or kind == SIMPLE else 1 + salt % 4

@@ -141,7 +141,6 @@ class Kdc:
         return cache
 
     def keys(self, keytab: Path) -> list[bytes]:
-        """Return the keys in a keytab."""
         listed = self._run("klist", "-k", "-K", str(keytab))
         return [bytes.fromhex(key) for key in re.findall(r"\(0x([0-9a-f]+)\)", listed)]
 

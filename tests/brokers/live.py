@@ -67,7 +67,6 @@ class Live:
         return self.groups[role]
 
     def of_type(self, group_type: str) -> list[LiveGroup]:
-        """Return all live groups of the type `group_type`."""
         return [group for group in self.groups.values() if group.type == group_type]
 
     def start(self) -> None:

@@ -63,7 +63,6 @@ class Java:
 
     @property
     def running(self) -> bool:
-        """Whether the process is still running."""
         return self._process.poll() is None
 
     def wait_for(self, line: str, timeout: float) -> None:

@@ -66,7 +66,6 @@ class _ToolsJvm:
 
     @property
     def running(self) -> bool:
-        """Whether the JVM is still running."""
         return self._process.poll() is None
 
     def stop(self) -> None:

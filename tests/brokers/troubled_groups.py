@@ -100,7 +100,6 @@ class TroubledGroups:
             self.cluster.delete_topic(topic)
 
     def delete_group(self) -> None:
-        """Delete the group `DELETED`."""
         delete_groups(self.cluster, DELETED)
 
     def _make_topics(self) -> None:

@@ -173,7 +173,6 @@ class Terminal:
 
     @property
     def title(self) -> str:
-        """Return the title of the terminal window."""
         return self._asked("pane_title")
 
     def clipboard(self) -> str:

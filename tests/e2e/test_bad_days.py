@@ -96,7 +96,6 @@ def test_the_groups_of_a_stopped_broker_remain_in_the_tree(ui: Ui, cluster_with_
 
 
 def groups_in_header(screen: str) -> str:
-    """Return the number of groups from the header on the screen."""
     return next(part for part in screen.split("\n")[0].split(" · ") if "group" in part).split()[0]
 
 

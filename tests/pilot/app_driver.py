@@ -137,6 +137,5 @@ def screen_words(app: KgtuiApp) -> str:
 
 
 def screen_text(app: KgtuiApp) -> str:
-    """Return the text of the whole screen."""
     strips = app.screen._compositor.render_strips(app.size)
     return "\n".join("".join(segment.text for segment in strip) for strip in strips)

@@ -61,7 +61,6 @@ class DeleteDialogApp(App[None]):
         self.push_screen(DeleteDialog(self.session, self.groups), self.store_result)
 
     def store_result(self, result: Results | None) -> None:
-        """Store the result of the dialog."""
         self.result = result
 
 
@@ -109,7 +108,6 @@ async def result_shown(app: App[None], pilot: Pilot[None]) -> None:
 
 
 def screen_text(app: App[None]) -> str:
-    """Return the text of the whole screen."""
     return "\n".join("".join(segment.text for segment in line) for line in app.screen._compositor.render_strips())
 
 

@@ -44,7 +44,6 @@ async def opened(pilot: Pilot[int], app: KgtuiApp) -> EventsScreen:
 
 
 def kinds(screen: EventsScreen) -> list[str]:
-    """Return the kinds of the events in the table."""
     return [event.kind.value for event in screen.table.rows]
 
 

@@ -113,7 +113,6 @@ class TextApp(App[None]):
 
 
 def rows_on_screen(app: App[None]) -> list[str]:
-    """Return the text of each row of the screen."""
     return ["".join(segment.text for segment in row).rstrip() for row in app.screen._compositor.render_strips()]
 
 

@@ -38,7 +38,6 @@ def listed(app: KgtuiApp) -> list[str]:
 
 
 def is_selected(app: KgtuiApp, group: str) -> bool:
-    """Return whether a group is selected in the tree."""
     return main_screen(app).group == group
 
 

@@ -26,7 +26,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def s3_server() -> Iterator[S3Server]:
-    """Run an S3 server."""
     with S3Server() as server:
         yield server
 

@@ -27,7 +27,6 @@ class Bucket:
     name: str
 
     def uri(self, path: str = "lake", scheme: str = "s3a") -> str:
-        """Return the URI of a path in the bucket."""
         return f"{scheme}://{self.name}/{path}"
 
     def switch_on(self, fault: str) -> None:
@@ -75,7 +74,6 @@ class S3Server:
         self._process.communicate()
 
     def new_bucket(self) -> Bucket:
-        """Create a bucket."""
         bucket = Bucket(self.url, f"kgtui-{uuid.uuid4().hex[:12]}")
         request(f"{self.url}/{bucket.name}", "PUT")
         return bucket

@@ -86,7 +86,6 @@ class Table:
         return tuple(column.name for column in self.columns)
 
     def column(self, name: str) -> Column:
-        """Return the column with this name."""
         return next(column for column in self.columns if column.name == name)
 
 

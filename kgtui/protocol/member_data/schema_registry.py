@@ -29,7 +29,6 @@ class Identity:
 
     @property
     def url(self) -> str:
-        """URL of the registry."""
         return f"{self.scheme}://{self.host}" + ("" if self.port is None else f":{self.port}")
 
 

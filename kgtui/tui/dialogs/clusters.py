@@ -80,7 +80,6 @@ class ClusterDialog(ModalScreen["Session | None"]):
 
     @property
     def choices(self) -> OptionList:
-        """The list of clusters."""
         return self.query_one(OptionList)
 
     def compose(self) -> ComposeResult:

@@ -77,5 +77,4 @@ class DeleteResultDialog(ModalScreen[None]):
 
     @on(Button.Pressed, "#close")
     def action_close(self) -> None:
-        """Close the dialog."""
         self.dismiss(None)

@@ -138,7 +138,6 @@ class ExplainDialog(ModalScreen[None]):
         self.query_one(VerticalScroll).styles.max_height = max(3, int(self.app.size.height * 0.94) - 6)
 
     def action_close(self) -> None:
-        """Close the dialog."""
         self.dismiss(None)
 
     def action_scroll(self, lines: int) -> None:

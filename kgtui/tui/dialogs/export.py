@@ -86,7 +86,6 @@ class ExportDialog(ModalScreen["Path | None"]):
             self.action_write(event.button.id)
 
     def action_close(self) -> None:
-        """Close the dialog."""
         self.dismiss(self.written)
 
     def action_write(self, form: ExportFormat) -> None:

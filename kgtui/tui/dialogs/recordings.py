@@ -51,7 +51,6 @@ class RecordDialog(TextPrompt[None]):
         self._on_change = on_change
 
     def compose_fields(self) -> ComposeResult:
-        """Create the field for the folder."""
         yield Static(self.ABOUT, classes="note", markup=False)
         yield Static("Folder", classes="note", markup=False)
         yield Input(str(default_folder(self._session)), placeholder="a folder", compact=True)
@@ -144,7 +143,6 @@ class OpenRecordingDialog(TextPrompt["Session"]):
 
     @property
     def time(self) -> Input:
-        """The field for the time."""
         return self.query_one("#time", Input)
 
     def on_mount(self) -> None:

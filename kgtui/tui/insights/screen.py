@@ -164,12 +164,10 @@ class InsightsScreen(ModalScreen["str | None"]):
 
     @property
     def findings(self) -> FindingTable:
-        """The table of findings."""
         return self.query_one("#findings", FindingTable)
 
     @property
     def evidence_table(self) -> EvidenceTable:
-        """The table with the evidence of the current finding."""
         return self.query_one(EvidenceTable)
 
     @property

@@ -53,7 +53,6 @@ class Column(Generic[RowT]):
     field: Field[Any] | None = None
 
     def cell(self, row: RowT) -> Cell:
-        """Return the cell of this column in a row of the table."""
         if self.render is not None:
             return self.render(row)
         value = self.value(row)

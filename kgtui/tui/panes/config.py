@@ -125,7 +125,6 @@ class ConfigPane(Pane):
 
     @property
     def table(self) -> LineTable[ConfigRow]:
-        """The table of configurations."""
         return self.query_one("#config-table", LineTable)
 
     def focus_target(self) -> Widget:

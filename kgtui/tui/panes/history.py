@@ -115,12 +115,10 @@ class HistoryPane(Pane):
 
     @property
     def plots(self) -> TextLines:
-        """The widget with the plots."""
         return self.query_one("#history-plots", TextLines)
 
     @property
     def table(self) -> ChangeTable:
-        """The log of changes."""
         return self.query_one("#history-table", ChangeTable)
 
     def focus_target(self) -> Widget:

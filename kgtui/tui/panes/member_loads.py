@@ -48,7 +48,6 @@ class Load(NamedTuple):
     hot: bool = False
 
     def cell(self) -> Cell:
-        """Return the number with its bar."""
         if self.value is None:
             return unknown_cell()
         if not self.value:
@@ -173,7 +172,6 @@ def holds_up_column() -> Column[MemberRow]:
 
 
 def assigned_column() -> Column[MemberRow]:
-    """Return the column with the number of partitions that are assigned to a member."""
     return Column(
         member_fields.ASSIGNED.name, member_fields.ASSIGNED.title, lambda _row: " " * LOAD_WIDTH, _count,
         min_width=LOAD_WIDTH, max_width=LOAD_WIDTH, full=lambda row: number_cell(row.member.assigned_count),

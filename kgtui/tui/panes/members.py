@@ -36,7 +36,6 @@ class MembersPane(Pane):
 
     @property
     def table(self) -> LineTable[MemberRow]:
-        """The table of members."""
         return self.query_one("#members-table", LineTable)
 
     def focus_target(self) -> Widget:

@@ -76,7 +76,6 @@ class OffsetsPane(Pane):
 
     @property
     def table(self) -> LineTable[OffsetRow]:
-        """The table of partitions."""
         return self.query_one("#offsets-table", LineTable)
 
     def focus_target(self) -> Widget:

@@ -83,7 +83,6 @@ class OverviewPane(Pane):
 
     @property
     def text(self) -> TextLines:
-        """The widget with the text of the pane."""
         return self.query_one("#fields", TextLines)
 
     def focus_target(self) -> Widget:

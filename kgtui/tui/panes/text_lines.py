@@ -112,7 +112,6 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
         ])  # fmt: skip
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """Return the selected text."""
         return selection.extract(self.plain_text), "\n"
 
     def selection_updated(self, selection: Selection | None) -> None:

@@ -161,7 +161,6 @@ class ClusterScreen(Screen[None]):
 
     @property
     def group_tree(self) -> GroupTree:
-        """The tree of groups."""
         return self.query_one(GroupTree)
 
     @property
@@ -176,7 +175,6 @@ class ClusterScreen(Screen[None]):
 
     @property
     def filter_bar(self) -> FilterBar:
-        """The filter bar."""
         return self.query_one(FilterBar)
 
     @property

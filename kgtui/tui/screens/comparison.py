@@ -231,7 +231,6 @@ class ComparisonScreen(ModalScreen["str | None"]):
 
     @property
     def table(self) -> DifferenceTable:
-        """The table of differences."""
         return self.query_one("#differences", DifferenceTable)
 
     def on_mount(self) -> None:

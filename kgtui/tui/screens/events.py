@@ -188,7 +188,6 @@ class EventsScreen(ModalScreen["str | None"]):
 
     @property
     def table(self) -> EventTable:
-        """The table of events."""
         return self.query_one("#events", EventTable)
 
     def on_mount(self) -> None:

@@ -352,7 +352,6 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self._marks_changed()
 
     def unmark(self) -> None:
-        """Unmark all groups."""
         self.model.marked.clear()
         self._marks_changed()
 

@@ -110,7 +110,6 @@ class FilterBar(Vertical):
 
     @property
     def input(self) -> Input:
-        """The input field."""
         return self.query_one(Input)
 
     def begin(self) -> None:

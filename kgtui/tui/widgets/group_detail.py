@@ -169,7 +169,6 @@ class GroupDetail(Vertical):
 
     @property
     def pane(self) -> Pane:
-        """The pane in front."""
         return self._pane(self.active)
 
     def enter(self) -> None:

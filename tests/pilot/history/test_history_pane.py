@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
 
 def pane_of(app: KgtuiApp) -> HistoryPane:
-    """Return the History pane on the screen."""
     pane = main_screen(app).detail.pane
     assert isinstance(pane, HistoryPane)
     return pane

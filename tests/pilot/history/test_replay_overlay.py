@@ -55,7 +55,6 @@ async def live(tmp_path: Path) -> AsyncIterator[tuple[KgtuiApp, ScriptedMonitor,
 
 
 def top(app: KgtuiApp) -> MainScreen:
-    """Return the main screen on top of the screen stack."""
     assert isinstance(app.screen, MainScreen)
     return app.screen
 

@@ -164,7 +164,6 @@ class FakePool(Pool):
         self.recently_failed.discard(node)
 
     def of(self, api: str) -> list[Sent]:
-        """Return the requests for the API with this name."""
         return [sent for sent in self.sent if sent.api == api]
 
     def per_node(self, api: str) -> dict[int, int]:

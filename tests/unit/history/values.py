@@ -82,7 +82,6 @@ listings = st.builds(
 
 
 def descriptions(group: str) -> st.SearchStrategy[GroupDescription]:
-    """Return a strategy for descriptions of the group with the id `group`."""
     return st.builds(
         GroupDescription,
         st.just(group),

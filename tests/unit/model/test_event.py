@@ -41,7 +41,6 @@ def owner(name: str, *partitions: int, client: str = "client") -> Member:
 
 
 def described(*members: Member, listing: Listing = STABLE, **fields: object) -> GroupDescription:
-    """Return a description of group `g` with these members."""
     state = str(fields.pop("state", listing.state))
     return GroupDescription("g", "consumer", "consumer", state, 1, members=members, **fields)  # type: ignore[arg-type]
 

@@ -37,7 +37,6 @@ def test_every_problem_has_a_unique_name_and_a_label_that_fits_into_the_tree() -
 
 
 def with_group(listing: Listing = CONSUMER, **changes: object) -> Snapshot:
-    """Return a snapshot with the group `g`, changed by `changes`."""
     return replace(snapshot({"g": listing}), **changes)  # type: ignore[arg-type]
 
 

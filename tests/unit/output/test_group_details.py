@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 
 def cluster() -> ScriptedAdmin:
-    """Return a scripted cluster with one group of each kind."""
     admin = ScriptedAdmin()
     admin.add(
         "pay", "consumer", members=(

@@ -51,7 +51,6 @@ def test_empty_tree_says_why_filters_on_the_lag_select_few_groups(any_topic: boo
 
 @pytest.fixture
 def _utc() -> Iterator[None]:
-    """Show times in UTC."""
     use_display_settings(DisplaySettings(utc=True))
     yield
     use_display_settings(DisplaySettings())

@@ -100,7 +100,6 @@ def test_page_adds_up_the_lags_of_a_large_cluster_every_20_seconds(monkeypatch: 
 
 
 def problems_of(snapshot: Snapshot) -> Problems:
-    """Return the problems of all groups in a snapshot."""
     index = ProblemIndex()
     run_at_once(index.steps(snapshot))
     return index.problems()

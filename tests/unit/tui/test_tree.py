@@ -52,7 +52,6 @@ LISTED = st.lists(
 
 
 def fitted(width: int) -> FittedColumns:
-    """Return the columns that fit a tree of this width."""
     return fit_columns(width, TREE_COLUMNS, "type")
 
 

@@ -29,7 +29,6 @@ def described(
     epoch: int | None = None,
     assignment_epoch: int | None = None,
 ) -> GroupDescription:
-    """Return a description of group `g`."""
     return GroupDescription(
         "g", group_type, "consumer", state, 1, group_epoch=epoch, assignment_epoch=assignment_epoch, members=members
     )
