@@ -6,8 +6,7 @@ and the errors.
 
 | module | contents |
 |---|---|
-| `plan` | what a deletion of groups would lose, or why it is refused |
-| `safety` | whether deleting a group is safe, with the reason |
+| `plan` | what a deletion of groups would lose, whether it is safe, or why it is refused |
 | `confirm` | the text that the user types to confirm a deletion |
 | `execute` | executes a plan: backup, intent, another describe, DeleteGroups, verification, outcome |
 | `group_data` | reads the offsets and configs of a group that a deletion removes |

@@ -14,8 +14,8 @@ from kgtui.client.options import Lane
 from kgtui.errors import UnsupportedError
 from kgtui.model.access import Access
 from kgtui.model.error_numbers import TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION
-from kgtui.protocol.messages.acls import DESCRIBE_ACLS
 from kgtui.protocol.messages.cluster import METADATA
+from kgtui.protocol.messages.security import DESCRIBE_ACLS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence

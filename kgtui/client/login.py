@@ -13,7 +13,7 @@ from kgtui.client.exchange import LoginExchange, NotOfferedError
 from kgtui.client.mechanisms import mechanism_of
 from kgtui.errors import ConnectError, DisconnectedError, KgtuiError
 from kgtui.protocol.error_codes import lookup
-from kgtui.protocol.messages.login import SASL_AUTHENTICATE, SASL_HANDSHAKE
+from kgtui.protocol.messages.security import SASL_AUTHENTICATE, SASL_HANDSHAKE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,8 +8,7 @@ This package may import `kgtui.protocol.api`. To add an API or a version, change
 | `cluster` | API versions, brokers, topics, coordinators and configurations |
 | `groups` | the list of groups, their descriptions, and their deletion |
 | `offsets` | committed offsets and log offsets |
-| `acls` | access control lists, which the simulator does not support and `APIS` does not contain |
-| `login` | SASL, which only `kgtui.client.login` uses and `APIS` does not contain |
+| `security` | SASL logins and access control lists, which the simulator does not support and `APIS` does not contain |
 """
 
 from __future__ import annotations

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from kgtui.actions.plan import Allowed, Undo, loss_text, type_text, undo_text
+from kgtui.actions.plan import Allowed, Answer, Undo, loss_text, safety_of, type_text, undo_text, unread_text
 from kgtui.actions.results import DeletionStatus
-from kgtui.actions.safety import Answer, safety_of, unread_text
 from kgtui.model import command_line
 from kgtui.model.health.wording import duration
 from kgtui.tui import text
@@ -22,9 +21,8 @@ from kgtui.tui.panes.table import LineTable
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from kgtui.actions.plan import Plan, Refused
+    from kgtui.actions.plan import Plan, Refused, Safety
     from kgtui.actions.results import Results
-    from kgtui.actions.safety import Safety
     from kgtui.config import StateFolder
     from kgtui.model.command_line import CommandLine
 

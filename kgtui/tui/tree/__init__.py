@@ -9,9 +9,8 @@
 | `model` | filters, groups and sorts each snapshot; keeps open nodes, marks and cursor |
 | `columns` | titles, widths and cells of the columns, and which of them fit |
 | `rows` | composes the text of a row |
-| `saved_view` | saves the columns and the order that the user chose |
 | `renderer` | draws the rows |
-| `left_side` | the widget with the tree and its heading |
+| `left_side` | the widget with the tree and its heading; saves the columns and the order that the user chose |
 | `widget` | the widget, which handles keys and the mouse |
 
 Only `renderer`, `widget` and `left_side` import Textual. Every loop over many groups is a generator that yields after

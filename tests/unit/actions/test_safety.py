@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from kgtui.actions.plan import Allowed, DeletionLoss, Refused, Undo
-from kgtui.actions.safety import RECENT, Answer, safety_of
+from kgtui.actions.plan import RECENT, Allowed, Answer, DeletionLoss, Refused, Undo, safety_of
 from kgtui.model.group import GroupDescription
 from kgtui.model.offsets import LagTotal
 

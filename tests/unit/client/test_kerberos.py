@@ -18,7 +18,7 @@ from kgtui.client.kerberos_errors import Failure, explain_failure, explain_keyta
 from kgtui.client.login import Login
 from kgtui.client.tickets import Tickets
 from kgtui.errors import ConfigError, ConnectError
-from kgtui.protocol.messages.login import SASL_AUTHENTICATE, SASL_HANDSHAKE
+from kgtui.protocol.messages.security import SASL_AUTHENTICATE, SASL_HANDSHAKE
 from tests.brokers.kdc import jaas
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from kgtui.client.client_settings import ClientSettings, Secret
 from kgtui.client.login import Login, LoginSession
 from kgtui.client.oauth import OAuth
 from kgtui.errors import ConnectError, DisconnectedError
-from kgtui.protocol.messages.login import SASL_AUTHENTICATE, SASL_HANDSHAKE
+from kgtui.protocol.messages.security import SASL_AUTHENTICATE, SASL_HANDSHAKE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,8 +8,7 @@ import pytest
 
 from kgtui.protocol.member_data import consumer
 from kgtui.protocol.messages import APIS
-from kgtui.protocol.messages.acls import DESCRIBE_ACLS
-from kgtui.protocol.messages.login import LOGIN_APIS
+from kgtui.protocol.messages.security import DESCRIBE_ACLS, LOGIN_APIS
 from tests.jars import clients_jar
 from tests.unit.protocol.kafka_schemas import check_every_field_is_used, check_versions, read_schema
 from tests.unit.protocol.samples import name_of
