@@ -169,9 +169,8 @@ def _notify_limits(query: Query | None, selection: Selection) -> None:
         from kgtui.model.query import Need
 
         message = undecided_text(searched, every)
-        if Need.WATCHING in query.needs:
-            message += (
-                "; the term empty: works only in the terminal UI; verdict: and timelag: need several reads: add "
-                "--watch or use kgtui check"
-            )
+        if "empty:" in query.describe():
+            message += "; the term empty: works only in the terminal UI"
+        elif Need.WATCHING in query.needs:
+            message += "; verdict: and timelag: need several reads: add --watch or use kgtui check"
         notify(message)

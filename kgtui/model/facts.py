@@ -285,6 +285,14 @@ def lag_trend(snapshot: Snapshot, group: str) -> float | None:
     return None if summary is None or summary.lag is None else lag_trend(summary.trail)
 
 
+def lag_trend_and_span(snapshot: Snapshot, group: str) -> tuple[float, float] | None:
+    """Return the result of `lag_trend`, and the time in which the lag changed in seconds; None as there."""
+    from kgtui.model.trail import lag_trend_and_span
+
+    summary = snapshot.summaries.get(group)
+    return None if summary is None or summary.lag is None else lag_trend_and_span(summary.trail)
+
+
 def time_lag(snapshot: Snapshot, group: str) -> tuple[float | None, bool] | None:
     """Return the age of the oldest unread record in seconds, and whether the record may be older.
 

@@ -279,12 +279,20 @@ def lag_trend(data: bytes) -> float | None:
 
     The result is None if there are fewer than two reads, or if the lags of more partitions were known in one of them.
     """
+    found = lag_trend_and_span(data)
+    return None if found is None else found[0]
+
+
+def lag_trend_and_span(data: bytes) -> tuple[float, float] | None:
+    """Return the result of `lag_trend`, and the time between the two reads in seconds; None as there."""
     samples = _HEADER.unpack_from(data)[_SAMPLES_FIELD] if data else 0
     if samples < 2:
         return None
     began, _, before, unknown = _SUMS.unpack_from(data, _HEADER.size)
     at, _, now, still_unknown = _SUMS.unpack_from(data, _HEADER.size + (samples - 1) * _SUMS.size)
-    return (now - before) / (at - began) if at > began and unknown == still_unknown else None
+    if at <= began or unknown != still_unknown:
+        return None
+    return (now - before) / (at - began), at - began
 
 
 def last_rates(data: bytes) -> tuple[float, float] | None:

@@ -297,7 +297,12 @@ class DetailTiers:
         self._record_times = RecordTimeTier(admin, store, options, timer, self._retention, self._health, changed)
         self._view = ViewTier(admin, store, series, options, timer, changed, self._health.take, self._record_times.add)
         self._suspects = SuspectTier(
-            self._view, store, options, timer, self._record_times.set_suspects, others=screening.near_log_start
+            self._view,
+            store,
+            options,
+            timer,
+            self._record_times.set_suspects,
+            others=screening.without_problem_to_observe,
         )
         self._sweep = SweepTier(admin, store, screening, options, timer, changed_in_background)
         search = EmptyGroupSearch(admin, store, screening, options.timeout)

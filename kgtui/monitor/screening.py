@@ -67,6 +67,12 @@ It is shorter than the 1,800 s of `RebalanceRate.FLAPPING`, because deployments 
 CALM_AFTER = 600
 """Time without a rebalance, in seconds, after which a group no longer counts as flapping."""
 
+OBSERVED_AFTER_REBALANCE = 60.0
+"""Time, in seconds, for which a group is read in full after a rebalance.
+
+Rebalances that are shorter than the time between two reads of the sweep are then seen, too.
+"""
+
 _WAITED = round(DEFAULT_WATCHING.window)
 _PACES = 3
 """A group counts as stopped if it has made no progress for this multiple of its usual time between two reads with
@@ -76,6 +82,7 @@ _UNSETTLED = REBALANCING | {NOT_READY}
 _MOST_SHARED = 20_000
 _MOST_CHANGED = 5_000
 _MOST_NEAR_LOG_START = 5_000
+_MOST_REBALANCED = 1_000
 _CHANGES_PER_SLICE = 50
 """Maximum number of groups that are judged in one step after their states have changed, which takes about 3 ms."""
 _CLOCK_TOLERANCE = 2.0
@@ -108,6 +115,7 @@ class Screening:
         self._offset, self._jump, self._jumped_at = time.time() - time.monotonic(), 0, 0.0
         self.changed: dict[str, None] = {}
         self.near_log_start: set[str] = set()
+        self._rebalanced_at: dict[str, float] = {}
         self._to_judge: deque[tuple[str, float | None]] = deque()
         for listing, ids in store.by_listing.items():
             if listing.state in _UNSETTLED:
@@ -145,6 +153,8 @@ class Screening:
             return
         if trail is None:
             trail = Trail.decode(summary.trail)
+        if trail.rebalanced_at[-1]:
+            self._note_rebalance(group, trail.rebalanced_at[-1])
         known, lost = store.screened.get(group), None if compared is None else compared.lost
         if compared is not None and compared.near is not None:
             self._note_near_log_start(group, near=compared.near and listing.state != EMPTY)
@@ -162,6 +172,22 @@ class Screening:
             self.near_log_start.discard(group)
         elif len(self.near_log_start) < _MOST_NEAR_LOG_START:
             self.near_log_start.add(group)
+
+    def _note_rebalance(self, group: str, at: float) -> None:
+        if at > self._store.now() - OBSERVED_AFTER_REBALANCE and (
+            group in self._rebalanced_at or len(self._rebalanced_at) < _MOST_REBALANCED
+        ):
+            self._rebalanced_at[group] = at
+
+    def without_problem_to_observe(self) -> set[str]:
+        """Return the groups that are read in full if there are not too many, although they may have no problem.
+
+        They are the groups in `near_log_start`, and those with a rebalance in the last `OBSERVED_AFTER_REBALANCE`
+        seconds.
+        """
+        since = self._store.now() - OBSERVED_AFTER_REBALANCE
+        self._rebalanced_at = {group: at for group, at in self._rebalanced_at.items() if at > since}
+        return self.near_log_start | self._rebalanced_at.keys()
 
     def refuted(self, group: str) -> None:
         """Remove the possible problem of a group from its trail, because the group's exact verdict is OK."""

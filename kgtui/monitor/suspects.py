@@ -43,7 +43,8 @@ class SuspectTier:
     Args:
         view: reads the groups. Groups in its view are skipped, because it reads them anyway.
         on_chosen: called with the ids of the chosen suspects before they are read.
-        others: ids of groups without a known problem that are read after the suspects, if there are not too many.
+        others: returns the ids of groups without a known problem that are read after the suspects, if there are not too
+            many.
     """
 
     def __init__(
@@ -53,7 +54,7 @@ class SuspectTier:
         options: MonitorOptions,
         timer: PollTimer,
         on_chosen: Callable[[Collection[str]], None] = lambda _: None,
-        others: Collection[str] = (),
+        others: Callable[[], Collection[str]] = tuple,
     ) -> None:
         self._view = view
         self._store = store
@@ -93,7 +94,7 @@ class SuspectTier:
         The last collection contains the other groups, which have no known problem.
         """
         store, by_kind = self._store, self._store.screening.by_kind
-        others = {group for group in self._others if group in store.groups and not _has_problem(store, group)}
+        others = {group for group in self._others() if group in store.groups and not _has_problem(store, group)}
         return [*(by_kind[kind] for kind in Problem if kind not in _NOT_OBSERVED), others]
 
     def _worst_first(self, suspects: Iterable[Collection[str]]) -> Iterator[str]:

@@ -20,6 +20,7 @@ This package imports `monitor`, `actions`, `history`, `insights`, `lake`, `outpu
 | `messages` | Textual messages that widgets and dialogs send to the screen and the app |
 | `palette` | the command palette |
 | `startup_notices` | notices about configuration and unfinished deletions at the start |
+| `event_rows` | the rows in which changes are listed, with many changes of one group folded into one row |
 | `problem_index` | the groups with a problem, kept current from snapshot to snapshot |
 | `themes` | reads theme files |
 | `sparkline` | bars of block characters |

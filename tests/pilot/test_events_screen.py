@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kgtui.model.answer import Fault
 from kgtui.model.event import Event, EventKind, broker_lost, disappeared, listing_events
 from kgtui.model.group import Listing
-from kgtui.tui.screens.events import MAX_ROWS, EventsScreen
+from kgtui.tui.screens.events import MAX_EVENTS, EventsScreen
 from tests.pilot.app_driver import app_on, main_screen, sample_snapshot, screen_words, settled, until
 from tests.pilot.history import sample_history
 from tests.pilot.history.test_replay_actions import replaying
@@ -44,7 +44,7 @@ async def opened(pilot: Pilot[int], app: KgtuiApp) -> EventsScreen:
 
 
 def kinds(screen: EventsScreen) -> list[str]:
-    return [event.kind.value for event in screen.table.rows]
+    return [row.kind for row in screen.table.rows]
 
 
 async def test_events_of_the_last_ten_minutes_are_listed_with_the_newest_first(tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ async def test_events_of_the_last_ten_minutes_are_listed_with_the_newest_first(t
         monitor.publish(sample_snapshot(events=(*EVENTS, later, later._replace(at=NOW + 1))))
         await until(pilot, lambda: len(kinds(screen)) == 6)
         assert screen.table.row is not None
-        assert screen.table.row.kind is EventKind.BROKER_LOST
+        assert screen.table.row.kind == "broker-lost"
 
 
 async def test_events_are_limited_by_time_span_kind_group_and_filter(tmp_path: Path) -> None:
@@ -91,6 +91,23 @@ async def test_events_are_limited_by_time_span_kind_group_and_filter(tmp_path: P
         assert app.screen is main_screen(app)
 
 
+async def test_many_changes_of_one_group_are_one_row_until_enter_lists_them(tmp_path: Path) -> None:
+    """A group that rebalances again and again does not hide the older change of another group."""
+    joined = Event(NOW, EventKind.JOINED, "payments.settle", STABLE, None, "m-2", "client-2 at /10.0.0.2")
+    flapping = [joined._replace(at=NOW - 90 + number) for number in range(60)]
+    app, _ = app_on(sample_snapshot(events=(*EVENTS, *flapping)), tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await opened(pilot, app)
+        assert kinds(screen) == [*["joined"] * 5, "more", "broker-lost", "disappeared"]
+        assert "57 more: 55 joined, 1 rewound, 1 left" in screen_words(app)
+        await pilot.press("down", "down", "down", "down", "down", "enter")
+        await until(pilot, lambda: kinds(screen)[-2:] == ["rewound", "left"] or len(kinds(screen)) == 62)
+        assert len(kinds(screen)) == 62
+        assert "group payments.settle" in screen_words(app)
+        await pilot.press("l")
+        await until(pilot, lambda: "more" in kinds(screen))
+
+
 async def test_events_screen_without_events_says_that_nothing_changed(tmp_path: Path) -> None:
     app, monitor = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
@@ -111,12 +128,12 @@ async def test_replay_lists_only_events_that_happened_before_the_shown_poll(
     async with replaying(tmp_path, "0s") as (app, pilot, admin):
         await admin.seek(sample_history.time_of_poll(sample_history.GAP + 5))
         screen = await opened(pilot, app)
-        assert {event.group for event in screen.table.rows} == {"late", "early"}
+        assert {row.event.group for row in screen.table.rows} == {"late", "early"}
         assert {"appeared", "joined", "disappeared"} <= set(kinds(screen))
         await pilot.press("v")
         await until(pilot, lambda: "state" in kinds(screen))
-        assert all(event.at <= admin.poll.at for event in screen.table.rows)
-        assert {"always", sample_history.GROUP} <= {event.group for event in screen.table.rows}
+        assert all(row.event.at <= admin.poll.at for row in screen.table.rows)
+        assert {"always", sample_history.GROUP} <= {row.event.group for row in screen.table.rows}
 
 
 async def test_filter_for_a_deleted_group_says_when_the_group_disappeared(tmp_path: Path) -> None:
@@ -134,6 +151,6 @@ async def test_only_the_newest_events_are_listed_if_there_are_very_many(tmp_path
     app, _ = app_on(sample_snapshot(events=events), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await opened(pilot, app)
-        assert (len(screen.table.rows), screen.table.rows[0].group) == (MAX_ROWS, "g-9999")
+        assert (len(screen.table.rows), screen.table.rows[0].event.group) == (MAX_EVENTS, "g-9999")
         assert "10,000 events in 10 min" in screen_words(app)
         assert "only the newest 2,000 are listed" in screen_words(app)

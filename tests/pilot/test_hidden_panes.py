@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from textual.geometry import Size
+
 from kgtui.tui.panes import PANES
 from kgtui.tui.panes.base import Pane
 from kgtui.tui.widgets.group_detail import PaneTabs
-from tests.pilot.app_driver import app_on, main_screen, sample_snapshot, settled, until
+from tests.pilot.app_driver import app_on, main_screen, sample_snapshot, screen_text, settled, until
 from tests.pilot.scripted_monitor import snapshot_of
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
     from kgtui.tui.screens.main import MainScreen
 
@@ -44,6 +48,24 @@ async def test_opening_a_pane_for_the_first_time_creates_and_focuses_the_pane(tm
         assert screen.focused is screen.detail.pane.focus_target()
         await until(pilot, lambda: created_panes(screen) == {entry.id for entry in PANES})
         assert len(screen.query(Pane)) == len(PANES)
+
+
+async def test_tabs_that_change_while_they_are_hidden_have_long_titles_when_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A hidden widget has width 0, for which the titles are as short as possible."""
+    app, _ = app_on(sample_snapshot(), tmp_path)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await settled(pilot)
+        await pilot.press("n")
+        await settled(pilot)
+        tabs = main_screen(app).query_one(PaneTabs)
+        with monkeypatch.context() as hidden:
+            hidden.setattr(PaneTabs, "size", Size(0, 0))
+            tabs.bring("members")
+        tabs.refresh()
+        await pilot.pause()
+        assert "2 Members 3 Assignments" in screen_text(app)
 
 
 async def test_a_click_on_a_tab_brings_its_pane_to_the_front(tmp_path: Path) -> None:

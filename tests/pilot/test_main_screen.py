@@ -245,6 +245,9 @@ async def test_narrow_header_keeps_the_worst_problems_and_counts_the_others(tmp_
         header = app.screen.query_one(ClusterHeader)
         header.show(main_screen(app).snapshot, problems=problems)
         assert screen_text(app).splitlines()[0].rstrip() == " prod-eu  LIVE · ✘ 1 stopped · ↻ 2 flapping · 206 more"
+        await pilot.resize_terminal(36, 24)
+        await settled(pilot)
+        assert screen_text(app).splitlines()[0].rstrip() == " prod-eu  LIVE · ✘ 209 problems"
 
 
 async def test_a_narrow_screen_shows_either_the_tree_or_the_panes(tmp_path: Path) -> None:

@@ -128,7 +128,7 @@ async def test_the_page_of_a_node_shows_only_its_groups_and_their_changes(tmp_pa
         words = screen_words(app)
         assert "state Stable → Empty" in words
         page = main_screen(app).right_side.page
-        assert [event.group for event in page.query_one("#page-changes").rows] == ["orders.enrich"]  # type: ignore[attr-defined]
+        assert [row.event.group for row in page.query_one("#page-changes").rows] == ["orders.enrich"]  # type: ignore[attr-defined]
 
 
 async def test_keys_1_to_4_switch_between_the_parts_on_a_small_screen(tmp_path: Path) -> None:

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kgtui.model.facts import Need
+from kgtui.model.group_types import EMPTY
 from kgtui.model.judgment import PROBLEM_NAMES as PROBLEMS
 from kgtui.model.judgment import STATUS_NAMES as STATUSES
-from kgtui.model.judgment import GroupStatus
+from kgtui.model.judgment import GroupStatus, Problem
 from kgtui.model.query.term_catalog import UNKNOWN
 from kgtui.model.query.terms import negation
 
@@ -22,6 +23,8 @@ NAMES = (*STATUSES, *PROBLEMS)
 LEVELS = tuple(STATUSES)
 """Verdicts that may be followed by `+`, as in `warn+`, which includes worse verdicts."""
 _RANK = {status: rank for rank, status in enumerate(STATUSES.values())}
+_MEMBERLESS = frozenset({Problem.EMPTY, Problem.UNUSED, Problem.ABANDONED})
+"""Problems that only groups in the state Empty can have."""
 _SPELLINGS = {"err": "error", "warning": "warn"}
 
 
@@ -78,6 +81,8 @@ class VerdictTerm:
         judgment = snapshot.judgment(group)
         if any(one.holds(judgment) for one in self.any_of):
             return not self.negated
+        if self._needs_empty_group(group, snapshot):
+            return self.negated
         return None if judgment.status in (GroupStatus.UNKNOWN, GroupStatus.NOT_FOUND) else self.negated
 
     def tester(self, snapshot: Snapshot, marked: Collection[str] = ()) -> Callable[[str], bool | None]:
@@ -85,9 +90,17 @@ class VerdictTerm:
         return lambda group: self.of_group(group, snapshot)
 
     def known(self, group: str, snapshot: Snapshot) -> bool:
-        """Return whether the group was read often enough to judge it."""
+        """Return whether the group was read often enough to judge it, or its state alone decides."""
+        if self._needs_empty_group(group, snapshot):
+            return True
         judgment = snapshot.judgment(group)
         return judgment.kind is not None or judgment.status is not GroupStatus.UNKNOWN
+
+    def _needs_empty_group(self, group: str, snapshot: Snapshot) -> bool:
+        """Return whether only an Empty group could match, and the group is listed in another state."""
+        state = snapshot.state_of(group)
+        asked = {PROBLEMS.get(one.name) for one in self.any_of}
+        return state is not None and state != EMPTY and asked <= _MEMBERLESS
 
     def spelled(self) -> str:
         """Return the term as text in the filter language."""

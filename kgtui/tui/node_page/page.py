@@ -15,9 +15,9 @@ from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import Static
 
-from kgtui.model.event import Event
 from kgtui.model.slices import Slices, SupersededError
 from kgtui.tui import text
+from kgtui.tui.event_rows import EventRow, event_rows
 from kgtui.tui.node_page import tables
 from kgtui.tui.node_page.heading import PARTS, PageTitle, PartTabs
 from kgtui.tui.node_page.summary import GroupSetSummary, summary_steps
@@ -38,8 +38,10 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
     from kgtui.tui.tree.grouping import Path
 
-MOST_EVENTS = 100
-"""Maximum number of events in the table of changes."""
+MOST_EVENTS = 1_000
+"""Maximum number of events that the table of changes shows."""
+LISTED_EACH = 2
+"""Number of changes of one group that have a row of their own in this table. Further ones are folded into one row."""
 SPARKLINE_POINTS = 12
 """Number of values in a sparkline. Each value is the sum over all groups at one snapshot."""
 TALL = 28
@@ -100,7 +102,7 @@ class ProblemTable(LineTable[tables.ProblemRow]):
             self.post_message(NodePage.GroupChosen(self.row.group, action))
 
 
-class RecentEventTable(LineTable[Event]):
+class RecentEventTable(LineTable[EventRow]):
     """The table of the newest changes in the set of groups."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -114,8 +116,8 @@ class RecentEventTable(LineTable[Event]):
 
     def action_choose(self) -> None:
         """Post `GroupChosen`, so that the screen goes to the group under the cursor, unless it is a broker's change."""
-        if self.row is not None and self.row.group is not None:
-            self.post_message(NodePage.GroupChosen(self.row.group, "open"))
+        if self.row is not None and self.row.event.group is not None:
+            self.post_message(NodePage.GroupChosen(self.row.event.group, "open"))
 
 
 @dataclass(slots=True)
@@ -201,7 +203,7 @@ class NodePage(Vertical):
         yield Static("Needs attention", classes="part-title")
         yield ProblemTable(tables.PROBLEM_COLUMNS, lambda row: row.group, id="page-attention", classes="-front")
         yield Static("Recent changes", classes="part-title")
-        yield RecentEventTable(tables.EVENT_COLUMNS, lambda event: event, id="page-changes")
+        yield RecentEventTable(tables.EVENT_COLUMNS, lambda row: row.key, id="page-changes")
         yield Static("Brokers", classes="part-title")
         yield LineTable(tables.BROKER_COLUMNS, lambda row: row.status.node, id="page-brokers")
         yield Static("Groups by type and state", classes="part-title")
@@ -310,7 +312,7 @@ class NodePage(Vertical):
         groups = None if subject.path is None else subject.parts
         changes = self.query_one("#page-changes", RecentEventTable)
         newest = tables.events_of(snapshot.events, groups, MOST_EVENTS)
-        changes.set_rows(newest, at_top=not changes.has_focus)
+        changes.set_rows(event_rows(newest, LISTED_EACH), at_top=not changes.has_focus)
         self.query_one("#page-brokers", LineTable).set_rows(tables.broker_rows(snapshot))
         rows, columns = tables.state_table(summary.states)
         self.query_one("#page-groups", LineTable).set_rows(rows, columns=columns)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kgtui.model.event import Event
     from kgtui.model.judgment import Judgment
     from kgtui.model.snapshot import BrokerStatus, Snapshot
+    from kgtui.tui.event_rows import EventRow
 
 
 class ProblemRow(NamedTuple):
@@ -96,11 +97,12 @@ PROBLEM_COLUMNS: tuple[Column[ProblemRow], ...] = (
 )
 
 
-EVENT_COLUMNS: tuple[Column[Event], ...] = (
-    Column("time", "time", lambda event: text.clock(event.at), lambda event: Cell(text.clock(event.at), MUTED)),
-    Column("group", "group", lambda event: event.group or f"broker {event.broker}", min_width=12, max_width=40,
+EVENT_COLUMNS: tuple[Column[EventRow], ...] = (
+    Column("time", "time", lambda row: text.clock(row.event.at), lambda row: Cell(text.clock(row.event.at), MUTED)),
+    Column("group", "group", lambda row: row.event.group or f"broker {row.event.broker}", min_width=12, max_width=40,
            cut="middle"),
-    Column("change", "change", lambda event: event.text, min_width=16, max_width=120),
+    Column("change", "change", lambda row: row.text, lambda row: Cell(row.text, MUTED if row.folded else ""),
+           min_width=16, max_width=120),
 )  # fmt: skip
 
 

@@ -60,7 +60,7 @@ def health_fields(
     """
     health = snapshot.health.get(group)
     yield from _progress(snapshot, group)
-    yield from _trend(health, series)
+    yield from _trend(snapshot, group, series)
     if health is not None:
         yield from _time_lag(health)
     yield from _lost(health, offset_summary)
@@ -82,9 +82,12 @@ def _progress(snapshot: Snapshot, group: str) -> Iterator[Field]:
         yield one_line_field("last progress", Cell(time_text(at)), note(text.ago(at)))
 
 
-def _trend(health: GroupHealth | None, series: Series | None) -> Iterator[Field]:
-    """Yield the field with the trend of the lag and, if the lag falls, the time at which it will reach zero."""
-    rate, span, gone = None, 0.0, None
+def _trend(snapshot: Snapshot, group: str, series: Series | None) -> Iterator[Field]:
+    """Yield the field with the trend of the lag and, if the lag falls, the time at which it will reach zero.
+
+    Until the selected group has been read twice, the trend is taken from the reads of the background sweep.
+    """
+    rate, span, gone, health = None, 0.0, None, snapshot.health.get(group)
     if health is not None and health.trend is not None:
         rate, span, gone = health.trend, health.trend_seconds, health.drain
     elif series is not None:
@@ -93,6 +96,11 @@ def _trend(health: GroupHealth | None, series: Series | None) -> Iterator[Field]
             span = min(TREND_WINDOW, series.times[-1] - series.times[0])
             known_lags = [lag for lag in series.lag if not math.isnan(lag)]
             gone = known_lags[-1] / -rate if rate < 0 < known_lags[-1] else None
+    swept = facts.lag_trend_and_span(snapshot, group) if rate is None else None
+    if swept is not None:
+        rate, span = swept
+        lag = snapshot.summaries[group].lag or 0
+        gone = lag / -rate if rate < 0 < lag else None
     if rate is None:
         return
     over = note(f"over the last {duration(span)}")

@@ -11,12 +11,13 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 
 from kgtui.errors import KgtuiError
-from kgtui.model.event import Event, EventKind
+from kgtui.model.event import EventKind
 from kgtui.model.query import parse
 from kgtui.tui import text
+from kgtui.tui.event_rows import EventRow, event_rows
 from kgtui.tui.messages import SnapshotArrived
 from kgtui.tui.panes.base import SummaryLine, join_with_dots, single_line
-from kgtui.tui.panes.cells import ACCENT, ERROR, MUTED, OK, WARN, Cell, PaneLine, SafeText, event_text, plural
+from kgtui.tui.panes.cells import ACCENT, ERROR, MUTED, OK, WARN, Cell, PaneLine, SafeText, plural
 from kgtui.tui.panes.columns import Column
 from kgtui.tui.panes.row_detail import DetailedTable
 from kgtui.tui.panes.table import LineTable
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
 
+    from kgtui.model.event import Event
     from kgtui.model.query import Query
     from kgtui.model.snapshot import Snapshot
     from kgtui.tui.screens.cluster import ClusterScreen
@@ -63,8 +65,8 @@ _ROLES = {
 """Maps a kind of events to its color role. Other kinds are shown in the normal text color."""
 
 
-MAX_ROWS = 2_000
-"""Maximum number of events in the table. Older events are only counted."""
+MAX_EVENTS = 2_000
+"""Maximum number of events that the table shows. Older events are only counted."""
 
 _WIDE = "-" * 200
 """Text from which the width of the last column is computed, so that this column takes all remaining space.
@@ -72,14 +74,21 @@ _WIDE = "-" * 200
 Computing the width from the texts of all events would take too long.
 """
 
-COLUMNS: tuple[Column[Event], ...] = (
-    Column("at", "TIME", lambda _: "00:00:00", lambda row: Cell(SafeText(text.clock(row.at)), MUTED)),
-    Column(
-        "kind", "EVENT", lambda row: row.kind.value, lambda row: Cell(row.kind.value, _ROLES.get(row.kind, "")),
-        min_width=11,
-    ),
-    Column("group", "GROUP", lambda row: row.group or text.marks().none, min_width=14, max_width=30, cut="middle"),
-    Column("what", "WHAT", lambda _: _WIDE, lambda row: Cell(event_text(row)), min_width=20, max_width=len(_WIDE)),
+LISTED_EACH = 5
+"""Number of changes of one group that have a row of their own. Further ones are folded into one row."""
+
+
+def _kind(row: EventRow) -> Cell:
+    return Cell(row.kind, MUTED if row.folded else _ROLES.get(row.event.kind, ""))
+
+
+COLUMNS: tuple[Column[EventRow], ...] = (
+    Column("at", "TIME", lambda _: "00:00:00", lambda row: Cell(SafeText(text.clock(row.event.at)), MUTED)),
+    Column("kind", "EVENT", lambda row: row.kind, _kind, min_width=11),
+    Column("group", "GROUP", lambda row: row.event.group or text.marks().none, min_width=14, max_width=30,
+           cut="middle"),
+    Column("what", "WHAT", lambda _: _WIDE, lambda row: Cell(row.text, MUTED if row.folded else ""), min_width=20,
+           max_width=len(_WIDE)),
 )  # fmt: skip
 
 
@@ -115,14 +124,17 @@ class EventSelection(NamedTuple):
         ]
 
 
-class EventTable(LineTable[Event]):
-    """The table of events. Enter closes the screen and puts the cursor of the tree on the row's group."""
+class EventTable(LineTable[EventRow]):
+    """The table of events.
+
+    Enter closes the screen and puts the cursor of the tree on the row's group, or lists the folded events of the row.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "screen.choose", "To the group", id="open", show=False)]
     """
     | key | does |
     |---|---|
-    | enter | close the screen, and put the cursor of the tree on the group of this row |
+    | enter | go to the group of this row; in a row that stands for several changes, list all changes of the group |
     """
 
 
@@ -171,7 +183,8 @@ class EventsScreen(ModalScreen["str | None"]):
         """
         super().__init__()
         self._main = main
-        self._span, self._kind, self._only_group = 0, 0, False
+        self._span, self._kind = 0, 0
+        self._only_group: str | None = None
         self._query = parse("")
         self._events: Sequence[Event] = ()
         self._read_since: float | None = None
@@ -184,7 +197,7 @@ class EventsScreen(ModalScreen["str | None"]):
             box.border_subtitle = KEYS
             yield FilterBar("", valid_presets(self._main.session.presets))
             yield SummaryLine()
-            yield DetailedTable(EventTable(COLUMNS, lambda event: event, id="events"))
+            yield DetailedTable(EventTable(COLUMNS, lambda row: row.key, id="events"))
 
     @property
     def table(self) -> EventTable:
@@ -223,7 +236,6 @@ class EventsScreen(ModalScreen["str | None"]):
         """Read the events, and show those that meet the conditions. With `fresh`, move the cursor to the newest one."""
         position, snapshot = self._main.session.replay_position, self._main.monitor.snapshot
         since = self._now - SPANS[self._span]
-        group = self._main.group if self._only_group else None
         if position is None:
             self._events = snapshot.events
         elif self._read_since != since:
@@ -236,26 +248,27 @@ class EventsScreen(ModalScreen["str | None"]):
                 self.table.set_rows((), fresh=True)
                 return
             self._read_since = since
-        selection = EventSelection(self._query, _KINDS[self._kind][1], group, since)
-        rows = await asyncio.to_thread(selection.apply, self._events, snapshot)
+        selection = EventSelection(self._query, _KINDS[self._kind][1], self._only_group, since)
+        found = await asyncio.to_thread(selection.apply, self._events, snapshot)
         if self.is_attached:
-            self._show(rows, fresh=fresh)
+            self._show(found, fresh=fresh)
 
-    def _show(self, rows: Sequence[Event], *, fresh: bool) -> None:
-        self.query_one(SummaryLine).set_cells(join_with_dots(self._summary(rows)))
+    def _show(self, found: Sequence[Event], *, fresh: bool) -> None:
+        self.query_one(SummaryLine).set_cells(join_with_dots(self._summary(found)))
+        rows = event_rows(found[:MAX_EVENTS], LISTED_EACH if self._only_group is None else MAX_EVENTS)
         self.table.set_placeholder("kgtui has found no changes in this time span")
-        self.table.set_rows(rows[:MAX_ROWS], fresh=fresh)
+        self.table.set_rows(rows, fresh=fresh)
 
-    def _summary(self, rows: Sequence[Event]) -> list[PaneLine]:
+    def _summary(self, found: Sequence[Event]) -> list[PaneLine]:
         """Return the parts of the summary line: number of events, time span, and why events may be missing."""
         parts: list[PaneLine] = [
-            (Cell(plural(len(rows), "event"), ACCENT), Cell(f" in {text.age(SPANS[self._span])}")),
+            (Cell(plural(len(found), "event"), ACCENT), Cell(f" in {text.age(SPANS[self._span])}")),
             (Cell("shown: ", MUTED), Cell(_KINDS[self._kind][0], ACCENT if self._kind else "")),
         ]
-        if len(rows) > MAX_ROWS:
-            parts.append((Cell(f"only the newest {text.exact(MAX_ROWS)} are listed", WARN),))
-        if self._only_group and self._main.group is not None:
-            parts.append((Cell("group ", MUTED), Cell(text.plain(self._main.group, 40, cut="middle"), ACCENT)))
+        if len(found) > MAX_EVENTS:
+            parts.append((Cell(f"only the newest {text.exact(MAX_EVENTS)} are listed", WARN),))
+        if self._only_group is not None:
+            parts.append((Cell("group ", MUTED), Cell(text.plain(self._only_group, 40, cut="middle"), ACCENT)))
         began = self._main.monitor.snapshot.events_since
         if began is not None and began > self._now - SPANS[self._span]:
             parts.append((Cell(SafeText(f"kgtui started at {text.clock(began)}"), WARN),))
@@ -286,10 +299,10 @@ class EventsScreen(ModalScreen["str | None"]):
 
     def action_only(self) -> None:
         """Switch between the events of the selected group and the events of all groups and brokers."""
-        if self._main.group is None:
+        if self._only_group is None and self._main.group is None:
             self.notify("no group is selected in the tree", timeout=6, markup=False)
             return
-        self._only_group = not self._only_group
+        self._only_group = self._main.group if self._only_group is None else None
         self._list(fresh=True)
 
     def action_utc(self) -> None:
@@ -302,12 +315,17 @@ class EventsScreen(ModalScreen["str | None"]):
     def action_choose(self) -> None:
         """Close the screen and put the cursor of the tree on the group in the current row.
 
-        If the group no longer exists, show a message instead.
+        If the row stands for several events, list all events of the group instead. If the group no longer exists, show
+        a message instead.
         """
         row = self.table.row
-        if row is None or row.group is None:
+        group = None if row is None else row.event.group
+        if row is None or group is None:
             return
-        if row.group in self._main.snapshot.groups:
-            self.dismiss(row.group)
+        if row.folded:
+            self._only_group = group
+            self._list(fresh=True)
+        elif group in self._main.snapshot.groups:
+            self.dismiss(group)
         else:
-            self.notify(f"{text.plain(row.group, 80, cut='middle')} no longer exists", timeout=6, markup=False)
+            self.notify(f"{text.plain(group, 80, cut='middle')} no longer exists", timeout=6, markup=False)

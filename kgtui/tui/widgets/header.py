@@ -292,15 +292,18 @@ def _after_dots(pieces: Iterable[Piece]) -> list[Piece]:
 
 
 def _fitting(problems: Sequence[ProblemCount], width: int) -> list[Piece]:
-    """Return the texts of the first problems that fit into a width, and the number of groups with other problems."""
-    pieces: list[Piece] = []
+    """Return the texts of the first problems that fit into a width, and the number of groups with other problems.
+
+    If not even the first one fits, return its symbol and the number of groups with any problem.
+    """
     for shown in range(len(problems), 0, -1):
         hidden = sum(problem.groups for problem in problems[shown:])
         more = [(f"{text.short(hidden)} more", "header--warn")] if hidden else []
         pieces = _after_dots([*(problem.piece for problem in problems[:shown]), *more])
         if _text_width(pieces) <= width:
-            break
-    return pieces
+            return pieces
+    (worst, role), every = problems[0].piece, sum(problem.groups for problem in problems)
+    return _after_dots([(f"{worst.split(' ')[0]} {text.short(every)} problem{'' if every == 1 else 's'}", role)])
 
 
 def _with_blanks(right: list[Piece]) -> list[Piece]:

@@ -34,6 +34,7 @@ class LineWidget(StyleCache):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, classes=classes)
         self._pieces: tuple[Piece, ...] = ()
+        self._width = 0  # width for which `_pieces` were computed
 
     def pieces(self, width: int) -> Sequence[Piece]:
         """Return the text of the line for this width in terminal cells. Subclasses must override this method."""
@@ -41,8 +42,7 @@ class LineWidget(StyleCache):
 
     def redraw(self) -> None:
         """Compute the text again, and redraw only the cells that differ."""
-        new = tuple(self.pieces(self.size.width))
-        old, self._pieces = self._pieces, new
+        old, new = self._pieces, self._fitted_pieces()
         if new == old:
             return
         start, end = _changed_cells(_cells(old), _cells(new))
@@ -50,13 +50,21 @@ class LineWidget(StyleCache):
 
     def on_resize(self) -> None:
         """Compute the text for the new width, and redraw the whole line."""
-        self._pieces = tuple(self.pieces(self.size.width))
+        self._fitted_pieces()
         self.refresh()
+
+    def _fitted_pieces(self) -> tuple[Piece, ...]:
+        self._width = self.size.width
+        self._pieces = tuple(self.pieces(self._width))
+        return self._pieces
 
     def render_line(self, y: int) -> Strip:
         """Return the line, padded with blanks to the width of the widget."""
         base = self.base_style
         width = self.size.width
+        if width != self._width:
+            # The text was computed while the widget was hidden, when its width is 0.
+            self._fitted_pieces()
         if y or not self._pieces:
             return Strip.blank(width, base)
         segments = [Segment(piece, base + self.style_of(role)) for piece, role in self._pieces]

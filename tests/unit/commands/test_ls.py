@@ -373,6 +373,7 @@ def test_kgtui_ls_reports_that_the_filter_term_empty_needs_the_terminal_ui(run: 
     assert (ran.code, groups(ran)) == (1, [])
     assert "the filter could not be applied to 1 of 4 groups" in ran.err
     assert "the term empty: works only in the terminal UI" in ran.err
+    assert "--watch" not in ran.err
 
 
 def test_kgtui_ls_judges_only_empty_groups_with_unread_records_after_one_read(run: Callable[..., Completed]) -> None:
@@ -380,6 +381,16 @@ def test_kgtui_ls_judges_only_empty_groups_with_unread_records_after_one_read(ru
     assert (ran.code, groups(ran)) == (0, ["idle"])
     assert "could not be applied to 2 of 4 groups" in ran.err
     assert "verdict: and timelag: need several reads: add --watch or use kgtui check" in ran.err
+
+
+@pytest.mark.parametrize(("verdict", "found"), [("empty", ["idle"]), ("unused,abandoned", [])])
+def test_kgtui_ls_finds_unused_groups_without_other_options(
+    run: Callable[..., Completed], verdict: str, found: list[str]
+) -> None:
+    """Only Empty groups can match these verdicts, so that groups with members need not be observed."""
+    ran = run("ls", f"verdict:{verdict}")
+    assert groups(ran) == found
+    assert "could not be applied" not in ran.err
 
 
 def test_kgtui_ls_escapes_control_characters_in_group_ids(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:

@@ -183,6 +183,16 @@ async def test_screening_reports_flapping_until_the_group_no_longer_rebalances(s
     assert sweep.read(rows((5, 5)), after=module.CALM_AFTER + 20).kind is None
 
 
+async def test_a_group_is_observed_for_a_minute_after_a_rebalance(sweep: Sweep) -> None:
+    """The sweep reads a group every 15 s, and would miss most rebalances of a group whose member comes and goes."""
+    sweep.read(rows((100, 105)))
+    assert sweep.screening.without_problem_to_observe() == set()
+    await sweep.list(REBALANCING)
+    assert sweep.screening.without_problem_to_observe() == {"g"}
+    sweep.now += 61
+    assert sweep.screening.without_problem_to_observe() == set()
+
+
 async def test_rebalances_between_two_lists_are_inferred_from_the_members(sweep: Sweep) -> None:
     kinds = [sweep.read(rows((5, 5)), description=described(epoch=epoch)).kind for epoch in (1, 2, 3, 4)]
     assert kinds[-1] is Problem.FLAPPING

@@ -48,7 +48,7 @@ async def tier_with(
     await store.take_list(1, ListingDelta(dict.fromkeys(screened, LISTING), [], len(screened), 1.0), first=True)
     for group, judgment in screened.items():
         store.put_screened(group, judgment)
-    return SuspectTier(NoReads(), store, MonitorOptions(suspects=most), PollTimer(2.0), others=others), store
+    return SuspectTier(NoReads(), store, MonitorOptions(suspects=most), PollTimer(2.0), others=lambda: others), store
 
 
 async def test_worst_of_50_000_suspects_are_observed_and_the_others_counted() -> None:
@@ -70,7 +70,7 @@ async def test_observed_suspects_are_not_replaced_by_equally_harmful_suspects() 
     assert tier.choose() == ["z", "m"]
 
 
-async def test_groups_near_the_log_start_are_observed_after_the_suspects() -> None:
+async def test_groups_without_a_problem_are_observed_after_the_suspects() -> None:
     tier, _ = await tier_with({"m": BEHIND, "a": NO_PROBLEM, "u": UNUSED}, others=("a", "m", "u", "deleted"))
     assert tier.choose() == ["m", "a"]
 

@@ -140,6 +140,17 @@ def test_overview_shows_the_last_observed_progress_of_a_group_with_a_problem() -
     assert "last progress" not in fields_by_label(snapshot)
 
 
+def test_overview_shows_the_trend_of_the_sweep_until_the_group_was_read_twice() -> None:
+    trail = Trail()
+    for number, position in enumerate((0, 100)):
+        trail.add(1_759_999_000 + 10 * number, [Position(("t", 0), position, 600, 600 - position)])
+    snapshot = sample_snapshot()
+    summary = replace(snapshot.summaries[GROUP], lag=500, trail=trail.encode())
+    found = fields_by_label(replace(snapshot, summaries={**snapshot.summaries, GROUP: summary}))
+    assert text_of(found["trend"]).startswith("lag −10/s over the last 10 s caught up in about 50 s")
+    assert "trend" not in fields_by_label(snapshot)
+
+
 def test_overview_computes_the_lag_trend_until_the_monitor_reports_one() -> None:
     series = Series()
     series.add(0.0, 100, 1)

@@ -1,0 +1,75 @@
+"""The rows in which changes are listed, with many changes of one group folded into one row.
+
+A group that rebalances every few seconds would otherwise fill the list, and hide the changes of all other groups.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from kgtui.tui import text
+from kgtui.tui.panes.cells import SafeText, event_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kgtui.model.event import Event
+
+
+class EventRow(NamedTuple):
+    """One event, or several events of one group.
+
+    Attributes:
+        event: the event, or the newest of several.
+        folded: pairs (kind of event, number of events of this kind), the most frequent kind first; empty for one event.
+    """
+
+    event: Event
+    folded: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def key(self) -> object:
+        """Identifies the row when the list is drawn again."""
+        return ("folded", self.event.group) if self.folded else self.event
+
+    @property
+    def kind(self) -> str:
+        """The kind of the event; `more` for several events."""
+        return "more" if self.folded else self.event.kind.value
+
+    @property
+    def text(self) -> SafeText:
+        """The change, or how many changes of each kind there were, in one line without control characters."""
+        if not self.folded:
+            return event_text(self.event)
+        every = sum(number for _, number in self.folded)
+        return SafeText(f"{text.exact(every)} more: " + ", ".join(f"{text.exact(n)} {kind}" for kind, n in self.folded))
+
+
+def event_rows(events: Iterable[Event], each: int) -> list[EventRow]:
+    """Return rows for events, in the same order. Of each group, the first `each` events have a row of their own.
+
+    If a group has at least two more events, these are folded into one row, at the place of the first of them. Events of
+    brokers are never folded.
+    """
+    events = list(events)
+    of_group = Counter(event.group for event in events)
+    listed: Counter[str] = Counter()
+    folded: dict[str, Counter[str]] = {}
+    kept: list[Event] = []
+    for event in events:
+        group = event.group
+        if group is not None and listed[group] >= each and of_group[group] >= each + 2:
+            kinds = folded.setdefault(group, Counter())
+            if not kinds:
+                kept.append(event)
+            kinds[event.kind.value] += 1
+        else:
+            kept.append(event)
+            listed[group or ""] += 1
+    rows = []
+    for event in reversed(kept):
+        kinds = folded.pop(event.group or "", Counter())
+        rows.append(EventRow(event, tuple(kinds.most_common())))
+    return rows[::-1]

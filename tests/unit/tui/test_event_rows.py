@@ -1,0 +1,30 @@
+"""Tests of the rows in which changes are listed."""
+
+from __future__ import annotations
+
+from kgtui.model.answer import Fault
+from kgtui.model.event import Event, EventKind, broker_lost
+from kgtui.tui.event_rows import EventRow, event_rows
+
+
+def joined(group: str, at: float) -> Event:
+    return Event(at, EventKind.JOINED, group, subject="client-1")
+
+
+def test_the_newest_changes_of_a_group_are_listed_and_the_others_are_counted() -> None:
+    left = Event(1.0, EventKind.LEFT, "a", subject="client-1")
+    events = [joined("a", 9.0), joined("a", 8.0), joined("b", 7.0), joined("a", 6.0), left, joined("a", 0.0)]
+    rows = event_rows(events, 2)
+    assert rows == [*map(EventRow, events[:3]), EventRow(events[3], (("joined", 2), ("left", 1)))]
+    assert (rows[3].kind, rows[3].text) == ("more", "3 more: 2 joined, 1 left")
+
+
+def test_a_single_further_change_has_a_row_of_its_own() -> None:
+    events = [joined("a", 3.0), joined("a", 2.0), joined("a", 1.0)]
+    assert [row.event for row in event_rows(events, 2)] == events
+    assert [row.folded for row in event_rows(events, 2)] == [()] * 3
+
+
+def test_events_of_brokers_are_never_folded() -> None:
+    events = [broker_lost(2, "b:9092", at, Fault("TIMEOUT", "no response")) for at in (5.0, 4.0, 3.0, 2.0)]
+    assert [row.event for row in event_rows(events, 1)] == events
