@@ -2,6 +2,8 @@
 
 The scene is `tests.brokers.troubled_groups`. Each test prints how many keys it pressed, and how long the answer took
 after the last one; `pytest -rP` shows that. A typed name or filter does not count as a key.
+
+On a screen of 120×40, the page of the cluster is beside the tree. Narrower screens show the tree or the page.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import re
 import sys
 import time
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
@@ -33,6 +36,9 @@ OBSERVED_TIMEOUT = 120.0
 
 CLOCK = r"\d\d:\d\d"
 
+WIDE, NARROW, NARROWEST = (120, 40), (80, 24), (60, 20)
+"""Sizes of the terminals, in columns and rows."""
+
 
 class Question(NamedTuple):
     """A question, and how the screen answers it.
@@ -44,6 +50,8 @@ class Question(NamedTuple):
         needs: regular expression that the screen matches when kgtui has observed the groups for long enough; `` if the
             question can be asked immediately.
         about_deleted: whether the group `DELETED` is deleted before the question is asked.
+        narrow_keys: the keys to press where the page of the cluster is not beside the tree; None if they are the same.
+        narrow_answer: the answer there; None if it is the same.
     """
 
     text: str
@@ -51,6 +59,15 @@ class Question(NamedTuple):
     answer: tuple[str, ...]
     needs: str = ""
     about_deleted: bool = False
+    narrow_keys: tuple[str, ...] | None = None
+    narrow_answer: tuple[str, ...] | None = None
+
+    def on(self, size: tuple[int, int]) -> Question:
+        """Return the question as it is asked in a terminal of this size."""
+        if size == WIDE:
+            return self
+        keys = self.keys if self.narrow_keys is None else self.narrow_keys
+        return self._replace(keys=keys, answer=self.answer if self.narrow_answer is None else self.narrow_answer)
 
     @property
     def counted(self) -> int:
@@ -92,8 +109,15 @@ QUESTIONS = (
     Question(
         "What changed in the last ten minutes?",
         ("E",),
-        (rf"{re.escape(DELETED)} +group deleted or expired", rf"state +{re.escape(FLAPPING)} +.*PreparingRebalance"),
+        (
+            rf"{re.escape(DELETED)} +group deleted or expired",
+            rf"(state|joined|left|moved|verdict) +{re.escape(FLAPPING)} ",
+        ),
         about_deleted=True,
+        narrow_answer=(
+            rf"disappeared +{re.escape(DELETED)} +group deleted",
+            rf"(state|joined|left|moved|verdict) +{re.escape(FLAPPING)} ",
+        ),
     ),
     Question(
         "Why can I not see the group? (it was deleted)",
@@ -105,7 +129,8 @@ QUESTIONS = (
         "Which groups does nobody use?",
         ("/", "text:state:Empty", "Enter"),
         ("EMPTY_GROUPS shown", r"\d+ unused"),
-        needs=r"\d+ unused",
+        needs="unused",
+        narrow_answer=("EMPTY_GROUPS shown", r"old-team-001 +unused"),
     ),
     Question(
         "Which groups are stuck?",
@@ -115,18 +140,26 @@ QUESTIONS = (
             rf"[↻▴] rebalancing +{re.escape(BLOCKED)} ",
             rf"flapping +{re.escape(FLAPPING)} ",
         ),
-        needs=rf"rebalancing +{re.escape(BLOCKED)} ",
+        narrow_keys=("1",),
+        needs="(?s)"
+        + ".*".join(
+            (
+                rf"stopped +{re.escape(STOPPED)} ",
+                rf"flapping +{re.escape(FLAPPING)} ",
+                rf"rebalancing +{re.escape(BLOCKED)} ",
+            )
+        ),
     ),
     Question(
         "Since when is the group stopped?",
         about(STOPPED, "1"),
-        (rf"STOPPED +between {CLOCK} and {CLOCK}", "no (progress|commit) on .* partitions"),
+        (rf"STOPPED +between {CLOCK} and {CLOCK}", "no (progress|commit) on "),
         needs=rf"stopped +{re.escape(STOPPED)} ",
     ),
     Question(
         "Will data expire before it is read?",
         ("!", "1"),
-        (rf"{re.escape(EXPIRING)} ", "DATA LOSS NEAR", rf"possible from {CLOCK}:\d\d"),
+        (rf"{re.escape(EXPIRING)} ", "DATA LOSS NEAR", rf"may expire\s+from\s+{CLOCK}:\d\d"),
         needs=rf"data loss near +{re.escape(EXPIRING)} ",
     ),
 )
@@ -147,12 +180,20 @@ def connected(scene: TroubledGroups) -> tuple[str, ...]:
 
 
 @pytest.fixture(scope="module")
-def screen(scene: TroubledGroups, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Terminal]:
-    """The running terminal UI. It observes the groups while the first tests run."""
-    with Terminal(tmp_path_factory.mktemp("home")) as terminal:
-        terminal.start(*connected(scene))
-        terminal.wait_for("Needs attention")
-        yield terminal
+def screens(
+    scene: TroubledGroups, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[tuple[int, int], Terminal]]:
+    """Maps each size to a terminal with the running UI. All of them observe the groups while the first tests run."""
+    with ExitStack() as stack:
+        terminals = {
+            size: stack.enter_context(Terminal(tmp_path_factory.mktemp("home"), size=size))
+            for size in (WIDE, NARROW, NARROWEST)
+        }
+        for terminal in terminals.values():
+            terminal.start(*connected(scene))
+        for terminal in terminals.values():
+            terminal.wait_for("rebalancing")
+        yield terminals
 
 
 @pytest.mark.parametrize(
@@ -165,13 +206,13 @@ def screen(scene: TroubledGroups, tmp_path_factory: pytest.TempPathFactory) -> I
     ids=["120x40", "80x24 without color", "60x20 in ASCII"],
 )
 def test_first_frame_with_groups_says_what_is_wrong(
-    scene: TroubledGroups, screen: Terminal, tmp_path: Path, size: tuple[int, int], options: tuple[str, ...],
+    scene: TroubledGroups, tmp_path: Path, size: tuple[int, int], options: tuple[str, ...],
     variables: dict[str, str],
 ) -> None:  # fmt: skip
     """The header names the problems, and on a wide screen, the table beside the tree lists the groups."""
     with Terminal(tmp_path, size=size, environment=variables) as terminal:
         terminal.start(*options, *connected(scene))
-        shown = terminal.wait_for(lambda text: re.search(r"unreadable|\d more", text.split("\n")[0]))
+        shown = terminal.wait_for(lambda text: re.search(r"unreadable|\d (more|problem)", text.split("\n")[0]))
         header = shown.split("\n")[0]
         assert re.search(r"\d rebalancing", header)
         if size[0] >= 80:
@@ -182,29 +223,36 @@ def test_first_frame_with_groups_says_what_is_wrong(
         assert terminal.status() == 0
 
 
+@pytest.mark.parametrize("size", [WIDE, NARROW, NARROWEST], ids=lambda size: f"{size[0]}x{size[1]}")
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.text)
 def test_each_of_ten_questions_is_answered_with_at_most_three_keys(
-    scene: TroubledGroups, screen: Terminal, question: Question
+    scene: TroubledGroups, screens: dict[tuple[int, int], Terminal], question: Question, size: tuple[int, int]
 ) -> None:
     """The keys are pressed on the main screen, with the cursor in the first row."""
-    assert question.counted <= MOST_KEYS
-    return_to_first_row(screen)
+    screen, asked = screens[size], question.on(size)
+    assert asked.counted <= MOST_KEYS
+    for terminal in {screens[WIDE], screen}:
+        return_to_first_row(terminal)
     existing = kio_client.list_groups(scene.cluster.bootstrap)
-    if question.about_deleted and DELETED in existing:
+    if asked.about_deleted and DELETED in existing:
         scene.delete_group()
-        screen.wait_for(re.compile(rf"{re.escape(DELETED)} +group deleted").search)
-    if question.needs:
-        screen.wait_for(re.compile(question.needs).search, OBSERVED_TIMEOUT)
-    for key in question.keys:
+        screens[WIDE].wait_for(re.compile(rf"{re.escape(DELETED)} +group deleted").search)
+    if asked.needs:
+        screens[WIDE].wait_for(re.compile(asked.needs).search, OBSERVED_TIMEOUT)
+        if size != WIDE:
+            screen.keys("1")
+            screen.wait_for(re.compile(asked.needs).search, OBSERVED_TIMEOUT)
+            return_to_first_row(screen)
+    for key in asked.keys:
         if key.startswith("text:"):
             screen.type(key.removeprefix("text:"))
         else:
             screen.keys(key)
     started = time.monotonic()
     empty = sum(1 for group in existing.values() if group.state == "Empty")
-    answer = [re.compile(part.replace("EMPTY_GROUPS", f"{empty:,}")) for part in question.answer]
+    answer = [re.compile(part.replace("EMPTY_GROUPS", f"{empty:,}")) for part in asked.answer]
     screen.wait_for(lambda text: all(part.search(text) for part in answer), ANSWER_TIMEOUT)
-    sys.stdout.write(f"{question.counted} keys, {time.monotonic() - started:.1f} s: {question.text}\n")
+    sys.stdout.write(f"{asked.counted} keys, {time.monotonic() - started:.1f} s: {asked.text}\n")
 
 
 def return_to_first_row(screen: Terminal) -> None:
@@ -212,4 +260,5 @@ def return_to_first_row(screen: Terminal) -> None:
     for _ in range(3):
         screen.keys("Escape")
     screen.keys("Home")
-    screen.wait_for(lambda text: "filter: a word" in text and "Needs attention" in text)
+    page = "Needs attention" if screen.size == WIDE else "by type, state"
+    screen.wait_for(lambda text: "filter: a word" in text and page in text)

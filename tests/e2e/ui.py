@@ -111,7 +111,7 @@ class Ui:
 def _complete(screen: str) -> bool:
     """Return whether all brokers have answered. A narrow header with problems then shows no number of brokers."""
     found = re.search(r"LIVE · (?:read-only · )?brokers (\d+)/(\d+) · [\d,]+ group", screen)
-    return found[1] == found[2] if found is not None else bool(re.search(r"LIVE · .*\d+ more", screen))
+    return found[1] == found[2] if found is not None else bool(re.search(r"LIVE · .*\d+ (more|problem)", screen))
 
 
 def names_shown(screen: str) -> set[str]:
