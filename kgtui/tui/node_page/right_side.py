@@ -40,8 +40,6 @@ class RightSide(Vertical):
     RightSide {
         & NodePage { height: 1fr; }
         & GroupDetail { height: 1fr; display: none; }
-        &.-group NodePage { display: none; }
-        &.-group GroupDetail { display: block; }
     }
     """
 
@@ -87,16 +85,25 @@ class RightSide(Vertical):
         if self._subject is not None:
             self._subject = None
             self.page.stop()
-        self.add_class("-group")
+        self._switch(to_page=False)
         if self._snapshot is not None:
             self._detail.show(self._snapshot, group)
 
     def show_page(self, subject: PageSubject) -> None:
         """Show the page of a set of groups instead of the panes."""
         self._subject = subject
-        self.remove_class("-group")
+        self._switch(to_page=True)
         if self._snapshot is not None:
             self.page.show(self._snapshot, subject, self._problems, len(self._acknowledged))
+
+    def _switch(self, *, to_page: bool) -> None:
+        """Show either the page or the panes.
+
+        A CSS class of this widget would have the same effect. But each change of a class makes Textual compute the
+        styles of all panes again, which takes milliseconds and leaves thousands of objects to the garbage collector.
+        """
+        self.page.display = to_page
+        self._detail.display = not to_page
 
     def acknowledge(self, group: str) -> bool:
         """Hide a group's problem until the group has another problem or status. Return False if it has no problem."""

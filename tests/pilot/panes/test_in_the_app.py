@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from textual._compositor import Compositor
 from textual.app import App
+from textual.css.stylesheet import Stylesheet
 from textual.widgets import Static
 
 from kgtui.model.answer import Fault
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from textual._compositor import ReflowResult
     from textual.app import ComposeResult
+    from textual.dom import DOMNode
     from textual.pilot import Pilot
 
     from kgtui.tui.app import KgtuiApp
@@ -73,7 +75,7 @@ async def test_selecting_a_group_with_an_error_does_not_trigger_a_layout(tmp_pat
         await until(pilot, lambda: len(app.screen.query(Pane)) == 6)
         await select_group(pilot, app, "orders.enrich")
         # Wait until the panes have replaced the page of the cluster, because this causes a layout, too.
-        await until(pilot, lambda: main_screen(app).right_side.has_class("-group"))
+        await until(pilot, lambda: not main_screen(app).right_side.page.display)
         await settled(pilot)
         layouts.clear()
         for group in ("payments.settle", "orders.enrich"):
@@ -81,6 +83,33 @@ async def test_selecting_a_group_with_an_error_does_not_trigger_a_layout(tmp_pat
             await settled(pilot)
             assert (" ago)" in screen_text(app)) is (group == "payments.settle")
         assert layouts == []
+
+
+async def test_moving_between_groups_and_nodes_does_not_compute_styles_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise, moving through a large tree would create garbage faster than it is collected."""
+    styled: list[object] = []
+    apply = Stylesheet.apply
+
+    def counting(stylesheet: Stylesheet, node: DOMNode, **named: Any) -> None:
+        styled.append(node)
+        apply(stylesheet, node, **named)
+
+    app, _ = app_on(data.example_snapshot(), tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: len(app.screen.query(Pane)) == 6)
+        await select_group(pilot, app, "orders.enrich")
+        right_side = main_screen(app).right_side
+        await until(pilot, lambda: not right_side.page.display)
+        await settled(pilot)
+        monkeypatch.setattr(Stylesheet, "apply", counting)
+        await pilot.press("home")
+        await until(pilot, lambda: right_side.page.display)
+        await select_group(pilot, app, "payments.settle")
+        await until(pilot, lambda: not right_side.page.display)
+        await settled(pilot)
+        assert styled == []
 
 
 async def test_showing_a_notice_triggers_only_one_layout(layouts: list[object]) -> None:
