@@ -210,7 +210,8 @@ def update_gold(lake: SparkLake, on_progress: Callable[[str], None] | None = Non
     options = GoldOptions(topics={escape_surrogates(topic): seconds for topic, seconds in retention.topics.items()})
     if retention.offsets is not None:
         options = replace(options, offsets_retention=round(retention.offsets))
-    gold(lake, pending.days, options=options, on_progress=on_progress)
+    if pending.days:
+        gold(lake, pending.since, options=options, on_progress=on_progress)
     pending.mark_done()
     return pending.days
 

@@ -21,5 +21,6 @@ installed.
 | `tables` | lists the tables of a lake with files, days and versions |
 | `maintenance` | table sizes, compaction, and deletion of old days |
 | `gold` | reads the gold tables without Spark |
-| `pending_days` | the days whose gold tables must be recomputed |
+| `pending_days` | the time from which gold tables must be recomputed |
+| `table_changes` | the earliest time of the rows that new versions of a table have added |
 """

@@ -1,15 +1,14 @@
-"""Find the days whose gold tables must be recomputed, because their source tables have new rows since the last run.
+"""Find the time from which gold tables must be recomputed, because source tables have new rows.
 
-A run of the pipeline stores the row counts of each day in the lake. A day has new rows if its row count is larger now.
-The comparison finds all new rows, because rows are only appended, or deleted for whole days, and compaction keeps the
-row count.
+A run of the pipeline stores the versions of the source tables in the lake. The Delta log says which rows newer versions
+have added, and the earliest time of these rows.
 """
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime, time
 from typing import TYPE_CHECKING, Any
 
 from kgtui.errors import LakeError
@@ -17,6 +16,7 @@ from kgtui.lake.delta import storage_errors
 from kgtui.lake.folder import is_table, write_json
 from kgtui.lake.schemas import COMMITS, GOLD, GROUP_EVENTS, POLLS, REBALANCES
 from kgtui.lake.store_errors import reason_of
+from kgtui.lake.table_changes import earliest_change, newest_version
 from kgtui.lake.tables import StoredTable
 
 if TYPE_CHECKING:
@@ -24,12 +24,17 @@ if TYPE_CHECKING:
     from kgtui.lake.schemas import Table
     from kgtui.lake.store import LakePath
 
-_SOURCES = (POLLS, COMMITS, GROUP_EVENTS, REBALANCES)
-"""Source tables whose row counts show whether there are new rows. `polls` represents all recorded tables, because each
-poll adds a row to it."""
+_TIMES = {
+    POLLS.title: "poll",
+    COMMITS.title: "record_time",
+    GROUP_EVENTS.title: "record_time",
+    REBALANCES.title: "start",
+}
+"""Source table → column with the times of its rows. `polls` represents all recorded tables, because each poll adds a
+row to it."""
 
-RowCounts = dict[str, dict[str, int]]
-"""Maps a table name (`layer/name`), and then a day in ISO format, to the number of rows."""
+_DAY_MS = 86_400_000
+_SOURCES = (POLLS, COMMITS, GROUP_EVENTS, REBALANCES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,21 +42,24 @@ class PendingDays:
     """The days whose gold tables must be recomputed.
 
     Attributes:
-        days: the first day with a change and all later days, in order, because gold rows depend on earlier days.
-        rows: row counts of the source tables at the time when `days` was determined.
+        days: all days with gold rows that must be recomputed, in order.
+        since: time from which gold rows must be recomputed, in milliseconds since the epoch. It is on the first of
+            `days`, which it divides into earlier rows that stay valid, and later rows that are recomputed.
+        sources: title of each source table → its version and the newest time of its rows when `days` was determined.
     """
 
     folder: LakeFolder
     days: tuple[date, ...]
-    rows: RowCounts
+    since: int
+    sources: dict[str, dict[str, int | None]]
 
     def mark_done(self) -> None:
-        """Store the row counts in the lake, so that `days` are no longer pending.
+        """Store the versions of the source tables in the lake, so that `days` are no longer pending.
 
         The ids of the gold tables are stored too, so that the next run notices if a gold table was removed and created
         again. The file is not written if its content would stay the same.
         """
-        path, state = _state_file(self.folder), {"rows": self.rows, "tables": _table_ids(self.folder)}
+        path, state = _state_file(self.folder), {"sources": self.sources, "tables": _table_ids(self.folder)}
         if state != _load_state(self.folder):
             path.parent.mkdir(mode=0o700, exist_ok=True)
             write_json(path, state)
@@ -60,44 +68,52 @@ class PendingDays:
 def pending_days(folder: LakeFolder) -> PendingDays:
     """Return the days whose gold tables must be recomputed; none if the source tables have no new rows.
 
-    The result begins with the earlier of two days: the first day that has new rows, and the newest day of the last run.
-    It includes all later days. All days are returned if a gold table or one of its columns is missing, if a gold table
-    was created again, or if no complete run has stored its row counts.
+    All days are returned if a gold table or one of its columns is missing, if a gold table was created again, or if no
+    complete run has stored the versions of the source tables.
 
     Raises:
         LakeError: a table cannot be read.
     """
     try:
-        rows = {table.title: _row_counts(table) for table in _existing_tables(folder, *_SOURCES)}
+        existing = _existing_tables(folder, *_SOURCES)
+        # The versions are read first. Rows that are added afterwards may be computed twice, but none is left out.
+        sources: dict[str, dict[str, int | None]] = {
+            table.title: {"version": newest_version(table.path)} for table in existing
+        }
+        days = sorted({day for table in existing for day in table.rows_by_day()})
+        for table in existing:
+            sources[table.title]["newest"] = table.newest(_TIMES[table.title])
+        stored = _load_state(folder)
         tables = _table_ids(folder)
+        since = _start(days[0]) if days else 0
+        if "sources" in stored and stored.get("tables") == tables and len(tables) == len(GOLD):
+            changes = [_changed_since(table, stored["sources"].get(table.title)) for table in existing]
+            earliest = min((change for change in changes if change is not None), default=None)
+            days = [] if earliest is None else [day for day in days if earliest < _start(day) + _DAY_MS]
+            since = max(earliest or 0, _start(days[0])) if days else 0
     except storage_errors() as error:
         raise LakeError(f"{folder.path} cannot be read: {reason_of(error)}") from error
-    stored = _load_state(folder)
-    days = _days(rows)
-    if "rows" in stored and stored.get("tables") == tables and len(tables) == len(GOLD):
-        changed = _days_with_new_rows(rows, stored["rows"])
-        first = min([*changed, *_days(stored["rows"])[-1:]]) if changed else date.max
-        days = [day for day in days if day >= first]
-    return PendingDays(folder, tuple(days), rows)
+    return PendingDays(folder, tuple(days), since, sources)
 
 
-def _days(rows: RowCounts) -> list[date]:
-    """Return all days that have a row count in any table, in ascending order."""
-    return sorted({date.fromisoformat(day) for counts in rows.values() for day in counts})
+def _start(day: date) -> int:
+    """Return the beginning of a UTC day in milliseconds since the epoch."""
+    return int(datetime.combine(day, time(), UTC).timestamp() * 1000)
 
 
-def _days_with_new_rows(now: RowCounts, before: RowCounts) -> list[date]:
-    """Return the days for which a source table has more rows than at the last run, in any order."""
-    return [
-        date.fromisoformat(day)
-        for title, rows in now.items()
-        for day, count in rows.items()
-        if count > before.get(title, {}).get(day, 0)
-    ]
+def _changed_since(table: StoredTable, before: dict[str, int | None] | None) -> int | None:
+    """Return the time from which a source table has changed since an earlier run; None if it has not changed.
 
+    The newest rows of the earlier run count as changed if there are newer rows, because the gold rows at the end of the
+    data are computed from incomplete time slots.
 
-def _row_counts(table: StoredTable) -> dict[str, int]:
-    return {day.isoformat(): rows for day, rows in table.rows_by_day().items()}
+    Args:
+        before: the version of the table in the earlier run, and the newest time of its rows; None if it did not exist.
+    """
+    before = before or {}
+    version, newest = before.get("version"), before.get("newest")
+    changed = earliest_change(table.path, -1 if version is None else version, _TIMES[table.title])
+    return changed if changed is None or newest is None else min(changed, newest)
 
 
 def _table_ids(folder: LakeFolder) -> dict[str, str]:
@@ -116,9 +132,9 @@ def _existing_tables(folder: LakeFolder, *tables: Table) -> list[StoredTable]:
 
 
 def _load_state(folder: LakeFolder) -> dict[str, Any]:
-    """Return the row counts and table ids that the last run of the pipeline stored; empty if there are none.
+    """Return what the last run of the pipeline stored; empty if there is nothing.
 
-    The key `rows` has row counts as in `RowCounts`, and `tables` has gold table → id of the Delta table.
+    The key `sources` has the content of `PendingDays.sources`, and `tables` has gold table → id of the Delta table.
     """
     try:
         state = json.loads(_state_file(folder).read_text(encoding="utf-8"))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -112,6 +112,16 @@ class StoredTable:
         result = {_day(row): row["num_records_sum"] or 0 for row in days.to_pylist()}
         return {day: rows for day, rows in result.items() if day is not None}
 
+    def newest(self, column: str) -> int | None:
+        """Return the largest value in a column, in milliseconds since the epoch; None if the table has no rows.
+
+        Args:
+            column: column with timestamps, or with milliseconds since the epoch.
+        """
+        found = [file.get(f"max.{column}") for file in _files(self._open()) if file["num_records"] != 0]
+        times = [value if isinstance(value, int) else _milliseconds(value) for value in found if value is not None]
+        return max(times, default=None)
+
     def size_before(self, day: date) -> tuple[int, int, int | None] | None:
         """Return the number of files, their size in bytes and the number of rows of all days before `day`.
 
@@ -163,6 +173,12 @@ class StoredTable:
 
     def _open(self) -> DeltaTable:
         return open_table(self.path)
+
+
+def _milliseconds(time: datetime) -> int:
+    """Convert a timestamp to milliseconds since the epoch, rounded down."""
+    time = time if time.tzinfo else time.replace(tzinfo=UTC)
+    return (time - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
 
 
 def _days_with_int96(delta: DeltaTable, path: LakePath) -> list[list[tuple[str, str, str]] | None]:

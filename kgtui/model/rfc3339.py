@@ -20,7 +20,7 @@ def rfc3339(seconds: float, precision: str = "milliseconds") -> str:
     """Write a time in seconds since the epoch as RFC 3339 in UTC: `2026-11-23T04:32:02.250Z`.
 
     Args:
-        precision: `milliseconds` or `seconds`.
+        precision: `milliseconds`, `seconds` or `minutes`.
     """
     return utc_datetime(seconds).isoformat(timespec=precision).removesuffix("+00:00") + "Z"
 

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F
 
-from kgtui.lake.folder import LOG, LakeFolder, is_table, log_names
+from kgtui.lake.folder import LOG, LakeFolder, is_table
 from kgtui.lake.schemas import SETTINGS
+from kgtui.lake.table_changes import CHANGED_FROM, newest_version
+from kgtui.model.rfc3339 import utc_datetime
 from kgtui.pipeline.spark_schema import conform
 
 if TYPE_CHECKING:
@@ -29,6 +31,10 @@ MAY_REPEAT = "-anew"
 
 Such a query may read records that the table already contains. Therefore it merges its rows instead of appending them.
 """
+
+
+_COMMIT_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
+"""Option of the session with the `userMetadata` of the next commits."""
 
 
 class SparkLake:
@@ -52,8 +58,7 @@ class SparkLake:
 
     def version(self, table: Table) -> int | None:
         """Return the newest version number of a table in its Delta log; None if the table does not exist."""
-        names = (name.removesuffix(".json") for name in log_names(self.path(table)))
-        return max((int(name) for name in names if name.isdigit()), default=None)
+        return newest_version(self.path(table))
 
     def was_written(self, table: Table) -> bool:
         """Return whether rows were ever written to a bronze or silver table.
@@ -96,13 +101,23 @@ class SparkLake:
                 return None if written is None else int(written)
         return None
 
-    def merge(self, table: Table, rows: DataFrame, *, update: bool = False, days: Iterable[str] | None = None) -> None:
+    def merge(
+        self,
+        table: Table,
+        rows: DataFrame,
+        *,
+        update: bool = False,
+        days: Iterable[str] | None = None,
+        changed_from: int | None = None,
+    ) -> None:
         """Insert the rows whose key the table does not contain yet.
 
         Args:
             rows: rows to insert. Two rows must not have the same key.
             update: whether rows whose key the table already contains replace the rows in the table.
             days: the days of all `rows`, as ISO dates. If given, Delta Lake reads only the files of these days.
+            changed_from: earliest time of `rows` in milliseconds since the epoch, which is stored in the same commit
+                (see `kgtui.lake.table_changes`). With `update`, rewritten files contain older rows as well.
         """
         # In foreachBatch, `rows` has its own session, which differs from `self.spark`. The temporary view is created in
         # the session of `rows`, so the SQL must run there as well.
@@ -114,26 +129,33 @@ class SparkLake:
             match += [f"t.`{table.partition}` = s.`{table.partition}`"]
             match += [f"t.`{table.partition}` IN ({_sql_dates(days)})"]
         replace = "WHEN MATCHED THEN UPDATE SET * " if update else ""
-        spark.sql(
-            f"MERGE INTO {self.sql_name(table)} AS t USING `{view}` AS s ON {' AND '.join(match)} "
-            f"{replace}WHEN NOT MATCHED THEN INSERT *"
-        )
+        if changed_from is not None:
+            spark.conf.set(_COMMIT_METADATA, json.dumps({CHANGED_FROM: changed_from}))
+        try:
+            spark.sql(
+                f"MERGE INTO {self.sql_name(table)} AS t USING `{view}` AS s ON {' AND '.join(match)} "
+                f"{replace}WHEN NOT MATCHED THEN INSERT *"
+            )
+        finally:
+            spark.conf.unset(_COMMIT_METADATA)
         spark.catalog.dropTempView(view)
 
-    def overwrite(self, table: Table, rows: DataFrame, *, days: Iterable[str] | None = None) -> None:
-        """Replace all rows of a table, or the rows of some days; the table is created if it does not exist.
+    def overwrite(self, table: Table, rows: DataFrame, *, since: tuple[str, int] | None = None) -> None:
+        """Replace all rows of a table, or its newest rows; the table is created if it does not exist.
 
         Columns that the stored table lacks are added. They are null in rows that are not replaced.
 
         Args:
-            days: days whose rows are replaced. `rows` must not contain other days. None replaces all rows.
+            since: rows are replaced whose time is not before this one. It is the column with the times (a timestamp, or
+                the column `day`) and the time in milliseconds since the epoch. `rows` must not contain other rows. None
+                replaces all rows.
         """
         writer = rows.transform(conform, table).write.format("delta").mode("overwrite").option("mergeSchema", "true")
         if not self.exists(table):
             partition_by = [] if table.partition is None else [table.partition]
             writer = writer.partitionBy(*partition_by).options(**SETTINGS)
-        elif days is not None and table.partition is not None:
-            writer = writer.option("replaceWhere", f"`{table.partition}` IN ({_sql_dates(days)})")
+        elif since is not None:
+            writer = writer.option("replaceWhere", _sql_since(table, *since))
         writer.save(self.uri(table))
 
     def path(self, table: Table) -> LakePath:
@@ -199,6 +221,14 @@ def spark_uri(path: LakePath) -> str:
     """Return a path as Spark needs it. Hadoop has no file system for `s3://`, so that `s3a://` is used instead."""
     text = str(path)
     return f"s3a{text.removeprefix('s3')}" if text.startswith("s3://") else text
+
+
+def _sql_since(table: Table, column: str, since: int) -> str:
+    """Return the SQL condition that a row's time is not before `since`, in milliseconds since the epoch."""
+    at = utc_datetime(since / 1000)
+    if column == table.partition:
+        return f"`{column}` >= DATE '{at.date()}'"
+    return f"`{table.partition}` >= DATE '{at.date()}' AND `{column}` >= TIMESTAMP '{at.isoformat()}'"
 
 
 def _sql_dates(days: Iterable[str]) -> str:

@@ -10,7 +10,7 @@ from pyspark.testing import assertDataFrameEqual
 from kgtui.lake.schemas import BASELINE, LAG
 from kgtui.pipeline.transforms.baseline import baseline
 from kgtui.pipeline.transforms.forecast import forecast
-from tests.spark.recorded_rows import DAY, at, frame
+from tests.spark.recorded_rows import at, frame, ms
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -103,7 +103,7 @@ def test_gold_table_baseline_compares_an_hour_with_the_same_hour_of_earlier_week
     before += [*too_old, baseline_row("weekly", 23, 1e9)]
     before += [baseline_row("daily", 24 * day, lag) for day, lag in ((1, 10), (2, 20), (3, 30))]
     before += [baseline_row("new", 24, 3), baseline_row("new", 168, 3)]
-    result = baseline(frame(spark, LAG, rows), before=frame(spark, BASELINE, before), since=DAY).selectExpr(
+    result = baseline(frame(spark, LAG, rows), before=frame(spark, BASELINE, before), since=ms(0)).selectExpr(
         "group", "hour", "hour_of_week", "lag", "lag_normal", "lag_spread", "round(lag_deviation, 4) d", "rate_in",
         "rate_in_normal", "basis", "hours",
     )  # fmt: skip

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.testing import assertDataFrameEqual
 
 from kgtui.pipeline.transforms.lag import lag
-from tests.spark.recorded_rows import DAY, RecordedTables, at
+from tests.spark.recorded_rows import DAY, RecordedTables, at, ms
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -164,7 +164,7 @@ def test_rates_in_the_first_minute_of_a_day_use_polls_of_the_previous_day(spark:
     tables.poll(day + 30, keyframe=True)
     tables.group("g")
     tables.commit("g", "t", 0, 0, 90)
-    result = lag(*tables.frames(spark), since=DAY + timedelta(days=1)).filter("topic IS NOT NULL")
+    result = lag(*tables.frames(spark), since=ms(day)).filter("topic IS NOT NULL")
     assert_rows(spark, result.select("day", "minute", "lag", "rate_in", "time_lag"), [
         (DAY + timedelta(days=1), at(day), 90, 1.0, 147.0),
     ])  # fmt: skip

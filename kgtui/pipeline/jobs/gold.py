@@ -1,4 +1,4 @@
-"""The gold job: recompute the gold tables for the days whose recorded or silver rows have changed.
+"""The gold job: recompute the gold tables from the earliest time of new recorded or silver rows on.
 
 To add a gold table, define it and add it to `GOLD` in `kgtui/lake/schemas/gold.py`, write its transform in
 `transforms`, and add the function that computes its rows to `BUILDERS`.
@@ -24,18 +24,18 @@ from kgtui.lake.schemas import (
     REBALANCES,
 )
 from kgtui.lake.schemas.gold import BASELINE, CHURN, CLEANUP, FORECAST, GOLD, HEALTH, LAG
+from kgtui.model.rfc3339 import rfc3339, utc_datetime
 from kgtui.pipeline.spark_errors import SPARK_ERRORS
 from kgtui.pipeline.transforms.baseline import WEEKS, baseline
 from kgtui.pipeline.transforms.churn import churn, recorded_churn
 from kgtui.pipeline.transforms.cleanup import OFFSETS_RETENTION, cleanup, decoded_activity, recorded_activity
-from kgtui.pipeline.transforms.forecast import forecast
+from kgtui.pipeline.transforms.forecast import HOUR, forecast
 from kgtui.pipeline.transforms.health import WINDOW_SECONDS, health
-from kgtui.pipeline.transforms.lag import lag
-from kgtui.pipeline.transforms.recorded_state import poll_timeline
+from kgtui.pipeline.transforms.lag import MINUTE, lag
+from kgtui.pipeline.transforms.recorded_state import day_start, is_since, poll_timeline
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from datetime import date
+    from collections.abc import Callable, Mapping
 
     from pyspark.sql import DataFrame
 
@@ -75,15 +75,15 @@ _DEFAULT = GoldOptions()
 class GoldInputs:
     """Tables from which the gold tables are computed. Each table is read when it is first used.
 
-    Each property has rows from one day before the first recomputed day on, because the state at midnight depends on the
-    day before.
+    Each property has rows from one day before the first recomputed day on, because rows depend on earlier rows.
 
     Args:
-        first: the first day that is recomputed.
+        since: time from which the tables are recomputed, in milliseconds since the epoch.
     """
 
-    def __init__(self, lake: SparkLake, first: date, options: GoldOptions) -> None:
-        self.lake, self.first, self.options = lake, first, options
+    def __init__(self, lake: SparkLake, since: int, options: GoldOptions) -> None:
+        self.lake, self.since, self.options = lake, since, options
+        self.first = utc_datetime(since / 1000).date()
         self._persisted: list[DataFrame] = []
 
     def rows(self, table: Table, before: timedelta = timedelta(0)) -> DataFrame:
@@ -147,13 +147,46 @@ class GoldInputs:
         self._persisted.append(rows)
         return rows
 
+    def since_slot(self, table: Table) -> int:
+        """Return the time from which a table is recomputed: the beginning of the first time slot that has changed."""
+        seconds = self.options.window if table is HEALTH else _SLOTS[table].seconds
+        since = max(self.since - _SLOTS[table].before * 1000, day_start(self.first))
+        return since - since % (seconds * 1000)
+
+
+@dataclass(frozen=True, slots=True)
+class _Slots:
+    """The time slots of a gold table.
+
+    Attributes:
+        column: column with the beginning of the slot of a row.
+        seconds: length of a slot. Slots begin at midnight UTC.
+        before: how long before the first new source row gold rows of the same day also change, in seconds.
+    """
+
+    column: str
+    seconds: int
+    before: int = 0
+
+
+_SLOTS = {
+    LAG: _Slots("minute", MINUTE),
+    HEALTH: _Slots("window_start", WINDOW_SECONDS),
+    CHURN: _Slots("hour", HOUR),
+    CLEANUP: _Slots("day", 24 * HOUR),
+    # Some columns have values only in the last two hours of a day, so they are removed from the hour before.
+    FORECAST: _Slots("hour", HOUR, before=HOUR),
+    BASELINE: _Slots("hour", HOUR),
+}
+
 
 def _lag(inputs: GoldInputs) -> DataFrame:
-    return lag(inputs.timeline, inputs.groups, inputs.partitions, inputs.faults, since=inputs.first)
+    return lag(inputs.timeline, inputs.groups, inputs.partitions, inputs.faults, since=inputs.since_slot(LAG))
 
 
 def _health(inputs: GoldInputs) -> DataFrame:
-    before = inputs.rows(HEALTH, _DAY_BEFORE).filter(F.col("day") < F.lit(inputs.first))
+    since = inputs.since_slot(HEALTH)
+    before = inputs.rows(HEALTH, _DAY_BEFORE).filter(~is_since("window_start", since))
     return health(
         inputs.timeline,
         inputs.groups,
@@ -162,15 +195,24 @@ def _health(inputs: GoldInputs) -> DataFrame:
         commits=inputs.commits,
         lag=inputs.lag,
         before=before,
-        since=inputs.first,
+        since=since,
         seconds=inputs.options.window,
     )
 
 
 def _churn(inputs: GoldInputs) -> DataFrame:
-    recorded = recorded_churn(inputs.timeline, inputs.groups, inputs.members, inputs.partitions)
-    rebalances = inputs.rows(REBALANCES, _DAY_BEFORE)
-    return churn(inputs.timeline, recorded, rebalances, inputs.lag, since=inputs.first)
+    since = inputs.since_slot(CHURN)
+    recorded = recorded_churn(inputs.timeline, inputs.groups, inputs.members, inputs.partitions, since=since)
+    # A burst of rebalances continues from the hour before at most.
+    in_hour_before = ~is_since("hour", since) & is_since("hour", since - HOUR * 1000)
+    return churn(
+        inputs.timeline,
+        recorded,
+        inputs.rows(REBALANCES).filter(is_since("start", since)),
+        inputs.rows(LAG).filter(is_since("minute", since)),
+        before=inputs.rows(CHURN, _DAY_BEFORE).filter(in_hour_before),
+        since=since,
+    )
 
 
 def _cleanup(inputs: GoldInputs) -> DataFrame:
@@ -191,11 +233,12 @@ def _cleanup(inputs: GoldInputs) -> DataFrame:
 
 
 def _forecast(inputs: GoldInputs) -> DataFrame:
-    return forecast(inputs.lag, retention=inputs.retention, since=inputs.first)
+    return forecast(inputs.lag, retention=inputs.retention, since=inputs.since_slot(FORECAST))
 
 
 def _baseline(inputs: GoldInputs) -> DataFrame:
-    return baseline(inputs.lag, before=inputs.rows(BASELINE, timedelta(weeks=WEEKS)), since=inputs.first)
+    before = inputs.rows(BASELINE, timedelta(weeks=WEEKS))
+    return baseline(inputs.lag, before=before, since=inputs.since_slot(BASELINE))
 
 
 BUILDERS: dict[Table, Callable[[GoldInputs], DataFrame]] = {
@@ -211,44 +254,41 @@ BUILDERS: dict[Table, Callable[[GoldInputs], DataFrame]] = {
 
 def gold(
     lake: SparkLake,
-    days: Sequence[date],
+    since: int,
     *,
     options: GoldOptions = _DEFAULT,
     on_progress: Callable[[str], None] | None = None,
 ) -> None:
-    """Recompute all gold tables for the given days. A second call with the same inputs writes the same rows.
+    """Recompute all gold tables from a time on. A second call with the same inputs writes the same rows.
 
     Args:
-        days: days in ascending order. The rows of a day depend on the days before it. If a day is recomputed, all later
-            days that have data must be recomputed too.
+        since: time in milliseconds since the epoch. Later rows depend on earlier rows, so all later rows are
+            recomputed.
         on_progress: called with a text before each table is computed.
     """
-    if not days:
-        return
-    inputs = GoldInputs(lake, days[0], options)
+    inputs = GoldInputs(lake, since, options)
     for table in GOLD:
         for attempt in range(_ATTEMPTS):
             try:
-                _write(lake, days, on_progress, table, BUILDERS[table](inputs))
+                _write(inputs, table, on_progress)
                 break
             except SPARK_ERRORS as error:
                 if _LOST_CHECKPOINT not in str(error) or attempt == _ATTEMPTS - 1:
                     raise
                 # The checkpoints in `inputs` are incomplete, so they are computed again.
                 inputs.release()
-                inputs = GoldInputs(lake, days[0], options)
+                inputs = GoldInputs(lake, since, options)
     inputs.release()
 
 
-def _write(
-    lake: SparkLake, days: Sequence[date], on_progress: Callable[[str], None] | None, table: Table, rows: DataFrame
-) -> None:
-    """Replace the rows of `days` in a gold table.
+def _write(inputs: GoldInputs, table: Table, on_progress: Callable[[str], None] | None) -> None:
+    """Compute the rows of a gold table from `inputs.since_slot` on, and replace them.
 
     All rows of a group are written into the same file, so that a query about one group reads few files.
     """
+    since = inputs.since_slot(table)
     if on_progress is not None:
-        span = f"{days[0]} to {days[-1]}" if len(days) > 1 else f"{days[0]}"
-        on_progress(f"computing gold/{table.name} for {span}")
+        on_progress(f"computing gold/{table.name} from {rfc3339(since / 1000, 'minutes')}")
+    rows = BUILDERS[table](inputs)
     rows = rows.repartition("group") if "group" in table.names else rows
-    lake.overwrite(table, rows.sortWithinPartitions(*table.key), days=[day.isoformat() for day in days])
+    inputs.lake.overwrite(table, rows.sortWithinPartitions(*table.key), since=(_SLOTS[table].column, since))

@@ -117,9 +117,26 @@ def _write_events(lake: SparkLake, events: DataFrame, days: list[str], write_row
     every = every.persist()
     try:
         write_rows(lake, GROUP_EVENTS, every.join(events, list(GROUP_EVENTS.key), "left_semi"), days)
-        lake.merge(REBALANCES, every.transform(rebalances), update=True)
+        _write_rebalances(lake, every.transform(rebalances), groups)
     finally:
         every.unpersist()
+
+
+def _write_rebalances(lake: SparkLake, computed: DataFrame, groups: DataFrame) -> None:
+    """Write the new and the changed ones of all rebalances of some groups, so that the gold job knows what has changed.
+
+    Args:
+        computed: all rebalances of the groups, as rows of `rebalances`.
+        groups: the groups, with the columns record_partition and group.
+    """
+    stored = lake.read(REBALANCES).join(groups, ["record_partition", "group"], "left_semi")
+    changed = computed.select(*REBALANCES.names).subtract(stored.select(*REBALANCES.names)).persist()
+    try:
+        earliest = changed.agg(F.min(F.unix_millis("start")).alias("earliest")).collect()[0].earliest
+        if earliest is not None:
+            lake.merge(REBALANCES, changed, update=True, changed_from=earliest)
+    finally:
+        changed.unpersist()
 
 
 def _count_and_days(decoded: DataFrame) -> tuple[int, dict[Table, list[str]]]:

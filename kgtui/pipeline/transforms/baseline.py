@@ -12,10 +12,9 @@ from pyspark.sql import functions as F
 
 from kgtui.lake.schemas.gold import BASELINE
 from kgtui.pipeline.spark_schema import conform
+from kgtui.pipeline.transforms.recorded_state import is_since
 
 if TYPE_CHECKING:
-    from datetime import date
-
     from pyspark.sql import Column, DataFrame
 
 WEEKS = 8
@@ -44,19 +43,19 @@ _LEAST_RELATIVE_DEVIATION = 0.05
 used."""
 
 
-def baseline(lag: DataFrame, *, before: DataFrame | None = None, since: date | None = None) -> DataFrame:
+def baseline(lag: DataFrame, *, before: DataFrame | None = None, since: int | None = None) -> DataFrame:
     """Compute the gold table `baseline`.
 
     Args:
         lag: the gold table.
-        before: rows of `baseline` for days before `since`; they provide the earlier hours for the comparison.
-        since: first day to return.
+        before: rows of `baseline` before `since`; they provide the earlier hours for the comparison.
+        since: first time to return, in milliseconds since the epoch; the beginning of an hour.
     """
-    rows = lag if since is None else lag.filter(F.col("day") >= F.lit(since))
+    rows = lag if since is None else lag.filter(is_since("minute", since))
     current = rows.transform(_hourly_medians)
     past = current.select("group", "hour", *_SERIES)
     if before is not None:
-        earlier = before if since is None else before.filter(F.col("day") < F.lit(since))
+        earlier = before if since is None else before.filter(~is_since("hour", since))
         past = past.unionByName(earlier.select("group", "hour", *_SERIES))
     return current.transform(_with_past, past).transform(_with_deviations).transform(conform, BASELINE)
 

@@ -19,7 +19,9 @@ from kgtui.pipeline.transforms.recorded_state import (
     GROUP_KEY,
     PARTITION_KEY,
     begins_lifetime,
+    first_keyframe,
     floor_to,
+    is_since,
     missing_from_next_keyframe,
     sum_of_doubles,
     to_day,
@@ -29,8 +31,6 @@ from kgtui.pipeline.transforms.recorded_state import (
 )
 
 if TYPE_CHECKING:
-    from datetime import date
-
     from pyspark.sql import Column, DataFrame
 
 HOUR = 3_600_000
@@ -50,7 +50,13 @@ _BURST_PAUSE = 1_800_000
 
 
 def churn(
-    timeline: DataFrame, recorded: DataFrame, rebalances: DataFrame, lag: DataFrame, *, since: date | None = None
+    timeline: DataFrame,
+    recorded: DataFrame,
+    rebalances: DataFrame,
+    lag: DataFrame,
+    *,
+    before: DataFrame | None = None,
+    since: int | None = None,
 ) -> DataFrame:
     """Compute the gold table `churn`.
 
@@ -61,9 +67,12 @@ def churn(
         recorded: result of `recorded_churn`: changes that polls have seen.
         rebalances: silver table `rebalances`: rebalances decoded from records.
         lag: the gold table.
-        since: first day to return.
+        before: rows of `churn` before `since`, because a burst of rebalances may have begun earlier.
+        since: first time to return, in milliseconds since the epoch.
     """
     names = (*_COUNTS, "times")
+    if before is not None and since is not None:
+        recorded = recorded.filter(F.col("hour") >= since)
     recorded = recorded.select(*_KEY, "state_changes", *(F.col(name).alias(f"recorded_{name}") for name in names))
     decoded = _decoded_churn(rebalances).select(*_KEY, *(F.col(name).alias(f"decoded_{name}") for name in names))
     empty = F.array().cast("array<bigint>")
@@ -72,13 +81,13 @@ def churn(
         recorded.join(decoded, [*_KEY], "full")
         .withColumns({name: F.greatest(f"recorded_{name}", f"decoded_{name}") for name in _COUNTS})
         .withColumn("times", F.array_sort(times))
-        .transform(_with_bursts)
+        .transform(_with_bursts, before)
         .join(F.broadcast(_covered_hours(timeline)), "hour", "left")
         .join(_incoming_rates(lag), [*_KEY], "left")
     )
     changes = F.greatest(*(F.coalesce(name, F.lit(0)) for name in ("rebalances", "state_changes", "members_left")))
     rows = rows.filter(changes > 0).transform(_with_rate).transform(_to_table)
-    return rows if since is None else rows.filter(F.col("day") >= F.lit(since))
+    return rows if since is None else rows.filter(is_since("hour", since))
 
 
 def _decoded_churn(rebalances: DataFrame) -> DataFrame:
@@ -98,11 +107,12 @@ def _decoded_churn(rebalances: DataFrame) -> DataFrame:
     )
 
 
-def _with_bursts(rows: DataFrame) -> DataFrame:
+def _with_bursts(rows: DataFrame, before: DataFrame | None) -> DataFrame:
     """Add the times of the first and last rebalance in the hour, and `burst_since` (see gold `churn`), in milliseconds.
 
     Args:
         rows: one row per group and hour, with the array `times` of the times of the rebalances in this hour, in order.
+        before: rows of `churn` for earlier hours; None if there are none.
     """
     nothing = F.lit(None).cast("bigint")
     start = F.struct(nothing.alias("last"), nothing.alias("first"))
@@ -115,12 +125,17 @@ def _with_bursts(rows: DataFrame) -> DataFrame:
     # rebalance in the hour, the burst may have begun in an hour before.
     began = F.aggregate("times", start, step, lambda burst: burst["first"])
     rows = rows.withColumns({"first_at": F.array_min("times"), "last_at": F.array_max("times"), "began": began})
+    if before is not None:
+        times = {"hour": "hour", "last_at": "last_rebalance", "began": "burst_since"}
+        earlier = before.select("group", *(F.unix_millis(column).alias(name) for name, column in times.items()))
+        rows = rows.unionByName(earlier.withColumn("is_earlier", F.lit(True)), allowMissingColumns=True)
     order = Window.partitionBy("group").orderBy("hour")
-    before = F.last("last_at", ignorenulls=True).over(order.rowsBetween(Window.unboundedPreceding, -1))
-    continues = (F.col("began") == F.col("first_at")) & (F.col("first_at") - before <= _BURST_PAUSE)
+    last = F.last("last_at", ignorenulls=True).over(order.rowsBetween(Window.unboundedPreceding, -1))
+    continues = (F.col("began") == F.col("first_at")) & (F.col("first_at") - last <= _BURST_PAUSE)
     rows = rows.withColumn("began", F.when(~F.coalesce(continues, F.lit(False)), F.col("began")))
     burst = F.last("began", ignorenulls=True).over(order)
-    return rows.withColumn("burst_since", F.when(F.col("last_at").isNotNull(), burst))
+    rows = rows.withColumn("burst_since", F.when(F.col("last_at").isNotNull(), burst))
+    return rows if before is None else rows.filter(F.col("is_earlier").isNull()).drop("is_earlier")
 
 
 def _incoming_rates(lag: DataFrame) -> DataFrame:
@@ -167,19 +182,30 @@ def _to_table(rows: DataFrame) -> DataFrame:
     }).transform(conform, CHURN)  # fmt: skip
 
 
-def recorded_churn(timeline: DataFrame, groups: DataFrame, members: DataFrame, partitions: DataFrame) -> DataFrame:
+def recorded_churn(
+    timeline: DataFrame, groups: DataFrame, members: DataFrame, partitions: DataFrame, *, since: int | None = None
+) -> DataFrame:
     """Count changes to groups in recorded tables, per group and hour. Hours without any change have no row.
 
     Changes between the last poll before a gap and the first poll after it are not counted, because their number is
     unknown.
+
+    Args:
+        since: first time for which all changes are returned, in milliseconds since the epoch. Changes in the hours
+            before are incomplete. None to return all changes.
 
     Returns:
         DataFrame with the columns group, hour (ms), rebalances, state_changes, epoch_steps (sum of all increases of
         the group epoch), members_joined, members_left, partitions_moved, rebalancing_seconds, and `times`: the polls
         (ms) that saw a rebalance
     """
+    owners = partitions.select("day", "keyframe", "poll", *PARTITION_KEY, "gone", "owner")
+    if since is not None:
+        keyframe = first_keyframe(timeline, since)
+        groups, members = (rows.filter(F.col("keyframe") >= keyframe) for rows in (groups, members))
+        owners = _owners_since(owners, keyframe)
     group_rows = with_timeline(groups, timeline).transform(with_lifetimes, GROUP_KEY)
-    owners = with_timeline(partitions.select("day", "keyframe", "poll", *PARTITION_KEY, "gone", "owner"), timeline)
+    owners = with_timeline(owners, timeline)
     parts = [
         _group_changes(group_rows),
         _rebalancing_seconds(group_rows),
@@ -209,6 +235,21 @@ def recorded_churn(timeline: DataFrame, groups: DataFrame, members: DataFrame, p
         "rebalancing_seconds",
         "times",
     )
+
+
+def _owners_since(owners: DataFrame, keyframe: int) -> DataFrame:
+    """Return the rows from a keyframe on and, for partitions without an owner in the keyframe, also all earlier rows.
+
+    If such a partition gets an owner, its last owner before must be known.
+    """
+    recent = owners.filter(F.col("keyframe") >= keyframe)
+    unowned = recent.filter((F.col("poll") == keyframe) & F.col("owner").isNull()).select(*PARTITION_KEY)
+    owned = recent.filter(F.col("owner").isNotNull()).select(*PARTITION_KEY)
+    asked = unowned.join(owned, [*PARTITION_KEY], "left_semi").localCheckpoint()
+    if asked.isEmpty():
+        return recent
+    older = owners.filter(F.col("keyframe") < keyframe).join(F.broadcast(asked), [*PARTITION_KEY], "left_semi")
+    return recent.unionByName(older.select(*recent.columns))
 
 
 def _covered_hours(timeline: DataFrame) -> DataFrame:

@@ -19,6 +19,7 @@ from kgtui.pipeline.transforms.lag import with_lag
 from kgtui.pipeline.transforms.recorded_state import (
     GROUP_KEY,
     PARTITION_KEY,
+    day_start,
     state_at,
     time_slots,
     to_day,
@@ -200,7 +201,7 @@ def recorded_activity(
         - `empty_since`: first poll that showed the group in the state Empty; null if the group is in another state
         - `first`, `at`: first poll that showed the group, and last poll of the day
     """
-    times = time_slots(timeline, _DAY, since).select("at", "keyframe")
+    times = time_slots(timeline, _DAY, None if since is None else day_start(since)).select("at", "keyframe")
     group_rows = with_timeline(groups, timeline).transform(_with_empty_since)
     partition_rows = with_timeline(partitions, timeline).transform(with_lag).transform(_with_last_move)
     sums = state_at(partition_rows, times, PARTITION_KEY).groupBy("at", "group").agg(

@@ -14,11 +14,9 @@ from kgtui.lake.schemas.gold import FORECAST
 from kgtui.model.health.rates import LEAST
 from kgtui.pipeline.spark_schema import conform
 from kgtui.pipeline.transforms.backlog_start import behind_since, with_age_histories
-from kgtui.pipeline.transforms.recorded_state import to_timestamp
+from kgtui.pipeline.transforms.recorded_state import is_since, to_timestamp
 
 if TYPE_CHECKING:
-    from datetime import date
-
     from pyspark.sql import Column, DataFrame
 
 HOUR = 3_600
@@ -39,13 +37,13 @@ _LEAST_AGE = 60.0
 """Minimum age of the oldest unread record of a group for which `behind_since` is computed, in seconds."""
 
 
-def forecast(lag: DataFrame, *, retention: DataFrame | None = None, since: date | None = None) -> DataFrame:
+def forecast(lag: DataFrame, *, retention: DataFrame | None = None, since: int | None = None) -> DataFrame:
     """Compute the gold table `forecast`.
 
     Args:
         lag: the gold table, beginning one day before `since`, because the deletion rate is measured over a whole day.
         retention: columns topic and retention_seconds, with a row for each topic whose retention is known and limited.
-        since: first day to return.
+        since: first time to return, in milliseconds since the epoch; the beginning of an hour.
     """
     hours = lag.transform(_with_deletion_rate).transform(_hours, since)
     if retention is None:
@@ -73,7 +71,7 @@ def _with_deletion_rate(lag: DataFrame) -> DataFrame:
     return rows.withColumn("deletion_rate", (F.col("last_jump.start") - F.col("first_jump.start")) / span)
 
 
-def _hours(lag: DataFrame, since: date | None) -> DataFrame:
+def _hours(lag: DataFrame, since: int | None) -> DataFrame:
     """Aggregate the rows of minutes to one row per hour and partition or group.
 
     A row has the values of the last minute, the linear regression of lag over time (`slope` in records/s, number of
@@ -81,7 +79,7 @@ def _hours(lag: DataFrame, since: date | None) -> DataFrame:
     time lags that are only lower bounds), and the rates at which records were written and consumed. If there are gaps
     in an hour, only the minutes after the last gap are used.
     """
-    rows = lag if since is None else lag.filter(F.col("day") >= F.lit(since))
+    rows = lag if since is None else lag.filter(is_since("minute", since))
     rows = rows.withColumn("hour", F.timestamp_seconds(F.floor(F.unix_seconds("minute") / HOUR) * HOUR))
     newest = F.max("steady_since").over(Window.partitionBy(*_KEY, "hour"))
     rows = rows.withColumn("newest", newest).filter(F.col("steady_since") == F.col("newest"))

@@ -17,11 +17,16 @@ from kgtui.model.health.values import OBSERVED, Watching
 from kgtui.pipeline.spark_schema import TYPES, conform
 from kgtui.pipeline.transforms.commit_windows import observed_windows, with_silver_commits
 from kgtui.pipeline.transforms.problem_times import with_problem_times
-from kgtui.pipeline.transforms.recorded_state import groups_at, time_slots, to_day, to_timestamp, with_timeline
+from kgtui.pipeline.transforms.recorded_state import (
+    groups_at,
+    is_since,
+    time_slots,
+    to_day,
+    to_timestamp,
+    with_timeline,
+)
 
 if TYPE_CHECKING:
-    from datetime import date
-
     from pyspark.sql import Column, DataFrame
 
     from kgtui.model.burrow import Options
@@ -51,7 +56,7 @@ def health(
     commits: DataFrame | None = None,
     lag: DataFrame | None = None,
     before: DataFrame | None = None,
-    since: date | None = None,
+    since: int | None = None,
     seconds: int = WINDOW_SECONDS,
     watching: Watching = _DEFAULT,
 ) -> DataFrame:
@@ -63,8 +68,8 @@ def health(
             from the positions that polls observed.
         lag: gold `lag`, whose time lags show when a group began to fall behind. Without it, this time is the oldest
             commit of the window with the first bad status.
-        before: rows of `health` for the day before `since`, because a bad status may have begun on that day.
-        since: first day to return. The first time windows of this day also use earlier rows.
+        before: rows of `health` before `since`, because a bad status may have begun earlier.
+        since: first time to return, in milliseconds since the epoch. The first time windows also use earlier rows.
         seconds: length of a time window. Each group gets one health verdict per time window.
         watching: settings for computing verdicts.
     """
@@ -85,7 +90,7 @@ def health(
         .transform(with_problem_times, before, lag)
         .transform(_to_table)
     )
-    return rows if since is None else rows.filter(F.col("day") >= F.lit(since))
+    return rows if since is None else rows.filter(is_since("window_start", since))
 
 
 def with_verdicts(rows: DataFrame, watching: Watching = _DEFAULT) -> DataFrame:

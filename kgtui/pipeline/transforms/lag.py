@@ -12,6 +12,7 @@ from kgtui.pipeline.spark_schema import TYPES, conform
 from kgtui.pipeline.transforms.recorded_state import (
     PARTITION_KEY,
     groups_at,
+    is_since,
     state_at,
     sum_of_doubles,
     time_slots,
@@ -21,8 +22,6 @@ from kgtui.pipeline.transforms.recorded_state import (
 )
 
 if TYPE_CHECKING:
-    from datetime import date
-
     from pyspark.sql import Column, DataFrame
 
 MINUTE = 60
@@ -39,23 +38,27 @@ _ROW = (*_OF_PARTITION, "partitions", "unknown", *_OF_GROUP)
 
 
 def lag(
-    timeline: DataFrame, groups: DataFrame, partitions: DataFrame, faults: DataFrame, *, since: date | None = None
+    timeline: DataFrame, groups: DataFrame, partitions: DataFrame, faults: DataFrame, *, since: int | None = None
 ) -> DataFrame:
     """Compute the gold table `lag` from recorded tables.
 
     Args:
         timeline: result of `poll_timeline`.
-        since: first day to return. Earlier rows are used only for time lags, and for the rates of the first minute.
+        since: first time to return, in milliseconds since the epoch. Earlier rows are used
+            only for time lags, and for the rates of the first minute.
     """
     minutes = time_slots(timeline, MINUTE, since)
-    rows = with_timeline(partitions, timeline).transform(with_log_growth)
-    of_partitions = (
-        state_at(rows, minutes, PARTITION_KEY)
-        .transform(with_lag)
-        .transform(with_rates)
-        .transform(with_time_lag, rows)
-        .select("at", "group", *_OF_PARTITION, "missing")
-    )
+    if since is None:
+        log_ends = with_timeline(partitions, timeline).transform(with_log_growth)
+        positions = _positions(log_ends, minutes)
+    else:
+        # The state of the first minute is known from its keyframe on. Older rows are needed only for long time lags.
+        keyframe = minutes.agg(F.min("keyframe").alias("first")).collect()[0].first or since
+        groups, faults = (rows.filter(F.col("keyframe") >= keyframe) for rows in (groups, faults))
+        recent = with_timeline(partitions.filter(F.col("keyframe") >= keyframe), timeline).transform(with_log_growth)
+        positions = _positions(recent, minutes).localCheckpoint()
+        log_ends = _with_older_log_ends(recent, positions, with_timeline(partitions, timeline))
+    of_partitions = positions.transform(with_time_lag, log_ends).select("at", "group", *_OF_PARTITION, "missing")
     result = (
         groups_at(with_timeline(groups, timeline), with_timeline(faults, timeline), minutes)
         .select(*_MINUTE, *_OF_GROUP, "read")
@@ -63,7 +66,17 @@ def lag(
         .transform(_with_group_rows)
         .transform(_to_table)
     )
-    return result if since is None else result.filter(F.col("day") >= F.lit(since))
+    return result if since is None else result.filter(is_since("minute", since))
+
+
+def _positions(rows: DataFrame, minutes: DataFrame) -> DataFrame:
+    """Return the lag and the rates of each partition at the last poll of each minute.
+
+    Args:
+        rows: result of `with_log_growth`.
+        minutes: result of `time_slots`.
+    """
+    return state_at(rows, minutes, PARTITION_KEY).transform(with_lag).transform(with_rates)
 
 
 def with_lag(rows: DataFrame) -> DataFrame:
@@ -185,6 +198,30 @@ def with_time_lag(positions: DataFrame, log_ends: DataFrame) -> DataFrame:
             has_unread & F.col("next").isNotNull(), written_at.isNull()
         ),
     }).drop("offset", "seen", "is_query", "next")  # fmt: skip
+
+
+def _with_older_log_ends(recent: DataFrame, positions: DataFrame, rows: DataFrame) -> DataFrame:
+    """Return the log ends from which `with_time_lag` computes the time lags of `positions`.
+
+    These are the recent log ends and, for logs whose first unread record is older, all log ends.
+
+    Args:
+        recent: result of `with_log_growth` for the newest rows of `rows`.
+        positions: result of `_positions` for `recent`.
+        rows: rows of the recorded table `partitions`, joined by `with_timeline`.
+    """
+    ends = recent.filter(F.col("log_end").isNotNull())
+    first = ends.groupBy(*_LOG).agg(F.min("poll").alias("first_poll"), F.min_by("log_end", "poll").alias("first_end"))
+    unread = positions.filter(F.col("lag") > 0).groupBy(*_LOG).agg(F.min("position").alias("lowest"))
+    older = unread.join(first, [*_LOG]).filter(F.col("lowest") < F.col("first_end")).select(*_LOG, "first_poll")
+    older = older.localCheckpoint()
+    if older.isEmpty():
+        return recent
+    # `generation` counts from the first recent row of each log, as in `positions`.
+    every = rows.join(F.broadcast(older), [*_LOG]).transform(with_log_growth)
+    counted = F.min(F.when(F.col("poll") >= F.col("first_poll"), F.col("generation"))).over(Window.partitionBy(*_LOG))
+    every = every.withColumn("generation", F.col("generation") - counted).drop("first_poll")
+    return recent.join(F.broadcast(older), [*_LOG], "left_anti").unionByName(every)
 
 
 def _with_group_rows(rows: DataFrame) -> DataFrame:

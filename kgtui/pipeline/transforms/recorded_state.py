@@ -7,7 +7,7 @@ since the epoch, as in the recorded tables.
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
+from datetime import date
 from typing import TYPE_CHECKING
 
 from pyspark.sql import Window
@@ -77,7 +77,7 @@ def _single_window(column: str) -> WindowSpec:
     return Window.partitionBy(F.lit(0)).orderBy(column)
 
 
-def time_slots(timeline: DataFrame, seconds: int, since: date | None = None) -> DataFrame:
+def time_slots(timeline: DataFrame, seconds: int, since: int | None = None) -> DataFrame:
     """Divide time into slots of a fixed length, and return one row per slot that contains polls.
 
     The state of a slot is the state at its last poll.
@@ -85,7 +85,7 @@ def time_slots(timeline: DataFrame, seconds: int, since: date | None = None) -> 
     Args:
         timeline: result of `poll_timeline`.
         seconds: length of a slot.
-        since: first day to return. The slot before this day is returned as well.
+        since: first time to return, in milliseconds since the epoch. The slot before this time is returned as well.
 
     Returns:
         DataFrame with the columns
@@ -110,9 +110,19 @@ def time_slots(timeline: DataFrame, seconds: int, since: date | None = None) -> 
     order = _single_window("slot")
     slots = slots.withColumns({"at_before": F.lag("at").over(order), "next": F.lead("slot").over(order)})
     if since is not None:
-        start = int(datetime(since.year, since.month, since.day, tzinfo=UTC).timestamp() * 1000)
-        slots = slots.filter(F.coalesce("next", "slot") >= start)
+        slots = slots.filter(F.coalesce("next", "slot") >= since - since % (seconds * 1000))
     return slots.drop("next")
+
+
+def first_keyframe(timeline: DataFrame, since: int) -> int:
+    """Return the keyframe of the last poll before a time; without such a poll, the first keyframe of the timeline.
+
+    Args:
+        since: time in milliseconds since the epoch. It is returned if there are no polls.
+    """
+    before = F.max(F.when(F.col("poll") < since, F.col("keyframe")))
+    row = timeline.agg(before.alias("before"), F.min("keyframe").alias("first")).collect()[0]
+    return int(row["before"] or row["first"] or since)
 
 
 def with_timeline(rows: DataFrame, timeline: DataFrame) -> DataFrame:
@@ -240,6 +250,16 @@ def sum_of_doubles(rate: Column) -> Column:
 def to_day(at: Column) -> Column:
     """Return the UTC day of a time in milliseconds, independently of the session's time zone."""
     return F.date_from_unix_date(F.floor(at / _DAY_MS).cast("int"))
+
+
+def day_start(day: date) -> int:
+    """Return the beginning of a UTC day in milliseconds since the epoch."""
+    return (day - date(1970, 1, 1)).days * _DAY_MS
+
+
+def is_since(column: str, since: int) -> Column:
+    """Return whether a timestamp column is at or after a time in milliseconds since the epoch."""
+    return F.col(column) >= F.timestamp_millis(F.lit(since))
 
 
 def to_timestamp(at: Column) -> Column:

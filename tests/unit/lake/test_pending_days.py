@@ -1,12 +1,13 @@
 """Tests of pending days, the days whose gold rows the next run of the pipeline must compute.
 
-The first pending day is the first day with new source rows or the newest computed day, whichever is earlier.
+The first pending day is the day of the first new row or, if it is earlier, of the newest row of the previous run.
 """
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -17,7 +18,8 @@ from kgtui.lake.arrow import arrow_schema
 from kgtui.lake.delta import load_deltalake
 from kgtui.lake.folder import LakeFolder
 from kgtui.lake.pending_days import pending_days
-from kgtui.lake.schemas import BASELINE, CHURN, COMMITS, GOLD, LAG
+from kgtui.lake.schemas import BASELINE, CHURN, COMMITS, GOLD, LAG, REBALANCES
+from kgtui.lake.table_changes import CHANGED_FROM
 from kgtui.lake.tables import create_tables
 from tests.unit.history.recording_builder import START, RecordingBuilder
 from tests.unit.history.test_recording_reader import poll_of
@@ -43,18 +45,25 @@ def folder(tmp_path: Path) -> LakeFolder:
 
 
 def write(folder: LakeFolder, table: Table, *days: date) -> None:
-    """Append one row per day to the table. Columns other than `day` are null or, if not nullable, 0 or empty."""
-    fill: dict[str, Any] = {"string": "", "boolean": False, "long": 0, "int": 0, "double": 0.0}
+    """Append one row per day to the table. Its times are noon. Other columns are null or, if not nullable, empty."""
     rows = [
-        {
-            column.name: day if column.type == "date" else None if column.nullable else fill.get(column.type, 0)
-            for column in table.columns
-        }
+        {column.name: None if column.nullable else values_at_noon(day)[column.type] for column in table.columns}
         for day in days
     ]
     path = str(folder.table(table.name, table.layer))
     made = pa.Table.from_pylist(rows, arrow_schema(table))
     load_deltalake().write_deltalake(path, made, mode="append", partition_by=["day"])
+
+
+def values_at_noon(day: date) -> dict[str, Any]:
+    """Return a value for each type of columns."""
+    noon = datetime(day.year, day.month, day.day, 12, tzinfo=UTC)
+    return {"string": "", "boolean": False, "long": 0, "int": 0, "double": 0.0, "date": day, "timestamp": noon}
+
+
+def ms(day: date, hour: int = 12) -> int:
+    """Return a time of a UTC day in milliseconds since the epoch."""
+    return round(datetime(day.year, day.month, day.day, hour, tzinfo=UTC).timestamp() * 1000)
 
 
 def run_pipeline(folder: LakeFolder) -> tuple[date, ...]:
@@ -80,17 +89,59 @@ def test_pipeline_run_without_pending_days_does_not_rewrite_the_state_file(folde
     assert (folder.local_path / "_checkpoints" / "gold.json").stat().st_ino == before
 
 
-def test_new_source_day_makes_this_day_and_the_previous_day_pending(folder: LakeFolder) -> None:
+def test_new_polls_are_pending_together_with_the_newest_poll_of_the_previous_run(folder: LakeFolder) -> None:
     run_pipeline(folder)
-    write(folder, COMMITS, THIRD)
-    assert pending_days(folder).days == (SECOND, THIRD)
+    made = RecordingBuilder(folder.local_path)
+    made.poll(poll_of(3), START + 2 * DAY_MS, keyframe=True)
+    made.flush()
+    found = pending_days(folder)
+    assert (found.days, found.since) == ((SECOND, THIRD), START + DAY_MS)
     assert run_pipeline(folder) == (SECOND, THIRD)
     assert pending_days(folder).days == ()
 
 
-def test_late_source_rows_make_their_day_and_all_later_days_pending(folder: LakeFolder) -> None:
+def test_commits_are_pending_from_the_newest_commit_of_the_previous_run(folder: LakeFolder) -> None:
+    run_pipeline(folder)
+    write(folder, COMMITS, SECOND)
+    found = pending_days(folder)
+    assert (found.days, found.since) == ((SECOND,), ms(SECOND))
+    run_pipeline(folder)
+    write(folder, COMMITS, THIRD)
+    found = pending_days(folder)
+    assert (found.days, found.since) == ((SECOND, THIRD), ms(SECOND))
+
+
+def test_late_source_rows_make_the_time_from_their_own_time_on_pending(folder: LakeFolder) -> None:
+    run_pipeline(folder)
+    write(folder, COMMITS, SECOND)
     run_pipeline(folder)
     write(folder, COMMITS, FIRST)
+    found = pending_days(folder)
+    assert (found.days, found.since) == ((FIRST, SECOND), ms(FIRST))
+
+
+def test_time_stored_in_a_commit_replaces_the_times_of_the_rows_that_the_commit_wrote(folder: LakeFolder) -> None:
+    run_pipeline(folder)
+    write(folder, REBALANCES, FIRST, SECOND)
+    run_pipeline(folder)
+    path = str(folder.table(REBALANCES.name, REBALANCES.layer))
+    rows = load_deltalake().DeltaTable(path).to_pyarrow_table()
+    metadata = {"userMetadata": json.dumps({CHANGED_FROM: ms(SECOND, 3)})}
+    properties = load_deltalake().CommitProperties(custom_metadata=metadata)
+    load_deltalake().write_deltalake(path, rows, mode="overwrite", commit_properties=properties)
+    found = pending_days(folder)
+    assert (found.days, found.since) == ((SECOND,), ms(SECOND, 3))
+
+
+def test_all_days_are_pending_if_the_log_no_longer_contains_the_new_versions(folder: LakeFolder) -> None:
+    run_pipeline(folder)
+    write(folder, COMMITS, SECOND)
+    run_pipeline(folder)
+    write(folder, COMMITS, SECOND)
+    write(folder, COMMITS, SECOND)
+    commits = load_deltalake().DeltaTable(str(folder.table(COMMITS.name, COMMITS.layer)))
+    commits.create_checkpoint()
+    (folder.local_path / COMMITS.title / "_delta_log" / f"{1:020}.json").unlink()
     assert pending_days(folder).days == (FIRST, SECOND)
 
 

@@ -1,0 +1,93 @@
+"""Find what a table's newest versions have added, by reading the Delta log. Uses the standard library only."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from kgtui.lake.folder import LOG, log_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kgtui.lake.store import LakePath
+
+UNKNOWN = 0
+"""Result of `earliest_change` if the changes are not known, in milliseconds: everything may have changed."""
+
+CHANGED_FROM = "kgtui.changedFrom"
+"""Key in the `userMetadata` of a Delta commit. Its value is the earliest time of the rows that the commit changed, in
+milliseconds since the epoch. A commit that rewrites files has it, because such files also contain unchanged rows."""
+
+
+def newest_version(path: LakePath) -> int | None:
+    """Return the newest version number of a table in its Delta log; None if the table does not exist."""
+    return max(_versions(path), default=None)
+
+
+def earliest_change(path: LakePath, after: int, column: str) -> int | None:
+    """Return the earliest time of the rows that a table's versions after `after` have added or changed.
+
+    Rewriting files without changing rows, as compaction does, and deleting rows do not count.
+
+    Args:
+        after: version of the table.
+        column: column with the times of the rows: a timestamp, or milliseconds since the epoch.
+
+    Returns:
+        Milliseconds since the epoch; `UNKNOWN` if a version's file was deleted from the log, or has no statistics; None
+        if no rows were added or changed
+    """
+    versions = _versions(path)
+    newest = max(versions, default=after)
+    if newest < after or not versions.issuperset(range(after + 1, newest + 1)):
+        return UNKNOWN
+    times: list[int] = []
+    for version in range(after + 1, newest + 1):
+        try:
+            text = (path / LOG / f"{version:020}.json").read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return UNKNOWN
+        times += _times_of_commit([json.loads(line) for line in text.splitlines()], column)
+    return min(times, default=None)
+
+
+def _times_of_commit(actions: list[dict[str, Any]], column: str) -> Iterator[int]:
+    added = [action["add"] for action in actions if "add" in action]
+    if not any(file.get("dataChange", True) for file in added):
+        return
+    for action in actions:
+        stated = _changed_from(action.get("commitInfo", {}).get("userMetadata"))
+        if stated is not None:
+            yield stated
+            return
+    for file in added:
+        stats = json.loads(file.get("stats") or "{}")
+        if stats.get("numRecords") != 0:
+            yield _milliseconds(stats.get("minValues", {}).get(column))
+
+
+def _changed_from(metadata: object) -> int | None:
+    try:
+        stated = json.loads(metadata) if isinstance(metadata, str) else None
+    except ValueError:
+        return None
+    value = stated.get(CHANGED_FROM) if isinstance(stated, dict) else None
+    return value if isinstance(value, int) else None
+
+
+def _milliseconds(value: object) -> int:
+    """Convert a minimum in the statistics of a file to milliseconds since the epoch."""
+    if isinstance(value, int):
+        return value
+    try:
+        at = datetime.fromisoformat(str(value))
+    except ValueError:
+        return UNKNOWN
+    return int((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000)
+
+
+def _versions(path: LakePath) -> set[int]:
+    names = (name.removesuffix(".json") for name in log_names(path))
+    return {int(name) for name in names if name.isdigit()}
