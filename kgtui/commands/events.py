@@ -14,7 +14,7 @@ from kgtui.commands.selection import add_filter_options, filter_help, query_of, 
 from kgtui.commands.time_options import parse_duration
 from kgtui.errors import UsageError
 from kgtui.model.access import NO_VISIBLE_GROUP
-from kgtui.model.event import EventKind
+from kgtui.model.event import EVENT_KINDS, EventKind
 from kgtui.monitor import policy
 from kgtui.output.event_list import EventTable, as_json
 
@@ -35,17 +35,10 @@ _BATCH = 500
 
 _SWEEP_PAUSE = policy.MonitorOptions().describe_pause
 
+_KINDS = "\n".join(f"  {kind.value:<11}  {shown.meaning}" for kind, shown in EVENT_KINDS.items())
 _ABOUT = f"""\
 Prints one line per event until --for is over or Ctrl-C is pressed. Events before the start are not known.
-  appeared, disappeared       a group was created; a group was deleted or expired
-  state, coordinator, epoch   the state, the coordinator or the group epoch of a group changed
-  joined, left                a member joined or left; the line names its client and host
-  moved                       partitions have another owner
-  rewound                     committed offsets went back while the group had members
-  reset                       committed offsets changed while the group had no members
-  verdict                     the verdict on a group changed; the line has the reason
-  config                      a config changed; read only if the filter matches a single group
-  broker-lost, broker-back    a broker no longer answers; it answers again
+{_KINDS}
 If the filter matches at most {policy.EVENT_GROUPS} groups, their members and offsets are read every --interval. If more
 groups match, a sweep reads the members every {_SWEEP_PAUSE:g} s or less often, and compares no offsets.
 With --lake, the command prints the events of the recording up to --at, of the last --for or of the whole recording.

@@ -11,8 +11,7 @@ from kgtui.history.group_timeline import differs, previous
 from kgtui.history.poll_reader import RowsByPoll
 from kgtui.lake.arrow import escape_surrogates, sort_by_key, to_one_chunk, to_values
 from kgtui.lake.schemas import FAULTS, GROUPS, MEMBERS, PARTITION, PARTITIONS
-from kgtui.model.event import (
-    Event,
+from kgtui.model.event_search import (
     LastDescription,
     broker_back,
     broker_lost,
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from kgtui.lake.schemas import Table
     from kgtui.lake.schemas.definition import RowValues
     from kgtui.model.answer import Fault
+    from kgtui.model.event import Event
     from kgtui.model.group import GroupDescription
     from kgtui.model.offsets import TopicPartition
 

@@ -30,7 +30,8 @@ the Kafka protocol, of sockets or of the user interface. An unknown value is alw
 | `judgment` | `Judgment`: whether something is wrong with a group, since when, and what that is based on |
 | `series` | ring buffers with lag, members and rates of watched groups |
 | `timeline` | samples and changes of one group over an interval, for plots |
-| `event` | events: what changed in a cluster and when, and the log of the newest events |
+| `event` | events: what changed in a cluster and when; their kinds and texts, and the log of the newest events |
+| `event_search` | finds events by comparing two reads of a group |
 | `membership` | compares the members of a group with those of the previous read |
 | `error_numbers` | numbers of Kafka's error codes to which kgtui reacts |
 | `explanation` | explains faults, group states and unknown lag, and what to do |

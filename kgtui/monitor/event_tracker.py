@@ -6,10 +6,8 @@ from collections import OrderedDict
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from kgtui.model.event import (
-    Event,
-    EventKind,
-    EventLog,
+from kgtui.model.event import Event, EventKind, EventLog
+from kgtui.model.event_search import (
     LastDescription,
     broker_back,
     broker_lost,

@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kgtui.model.answer import Fault
-from kgtui.model.event import Event, EventKind, broker_lost, disappeared, listing_events
+from kgtui.model.event import Event, EventKind, disappeared
+from kgtui.model.event_search import broker_lost, listing_events
 from kgtui.model.group import Listing
 from kgtui.tui.screens.events import MAX_EVENTS, EventsScreen
 from tests.pilot.app_driver import app_on, main_screen, sample_snapshot, screen_words, settled, until

@@ -14,7 +14,8 @@ from kgtui.config import StateFolder, UiSettings
 from kgtui.history.point_in_time import Comparison, LagChange, OwnerChange
 from kgtui.history.poll_index import RecordedPoll
 from kgtui.model.answer import Fault
-from kgtui.model.event import Event, EventKind, broker_lost, listing_events
+from kgtui.model.event import Event, EventKind
+from kgtui.model.event_search import broker_lost, listing_events
 from kgtui.model.group import Listing
 from kgtui.tui.app import KgtuiApp
 from kgtui.tui.panes.history import HistoryPane

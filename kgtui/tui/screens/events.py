@@ -11,13 +11,13 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 
 from kgtui.errors import KgtuiError
-from kgtui.model.event import EventKind
+from kgtui.model.event import EVENT_KINDS, EventKind
 from kgtui.model.query import parse
 from kgtui.tui import text
 from kgtui.tui.event_rows import EventRow, event_rows
 from kgtui.tui.messages import SnapshotArrived
 from kgtui.tui.panes.base import SummaryLine, join_with_dots, single_line
-from kgtui.tui.panes.cells import ACCENT, ERROR, MUTED, OK, WARN, Cell, PaneLine, SafeText, plural
+from kgtui.tui.panes.cells import ACCENT, MUTED, WARN, Cell, PaneLine, SafeText, plural
 from kgtui.tui.panes.columns import Column
 from kgtui.tui.panes.row_detail import DetailedTable
 from kgtui.tui.panes.table import LineTable
@@ -40,30 +40,16 @@ SPANS = (600.0, 3_600.0, 21_600.0, 86_400.0)
 
 KEYS = "enter go to group  / filter  v time  o kind  l selected group  esc close"
 
-_KINDS: tuple[tuple[str, frozenset[EventKind]], ...] = (
-    ("all events", frozenset(EventKind)),
-    ("groups", frozenset({EventKind.APPEARED, EventKind.DISAPPEARED, EventKind.STATE, EventKind.COORDINATOR})),
-    ("members", frozenset({EventKind.JOINED, EventKind.LEFT, EventKind.MOVED, EventKind.EPOCH})),
-    ("offsets", frozenset({EventKind.REWOUND, EventKind.RESET})),
-    ("verdicts and configs", frozenset({EventKind.VERDICT, EventKind.CONFIG})),
-    ("brokers", frozenset({EventKind.BROKER_LOST, EventKind.BROKER_BACK})),
-)
-"""Pairs (name, kinds of events): the selections among which key `o` switches."""
-
-_ROLES = {
-    EventKind.APPEARED: OK,
-    EventKind.JOINED: OK,
-    EventKind.BROKER_BACK: OK,
-    EventKind.LEFT: WARN,
-    EventKind.MOVED: WARN,
-    EventKind.RESET: WARN,
-    EventKind.VERDICT: WARN,
-    EventKind.DISAPPEARED: ERROR,
-    EventKind.REWOUND: ERROR,
-    EventKind.BROKER_LOST: ERROR,
+_KINDS: dict[str, frozenset[EventKind]] = {
+    "all events": frozenset(EventKind),
+    **{
+        shown.about: frozenset(kind for kind, other in EVENT_KINDS.items() if other.about == shown.about)
+        for shown in EVENT_KINDS.values()
+    },
 }
-"""Maps a kind of events to its color role. Other kinds are shown in the normal text color."""
+"""Maps the name of each selection among which key `o` switches to the kinds of events that it shows."""
 
+_SELECTIONS = tuple(_KINDS)
 
 MAX_EVENTS = 2_000
 """Maximum number of events that the table shows. Older events are only counted."""
@@ -79,7 +65,7 @@ LISTED_EACH = 5
 
 
 def _kind(row: EventRow) -> Cell:
-    return Cell(row.kind, MUTED if row.folded else _ROLES.get(row.event.kind, ""))
+    return Cell(row.kind, MUTED if row.folded else EVENT_KINDS[row.event.kind].role)
 
 
 COLUMNS: tuple[Column[EventRow], ...] = (
@@ -248,7 +234,7 @@ class EventsScreen(ModalScreen["str | None"]):
                 self.table.set_rows((), fresh=True)
                 return
             self._read_since = since
-        selection = EventSelection(self._query, _KINDS[self._kind][1], self._only_group, since)
+        selection = EventSelection(self._query, _KINDS[_SELECTIONS[self._kind]], self._only_group, since)
         found = await asyncio.to_thread(selection.apply, self._events, snapshot)
         if self.is_attached:
             self._show(found, fresh=fresh)
@@ -263,7 +249,7 @@ class EventsScreen(ModalScreen["str | None"]):
         """Return the parts of the summary line: number of events, time span, and why events may be missing."""
         parts: list[PaneLine] = [
             (Cell(plural(len(found), "event"), ACCENT), Cell(f" in {text.age(SPANS[self._span])}")),
-            (Cell("shown: ", MUTED), Cell(_KINDS[self._kind][0], ACCENT if self._kind else "")),
+            (Cell("shown: ", MUTED), Cell(_SELECTIONS[self._kind], ACCENT if self._kind else "")),
         ]
         if len(found) > MAX_EVENTS:
             parts.append((Cell(f"only the newest {text.exact(MAX_EVENTS)} are listed", WARN),))
@@ -294,7 +280,7 @@ class EventsScreen(ModalScreen["str | None"]):
 
     def action_kind(self) -> None:
         """Show only events of the next kind; after the last kind, show all events again."""
-        self._kind = (self._kind + 1) % len(_KINDS)
+        self._kind = (self._kind + 1) % len(_SELECTIONS)
         self._list(fresh=True)
 
     def action_only(self) -> None:

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kgtui.model.answer import Fault
-from kgtui.model.event import (
+from kgtui.model.event import EVENT_KINDS, Event, EventKind, EventLog
+from kgtui.model.event_search import (
     MOST_MEMBERS,
-    Event,
-    EventKind,
-    EventLog,
     LastDescription,
     broker_back,
     broker_lost,
@@ -29,6 +27,12 @@ STABLE = Listing("consumer", "consumer", "Stable", 1)
 EMPTY = Listing("consumer", "consumer", "Empty", 1)
 MOVED = Listing("consumer", "consumer", "Stable", 2)
 SIMPLE = Listing("classic", "", "Empty", 1)
+
+
+def test_every_kind_of_event_has_a_text_and_a_meaning() -> None:
+    assert EVENT_KINDS.keys() == set(EventKind)
+    assert [kind for kind, shown in EVENT_KINDS.items() if not (shown.meaning and shown.about)] == []
+    assert [kind for kind in EventKind if not Event(0.0, kind, "g", before=1, after=2, broker=3).text] == []
 
 
 def texts(events: list[Event]) -> list[str]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from kgtui.model.answer import Fault
-from kgtui.model.event import Event, EventKind, broker_lost
+from kgtui.model.event import Event, EventKind
+from kgtui.model.event_search import broker_lost
 from kgtui.tui.event_rows import EventRow, event_rows
 
 
