@@ -14,7 +14,6 @@ import pytest
 from kgtui import config
 from kgtui.client.client_settings import from_properties
 from kgtui.config import ASSUMED
-from kgtui.config.properties import filled_in
 from kgtui.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -282,48 +281,6 @@ def test_list_of_valid_broker_addresses_is_split_at_commas() -> None:
     assert config.parse_bootstrap(" a:1 ,[::1]:9092,,10.0.0.1:65535", "x") == ("a:1", "[::1]:9092", "10.0.0.1:65535")
 
 
-def test_properties_files_are_read_as_kafkas_tools_read_them(tmp_path: Path) -> None:
-    file = tmp_path / "client.properties"
-    file.write_bytes(
-        b"# comment\n! also\nclient.id : kgtui\\\n    -two\nssl.key.password=\xe4\\u00df \nempty=\n"
-        b"a\\=b=c\nclient.rack=first\nclient.rack=last\n"
-    )
-    assert config.read_properties(file) == {
-        "client.id": "kgtui-two",
-        "ssl.key.password": "äß ",
-        f"line 6 of {file}": "",
-        f"line 7 of {file}": "c",
-        "client.rack": "last",
-    }
-    for path, problem in (("~no-such-user/f", "~no-such-user/f: the home folder of this"), ("a\0", "contains a NUL")):
-        with pytest.raises(ConfigError, match=problem):
-            config.read_properties(path)
-        with pytest.raises(ConfigError, match=f"^PLACE: client.id: .*{problem}"):
-            filled_in({"client.id": f"file:{path}"}, "PLACE", tmp_path)
-    with pytest.raises(ConfigError, match="No such file or directory; expected a file of Java client properties"):
-        config.read_properties(tmp_path / "none")
-    file.write_bytes(b"# comment\nb=1\n\na=\\u12\n")
-    with pytest.raises(ConfigError, match=f"^line 4 of {file}: .*u12 is not a valid escape"):
-        config.read_properties(file)
-
-
-PEM = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIE+h/N\nabcdefghijklmnopqrstuvwx\n-----END PRIVATE KEY-----\n"
-
-
-@pytest.mark.parametrize(
-    ("text", "line"), [(PEM, 1), (f"acks=1\n\n{PEM}", 3), (f"security.protocol=SSL\nssl.keystore.key={PEM}", 3)]
-)
-def test_pem_file_instead_of_properties_is_rejected_without_showing_its_lines(
-    tmp_path: Path, text: str, line: int
-) -> None:
-    file = tmp_path / "client.properties"
-    file.write_text(text)
-    with pytest.raises(ConfigError) as caught:
-        config.read_properties(file)
-    assert str(caught.value).startswith(f"{file}: line {line} is not a property: this looks like a PEM file.")
-    assert not any(part in str(caught.value) for part in PEM.splitlines())
-
-
 def test_warning_about_a_property_names_its_line_and_the_source_that_is_used(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -360,66 +317,6 @@ def test_warning_about_a_property_names_its_line_and_the_source_that_is_used(
     )
     flags = Namespace(bootstrap_server="other:1", command_config=str(file))
     assert config.resolve(config.load(), flags).properties.warnings == common
-
-
-def test_invalid_property_name_is_reported_only_by_its_line_number(tmp_path: Path) -> None:
-    """Warnings show unknown keys. A key that cannot be a property name may be part of a secret, so it is not shown."""
-    file = tmp_path / "client.properties"
-    lines = (
-        "# comment", "client.id=a\\", "  b", "MC4CAQAwBQYDK2VwBCIE", "custom.Name=1",
-        "ssl.keystore.key=-----BEGIN X-----\\n\\", "  abc\\n-----END X-----", "P+w/d!=2",
-    )  # fmt: skip
-    file.write_text("\n".join(lines))
-    unclear = {f"line 4 of {file}", f"line 8 of {file}"}
-    assert set(config.read_properties(file)) == {"client.id", "custom.Name", "ssl.keystore.key"} | unclear
-
-
-def filled(tmp_path: Path, text: str) -> dict[str, str]:
-    file = tmp_path / "client.properties"
-    file.write_text(text, encoding="latin-1")
-    return config.resolve(config.load(), Namespace(command_config=str(file))).properties
-
-
-def test_secrets_in_properties_are_read_from_environment_variables_and_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    secret = tmp_path / "password"
-    secret.write_text("s3cret ${HOME}\n")
-    monkeypatch.setenv("KEY_PASSWORD", "fr\N{LATIN SMALL LETTER O WITH DIAERESIS}sch")
-    properties = filled(tmp_path, f"ssl.key.password=a-${{KEY_PASSWORD}}-b\nssl.keystore.password=file:{secret}\n")
-    assert properties == {"ssl.key.password": "a-frösch-b", "ssl.keystore.password": "s3cret ${HOME}"}
-
-
-def test_url_of_a_token_file_is_not_replaced_with_the_token(tmp_path: Path) -> None:
-    """The URL names the file for Kafka's own login.
-
-    In other properties, `file:PATH` is kgtui's syntax for a reference.
-    """
-    token = tmp_path / "token"
-    token.write_text("S3cret")
-    key = "sasl.oauthbearer.token.endpoint.url"
-    assert filled(tmp_path, f"{key}={token.as_uri()}\n") == {key: token.as_uri()}
-
-
-def test_secrets_are_escaped_in_jaas_config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A password with quotes and backslashes cannot end its option in `sasl.jaas.config`."""
-    from kgtui.client.properties import parse_jaas
-
-    secret = tmp_path / "password"
-    secret.write_text('f\\"1;\n')
-    monkeypatch.setenv("PASS", "p\"a'\\;s")
-    for option in ('"${PASS}"', "${PASS}", "'${PASS}'"):
-        jaas = filled(tmp_path, f'sasl.jaas.config=x.PlainLoginModule required username="u" password={option};')
-        assert parse_jaas(jaas["sasl.jaas.config"]).options["password"].reveal() == "p\"a'\\;s"
-    jaas = filled(tmp_path, f'sasl.jaas.config=x.PlainLoginModule required password="file:{secret}" username="u";')
-    assert parse_jaas(jaas["sasl.jaas.config"]).options["password"].reveal() == 'f\\"1;'
-
-
-def test_error_about_a_secret_names_the_missing_variable_or_file(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"ssl\.key.password: the environment variable NOT_SET_AT_ALL is not set"):
-        filled(tmp_path, "ssl.key.password=${NOT_SET_AT_ALL}")
-    with pytest.raises(ConfigError, match=r"ssl\.key.password: .*none: No such file or directory"):
-        filled(tmp_path, f"ssl.key.password=file:{tmp_path}/none")
 
 
 def test_secrets_appear_in_no_repr_and_no_traceback(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

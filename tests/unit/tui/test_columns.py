@@ -1,0 +1,58 @@
+"""Tests of the widths of table columns in panes, and of wrapped cells."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from kgtui.tui.panes.cells import (
+    Cell,
+    SafeText,
+    safe_text,
+    wrap_cells,
+)
+from kgtui.tui.panes.columns import Column, column_at, fit_columns, preferred_width
+
+COLUMNS: list[Column[tuple[str, int, str]]] = [
+    Column("name", "NAME", lambda row: row[0], min_width=6, max_width=20),
+    Column("count", "COUNT", lambda row: row[1], right=True),
+    Column("note", "NOTE", lambda row: row[2], rank=1, min_width=6, max_width=30),
+]
+
+
+@given(st.lists(st.text(max_size=40), max_size=6), st.integers(min_value=4, max_value=30))
+def test_wrapped_table_cells_fit_the_width_and_keep_every_word(texts: list[str], width: int) -> None:
+    lines = wrap_cells([Cell(text) for text in texts], width)
+    for line in lines:
+        assert cell_len("".join(cell.text for cell in line).rstrip()) <= width
+    before = "".join("".join(safe_text(text) for text in texts).split())
+    after = "".join("".join("".join(cell.text for cell in line) for line in lines).split())
+    assert after == before
+
+
+def test_wrapping_escapes_table_cells_and_marks_them_as_escaped() -> None:
+    (line,) = wrap_cells([Cell("a\x1b")], 20)
+    assert line[0].text == "a\\x1b"
+    assert isinstance(line[0].text, SafeText)
+
+
+def test_preferred_width_of_a_column_fits_its_widest_value_up_to_a_maximum() -> None:
+    rows = [("ab", 1, ""), ("x" * 50, 1_234_567, "")]
+    assert [preferred_width(column, rows) for column in COLUMNS] == [20, 9, 4]
+
+
+def test_narrow_table_drops_the_least_important_columns_and_never_cuts_numbers() -> None:
+    preferred = {"name": 20, "count": 9, "note": 10}
+    assert [(column.id, width) for column, width in fit_columns(COLUMNS, preferred, 41)] == [
+        ("name", 20), ("count", 9), ("note", 10),
+    ]  # fmt: skip
+    assert [(column.id, width) for column, width in fit_columns(COLUMNS, preferred, 24)] == [
+        ("name", 7), ("count", 9), ("note", 6),
+    ]  # fmt: skip
+    assert [(column.id, width) for column, width in fit_columns(COLUMNS, preferred, 20)] == [("name", 10), ("count", 9)]
+
+
+def test_function_column_at_returns_the_column_that_covers_a_terminal_cell() -> None:
+    arranged = fit_columns(COLUMNS, {"name": 6, "count": 5, "note": 6}, 80)
+    assert [column_at(arranged, x) for x in (0, 6, 7, 13, 19, 20)] == ["name", "name", "count", "note", "note", None]
