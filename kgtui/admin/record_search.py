@@ -54,12 +54,14 @@ class _Answer(NamedTuple):
 
 
 class _Bracket(NamedTuple):
-    """The limits of the time of one record. Times are in milliseconds.
+    """The time range in which the searched record was written, and known points of the log before and after the record.
+
+    Times are in milliseconds.
 
     Attributes:
-        low: an offset that is at most the searched one, and its timestamp.
-        high: an offset that is greater than the searched one, and its timestamp, or the requested time for the log end.
-        below: the record is older than this time.
+        low: offset and timestamp of a record at or before the searched one.
+        high: offset and timestamp of a record after the searched one. At the log end, the time is the requested time.
+        below: upper limit of the range: the record is older than this time.
         proven: False if `below` is only the current time, because no answer has given an upper limit.
     """
 

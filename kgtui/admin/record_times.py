@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import TopicPartition
 
 _TIERED_FROM, _FAST_TIERED_FROM = 8, 10
-"""Versions of ListOffsets of the first brokers with tiered storage (Kafka 3.4), and of those that search it well (4.0).
+"""Versions of ListOffsets in Kafka 3.4, which introduced tiered storage, and in Kafka 4.0, which searches it quickly.
 
 Before 4.0, a broker searches remote segments in the thread that handles requests, which delays all of its clients.
 """

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from kgtui.lake.schemas.definition import RowValues
 
 _MAX_GROUPS, _MAX_FRACTION = 16, 0.02
-"""Maximum number and maximum fraction of the groups of a block whose rows are converted to Python group by group.
+"""Limits for converting the rows of a block (see `RowBlocks`) to Python group by group.
 
-If the number of requested groups exceeds both limits, the whole block (see `RowBlocks`) is converted in one step, which
-is then faster.
+If the requested groups are more than this number and more than this fraction of the block's groups, the whole block is
+converted in one step, which is then faster.
 """
 
 

@@ -56,8 +56,8 @@ _TIMES = ["%Y", "%d %b", "%d %b", "%H:%M", "%H:%M", "%H:%M:%S"]
 _ROUND_TIMES = ["", "%d %b", "%d %b", "%d %b", "%H:%M", "%H:%M"]
 """Formats of the labels of time axes, for `ConciseDateFormatter`.
 
-`_TIMES` has one format each for ticks that are years, months, days, hours, minutes and seconds apart. `_ROUND_TIMES`
-replaces this format for ticks at which the next larger unit begins, such as midnight if ticks are hours apart.
+Both lists have one format each for ticks that are years, months, days, hours, minutes and seconds apart. `_ROUND_TIMES`
+is used for ticks at which the next larger unit begins, such as midnight if ticks are hours apart.
 """
 
 _SVG = "{http://www.w3.org/2000/svg}"

@@ -60,9 +60,8 @@ if TYPE_CHECKING:
 _EARLY = 0.9
 """Minimum age of the log end offset from which the lag of a commit is computed, as a fraction of `offset_refresh`.
 
-kgtui uses the newest log end that is at least this old when it observes the commit. Burrow reads log ends only once per
-`Options.offset_refresh`, so it computes lags from log ends of a similar age. The fraction is below 1, because the reads
-of kgtui are not exactly periodic.
+Burrow reads log ends only once per `Options.offset_refresh`, so the log ends that it uses have a similar age. The
+fraction is below 1, because the reads of kgtui are not exactly periodic.
 """
 
 NO_LAG = frozenset({"no commit", "topic deleted"})
