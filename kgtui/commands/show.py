@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from kgtui.admin.base import GroupAdmin
+    from kgtui.history import RecordingReader
     from kgtui.model.cluster import ClusterInfo
     from kgtui.model.group import GroupConfig, GroupDescription
     from kgtui.model.offsets import GroupOffsets
@@ -51,7 +53,7 @@ async def _run(args: argparse.Namespace) -> int:
     groups = list(dict.fromkeys(args.groups))
     async with recorded(args) or connected(args) as admin:
         snapshot, faults = await read_details(admin, groups, timeout=timeout_of(args))
-        snapshot = as_of(snapshot, admin)
+        snapshot = await _with_recorded_times(as_of(snapshot, admin), admin)
         found = [group for group in groups if group in snapshot.groups]
         missing = [group for group in groups if group not in snapshot.groups]
         listed = (await admin.list_groups(timeout=timeout_of(args))).rows if missing else {}
@@ -65,6 +67,19 @@ async def _run(args: argparse.Namespace) -> int:
         message = "; ".join(filter(None, (f"{where}{fault.message} [{fault.name}]", similar)))
         notify(f"{message} ({fault.advice})" if fault.advice else message)
     return 0 if whole == len(groups) and not faults else 1
+
+
+async def _with_recorded_times(snapshot: Snapshot, admin: GroupAdmin) -> Snapshot:
+    """Return the snapshot; of a recording, with the times that only all recorded polls together tell."""
+    recording: RecordingReader | None = getattr(admin, "recording", None)
+    if recording is None:
+        return snapshot
+    first, at = recording.first.at, snapshot.taken_at
+    times = {
+        group: (await asyncio.to_thread(recording.group_timeline, group, first, at)).observed_times
+        for group in snapshot.groups
+    }
+    return replace(snapshot, recorded_times=times)
 
 
 async def read_details(

@@ -245,10 +245,13 @@ def has_fault(snapshot: Snapshot, group: str) -> bool:
 def first_seen(snapshot: Snapshot, group: str) -> float | None:
     """Return when the background sweep read the group for the first time, in seconds since the epoch.
 
-    The result is None if the sweep has not read the group yet.
+    The result is None if the sweep has not read the group yet. In a recording, it is the first poll that shows the
+    group.
     """
     from kgtui.model.trail import Trail
 
+    if group in snapshot.recorded_times:
+        return snapshot.recorded_times[group].first_seen
     summary = snapshot.summaries.get(group)
     at = Trail.decode(summary.trail).first_at if summary is not None and summary.trail else 0
     return float(at) if at else None
@@ -257,10 +260,12 @@ def first_seen(snapshot: Snapshot, group: str) -> float | None:
 def last_progress(snapshot: Snapshot, group: str) -> float | None:
     """Return when the background sweep last observed that a position of the group moved forward.
 
-    The time is in seconds since the epoch; None if no progress was observed since kgtui started.
+    The time is in seconds since the epoch; None if no progress was observed since kgtui started, or in the recording.
     """
     from kgtui.model.trail import Trail
 
+    if group in snapshot.recorded_times:
+        return snapshot.recorded_times[group].last_progress
     summary = snapshot.summaries.get(group)
     at = Trail.decode(summary.trail).progress_at if summary is not None and summary.trail else 0
     return float(at) if at else None

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kgtui.model.judgment import Judgment
     from kgtui.model.offsets import GroupOffsets
     from kgtui.model.summary import Summary
+    from kgtui.model.timeline import ObservedTimes
 
 T = TypeVar("T")
 
@@ -106,6 +107,7 @@ class Snapshot:
             not read yet.
         events: the newest events that the monitor has observed, oldest first. The monitor keeps a limited number.
         events_since: time since which the monitor has observed events, in seconds since the epoch; None in a replay.
+        recorded_times: group id → times that were computed from a recording; empty for a live cluster.
         changes: the place of this snapshot in the log of changed groups; None if the source of the snapshot keeps none.
     """
 
@@ -129,6 +131,7 @@ class Snapshot:
     access: Access | None = None
     events: Sequence[Event] = ()
     events_since: float | None = None
+    recorded_times: Mapping[str, ObservedTimes] = field(default_factory=dict)
     changes: ChangeMark | None = None
 
     @property

@@ -53,6 +53,21 @@ class Change(NamedTuple):
         return self.now.at
 
 
+class ObservedTimes(NamedTuple):
+    """When something about a group was observed, in seconds since the epoch; None if it was not observed.
+
+    Attributes:
+        first_seen: time of the first read of the group.
+        state_since: time at which the current state was first observed. It is None if the group was in this state in
+            the first read of all groups.
+        last_progress: time of the last read that showed that a position had moved forward.
+    """
+
+    first_seen: float | None = None
+    state_since: float | None = None
+    last_progress: float | None = None
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupTimeline:
     """Samples and change points of one group in an interval.
@@ -102,6 +117,22 @@ class GroupTimeline:
     def changes(self) -> list[Change]:
         """The changes in the interval, oldest first."""
         return [change for change in changes_of(self.change_points) if self.since <= change.at <= self.until]
+
+    @property
+    def observed_times(self) -> ObservedTimes:
+        """The times of the group, if the timeline begins with the first read of all groups."""
+        found, state = ObservedTimes(), None
+        for number, point in enumerate(self.change_points):
+            if not point.listed:
+                found, state = ObservedTimes(), None
+            elif found.first_seen is None:
+                found, state = ObservedTimes(point.at, point.at if number else None), point.state
+            elif point.state != state:
+                found, state = found._replace(state_since=point.at), point.state
+        progress = [at for at, rate in zip(self.times, self.read, strict=True) if rate > 0]
+        if found.first_seen is not None and progress and progress[-1] >= found.first_seen:
+            return found._replace(last_progress=progress[-1])
+        return found
 
     def value_at(self, column: Sequence[float], at: float | None = None) -> float | None:
         """Return the value of a column in the last sample at or before `at`; None if there is none or it is unknown.

@@ -38,6 +38,13 @@ if TYPE_CHECKING:
     from kgtui.monitor.store import Store
 
 
+SECOND_READ = 1.0
+"""Maximum time, in seconds, between the first and the second read of a newly selected group.
+
+Two reads show whether the lag falls, and when the group will have caught up.
+"""
+
+
 class ViewTier:
     """Polling loop of tier 1, which reads the selected group and the visible groups in full once per interval.
 
@@ -104,12 +111,15 @@ class ViewTier:
             tasks.create_task(self._follow_visible(tasks), name="read the visible groups")
 
     async def _follow_selected(self) -> None:
+        followed: str | None = None
         while True:
             await self._settled(self._wake_selected)
             group = self._selected
+            interval = self._timer.interval if group == followed else min(self._timer.interval, SECOND_READ)
+            followed = group
             if group is not None and group in self._store.groups:
                 await self._until_woken(self._read_selected(group))
-            await self._timer.pause_for(self._timer.interval, wake=self._wake_selected)
+            await self._timer.pause_for(interval, wake=self._wake_selected)
 
     async def _settled(self, wake: asyncio.Event) -> None:
         """Wait until the view has not changed for `settle_time` seconds, but at most `KEY_REPEAT_LIMIT` seconds.

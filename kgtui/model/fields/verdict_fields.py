@@ -53,7 +53,8 @@ def _first_seen(snapshot: Snapshot, group: str) -> str | None:
 def _state_since(snapshot: Snapshot, group: str) -> str | None:
     from kgtui.model.rfc3339 import rfc3339_or_none
 
-    return rfc3339_or_none(snapshot.state_since.get(group))
+    recorded = snapshot.recorded_times.get(group)
+    return rfc3339_or_none(snapshot.state_since.get(group) if recorded is None else recorded.state_since)
 
 
 def _last_progress(snapshot: Snapshot, group: str) -> str | None:
@@ -83,14 +84,15 @@ VERDICT_BASIS: GroupField = Field(
     _verdict_basis, needs="lag",
 )  # fmt: skip
 FIRST_SEEN: GroupField = Field(
-    "first_seen", "FIRST SEEN", "string", "when kgtui read the group for the first time; only with --watch",
-    _first_seen, needs="lag",
+    "first_seen", "FIRST SEEN", "string",
+    "when kgtui read the group for the first time; only in ls --watch and show --lake", _first_seen, needs="lag",
+    optional=True,
 )  # fmt: skip
 STATE_SINCE: GroupField = Field(
     "state_since", "STATE SINCE", "string", "when the current state began, if kgtui observed that", _state_since,
-    needs="lag",
+    needs="lag", optional=True,
 )  # fmt: skip
 LAST_PROGRESS: GroupField = Field(
     "last_progress", "LAST PROGRESS", "string", "when kgtui last observed that a position moved forward",
-    _last_progress, needs="lag",
+    _last_progress, needs="lag", optional=True,
 )  # fmt: skip

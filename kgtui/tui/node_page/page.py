@@ -326,21 +326,22 @@ class NodePage(Vertical):
             table.styles.height = rows + 1
 
     def _summary_cells(self, snapshot: Snapshot, subject: PageSubject, summary: GroupSetSummary) -> PaneLine:
-        cells = [Cell(SafeText(f"{count} {kind.value}  "), WARN) for kind, count in summary.problem_counts.items()]
-        cells += [Cell(SafeText(f"{count} {kind.value}  "), MUTED) for kind, count in summary.counted.items()]
+        cells = [Cell(SafeText(f"{count} {kind.value}"), WARN) for kind, count in summary.problem_counts.items()]
+        cells += [Cell(SafeText(f"{count} {kind.value}"), MUTED) for kind, count in summary.counted.items()]
         if self._acknowledged:
-            cells.append(Cell(SafeText(f"{self._acknowledged} acknowledged  "), MUTED))
+            cells.append(Cell(SafeText(f"{self._acknowledged} acknowledged"), MUTED))
         if not cells:
-            cells.append(Cell(SafeText(no_problem_text(snapshot, summary, self._since) + "  "), MUTED))
+            cells.append(Cell(SafeText(no_problem_text(snapshot, summary, self._since)), MUTED))
         sums = self._sums[subject.path]
         lag = text.lag(summary.lag, summary.lag_unknown > 0)
-        cells.append(Cell(SafeText(f"lag {lag}{_sparkline(sums.lag)}  ")))
+        cells.append(Cell(SafeText(f"lag {lag}{_sparkline(sums.lag)}")))
         for name, value, values in (
             ("written", summary.written, sums.written), ("consumed", summary.consumed, sums.consumed)
         ):  # fmt: skip
             if value is not None:
-                cells.append(Cell(SafeText(f"{name} {text.short(round(value))}/s{_sparkline(values)}  ")))
-        return tuple(cells)
+                cells.append(Cell(SafeText(f"{name} {text.short(round(value))}/s{_sparkline(values)}")))
+        # The blanks come before each cell and not after it, so that a line may end after each cell, but not within it.
+        return (cells[0], *(cell._replace(text=SafeText(f"  {cell.text}")) for cell in cells[1:]))
 
 
 def no_problem_placeholder(summary: GroupSetSummary) -> str:

@@ -32,6 +32,8 @@ class ProblemRow(NamedTuple):
 
     Attributes:
         lag: total lag in records; None if it is unknown.
+        progress: time of the last observed progress, in seconds since the epoch; None if none was observed.
+        first_seen: time of the first read of the group, in seconds since the epoch; None if it was not read yet.
         lag_age: age of the lag in seconds if the group cannot be read; otherwise None.
         lags: total lag in records at each of the last reads, oldest first.
     """
@@ -40,6 +42,8 @@ class ProblemRow(NamedTuple):
     judgment: Judgment
     lag: int | None
     lags: tuple[int, ...]
+    progress: float | None = None
+    first_seen: float | None = None
     lag_age: float | None = None
 
 
@@ -56,7 +60,9 @@ def problem_rows(snapshot: Snapshot, problems: Iterable[tuple[str, Judgment]]) -
         age = None
         if judgment.kind is Problem.UNREADABLE and summary is not None and summary.lag_at is not None:
             age = max(snapshot.taken_at - summary.lag_at, 0.0)
-        rows.append(ProblemRow(group, judgment, None if summary is None else summary.lag, lags, age))
+        progress, first_seen = facts.last_progress(snapshot, group), facts.first_seen(snapshot, group)
+        lag = None if summary is None else summary.lag
+        rows.append(ProblemRow(group, judgment, lag, lags, progress, first_seen, age))
     return rows
 
 
@@ -87,6 +93,10 @@ def _spark(row: ProblemRow) -> str:
     return spark_rows(row.lags, 1, max(row.lags))[0] if len(row.lags) > 1 else ""
 
 
+def _time(at: float | None) -> Cell:
+    return Cell("" if at is None else time_text(at), MUTED)
+
+
 PROBLEM_COLUMNS: tuple[Column[ProblemRow], ...] = (
     Column("problem", "problem", _problem_name, _problem, min_width=16),
     Column("group", "group", lambda row: row.group, min_width=16, max_width=48, cut="middle"),
@@ -94,6 +104,22 @@ PROBLEM_COLUMNS: tuple[Column[ProblemRow], ...] = (
     Column("lag", "lag", lambda row: _lag(row).text, _lag, rank=2, right=True),
     Column("plot", "plot", _spark, lambda row: Cell(_spark(row), MUTED), rank=4, min_width=5, max_width=5),
     Column("reason", "reason", lambda row: row.judgment.reason, rank=3, min_width=10, max_width=80),
+    Column(
+        "progress",
+        "last progress",
+        lambda row: _time(row.progress).text,
+        lambda row: _time(row.progress),
+        rank=5,
+        if_spare=True,
+    ),
+    Column(
+        "seen",
+        "first seen",
+        lambda row: _time(row.first_seen).text,
+        lambda row: _time(row.first_seen),
+        rank=6,
+        if_spare=True,
+    ),
 )
 
 

@@ -171,7 +171,8 @@ def wrap_cells(cells: Iterable[Cell], width: int) -> list[PaneLine]:
     lines: list[list[Cell]] = [[]]
     used = 0
     for unit in _units(cells):
-        if used and used + _length(unit) > width >= _length(unit):
+        content = "".join(cell.text for cell in unit).rstrip()
+        if used and used + cell_len(content) > width >= cell_len(content.lstrip()):
             lines.append([])
             used = 0
         for cell in unit:
@@ -198,10 +199,6 @@ def _units(cells: Iterable[Cell]) -> list[list[Cell]]:
             units.append([content])
         glued = content.text.endswith(" ") and not content.text.startswith(" ")
     return units
-
-
-def _length(unit: list[Cell]) -> int:
-    return cell_len("".join(cell.text for cell in unit).strip())
 
 
 def _pieces(content: str, width: int) -> Iterable[str]:

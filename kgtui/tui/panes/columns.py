@@ -36,6 +36,7 @@ class Column(Generic[RowT]):
             smallest width, the column with the highest rank is left out.
         max_width: largest width of the column, in terminal cells.
         cut: whether a text that is too long is shortened at its end or in its middle.
+        if_spare: whether the column is shown only if no text in any column has to be shortened for it.
         full: returns the text for the detail area below the table; None to use the cell.
         field: the field of `kgtui.model.fields` that the column shows; None for a column that shows no such field.
     """
@@ -49,6 +50,7 @@ class Column(Generic[RowT]):
     min_width: int = 8
     max_width: int = 40
     cut: Cut = "end"
+    if_spare: bool = False
     full: Callable[[RowT], Cell] | None = None
     field: Field[Any] | None = None
 
@@ -134,6 +136,9 @@ def fit_columns(
         room: width that is available for all columns, in terminal cells.
     """
     shown = list(columns)
+    for column in reversed(columns):
+        if column.if_spare and sum(preferred[one.id] + GAP for one in shown) - GAP > room:
+            shown.remove(column)
 
     def least(column: Column[RowT]) -> int:
         return preferred[column.id] if column.right else min(preferred[column.id], column.min_width)

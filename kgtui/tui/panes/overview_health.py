@@ -76,10 +76,13 @@ def health_fields(
 
 
 def _progress(snapshot: Snapshot, group: str) -> Iterator[Field]:
-    """Yield the field with the time of the last observed progress, if the group has a problem."""
-    at = facts.last_progress(snapshot, group) if snapshot.judgment(group).kind is not None else None
-    if at is not None:
-        yield one_line_field("last progress", Cell(time_text(at)), note(text.ago(at)))
+    """Yield the field with the time of the last observed progress and, except in a recording, of the first read."""
+    at, first = facts.last_progress(snapshot, group), facts.first_seen(snapshot, group)
+    if first is None:
+        return
+    known = [Cell(time_text(at)), note(f"{text.ago(at)} ago")] if at is not None else [Cell("none observed", MUTED)]
+    since = [] if snapshot.events_since is None else [note(f"first seen {time_text(first)}")]
+    yield one_line_field("progress", *known, *since)
 
 
 def _trend(snapshot: Snapshot, group: str, series: Series | None) -> Iterator[Field]:

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kgtui.model import facts
+from kgtui.model.judgment import ONLY_COUNTED, SEVERITY, GroupStatus
 from kgtui.model.slices import SLICE
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
 
+    from kgtui.model.judgment import Judgment
     from kgtui.model.snapshot import Snapshot
     from kgtui.tui.problem_index import ProblemIndex
     from kgtui.tui.tree.grouping import Node, Path, TreeNodes
@@ -31,7 +33,8 @@ class NodeTotal:
         lag: sum of the known lags, in records; None if no lag is known.
         unknown: number of groups whose lag is not completely known, because the lag of at least one partition is
             unknown, or because brokers may have left out topics that the user may not see.
-        severity: the highest `Judgment.severity` of a group; 0 if no group has a problem.
+        severity: the highest `Judgment.severity` of a group; 0 if no group has a problem. Unused groups count like
+            abandoned ones, so that thousands of them do not hide a group with another problem.
         problems: number of groups with this severity; 0 if no group has a problem.
     """
 
@@ -75,7 +78,7 @@ def sum_nodes(
         is_known = False
         worst: Counter[int] = Counter()
         for ids in _slices(node.parts):
-            worst.update(judgments[group].severity for group in ids if group in judgments)
+            worst.update(_severity(judgments[group]) for group in ids if group in judgments)
             more, missing, any_known = _sum_lags(ids, snapshot)
             lag, unknown, is_known = lag + more, unknown + missing, is_known or any_known
             budget -= len(ids)
@@ -87,6 +90,10 @@ def sum_nodes(
     if nodes.root is not None and nodes.root.path not in totals:
         _sum_children(nodes.root, totals)
     return totals
+
+
+def _severity(judgment: Judgment) -> int:
+    return SEVERITY[GroupStatus.ABANDONED] if judgment.kind in ONLY_COUNTED else judgment.severity
 
 
 def _slices(parts: Sequence[Sequence[str]]) -> Iterator[Sequence[str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import TYPE_CHECKING
 
@@ -9,11 +10,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from kgtui.cli import main
 from kgtui.history.changes import PollResult
 from kgtui.history.recording_reader import RecordingReader
 from kgtui.model.answer import Fault
 from kgtui.model.group import GroupDescription, Listing
 from kgtui.model.members import Member
+from kgtui.model.rfc3339 import rfc3339
+from tests.pilot.history import sample_history
 from tests.unit.history import values
 from tests.unit.history.recording_builder import START, RecordingBuilder
 from tests.unit.history.test_recording_reader import poll_of, write
@@ -175,3 +179,24 @@ def test_group_timeline_and_next_change_accept_special_characters_in_ids(tmp_pat
     listed = [point.listed for point in recording.group_timeline(group, at(0), at(2)).change_points]
     assert listed == [True, False, True]
     assert recording.next_change(group, recording.first) == recording.polls()[1]
+
+
+def test_show_of_a_recording_says_since_when_the_group_exists_and_is_in_its_state(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The last rebalance ends at poll 92, the group `late` appears at poll 60, and each poll shows progress."""
+    sample_history.record(tmp_path)
+    assert main(["show", "--lake", str(tmp_path), "--format", "json", sample_history.GROUP, "late"]) == 0
+    names = ("first_seen", "state_since", "last_progress")
+    found = [tuple(group[name] for name in names) for group in json.loads(capfd.readouterr().out)["groups"]]
+    first, late, settled, last = (rfc3339(sample_history.time_of_poll(poll)) for poll in (0, 60, 92, 119))
+    assert found == [(first, settled, last), (late, settled, last)]
+    assert main(["show", "--lake", str(tmp_path), sample_history.GROUP]) == 0
+    assert f"last progress     {last}" in capfd.readouterr().out
+
+
+def test_a_state_that_lasts_since_the_first_poll_has_no_beginning(tmp_path: Path) -> None:
+    write(tmp_path, *[poll_of(groups=("pay",))] * 3)
+    lake = RecordingReader(tmp_path)
+    times = lake.group_timeline("pay", lake.first.at, lake.last.at).observed_times
+    assert times == (lake.first.at, None, None)

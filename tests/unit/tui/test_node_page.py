@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kgtui.model.judgment import Basis, GroupStatus, Judgment, Problem
 from kgtui.model.slices import run_at_once
 from kgtui.model.trail import Position, Trail, last_rates
-from kgtui.tui.node_page.page import NodePage, PageSubject, no_problem_placeholder
+from kgtui.tui.node_page.page import NodePage, PageSubject, _Sums, no_problem_placeholder
 from kgtui.tui.node_page.summary import GroupSetSummary, summary_steps
 from kgtui.tui.node_page.tables import BROKER_COLUMNS, PROBLEM_COLUMNS, broker_rows, problem_rows, state_table
+from kgtui.tui.panes.cells import wrap_cells
+from kgtui.tui.panes.columns import fit_columns, preferred_width
+from kgtui.tui.panes.overview_health import time_text
 from kgtui.tui.problem_index import ProblemIndex, Problems
 from kgtui.tui.text import clock_minutes, display_settings
 from kgtui.tui.widgets.header import groups_in_rebalance, problem_counts
@@ -99,6 +103,17 @@ def test_page_adds_up_the_lags_of_a_large_cluster_every_20_seconds(monkeypatch: 
     assert page._earlier_summary(cluster) is None
 
 
+def test_summary_of_the_page_breaks_lines_only_between_values() -> None:
+    page, snapshot = NodePage(), snapshot_of(ROWS)
+    page._sums[None] = _Sums(lag=deque((1.0, 2.0)), written=deque((3.0, 4.0)), consumed=deque((5.0, 6.0)))
+    summary = GroupSetSummary(problem_counts={Problem.STOP: 2}, lag=165_000, written=1.0, consumed=200.0)
+    cells = page._summary_cells(snapshot, PageSubject(None, "", []), summary)
+    values = ["2 stopped", "lag 165k ▄█", "written 1/s ▆█", "consumed 200/s ▇█"]
+    for width in range(max(map(len, values)), 80):
+        lines = ["".join(cell.text for cell in line) for line in wrap_cells(cells, width)]
+        assert [value for line in lines for value in line.split("  ")] == values
+
+
 def problems_of(snapshot: Snapshot) -> Problems:
     index = ProblemIndex()
     run_at_once(index.steps(snapshot))
@@ -110,6 +125,13 @@ def test_problem_rows_of_a_node_have_the_lags_of_the_last_reads() -> None:
     snapshot = snapshot_of(ROWS, summaries={"a": replace(summary(30), trail=trail((100, 10, 20), (110, 20, 50)))})
     rows = problem_rows(snapshot, [("a", stopped), ("c", stopped)])
     assert [(row.lag, row.lags) for row in rows] == [(30, (10, 30)), (None, ())]
+    assert [(row.progress, row.first_seen) for row in rows] == [(110, 100), (None, None)]
+    shown = {column.id: str(column.value(rows[0])) for column in PROBLEM_COLUMNS}
+    assert (shown["progress"], shown["seen"]) == (time_text(110), time_text(100))
+    preferred = {column.id: preferred_width(column, rows) for column in PROBLEM_COLUMNS}
+    room = sum(preferred.values()) + len(preferred) - 1
+    for narrower, expected in ((0, ["reason", "progress", "seen"]), (1, ["reason", "progress"])):
+        assert [column.id for column, _ in fit_columns(PROBLEM_COLUMNS, preferred, room - narrower)][5:] == expected
 
 
 def test_function_last_rates_returns_the_rates_between_the_last_two_reads() -> None:

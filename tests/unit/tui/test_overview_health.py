@@ -129,15 +129,17 @@ def test_overview_shows_an_old_health_verdict_with_its_age() -> None:
     assert "observed 2 min as of 3 min ago" in verdict
 
 
-def test_overview_shows_the_last_observed_progress_of_a_group_with_a_problem() -> None:
+def test_overview_shows_the_last_observed_progress_and_the_first_read() -> None:
     trail = Trail()
     for number, position in enumerate((5, 9, 9)):
         trail.add(1_759_999_000 + 60 * number, [Position(("t", 0), position, 20, 20 - position)])
     snapshot = with_health(sample_snapshot(), GROUP, "stuck")
     summary = replace(snapshot.summaries[GROUP], trail=trail.encode())
-    found = fields_by_label(replace(snapshot, summaries={**snapshot.summaries, GROUP: summary}))
-    assert "08:37" in text_of(found["last progress"])
-    assert "last progress" not in fields_by_label(snapshot)
+    snapshot_with_trail = replace(snapshot, summaries={**snapshot.summaries, GROUP: summary})
+    assert "08:37" in text_of(fields_by_label(snapshot_with_trail)["progress"])
+    live = replace(snapshot_with_trail, events_since=1_759_998_000)
+    assert "first seen 2025-10-09 08:36" in text_of(fields_by_label(live)["progress"])
+    assert "progress" not in fields_by_label(snapshot)
 
 
 def test_overview_shows_the_trend_of_the_sweep_until_the_group_was_read_twice() -> None:

@@ -275,6 +275,15 @@ def test_tree_node_shows_the_worst_status_of_its_groups_and_their_number() -> No
     assert "✘2" in "".join(piece for piece, _ in line.pieces)
 
 
+def test_unused_groups_do_not_hide_the_problem_of_another_group_in_a_node() -> None:
+    rows: list[Row] = [(name, "consumer", "consumer", "Empty", 1) for name in "abc"]
+    empty, unused = (Judgment(GroupStatus.WARN, kind, Basis.SCREENED) for kind in (Problem.EMPTY, Problem.UNUSED))
+    for judgments, shown in (((unused, unused, empty), (3, 1)), ((unused, unused, unused), (1, 3))):
+        snapshot = replace(snapshot_of(rows), screened=dict(zip("abc", judgments, strict=True)))
+        total = run_at_once(sum_nodes(run_at_once(build_nodes(snapshot, "type")), snapshot, ProblemIndex()))
+        assert (total["consumer",].severity, total["consumer",].problems) == shown
+
+
 def test_tree_row_has_one_status_mark_for_its_problem_or_else_for_its_state() -> None:
     snapshot = replace(
         snapshot_of([(name, "consumer", "consumer", "Stable", 1) for name in "ab"]), screened={"a": STOPPED}
