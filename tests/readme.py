@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
+
+from kgtui.model.query import term_help
+from kgtui.tui.screen_actions import table as actions
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
-PRINTED_BY = {"keys": "kgtui.tui.screen_actions.table", "filter": "kgtui.model.query"}
-"""Maps the name of each generated section in the README to the module that prints the section's text when it is run."""
+SECTIONS = {"keys": actions.markdown, "filter": term_help.markdown}
+"""Maps the name of each generated section in the README to the function that returns the section's text."""
 
 
 def table(mark: str) -> str:
-    """Return the text of the README's section `mark`, as printed by the module in `PRINTED_BY`."""
-    program = [sys.executable, "-m", PRINTED_BY[mark]]
-    return subprocess.run(program, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True).stdout
+    """Return the text of the README's generated section `mark`."""
+    return SECTIONS[mark]() + "\n"
 
 
 def between(text: str, mark: str) -> str:
@@ -35,7 +35,7 @@ def between(text: str, mark: str) -> str:
 
 def with_tables(text: str) -> str:
     """Return the text of the README with sections that are generated again."""
-    for mark in PRINTED_BY:
+    for mark in SECTIONS:
         old = f"<!-- {mark} -->\n{between(text, mark)}<!-- /{mark} -->"
         text = text.replace(old, f"<!-- {mark} -->\n{table(mark)}<!-- /{mark} -->")
     return text

@@ -158,7 +158,7 @@ class Subtopology:
 
 @dataclass(frozen=True, slots=True)
 class Topology:
-    """The topology of a streams group, from its coordinator.
+    """The topology of a streams group, as its coordinator reports it.
 
     `subtopologies` is None while the topology is not initialized.
     """

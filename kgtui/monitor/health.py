@@ -258,7 +258,7 @@ class HealthTier:
             await asyncio.to_thread(history.add, read.at, read.description, read.offsets, fault=read.fault)
         since = self._store.state_since.get(group)
         if history.empty_since is not None and since is not None and self._store.groups[group].state == EMPTY:
-            # The list of groups showed when the group became Empty, possibly long before its first read.
+            # The list of groups showed when the group became Empty, possibly long before kgtui first read the group.
             history.empty_since = since, False
         elif history.empty_since is not None and since is None and self._timer.recorded_at is None:
             # The group was already Empty in the first list of its coordinator, so it became Empty before that list.

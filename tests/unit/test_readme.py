@@ -24,7 +24,7 @@ from kgtui.lake.schemas.gold import LAG
 from kgtui.model.group import Listing
 from kgtui.model.query import HELP, NOTES, parse
 from tests.contract import simulated_live_groups
-from tests.readme import PRINTED_BY, README, ROOT, between, fenced, table, with_tables
+from tests.readme import README, ROOT, SECTIONS, between, fenced, table, with_tables
 from tests.unit.history.recording_builder import START, RecordingBuilder
 from tests.unit.insights import gold_rows
 
@@ -91,7 +91,7 @@ def test_duckdb_and_polars_examples_in_the_readme_print_rows_of_a_lake(tmp_path:
     ]
 
 
-@pytest.mark.parametrize("mark", PRINTED_BY)
+@pytest.mark.parametrize("mark", SECTIONS)
 def test_generated_tables_in_the_readme_are_current(mark: str) -> None:
     """If this test fails, run `python -m tests.readme`, which updates the tables in the README."""
     assert between(TEXT, mark) == table(mark)

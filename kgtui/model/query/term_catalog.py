@@ -1,6 +1,6 @@
 """The catalog of filter terms, which the parser, the help, the README and error messages use.
 
-Adding a term means adding an entry to `TERMS`. `python -m kgtui.model.query` prints the catalog as a Markdown table.
+To add a term, add an entry to `TERMS`.
 """
 
 from __future__ import annotations

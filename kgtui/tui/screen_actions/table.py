@@ -1,7 +1,6 @@
-"""The table of all actions of the main screen. Key bindings, footer and key table are generated from it.
+"""The table of all actions of the main screen. Key bindings, footer, help and the README use it.
 
-`python -m kgtui.tui.screen_actions.table` prints the key table of the README in Markdown. Users remap keys by action id
-in their configuration.
+Users remap keys by action id in their configuration.
 """
 
 from __future__ import annotations
@@ -100,9 +99,3 @@ def markdown() -> str:
 def _separate_keys(action: Action) -> list[str]:
     shown = action.shown_keys
     return [shown] if shown.startswith("page ") else shown.split(" ")
-
-
-if __name__ == "__main__":
-    import sys
-
-    sys.stdout.write(markdown() + "\n")

@@ -103,7 +103,7 @@ def _slices(parts: Sequence[Sequence[str]]) -> Iterator[Sequence[str]]:
 
 
 def _sum_lags(ids: Sequence[str], snapshot: Snapshot) -> tuple[int, int, bool]:
-    """Return the sum of the known lags, the number of groups whose lag is not completely known, and whether any is."""
+    """Return the sum of known lags, the number of groups with a partly unknown lag, and whether any lag is known."""
     lag = unknown = 0
     is_known = False
     summaries, hides_topics = snapshot.summaries, snapshot.hides_topics
