@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from kgtui.model.judgment import NOT_READ, PROBLEM_TEXTS, SEVERITY
+from kgtui.model import facts
+from kgtui.model.judgment import NOT_READ, PROBLEM_TEXTS, SEVERITY, Basis
 from kgtui.model.trail import SAMPLES
 from kgtui.tui import text
 from kgtui.tui.sparkline import spark_rows
@@ -16,10 +17,16 @@ if TYPE_CHECKING:
 
     from kgtui.model.judgment import Judgment
     from kgtui.model.offsets import LagTotal
+    from kgtui.model.snapshot import Snapshot
     from kgtui.tui.tree.grouping import Grouping
 
 Piece = tuple[str, str]
 """Pair of a text and its role. The role is the end of the name of a component class, such as `lag` or `kg-warn`."""
+
+FRESH_SECONDS = 15.0
+"""Maximum age, in seconds, of data that is shown as current. A row with older data also shows the age of the data."""
+FRESH_VERDICT_SECONDS = 60.0
+"""Maximum age, in seconds, of a health verdict that is drawn as current. Older verdicts are drawn in another color."""
 
 LAG_WIDTH = 9
 _NAME_WIDTHS = (16, 22, 28, 28, 34)
@@ -66,6 +73,29 @@ class TreeRow:
         if self.age is not None:
             return "stale"
         return "lag" if value else "muted"
+
+
+def tree_row(snapshot: Snapshot, group: str, total: LagTotal | None, *, marked: bool) -> TreeRow:
+    """Return the values in the row of a group. If the newest read of a value failed, its last value is returned."""
+    at, lag_at = facts.read_at(snapshot, group), facts.lag_read_at(snapshot, group)
+    age = None if at is None or snapshot.taken_at - at <= FRESH_SECONDS else snapshot.taken_at - at
+    if lag_at is not None and facts.lag_is_outdated(snapshot, group):
+        age = snapshot.taken_at - lag_at
+    judgment, health = snapshot.judgment(group), snapshot.health.get(group)
+    observed_at = snapshot.taken_at if health is None or health.read_at is None else health.read_at
+    return TreeRow(
+        group,
+        state=snapshot.state_of(group),
+        members=facts.member_count(snapshot, group),
+        total=total,
+        age=age,
+        marked=marked,
+        judgment=judgment,
+        judgment_stale=judgment.basis is Basis.OBSERVED and snapshot.taken_at - observed_at > FRESH_VERDICT_SECONDS,
+        lags=facts.lag_samples(snapshot, group),
+        trend=facts.lag_trend(snapshot, group),
+        time_lag=facts.time_lag(snapshot, group),
+    )
 
 
 @dataclass(frozen=True, slots=True)

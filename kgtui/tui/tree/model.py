@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING
 
 from kgtui.model import facts
 from kgtui.model.defaults import TREE_COLUMNS
-from kgtui.model.judgment import Basis
 from kgtui.model.offsets import lag_of_group
 from kgtui.model.query import FilterCache
 from kgtui.model.query.sort_keys import NAME
 from kgtui.model.slices import run_at_once
 from kgtui.monitor.gc_tuning import untrack
-from kgtui.tui.tree.columns import TreeRow
+from kgtui.tui.tree.columns import tree_row
 from kgtui.tui.tree.grouping import TreeNodes, build_nodes, path_of
 from kgtui.tui.tree.layout import RowKey, RowLayout
 from kgtui.tui.tree.sorting import merge_sorted, sort_groups
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from kgtui.model.query import Query
     from kgtui.model.slices import Slices
     from kgtui.model.snapshot import Reading, Snapshot
+    from kgtui.tui.tree.columns import TreeRow
     from kgtui.tui.tree.grouping import Grouping, Node, Path
     from kgtui.tui.tree.totals import NodeTotal
 
@@ -44,10 +44,6 @@ SORTED_AT_ONCE = 3_000
 
 The groups of a larger node are shown by name at first, and are then sorted in the background.
 """
-FRESH_SECONDS = 15.0
-"""Maximum age, in seconds, of data that is shown as current. A row with older data also shows the age of the data."""
-FRESH_VERDICT_SECONDS = 60.0
-"""Maximum age, in seconds, of a health verdict that is drawn as current. Older verdicts are drawn in another color."""
 
 
 class TreeModel:
@@ -282,22 +278,7 @@ class TreeModel:
 
     def group_row(self, group: str) -> TreeRow:
         """Return the values in the row of a group. If the newest read of a value failed, its last value is returned."""
-        snapshot = self.snapshot
-        at, lag_at = facts.read_at(snapshot, group), facts.lag_read_at(snapshot, group)
-        age = None if at is None or snapshot.taken_at - at <= FRESH_SECONDS else snapshot.taken_at - at
-        if lag_at is not None and facts.lag_is_outdated(snapshot, group):
-            age = snapshot.taken_at - lag_at
-        judgment, health = snapshot.judgment(group), snapshot.health.get(group)
-        observed_at = snapshot.taken_at if health is None or health.read_at is None else health.read_at
-        return TreeRow(
-            group, snapshot.state_of(group), facts.member_count(snapshot, group), self._lag(group), age,
-            group in self.marked,
-            judgment,
-            judgment.basis is Basis.OBSERVED and snapshot.taken_at - observed_at > FRESH_VERDICT_SECONDS,
-            facts.lag_samples(snapshot, group),
-            facts.lag_trend(snapshot, group),
-            facts.time_lag(snapshot, group),
-        )  # fmt: skip
+        return tree_row(self.snapshot, group, self._lag(group), marked=group in self.marked)
 
     def _lag(self, group: str) -> LagTotal | None:
         reading = facts.current_offsets(self.snapshot, group)
