@@ -28,7 +28,13 @@ from kgtui.model.rfc3339 import rfc3339, utc_datetime
 from kgtui.pipeline.spark_errors import SPARK_ERRORS
 from kgtui.pipeline.transforms.baseline import WEEKS, baseline
 from kgtui.pipeline.transforms.churn import churn, recorded_churn
-from kgtui.pipeline.transforms.cleanup import OFFSETS_RETENTION, cleanup, decoded_activity, recorded_activity
+from kgtui.pipeline.transforms.cleanup import (
+    OFFSETS_RETENTION,
+    cleanup,
+    decoded_activity,
+    groups_without_members,
+    recorded_activity,
+)
 from kgtui.pipeline.transforms.forecast import HOUR, forecast
 from kgtui.pipeline.transforms.health import WINDOW_SECONDS, health
 from kgtui.pipeline.transforms.lag import MINUTE, lag
@@ -219,6 +225,9 @@ def _cleanup(inputs: GoldInputs) -> DataFrame:
     lake, first, look_back = inputs.lake, inputs.first, timedelta(days=inputs.options.look_back)
     timeline = poll_timeline(inputs.rows(POLLS, look_back)).localCheckpoint()
     groups, partitions = inputs.rows(GROUPS, look_back), inputs.rows(PARTITIONS, look_back)
+    # On days with polls, only groups without members can be unused, so that only their history is read.
+    asked = groups_without_members(timeline, groups, since=first).localCheckpoint()
+    partitions = partitions.join(F.broadcast(asked), "group", "left_semi")
     # `recorded` and `decoded` are checkpointed, because `cleanup` reads each of them several times. Both are small:
     # they have one row per group and day.
     recorded = recorded_activity(timeline, groups, partitions, since=first).localCheckpoint()
@@ -228,7 +237,10 @@ def _cleanup(inputs: GoldInputs) -> DataFrame:
     polled_until = timeline.groupBy(F.to_date(F.timestamp_millis("poll")).alias("day")).agg(F.max("poll").alias("at"))
     ends = decoded_until.unionByName(polled_until).filter(F.col("day") >= F.lit(first))
     ends = ends.groupBy("day").agg(F.max("at").alias("at"))
-    decoded = decoded_activity(commits, events, ends.localCheckpoint()).localCheckpoint()
+    ends = ends.localCheckpoint()
+    if ends.join(recorded.select("day").distinct(), "day", "left_anti").isEmpty():
+        commits, events = (rows.join(F.broadcast(asked), "group", "left_semi") for rows in (commits, events))
+    decoded = decoded_activity(commits, events, ends).localCheckpoint()
     return cleanup(recorded, decoded, since=first, offsets_retention=inputs.options.offsets_retention)
 
 

@@ -39,6 +39,8 @@ IDLE = 86_400
 
 _DAY = 86_400
 _EMPTY = "Empty"
+_UNUSED = (_EMPTY, "Dead")
+"""States of a group without members."""
 _ACTIVITY = ("type", "state", "members", "last_commit", "quiet_since", "empty_since", "partitions", "topics", "lag")
 
 
@@ -130,7 +132,7 @@ def _combined(recorded: DataFrame, decoded: DataFrame) -> DataFrame:
 def _is_unused(idle: int) -> Column:
     """Return whether a group has had no members and no commits for `idle` seconds."""
     no_members = (F.coalesce("members", F.lit(0)) == 0) & F.col("state").isNull()
-    no_members = F.col("state").isin("Empty", "Dead") | no_members
+    no_members = F.col("state").isin(*_UNUSED) | no_members
     return no_members & (F.col("at") - F.col("quiet_since") >= idle * 1000)
 
 
@@ -181,6 +183,24 @@ def _to_table(rows: DataFrame) -> DataFrame:
         "covered_from": to_timestamp(F.col("first")),
         "covered_to": to_timestamp(F.col("at")),
     }).transform(conform, CLEANUP)  # fmt: skip
+
+
+def groups_without_members(timeline: DataFrame, groups: DataFrame, *, since: date | None = None) -> DataFrame:
+    """Return the groups that may have had no members at the end of a day. Only these groups can be unused.
+
+    For all other groups, `recorded_activity` and `decoded_activity` do not need partitions and commits.
+
+    Args:
+        timeline: result of `poll_timeline`.
+        groups: recorded table `groups`.
+        since: first of the days.
+
+    Returns:
+        DataFrame with the column group
+    """
+    times = time_slots(timeline, _DAY, None if since is None else day_start(since)).select("at", "keyframe")
+    at_end = state_at(with_timeline(groups, timeline), times, GROUP_KEY)
+    return at_end.filter(F.col("state").isNull() | F.col("state").isin(*_UNUSED)).select("group").distinct()
 
 
 def recorded_activity(
