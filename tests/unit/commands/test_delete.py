@@ -176,7 +176,7 @@ def test_kgtui_delete_rejects_a_missing_ambiguous_or_invalid_selection_of_groups
     assert admin.calls == []
 
 
-def test_kgtui_delete_applies_filters_before_and_after_the_command_name(admin: ScriptedAdmin) -> None:
+def test_kgtui_delete_applies_the_filters_before_and_after_the_command_name(admin: ScriptedAdmin) -> None:
     """`kgtui --filter X delete Y` deletes only groups that match both filters."""
     assert cli.main(["--filter", "type:share", "delete", "state:Empty", "--yes", "--expect", "1"]) == 0
     assert sent(admin) == ["idle-b"]

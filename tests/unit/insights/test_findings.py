@@ -201,7 +201,7 @@ def test_lake_without_recordings_has_findings_about_rebalances(tmp_path: Path) -
     assert [finding.kind for finding in found.findings] == [Kind.FLAPPING]
 
 
-def test_past_flapping_is_reported_with_its_begin_and_its_end() -> None:
+def test_past_flapping_is_reported_with_its_start_and_its_end() -> None:
     rows = churn_hours({9: 7.3, 2.4: 0.1})
     (past,) = past_flapping(rows, NOW.timestamp())
     assert (past.since, past.until) == ((NOW - 9 * HOUR).timestamp(), (NOW - 7.3 * HOUR).timestamp())
@@ -285,7 +285,7 @@ def test_problem_is_not_past_if_the_group_still_has_the_same_backlog(tmp_path: P
     assert [finding.subject for finding in found.past] == ["again"]
 
 
-def test_forecast_of_a_backlog_has_a_time_range_and_the_backlogs_begin() -> None:
+def test_forecast_of_a_backlog_has_a_time_range_and_the_backlogs_start() -> None:
     values = {"group": "g", "hour": NOW, "lag": 9, "drain_seconds": 7_200.0, "trend": -1.0, "at_risk": False}
     times = {"behind_since": NOW - 5 * HOUR, "behind_since_at_least": True}
 

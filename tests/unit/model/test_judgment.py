@@ -74,7 +74,7 @@ def test_empty_group_with_unread_records_is_stopped_only_if_members_left() -> No
     assert found.since_text(lambda at: f"{at:.0f}") == f"since {NOW - 60:.0f}"
 
 
-def test_begin_that_was_not_observed_is_between_two_times() -> None:
+def test_unobserved_start_of_a_problem_is_between_two_times() -> None:
     found = Judgment(GroupStatus.ERR, Problem.STOP, since=200.0, after=100.0)
     assert found.since_text(lambda at: f"{at:.0f}") == "between 100 and 200"
     assert found.since_text(lambda _: "00:53") == "since 00:53"

@@ -138,7 +138,7 @@ async def test_a_group_that_is_listed_again_keeps_the_same_string_object_as_id()
     assert len(kept) == 3
 
 
-async def test_start_time_of_a_state_is_known_only_if_its_begin_was_observed() -> None:
+async def test_start_time_of_a_state_is_known_only_if_it_was_observed() -> None:
     now = 100.0
     store = Store(keep=10, clock=lambda: now)
     await store.take_list(1, ListingDelta({"a": STABLE, "b": STABLE}), first=True)

@@ -20,7 +20,7 @@ def test_the_newest_changes_of_a_group_are_listed_and_the_others_are_counted() -
     assert (rows[3].kind, rows[3].text) == ("more", "3 more: 2 joined, 1 left")
 
 
-def test_a_single_further_change_has_a_row_of_its_own() -> None:
+def test_one_remaining_change_is_listed_instead_of_counted() -> None:
     events = [joined("a", 3.0), joined("a", 2.0), joined("a", 1.0)]
     assert [row.event for row in event_rows(events, 2)] == events
     assert [row.folded for row in event_rows(events, 2)] == [()] * 3

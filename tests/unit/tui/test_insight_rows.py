@@ -130,7 +130,7 @@ def test_warnings_name_missing_unreadable_and_outdated_gold_tables() -> None:
     assert command.endswith("creates the tables")
 
 
-def test_text_without_findings_names_the_record_and_pipeline_commands() -> None:
+def test_screen_without_findings_names_the_commands_record_and_pipeline() -> None:
     path = Path("/state/lakes/prod")
     which, seeds = LakeChoice(path, "", chosen=False), ("a:1", "b:2")
     nothing = " ".join(words(no_findings_lines(which, "", recorded=False, seeds=seeds, width=98)))

@@ -125,7 +125,7 @@ def test_times_are_shown_in_local_time_or_utc(fixed_settings: text.DisplaySettin
 
 
 @pytest.mark.parametrize("seconds", [-(2.0**63), -62_135_596_800.0, 253_402_300_800.0, 2.0**63])
-def test_times_that_no_calendar_has_are_shown_as_the_first_or_last_date(
+def test_times_outside_the_calendar_are_shown_as_its_first_or_last_date(
     fixed_settings: text.DisplaySettings, seconds: float
 ) -> None:
     """Records can have any 64-bit number as timestamp."""
