@@ -40,7 +40,7 @@ EXPIRING, DELETED = "audit.archive", "geo.lookup"
 PARTITIONS = 12
 """Number of partitions of the topic `payments`, which three members of `STOPPED` own."""
 
-STOPPED_FOR, EXPIRES_IN, RETENTION = 1_500, 600, 7_200
+STOPPED_FOR, EXPIRES_IN, RETENTION = 1_500, 1_800, 7_200
 """Age of the oldest unread record of `STOPPED`, time until the oldest unread record of `EXPIRING` expires, and
 retention of its topic.
 

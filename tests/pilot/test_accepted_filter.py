@@ -88,3 +88,27 @@ async def test_clearing_a_filter_before_its_match_is_shown_keeps_the_cursor(
         may_finish.set()
         await settled(pilot)
         assert screen.group is None
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+async def test_a_filter_without_match_leaves_the_right_side_empty(tmp_path: Path, size: tuple[int, int]) -> None:
+    """Neither the page of the cluster nor the panes of the previous group are shown, and their keys do nothing."""
+    app, _ = app_on(sample_snapshot(), tmp_path)
+    async with app.run_test(size=size) as pilot:
+        await settled(pilot)
+        screen = main_screen(app)
+        for keys in ("home", "n"):
+            await pilot.press(keys, "slash", *"nothing", "enter")
+            await settled(pilot)
+            for key in ("1", "tab", "d"):
+                await pilot.press(key)
+            await settled(pilot)
+            right = screen.right_side
+            assert app.screen is screen
+            assert not right.display or not (right.page.display or screen.detail.display)
+            assert screen.focused is screen.group_tree
+            await pilot.press("escape", "1")
+            await settled(pilot)
+            assert right.display
+            assert (right.page.display, screen.detail.display) == (keys == "home", keys == "n")
+            await pilot.press("escape")

@@ -80,30 +80,38 @@ class RightSide(Vertical):
         self._snapshot = snapshot
         self._due.set()
 
+    def show_nothing(self) -> None:
+        """Hide the panes and the page, because the filter matches no group, so that there is no cursor."""
+        self._stop_page()
+        self._switch(page=False, panes=False)
+
     def show_group(self, group: str) -> None:
         """Show the panes of a group instead of the page."""
-        if self._subject is not None:
-            self._subject = None
-            self.page.stop()
-        self._switch(to_page=False)
+        self._stop_page()
+        self._switch(page=False, panes=True)
         if self._snapshot is not None:
             self._detail.show(self._snapshot, group)
 
     def show_page(self, subject: PageSubject) -> None:
         """Show the page of a set of groups instead of the panes."""
         self._subject = subject
-        self._switch(to_page=True)
+        self._switch(page=True, panes=False)
         if self._snapshot is not None:
             self.page.show(self._snapshot, subject, self._problems, len(self._acknowledged))
 
-    def _switch(self, *, to_page: bool) -> None:
-        """Show either the page or the panes.
+    def _stop_page(self) -> None:
+        if self._subject is not None:
+            self._subject = None
+            self.page.stop()
+
+    def _switch(self, *, page: bool, panes: bool) -> None:
+        """Show or hide the page and the panes.
 
         A CSS class of this widget would have the same effect. But each change of a class makes Textual compute the
         styles of all panes again, which takes milliseconds and leaves thousands of objects to the garbage collector.
         """
-        self.page.display = to_page
-        self._detail.display = not to_page
+        self.page.display = page
+        self._detail.display = panes
 
     def acknowledge(self, group: str) -> bool:
         """Hide a group's problem until the group has another problem or status. Return False if it has no problem."""

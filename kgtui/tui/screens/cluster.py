@@ -232,6 +232,8 @@ class ClusterScreen(Screen[None]):
             return
         if self.group is not None:
             right_side.show_group(self.group)
+        elif self._matching == 0:
+            right_side.show_nothing()
         else:
             right_side.show_page(self.page_subject())
 
@@ -313,7 +315,9 @@ class ClusterScreen(Screen[None]):
     @on(GroupTree.LaidOut)
     def _arranged(self, message: GroupTree.LaidOut) -> None:
         filtered = self.only_problems or bool(self.filter_bar.active_filter.strip())
-        self._matching = message.shown if filtered else None
+        matched_none, self._matching = self._matching == 0, message.shown if filtered else None
+        if matched_none != (self._matching == 0):
+            self.draw_panes()
         self.filter_bar.show_coverage(
             message.searched if filtered else None,
             only_problems=self.only_problems,
@@ -356,6 +360,9 @@ class ClusterScreen(Screen[None]):
 
         On a narrow screen, the pane or the page replaces the tree.
         """
+        if self.group is None and self._matching == 0:
+            self.toast("no group matches; press esc to clear the filter")
+            return
         if self.group is None:
             number = int(PANES_BY_ID[pane].key)
             if number > len(PARTS):
@@ -375,7 +382,12 @@ class ClusterScreen(Screen[None]):
         return focused is not None and self.right_side in focused.ancestors_with_self
 
     def enter_panes(self) -> None:
-        """Move the focus to the pane in front. On a narrow screen, the pane replaces the tree."""
+        """Move the focus to the pane in front, unless the filter matches nothing.
+
+        On a narrow screen, the pane replaces the tree.
+        """
+        if self.group is None and self._matching == 0:
+            return
         self.add_class("-pane")
         self.draw_panes()
         if self.group is None:
