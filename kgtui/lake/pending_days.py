@@ -104,8 +104,8 @@ def _start(day: date) -> int:
 def _changed_since(table: StoredTable, before: dict[str, int | None] | None) -> int | None:
     """Return the time from which a source table has changed since an earlier run; None if it has not changed.
 
-    The newest rows of the earlier run count as changed if there are newer rows, because the gold rows at the end of the
-    data are computed from incomplete time slots.
+    The newest poll and the newest commit of the earlier run count as changed if there are newer ones, because gold rows
+    after them are computed from incomplete time slots and from commits that may not have been decoded yet.
 
     Args:
         before: the version of the table in the earlier run, and the newest time of its rows; None if it did not exist.
@@ -113,7 +113,9 @@ def _changed_since(table: StoredTable, before: dict[str, int | None] | None) -> 
     before = before or {}
     version, newest = before.get("version"), before.get("newest")
     changed = earliest_change(table.path, -1 if version is None else version, _TIMES[table.title])
-    return changed if changed is None or newest is None else min(changed, newest)
+    if changed is None or newest is None or table.title not in (POLLS.title, COMMITS.title):
+        return changed
+    return min(changed, newest)
 
 
 def _table_ids(folder: LakeFolder) -> dict[str, str]:

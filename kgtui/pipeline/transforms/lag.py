@@ -57,7 +57,7 @@ def lag(
         groups, faults = (rows.filter(F.col("keyframe") >= keyframe) for rows in (groups, faults))
         recent = with_timeline(partitions.filter(F.col("keyframe") >= keyframe), timeline).transform(with_log_growth)
         positions = _positions(recent, minutes).localCheckpoint()
-        log_ends = _with_older_log_ends(recent, positions, with_timeline(partitions, timeline))
+        log_ends = _with_older_log_ends(recent, positions, partitions, timeline)
     of_partitions = positions.transform(with_time_lag, log_ends).select("at", "group", *_OF_PARTITION, "missing")
     result = (
         groups_at(with_timeline(groups, timeline), with_timeline(faults, timeline), minutes)
@@ -200,15 +200,18 @@ def with_time_lag(positions: DataFrame, log_ends: DataFrame) -> DataFrame:
     }).drop("offset", "seen", "is_query", "next")  # fmt: skip
 
 
-def _with_older_log_ends(recent: DataFrame, positions: DataFrame, rows: DataFrame) -> DataFrame:
+def _with_older_log_ends(
+    recent: DataFrame, positions: DataFrame, partitions: DataFrame, timeline: DataFrame
+) -> DataFrame:
     """Return the log ends from which `with_time_lag` computes the time lags of `positions`.
 
     These are the recent log ends and, for logs whose first unread record is older, all log ends.
 
     Args:
-        recent: result of `with_log_growth` for the newest rows of `rows`.
+        recent: result of `with_log_growth` for the newest rows of `partitions`.
         positions: result of `_positions` for `recent`.
-        rows: rows of the recorded table `partitions`, joined by `with_timeline`.
+        partitions: recorded table `partitions`.
+        timeline: result of `poll_timeline`.
     """
     ends = recent.filter(F.col("log_end").isNotNull())
     first = ends.groupBy(*_LOG).agg(F.min("poll").alias("first_poll"), F.min_by("log_end", "poll").alias("first_end"))
@@ -218,7 +221,7 @@ def _with_older_log_ends(recent: DataFrame, positions: DataFrame, rows: DataFram
     if older.isEmpty():
         return recent
     # `generation` counts from the first recent row of each log, as in `positions`.
-    every = rows.join(F.broadcast(older), [*_LOG]).transform(with_log_growth)
+    every = with_timeline(partitions.join(F.broadcast(older), [*_LOG]), timeline).transform(with_log_growth)
     counted = F.min(F.when(F.col("poll") >= F.col("first_poll"), F.col("generation"))).over(Window.partitionBy(*_LOG))
     every = every.withColumn("generation", F.col("generation") - counted).drop("first_poll")
     return recent.join(F.broadcast(older), [*_LOG], "left_anti").unionByName(every)

@@ -111,6 +111,14 @@ def test_commits_are_pending_from_the_newest_commit_of_the_previous_run(folder: 
     assert (found.days, found.since) == ((SECOND, THIRD), ms(SECOND))
 
 
+def test_rebalances_are_pending_from_the_earliest_new_rebalance(folder: LakeFolder) -> None:
+    write(folder, REBALANCES, FIRST)
+    run_pipeline(folder)
+    write(folder, REBALANCES, SECOND)
+    found = pending_days(folder)
+    assert (found.days, found.since) == ((SECOND,), ms(SECOND))
+
+
 def test_late_source_rows_make_the_time_from_their_own_time_on_pending(folder: LakeFolder) -> None:
     run_pipeline(folder)
     write(folder, COMMITS, SECOND)
