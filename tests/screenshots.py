@@ -38,7 +38,7 @@ BETWEEN_READS = 15.0
 READS = 5
 """Number of reads of all groups before a screenshot, so that the tree has plots of the lag."""
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 """Maximum time to wait until the app has read all groups, in seconds."""
 
 
