@@ -123,10 +123,11 @@ def delete_availability(
         return "the group type is not known yet" if listing.type is None else "the group has not been described yet"
     if reading.fault is not None:
         return why_not_described(reading.fault)
+    why = why_not_delete(group, reading.value) or _why_not_listed(listing, reading.value)
     age = _age_of_outdated(snapshot, listing, reading, now)
-    if age is not None:
+    if age is not None and (why is None or listing.state != reading.value.state):
         return f"the newest description of the group is {age:.0f} s old; wait for the next poll"
-    return why_not_delete(group, reading.value) or _why_not_listed(listing, reading.value)
+    return why
 
 
 def is_listed_as_empty(snapshot: Snapshot, group: str, *, now: float | None = None) -> bool:

@@ -172,7 +172,7 @@ async def test_key_d_works_if_the_description_of_an_empty_group_is_outdated(
     """The delete dialog describes the group again, so that an old description is no reason to refuse."""
     async with running(admin, tmp_path) as (app, pilot):
         screen = main_screen(app)
-        for group, reason in (("payment", None), ("p\u0430yment", "the newest description of the group is 60 s old")):
+        for group, reason in (("payment", None), ("p\u0430yment", "Stable with 2 members")):
             await select(app, pilot, group)
             old = replace(screen.snapshot.details[group], at=screen.snapshot.taken_at - 60)
             screen.snapshot = replace(screen.snapshot, details={group: old})

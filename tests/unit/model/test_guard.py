@@ -155,6 +155,14 @@ def test_user_is_told_why_the_deletion_of_a_group_is_not_offered(taken: Snapshot
     assert words in reason
 
 
+@pytest.mark.parametrize(("listed", "words"), [("Stable", "Stable with 1 member: stop it first"), ("Dead", "60 s old")])
+def test_refusal_of_a_live_group_names_its_members_even_if_they_were_read_long_ago(listed: str, words: str) -> None:
+    """If the list of groups has the group in another state by now, the old description says nothing about it."""
+    stable = replace(EMPTY_GROUP, state="Stable", members=(member(),))
+    taken = snapshot(stable, at=40.0, listing=Listing("classic", "consumer", listed, 1))
+    assert words in (delete_availability(taken, "g") or "")
+
+
 def test_deletion_is_not_offered_without_a_listed_group_or_in_read_only_sessions() -> None:
     assert delete_availability(snapshot(), None) == "no group is selected"
     assert delete_availability(snapshot(), "other") == "the group is no longer listed"
