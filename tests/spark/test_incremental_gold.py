@@ -2,26 +2,40 @@
 
 from __future__ import annotations
 
+import shutil
+from datetime import UTC, datetime
 from random import Random
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 from pyspark.testing import assertDataFrameEqual
 
-from kgtui.lake.schemas import LAG, MEMBERS, REBALANCES
+from kgtui.commands.pipeline import update_gold
+from kgtui.lake.arrow import arrow_schema
+from kgtui.lake.schemas import COMMITS, GOLD, HEALTH, LAG, MEMBERS, REBALANCES
+from kgtui.pipeline.spark_lake import SparkLake
 from kgtui.pipeline.transforms.churn import churn, recorded_churn
 from kgtui.pipeline.transforms.lag import lag
 from kgtui.pipeline.transforms.recorded_state import is_since
 from tests.spark.random_recording import random_recording
 from tests.spark.recorded_rows import frame, ms
+from tests.spark.sample_data import Cluster, record
+from tests.spark.spark_settings import new_lake
+from tests.spark.stored_rows import stored_rows
+from tests.unit.history.recording_builder import START, RecordingBuilder
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pyspark.sql import SparkSession
 
-SEEDS = [1, *(pytest.param(seed, marks=pytest.mark.full) for seed in range(2, 20))]
+
+FULL = [pytest.param(seed, marks=pytest.mark.full) for seed in range(2, 20)]
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", [1, *FULL])
 def test_lag_from_a_time_on_equals_the_lag_of_a_complete_run(spark: SparkSession, seed: int) -> None:
     random = Random(seed)
     tables = random_recording(random, 80).frames(spark)
@@ -31,7 +45,7 @@ def test_lag_from_a_time_on_equals_the_lag_of_a_complete_run(spark: SparkSession
     assertDataFrameEqual(lag(*tables, since=since), complete)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", FULL)
 def test_churn_from_an_hour_on_equals_the_churn_of_a_complete_run(spark: SparkSession, seed: int) -> None:
     recording = random_recording(Random(seed), 250)
     timeline, groups, partitions, _ = recording.frames(spark)
@@ -43,3 +57,64 @@ def test_churn_from_an_hour_on_equals_the_churn_of_a_complete_run(spark: SparkSe
     assert expected.filter("burst_since < hour AND partitions_moved > 0").count() > 0
     recorded = recorded_churn(timeline, groups, members, partitions, since=since)
     assertDataFrameEqual(churn(timeline, recorded, rebalances, lag_rows, before=earlier, since=since), expected)
+
+
+@pytest.mark.parametrize("seed", FULL[:6])
+def test_gold_tables_of_random_batches_equal_the_tables_of_one_complete_run(
+    spark: SparkSession, tmp_path: Path, seed: int
+) -> None:
+    """Each batch has polls and commits. Some commits are of the time of earlier batches. Some polls follow a gap."""
+    random, cluster = Random(seed), Cluster(seed)
+    lake = new_lake(spark, tmp_path / "batches")
+    recording, commits = RecordingBuilder(lake.folder.local_path), RandomCommits(lake, random)
+    at = START
+    for _ in range(5):
+        polls = random.randint(3, 90)
+        gap = random.choice(("", "", "recorder stopped"))
+        at += 900_000 if gap else 0
+        record(recording, cluster, at, polls, gap=gap)
+        commits.write(at, at + polls * 10_000)
+        at += polls * 10_000
+        update_gold(lake)
+    ignore = shutil.ignore_patterns("gold", "_checkpoints")
+    complete = shutil.copytree(lake.folder.local_path, tmp_path / "complete", ignore=ignore)
+    update_gold(SparkLake(spark, complete))
+    for table in GOLD:
+        assert stored_rows(lake.folder.local_path, table) == stored_rows(complete, table)
+    assert {row["basis"] for row in stored_rows(complete, HEALTH)} >= {"observed"}
+
+
+class RandomCommits:
+    """Writes rows of silver `commits` and `rebalances` of the groups that `Cluster` has, a part of them late."""
+
+    def __init__(self, lake: SparkLake, random: Random) -> None:
+        self._lake, self._random = lake, random
+        self._offset = 0
+        self._late: list[tuple[int, int]] = []
+
+    def write(self, start: int, end: int) -> None:
+        """Write the commits of a time span, in milliseconds since the epoch, and those that earlier calls held back."""
+        spans, self._late = [*self._late, (start, end)], []
+        if self._random.random() < 0.4:
+            self._late.append(spans.pop())
+        commits, rebalances = [], []
+        for begin, finish in spans:
+            for at in range(begin, finish, 10_000):
+                moment = datetime.fromtimestamp((at + self._random.randint(0, 9_000)) / 1000, UTC)
+                place = {
+                    "day": moment.date(),
+                    "record_partition": 0,
+                    "record_offset": self._offset,
+                    "group": "orders.paid",
+                }
+                self._offset += 1
+                offset = self._offset + 100 if self._random.random() < 0.97 else None
+                commits.append(place | {"record_time": moment, "topic": "t", "partition": 0, "offset": offset,
+                                        "commit_time": moment if offset else None})  # fmt: skip
+                if self._random.random() < 0.02:
+                    rebalances.append(
+                        place | {"type": "consumer", "epoch": self._offset, "start": moment, "end": moment}
+                    )
+        for table, rows in ((COMMITS, commits), (REBALANCES, rebalances)):
+            made = pa.Table.from_pylist(rows, arrow_schema(table))
+            write_deltalake(str(self._lake.path(table)), made, mode="append", partition_by=["day"])
