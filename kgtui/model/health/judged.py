@@ -28,6 +28,8 @@ _BEGIN_UNKNOWN = frozenset({Problem.STOP, Problem.STALL, Problem.EMPTY, Problem.
 """Problems that cannot have begun before the last consumed record was written. kgtui may not have observed their begin.
 """
 
+_FIRST_READ = 5.0  # Longest time between the beginning of the observation and the first read of offsets, in seconds.
+
 
 def judgment_of_verdict(health: GroupHealth) -> Judgment:
     """Return the verdict by Burrow's rules as a judgment. It leaves out all other problems of the group."""
@@ -129,7 +131,8 @@ def _problems_of(health: GroupHealth, group_type: str | None) -> Iterator[Judgme
     worst = health.worst
     if worst is not None and health.kind in _PROBLEMS:
         since = None if health.read_at is None or health.kind is Status.WARN else health.read_at - worst.still
-        seen = worst.still < health.seconds
+        # The offsets are first read a moment after the observation began. A shorter difference is no observed progress.
+        seen = worst.still + _FIRST_READ < health.seconds
         status = GroupStatus.ERR if health.status is Status.ERR else GroupStatus.WARN
         yield judged(status, _PROBLEMS[health.kind], reason(health, group_type), since, seen)
     rate = health.rebalances
