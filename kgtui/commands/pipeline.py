@@ -183,6 +183,7 @@ def _sources(args: argparse.Namespace, since: float | None) -> Sources:
 
 
 def _run_jobs(lake: SparkLake, sources: Sources, progress: Progress, interval: float | None) -> None:
+    from kgtui.lake.pending_days import pending_days
     from kgtui.pipeline.jobs.run import run_continuously, run_once
 
     started = time.monotonic()
@@ -192,11 +193,18 @@ def _run_jobs(lake: SparkLake, sources: Sources, progress: Progress, interval: f
         return
     run_once(lake, sources, update, progress.update)
     progress.end()
+    if future := pending_days(lake.folder).future:
+        notify(
+            f"the gold tables leave out records with timestamps in the future, such as {future[0]}: check the clocks "
+            "of the brokers"
+        )
     notify(f"updated {lake.folder.path} in {time.monotonic() - started:.0f} s")
 
 
 def update_gold(lake: SparkLake, on_progress: Callable[[str], None] | None = None) -> tuple[date, ...]:
     """Recompute the gold tables for all days that have new rows, and return these days.
+
+    Days after tomorrow are left out, because only a broker with a wrong clock writes records with such timestamps.
 
     Args:
         on_progress: called with a sentence about the current step.
@@ -207,7 +215,8 @@ def update_gold(lake: SparkLake, on_progress: Callable[[str], None] | None = Non
     from kgtui.pipeline.jobs.gold import GoldOptions, gold
 
     pending, retention = pending_days(lake.folder), load_retention(lake.folder)
-    options = GoldOptions(topics={escape_surrogates(topic): seconds for topic, seconds in retention.topics.items()})
+    topics = {escape_surrogates(topic): seconds for topic, seconds in retention.topics.items()}
+    options = GoldOptions(topics=topics, last=pending.last)
     if retention.offsets is not None:
         options = replace(options, offsets_retention=round(retention.offsets))
     if pending.days:

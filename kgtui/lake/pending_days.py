@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time
+from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
 from kgtui.errors import LakeError
@@ -46,12 +46,17 @@ class PendingDays:
         since: time from which gold rows must be recomputed, in milliseconds since the epoch. It is on the first of
             `days`, which it divides into earlier rows that stay valid, and later rows that are recomputed.
         sources: title of each source table → its version and the newest time of its rows when `days` was determined.
+        last: tomorrow (UTC), the last day for which gold rows are computed. Rows of later days come from a broker whose
+            clock is wrong. If gold tables covered them, all other groups would seem to have been unused for years.
+        future: days after `last` that have rows.
     """
 
     folder: LakeFolder
     days: tuple[date, ...]
     since: int
     sources: dict[str, dict[str, int | None]]
+    last: date
+    future: tuple[date, ...]
 
     def mark_done(self) -> None:
         """Store the versions of the source tables in the lake, so that `days` are no longer pending.
@@ -80,9 +85,11 @@ def pending_days(folder: LakeFolder) -> PendingDays:
         sources: dict[str, dict[str, int | None]] = {
             table.title: {"version": newest_version(table.path)} for table in existing
         }
-        days = sorted({day for table in existing for day in table.rows_by_day()})
+        every_day = sorted({day for table in existing for day in table.rows_by_day()})
+        last = datetime.now(UTC).date() + timedelta(days=1)
+        days = [day for day in every_day if day <= last]
         for table in existing:
-            sources[table.title]["newest"] = table.newest(_TIMES[table.title])
+            sources[table.title]["newest"] = table.newest(_TIMES[table.title], last)
         stored = _load_state(folder)
         tables = _table_ids(folder)
         since = _start(days[0]) if days else 0
@@ -93,7 +100,7 @@ def pending_days(folder: LakeFolder) -> PendingDays:
             since = max(earliest or 0, _start(days[0])) if days else 0
     except storage_errors() as error:
         raise LakeError(f"{folder.path} cannot be read: {reason_of(error)}") from error
-    return PendingDays(folder, tuple(days), since, sources)
+    return PendingDays(folder, tuple(days), since, sources, last, tuple(day for day in every_day if day > last))
 
 
 def _start(day: date) -> int:

@@ -112,13 +112,15 @@ class StoredTable:
         result = {_day(row): row["num_records_sum"] or 0 for row in days.to_pylist()}
         return {day: rows for day, rows in result.items() if day is not None}
 
-    def newest(self, column: str) -> int | None:
-        """Return the largest value in a column, in milliseconds since the epoch; None if the table has no rows.
+    def newest(self, column: str, last: date) -> int | None:
+        """Return the largest value in a column, in milliseconds since the epoch; None if there are no rows.
 
         Args:
             column: column with timestamps, or with milliseconds since the epoch.
+            last: day after which rows do not count.
         """
-        found = [file.get(f"max.{column}") for file in _files(self._open()) if file["num_records"] != 0]
+        files = [file for file in _files(self._open()) if (_day(file) or date.min) <= last]
+        found = [file.get(f"max.{column}") for file in files if file["num_records"] != 0]
         times = [value if isinstance(value, int) else _milliseconds(value) for value in found if value is not None]
         return max(times, default=None)
 

@@ -47,17 +47,23 @@ def commit(version: int, group: str = "payments", *, key_version: int = 1, **fie
     return key_version.to_bytes(2, "big") + key[2:], written
 
 
-def write_file(folder: Path, name: str, records: list[Record], first_offset: int = 0) -> None:
+def write_file(
+    folder: Path, name: str, records: list[Record], first_offset: int = 0, timestamps: list[int] | None = None
+) -> None:
     """Write all `records` to the Parquet file `name` in `folder`, as records of partition 0.
 
     The records have consecutive offsets from `first_offset`.
+
+    Args:
+        timestamps: timestamp of each record, in microseconds since the epoch; None for `NOON`.
     """
     folder.mkdir(exist_ok=True)
     count = len(records)
+    times: list[Any] = [NOON] * count if timestamps is None else [*timestamps]
     columns = {
         "partition": pa.array([0] * count, pa.int32()),
         "offset": pa.array(range(first_offset, first_offset + count), pa.int64()),
-        "timestamp": pa.array([NOON] * count, pa.timestamp("us", tz="UTC")),
+        "timestamp": pa.array(times, pa.timestamp("us", tz="UTC")),
         "key": pa.array([key for key, _ in records], pa.binary()),
         "value": pa.array([value for _, value in records], pa.binary()),
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from datetime import date
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -12,6 +13,7 @@ import pytest
 
 from kgtui.errors import SourceError
 from kgtui.lake.schemas import COMMITS, COORDINATOR_RECORDS, GROUP_EVENTS, QUARANTINE, REBALANCES
+from kgtui.pipeline.jobs.gold import GoldInputs, GoldOptions
 from kgtui.pipeline.jobs.run import Sources, run_once
 from kgtui.pipeline.sources import stream_files
 from tests.spark.record_samples import Record, commit, ignore, write_file
@@ -56,3 +58,16 @@ def test_a_missing_folder_and_a_folder_without_record_files_are_rejected(lake: S
     pq.write_table(pa.table({"key": ["text"]}), tmp_path / "other" / "a.parquet")
     with pytest.raises(SourceError, match=r"columns partition \(int\).*these files have key \(string\)"):
         stream_files(lake.spark, tmp_path / "other")
+
+
+def test_unusual_timestamps_of_records_neither_end_a_run_nor_hide_other_days(lake: SparkLake, tmp_path: Path) -> None:
+    """A wrong clock of one broker must not make all groups look unused."""
+    year = 365 * 86_400_000_000
+    micros = {-1: 0, -100 * year: 0, 130 * year: 130 * year, 20_000 * year: 253_402_128_000_000_000}
+    records = [commit(4, f"g{number}") for number in range(len(micros))]
+    write_file(tmp_path / "records", "a.parquet", records, timestamps=list(micros))
+    run_once(lake, Sources(records=tmp_path / "records"), ignore, ignore)
+    rows = lake.read(COMMITS).selectExpr("unix_micros(record_time) AS time").collect()
+    assert sorted(row.time for row in rows) == sorted(micros.values())
+    inputs = GoldInputs(lake, 0, GoldOptions(last=date(2026, 11, 24)))
+    assert inputs.rows(COMMITS).count() == inputs.all_rows(COMMITS).count() == 2

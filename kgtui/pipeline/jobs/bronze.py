@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from datetime import UTC, datetime
 from functools import partial, reduce
 from operator import or_
 from typing import TYPE_CHECKING
@@ -20,13 +21,21 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 _LAYER = "bronze"
+_FIRST, _LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
+"""Range of the timestamps in the bronze table. `_LAST` is valid in every time zone."""
 _TOPIC, _FILES = "kafka-", "files-"
 """Prefixes of the names of streaming queries: the first for queries on a topic, the second for queries on files."""
 
 
 def coordinator_records(records: DataFrame) -> DataFrame:
-    """Convert Kafka records to rows of the bronze table. The column `day` is the UTC day of the record's timestamp."""
-    return records.select(*COLUMNS).withColumn("day", F.to_date("timestamp")).transform(conform, COORDINATOR_RECORDS)
+    """Convert Kafka records to rows of the bronze table. The column `day` is the UTC day of the record's timestamp.
+
+    Timestamps before 1970 and after the year 9999 are replaced by the nearest time in these years: in Kafka, -1 stands
+    for a missing timestamp, and Python and many readers of Delta tables do not know later years.
+    """
+    in_range = F.least(F.greatest("timestamp", F.lit(_FIRST)), F.lit(_LAST))
+    rows = records.select(*COLUMNS).withColumn("timestamp", in_range)
+    return rows.withColumn("day", F.to_date("timestamp")).transform(conform, COORDINATOR_RECORDS)
 
 
 def ingest_topic(lake: SparkLake, records: DataFrame, *, interval: float | None) -> StreamingQuery:

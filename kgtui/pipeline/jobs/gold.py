@@ -7,7 +7,7 @@ To add a gold table, define it and add it to `GOLD` in `kgtui/lake/schemas/gold.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import date, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -67,12 +67,14 @@ class GoldOptions:
         topics: topic → its retention time in seconds. Topics whose retention is unknown or unlimited are left out.
         look_back: how far back the last activity of a group is searched for table `cleanup`, in days before the first
             recomputed day.
+        last: the last day of source rows. Later rows are left out.
     """
 
     window: int = WINDOW_SECONDS
     offsets_retention: int = OFFSETS_RETENTION
     topics: Mapping[str, float] = field(default_factory=dict)
     look_back: int = 8
+    last: date = date.max
 
 
 _DEFAULT = GoldOptions()
@@ -81,7 +83,8 @@ _DEFAULT = GoldOptions()
 class GoldInputs:
     """Tables from which the gold tables are computed. Each table is read when it is first used.
 
-    Each property has rows from one day before the first recomputed day on, because rows depend on earlier rows.
+    Each property has rows from one day before the first recomputed day on, because rows depend on earlier rows. Rows of
+    days after `options.last` are left out.
 
     Args:
         since: time from which the tables are recomputed, in milliseconds since the epoch.
@@ -94,7 +97,11 @@ class GoldInputs:
 
     def rows(self, table: Table, before: timedelta = timedelta(0)) -> DataFrame:
         """Return the rows of a table, beginning on the day that is `before` earlier than the first recomputed day."""
-        return self.lake.read(table).filter(F.col("day") >= F.lit(self.first - before))
+        return self.all_rows(table).filter(F.col("day") >= F.lit(self.first - before))
+
+    def all_rows(self, table: Table) -> DataFrame:
+        """Return the rows of all days until `options.last`."""
+        return self.lake.read(table).filter(F.col("day") <= F.lit(self.options.last))
 
     @cached_property
     def timeline(self) -> DataFrame:
@@ -222,7 +229,7 @@ def _churn(inputs: GoldInputs) -> DataFrame:
 
 
 def _cleanup(inputs: GoldInputs) -> DataFrame:
-    lake, first, look_back = inputs.lake, inputs.first, timedelta(days=inputs.options.look_back)
+    first, look_back = inputs.first, timedelta(days=inputs.options.look_back)
     timeline = poll_timeline(inputs.rows(POLLS, look_back)).localCheckpoint()
     groups, partitions = inputs.rows(GROUPS, look_back), inputs.rows(PARTITIONS, look_back)
     # On days with polls, only groups without members can be unused, so that only their history is read.
@@ -231,7 +238,7 @@ def _cleanup(inputs: GoldInputs) -> DataFrame:
     # `recorded` and `decoded` are checkpointed, because `cleanup` reads each of them several times. Both are small:
     # they have one row per group and day.
     recorded = recorded_activity(timeline, groups, partitions, since=first).localCheckpoint()
-    commits, events = lake.read(COMMITS), lake.read(GROUP_EVENTS)
+    commits, events = inputs.all_rows(COMMITS), inputs.all_rows(GROUP_EVENTS)
     times = commits.select("day", "record_time").unionByName(events.select("day", "record_time"))
     decoded_until = times.groupBy("day").agg(F.max(F.unix_millis("record_time")).alias("at"))
     polled_until = timeline.groupBy(F.to_date(F.timestamp_millis("poll")).alias("day")).agg(F.max("poll").alias("at"))

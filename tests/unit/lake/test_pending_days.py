@@ -206,6 +206,16 @@ def test_gold_table_without_one_of_its_columns_makes_all_days_pending(folder: La
     assert pending_days(folder).days == (FIRST, SECOND)
 
 
+def test_days_after_tomorrow_are_not_pending(folder: LakeFolder) -> None:
+    future = date(9999, 12, 30)
+    write(folder, COMMITS, SECOND, future)
+    assert pending_days(folder).future == (future,)
+    assert run_pipeline(folder) == (FIRST, SECOND)
+    write(folder, COMMITS, SECOND)
+    found = pending_days(folder)
+    assert (found.days, found.since) == ((SECOND,), ms(SECOND))
+
+
 def test_no_day_is_pending_after_a_pipeline_run_that_wrote_no_rows(folder: LakeFolder) -> None:
     create_tables(folder, GOLD)
     pending_days(folder).mark_done()
