@@ -131,7 +131,10 @@ def _from_directory(allowed: list[Path], folder: Path, place: str, path: str, ke
 
 
 def read_value(file: Path, place: str) -> str:
-    """Return the content of a file that contains the value of a property. Raises ConfigError if it cannot be read."""
+    """Return the content of a file that contains the value of a property.
+
+    Raises ConfigError, which begins with `place`, if the file cannot be read.
+    """
     try:
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -40,7 +40,7 @@ class PollResult:
         listings: group → listing (its entry in the list of groups), for all groups. If a broker did not respond, the
             last known listings of its groups are used.
         descriptions: group → description, for the groups that this poll described.
-        committed: group → committed offsets, for all groups except share groups whose offsets this poll read.
+        committed: group → committed offsets, for the groups whose offsets this poll read, without share groups.
         share: group → share offsets, for the share groups whose offsets this poll read.
         bounds: partition → its log start and log end offsets, for all partitions for which a group has an offset or
             which a member owns.

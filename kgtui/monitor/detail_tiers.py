@@ -161,7 +161,7 @@ class ViewTier:
     async def _follow_visible(self, tasks: asyncio.TaskGroup) -> None:
         """Read all visible groups once per interval.
 
-        After the user has scrolled, only visible groups whose details are older than one interval are read.
+        When the user scrolls, visible groups whose details are older than one interval are also read at once.
         """
         while True:
             scrolled = self._wake_visible.is_set()

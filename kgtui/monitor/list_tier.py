@@ -149,8 +149,8 @@ class ListTier:
         self._left_at: dict[int, float] = {}
         self._removals = PendingRemovals(store, timer.now)
         self._wake = asyncio.Event()
-        # A list of groups is stored in slices, and keys are handled between two slices. If several lists were stored
-        # at the same time, a key would have to wait for a slice of each list. This lock prevents that.
+        # A list of groups is stored in slices, so that key presses are handled between two slices. This lock lets only
+        # one list be stored at a time. Otherwise, a key press would have to wait for a slice of each list.
         self._storing = asyncio.Lock()
 
     async def run(self) -> None:

@@ -38,7 +38,7 @@ class ActionCommands(MainScreenProvider):
     """Commands that run the actions of the main screen."""
 
     async def discover(self) -> Hits:
-        """Yield a command for each action, in the order of the action table, until the user types a query."""
+        """Yield a command for each action, in the order of the table. The palette shows them if the query is empty."""
         main = self.main
         if main is not None:
             for action in table.in_palette(main.session):
@@ -85,7 +85,7 @@ class ChoiceCommands(MainScreenProvider):
     """Commands that choose a theme, a saved filter, or a grouping or an order of the tree."""
 
     async def discover(self) -> Hits:
-        """Yield a command for each saved filter, until the user types a query."""
+        """Yield a command for each saved filter. They are shown while the query is empty."""
         for name, choose, meaning in self._filters():
             yield DiscoveryHit(name, choose, help=meaning)
 

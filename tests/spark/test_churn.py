@@ -1,6 +1,6 @@
-"""Gold `churn` has rebalances per hour, computed from recordings and from decoded records.
+"""Gold `churn` has rebalances per hour, computed from recordings and from the records of `__consumer_offsets`.
 
-Each row also has the rebalances' duration and the number of records that they delay.
+Each row also has the duration of the rebalances and the number of topic records that they delay.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ FORECAST = table(
         "boolean",
         "true if the backlog may be older than behind_since, because it existed before the time lags that are known",
     ),
-    *covered("time covered by the minutes from which the trend was computed"),
+    *covered("time from the first to the last minute from which the trend was computed"),
 )
 
 SERIES = ("lag", "rate_in", "rate_out")
@@ -115,5 +115,5 @@ BASELINE = table(
         "too few weeks, `hour of day` (same hour on earlier days); null if there are too few days",
     ),
     Column("hours", "int", "number of earlier hours that are compared with this hour", nullable=False),
-    *covered("time covered by the minutes of this hour"),
+    *covered("time from the first to the last minute with values in this hour"),
 )

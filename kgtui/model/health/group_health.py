@@ -173,10 +173,11 @@ def _judge(
 
 
 def _merged(undecided: Iterable[Undecided], given: Status) -> tuple[Undecided, ...]:
-    """Merge the undecided verdicts of all partitions into one `Undecided` per verdict and kind of missing data.
+    """Merge the undecided verdicts of all partitions into one `Undecided` per possible status and kind of missing data.
 
-    Each result has the number of its partitions, the largest `needs` of these partitions, and the smallest `has`.
-    Only verdicts that are worse than `given`, the decided status of the group, are returned.
+    Each result has the number of partitions that were merged into it, and the values of the partition that lacks most:
+    the largest `needs` and the smallest `has`. Statuses that are not worse than `given`, the status of the group that
+    is already decided, are left out.
     """
     kinds: dict[tuple[object, ...], Undecided] = {}
     for one in undecided:

@@ -172,8 +172,8 @@ def judge_observed(
     status, undecided = Status.OK, unknown_lag(row)
     still = (observed.now - commits[-1].at) / 1000 if commits else 0.0
     lag = row.lag
-    # Without commits, there is nothing to judge. There are none if a share group has just become a group of another
-    # type.
+    # Without commits, there is nothing to judge. This happens if the id of a share group has just been reused for a
+    # group of another type.
     if commits and lag is not None and lag > watching.rules.allowed_lag and complete >= watching.rules.minimum_complete:
         status, undecided = _of_lagging(observed, still, watching)
     first, last = (commits[0], commits[-1]) if commits else (None, None)

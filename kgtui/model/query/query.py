@@ -45,11 +45,14 @@ class FilterCache:
         self._kept: dict[Listing, tuple[Sequence[str], _Terms, Sequence[str]]] = {}
 
     def forget(self, lists: Mapping[Listing, Sequence[str]], terms: _Terms) -> None:
-        """Drop the results for listings whose sequence of group ids has been replaced.
+        """Drop the results that the next filter cannot use.
+
+        These are the results for listings whose sequence of group ids has been replaced. If the next filter has no
+        terms about group ids, these are all results.
 
         Args:
             lists: listing → its current group ids.
-            terms: the terms about group ids in the next filter. If there are none, all results are dropped.
+            terms: the terms about group ids in the next filter.
         """
         self._kept = {listing: kept for listing, kept in self._kept.items() if terms and lists.get(listing) is kept[0]}
 

@@ -239,7 +239,7 @@ def test_past_problem_is_reported_with_the_cause_of_its_end(tmp_path: Path) -> N
         ("STALL", 2, None, "it is not known what ended the problem"),
     ],
 )
-def test_cause_of_a_problems_end_depends_on_the_groups_status_and_members(
+def test_why_a_problem_ended_depends_on_status_and_members_of_the_group(
     tmp_path: Path, worst: str, members: int, after: dict[str, Any] | None, ended: str
 ) -> None:
     times = {"window_start": NOW - 2 * HOUR, "covered_to": NOW - 2 * HOUR}

@@ -39,7 +39,7 @@ def test_rise_that_began_before_the_first_read_is_dated_to_the_first_read() -> N
     assert rising_since(ages((100, 5_000.0, 30.0))) == 0
 
 
-def test_shrinking_backlog_began_when_its_time_lag_began_to_rise() -> None:
+def test_start_of_a_shrinking_backlog_is_when_its_time_lag_began_to_rise() -> None:
     history = ages((300, 10.0, 0.0), (120, 10.0, 60.0), (60, 7_210.0, -60.0))
     assert abs(behind_since(history) / MINUTE - 300) <= 5
     earlier = ages((60, 10.0, 60.0), (60, 3_610.0, -60.0), (60, 10.0, 0.0), (60, 10.0, 60.0), (30, 3_610.0, -60.0))

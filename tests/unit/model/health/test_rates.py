@@ -126,7 +126,10 @@ def test_loss_expected_by_retention_time_accounts_for_the_records_age() -> None:
 def test_loss_is_near_only_if_the_position_is_in_the_older_half_of_the_log(
     position: int, log_start: int, retention: float, near: bool
 ) -> None:
-    """Where a topic keeps records for an hour, every loss is less than an hour away, even in a healthy group."""
+    """If a topic keeps records for an hour, even a healthy group is always less than an hour away from losing records.
+
+    The remaining time alone is therefore not enough for a warning.
+    """
     still = samples(*((at, position, 9000 + 20 * int(at), log_start) for at in range(0, 125, 5)))
     loss = loss_to_come(lag_of_commit(*row_of(position, 11_400, log_start)), still, retention=retention)
     assert loss is not None
