@@ -14,13 +14,10 @@ imported on first use, so that a program that needs only the interface does not 
 | `listing` | ListGroups, once or repeatedly |
 | `describing` | the describe RPC of each group type |
 | `offsets` | committed offsets, share-partition start offsets, and log start and end offsets |
-| `list_offsets` | one ListOffsets request |
-| `record_times` | when the first unread and the last consumed records were written |
+| `record_times` | when the first unread and the last consumed records were written; ListOffsets requests |
 | `record_search` | the search for these times, without requests |
 | `configs` | configs of groups; retention of topics and of committed offsets |
 | `access` | permissions of the user that decide what brokers leave out of their responses; topics that ACLs deny |
-| `user_access` | marks groups whose offsets may be hidden because of the permissions |
-| `refusals` | notices when brokers begin or stop to refuse requests |
 | `decoding` | decodes the describe responses into `GroupDescription` |
 | `routing` | sends requests to the coordinators in batches, and repeats them when groups move to another broker |
 | `deadline` | the time limit of a call |

@@ -3,26 +3,179 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from uuid import uuid4
 
 from kgtui.admin import decoding
+from kgtui.admin.deadline import Deadline
 from kgtui.client.options import Lane
-from kgtui.errors import UnsupportedError
+from kgtui.errors import KgtuiError, UnsupportedError
 from kgtui.model.access import Access
-from kgtui.model.error_numbers import TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION
+from kgtui.model.error_numbers import FORBIDDEN, TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION
 from kgtui.protocol.messages.cluster import METADATA
 from kgtui.protocol.messages.security import DESCRIBE_ACLS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
 
-    from kgtui.admin.deadline import Deadline
-    from kgtui.admin.refusals import Refusals
     from kgtui.client.pool import Pool, Reply
+    from kgtui.model.answer import Answer
+    from kgtui.model.offsets import PartitionBounds, TopicPartition
+
+
+class _Offset(Protocol):
+    @property
+    def topic(self) -> str: ...
+
+
+T = TypeVar("T", bound=_Offset)
+
+
+class UserAccess:
+    """Reads the permissions of the user, and marks groups whose offsets a broker may have left out.
+
+    Args:
+        pool: connections to the cluster.
+
+    Attributes:
+        refusals: the groups and partitions about which brokers have refused requests.
+    """
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self.refusals = Refusals()
+        self._last: Access | None = None
+        self._topics: dict[str, frozenset[str]] = {}
+        self._shared: dict[frozenset[str], frozenset[str]] = {}
+
+    @cached_property
+    def _reader(self) -> AccessReader:
+        # Imported when it is first used, so that a command that only lists groups does not import its modules.
+
+        return AccessReader(self._pool, self.refusals)
+
+    async def read(self, max_age: float, timeout: float) -> Access:
+        """Return the permissions; see `GroupAdmin.access`."""
+        self._last = await self._reader.read(max_age, Deadline(timeout))
+        return self._last
+
+    async def with_marks(
+        self, reading: Awaitable[Answer[dict[str, tuple[T, ...]]]], asked: str, timeout: float
+    ) -> Answer[dict[str, tuple[T, ...]]]:
+        """Wait for an answer with the offsets of groups, and return it with the marks in `Answer.hidden`.
+
+        The permissions may change during the read, so the marks take into account the permissions before and after the
+        read.
+
+        Args:
+            asked: what is requested, such as `read offsets`.
+            timeout: maximum duration of requests that find out why topics are missing in the answer, in seconds.
+        """
+        before = self._last
+        answer = await reading
+        self.refusals.note_groups(asked, answer)
+        left_out = await self._left_out(answer.rows, timeout)
+        if any(access is not None and access.hides_topics for access in (before, self._last)):
+            return replace(answer, hidden=dict.fromkeys(answer.rows, ()) | left_out)
+        return replace(answer, hidden=left_out) if left_out else answer
+
+    async def _left_out(self, rows: Mapping[str, tuple[T, ...]], timeout: float) -> dict[str, tuple[str, ...]]:
+        """Return a dict that maps group ids to topics with earlier offsets of the group that the broker now leaves out.
+
+        Earlier topics are remembered only if ACLs may deny single topics to the user: not without ACLs, and not for
+        super users.
+        """
+        access = self._last
+        if access is None or not access.any_topic or access.sees_every_topic:
+            self._topics.clear()
+            return {}
+        missing: dict[str, frozenset[str]] = {}
+        for group, offsets in rows.items():
+            topics = frozenset(row.topic for row in offsets)
+            known = self._topics.get(group)
+            if known is not None and not known <= topics:
+                missing[group] = known - topics
+            elif known != topics:
+                self._topics[group] = self._shared.setdefault(topics, topics)
+        if not missing:
+            return {}
+        self.refusals.suspect(frozenset().union(*missing.values()))
+        try:
+            access = await self.read(math.inf, timeout)
+        except KgtuiError:
+            return dict.fromkeys(missing, ())
+        denied = access.denied_topics or frozenset()
+        for group, topics in missing.items():
+            # Offsets also disappear when they expire or when their topic is deleted. In these cases, the topic is not
+            # denied.
+            now = frozenset(row.topic for row in rows[group]) | (topics & denied)
+            self._topics[group] = self._shared.setdefault(now, now)
+        return {group: tuple(sorted(topics & denied)) for group, topics in missing.items() if topics & denied}
+
+    def forget(self, groups: Iterable[str]) -> None:
+        """Forget the topics of groups that no longer exist."""
+        for group in groups:
+            self._topics.pop(group, None)
+
+
+K = TypeVar("K")
+
+
+class Refusals:
+    """The groups and partitions about which brokers refused requests because of missing permissions.
+
+    Attributes:
+        changes: number of answers that refused a request for the first time, or that contained data which had been
+            refused before. If the number has grown, the permissions of the user have probably changed.
+    """
+
+    def __init__(self) -> None:
+        self.changes = 0
+        self._groups: set[tuple[str, str]] = set()
+        self._partitions: set[TopicPartition] = set()
+        self._suspects: set[str] = set()
+
+    def note_groups(self, asked: str, answer: Answer[Mapping[str, object]]) -> None:
+        """Record which groups an answer refused or contained.
+
+        Args:
+            asked: what was requested about the groups, such as `describe`. The answer is compared only with earlier
+                answers to the same request, because each request needs other permissions.
+        """
+        refused = {(asked, fault.group) for fault in answer.faults if fault.group and fault.code in FORBIDDEN}
+        answered = [key for key in self._groups if key[0] == asked and key[1] in answer.rows]
+        self._note(self._groups, refused, answered)
+
+    def note_partitions(self, bounds: Mapping[TopicPartition, PartitionBounds]) -> None:
+        """Record which partitions had readable log bounds, and for which the request was refused."""
+        refused = {tp for tp, row in bounds.items() if row.error in FORBIDDEN}
+        answered = [tp for tp in self._partitions if (row := bounds.get(tp)) is not None and not row.error]
+        self._note(self._partitions, refused, answered)
+
+    def suspect(self, topics: Collection[str]) -> None:
+        """Remember topics that a broker has left out of an answer, possibly for lack of permission."""
+        self._note(self._suspects, topics, ())
+
+    @property
+    def topics(self) -> frozenset[str]:
+        """Topics that a broker has refused or left out, and that have not been visible since."""
+        return frozenset(self._suspects.union(topic for topic, _ in self._partitions))
+
+    def allowed(self, topics: Collection[str]) -> None:
+        """Stop remembering these topics as refused or left out, because the user may describe them."""
+        self._suspects.difference_update(topics)
+        self._partitions = {tp for tp in self._partitions if tp[0] not in topics}
+
+    def _note(self, known: set[K], refused: Collection[K], answered: Collection[K]) -> None:
+        if answered or not known.issuperset(refused):
+            self.changes += 1
+            known.difference_update(answered)
+            known.update(refused)
+
 
 _LAST_WITH_OPERATIONS = 10
 """Last version of the Metadata RPC that reports the authorized operations on the cluster.

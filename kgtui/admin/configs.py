@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kgtui.admin.routing import EXCHANGE_ERRORS, fault_of_code, not_supported
-from kgtui.client.first_success import AllFailedError, first_success
+from kgtui.client.concurrency import AllFailedError, first_success
 from kgtui.client.pool import Lane
 from kgtui.errors import DeadlineError, KgtuiError
 from kgtui.model.answer import Answer, Coverage, Fault, fault_of

@@ -7,11 +7,11 @@ from functools import cached_property, partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from kgtui.admin.access import UserAccess
 from kgtui.admin.base import DEFAULT_TIMEOUT, ListingDelta, ListingFeed
 from kgtui.admin.deadline import Deadline
 from kgtui.admin.listing import KafkaListingFeed, Lister
 from kgtui.admin.routing import EXCHANGE_ERRORS, FIRST_PAUSE, Batch, Router
-from kgtui.admin.user_access import UserAccess
 from kgtui.client.pool import Lane, Pool
 from kgtui.errors import BrokerError, UnreachableError
 from kgtui.model.answer import Answer, Coverage, Fault, Outcome, fault_of

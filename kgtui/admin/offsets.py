@@ -10,7 +10,7 @@ import asyncio
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from kgtui.admin.list_offsets import EARLIEST, LATEST, FoundOffset, list_offsets
+from kgtui.admin.record_times import EARLIEST, LATEST, FoundOffset, list_offsets
 from kgtui.admin.routing import EXCHANGE_ERRORS, FIRST_PAUSE, Batch, not_supported
 from kgtui.client.pool import Lane
 from kgtui.errors import ConnectError, DeadlineError, DisconnectedError, UnreachableError, UnsupportedError

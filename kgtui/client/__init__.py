@@ -15,17 +15,13 @@ of kgtui that imports aiokafka.
 | `transport` | connects to a broker through aiokafka |
 | `exchange` | wraps encoded requests in objects that aiokafka's connection can send |
 | `login` | the SASL login of a connection, and its repetition before the session ends |
-| `mechanisms` | the SASL mechanisms: messages, credentials, and why a broker refuses a login |
-| `scram` | the messages of SCRAM logins |
+| `mechanisms` | the SASL mechanisms, SCRAM included: messages, credentials, and why a broker refuses a login |
 | `oauth` | the settings of OAUTHBEARER, read from Java client properties |
 | `tokens` | gets the tokens of OAUTHBEARER and refreshes them |
 | `assertion` | creates the signed assertions that a token endpoint accepts instead of a client secret |
-| `msk_iam` | signs tokens for Amazon MSK with AWS credentials |
-| `aws_errors` | explains why AWS credentials cannot be used, and what to do |
+| `msk_iam` | signs tokens for Amazon MSK with AWS credentials; explains why credentials cannot be used |
 | `claims` | the claims of a JSON Web Token, and advice about wrong clocks |
-| `token_endpoint` | requests a token from the token endpoint of an identity provider |
-| `http_deadline` | limits the total time of an HTTP request |
-| `daemon_thread` | runs blocking functions in a thread that does not delay the exit |
+| `token_endpoint` | requests a token from the token endpoint of an identity provider, within a time limit |
 | `kerberos` | the settings of GSSAPI (Kerberos), read from Java client properties |
 | `tickets` | gets and renews Kerberos tickets, and creates the messages of GSSAPI logins |
 | `kerberos_errors` | explains why a login with Kerberos failed, and what to do |
@@ -34,9 +30,8 @@ of kgtui that imports aiokafka.
 | `login_steps` | finds out at which step connecting to a broker fails |
 | `client_settings` | `ClientSettings`: login, TLS and timeouts, read from Java client properties |
 | `properties` | checks which Java client properties are supported, and parses `sasl.jaas.config` |
-| `tls` | the `ssl.*` properties, with certificates and keys in PEM or PKCS#12 |
-| `key_store` | reads PKCS#12 key stores and trust stores |
+| `tls` | the `ssl.*` properties: certificates and keys in PEM, and key stores and trust stores in PKCS#12 |
 | `secret` | passwords and keys that are never shown |
-| `first_success` | runs coroutines at the same time, for example to ask several brokers |
+| `concurrency` | runs coroutines at the same time, and blocking functions in a thread that does not delay the exit |
 | `lazy_import` | imports a part of a package without the slow parts that kgtui does not use |
 """

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kgtui.client.first_success import AllFailedError, first_success
+from kgtui.client.concurrency import AllFailedError, first_success
 from kgtui.client.session import Session, open_session
 from kgtui.errors import ConnectError, DecodeError, DisconnectedError, UnreachableError
 from kgtui.protocol.messages.cluster import METADATA

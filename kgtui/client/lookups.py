@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from kgtui.client.backoff import Backoff
 from kgtui.client.bootstrap import NEVER_CREATES
-from kgtui.client.first_success import all_of
+from kgtui.client.concurrency import all_of
 from kgtui.errors import BrokerError, ClientError, ConnectError, DeadlineError, KgtuiError, UnsupportedError
 from kgtui.model.error_numbers import LEADER_NOT_AVAILABLE
 from kgtui.protocol.error_codes import Reaction, lookup

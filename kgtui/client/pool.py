@@ -21,7 +21,7 @@ from kgtui.client.bootstrap import (
     unreachable,
 )
 from kgtui.client.client_settings import PLAINTEXT, ClientSettings
-from kgtui.client.first_success import AllFailedError, first_success
+from kgtui.client.concurrency import AllFailedError, first_success
 from kgtui.client.lazy_import import lazy_package, without_package
 from kgtui.client.link import Links, Reply
 from kgtui.client.lookups import CoordinatorCache, Coordinators, LeaderCache, Leaders

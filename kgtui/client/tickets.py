@@ -22,7 +22,7 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kgtui.client.daemon_thread import DaemonThread
+from kgtui.client.concurrency import DaemonThread
 from kgtui.client.kerberos_errors import explain_failure, explain_keytab, explain_silence, failure_of
 from kgtui.errors import ConnectError
 

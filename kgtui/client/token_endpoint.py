@@ -9,23 +9,96 @@ from __future__ import annotations
 import base64
 import email.utils
 import json
+import socket
 import ssl
+import threading
 import time
 import urllib.error
 import urllib.request
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from http.client import HTTPException
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote_plus, urlencode, urlsplit
+from urllib.request import HTTPHandler, HTTPSHandler, Request
 
 from kgtui.client.claims import clock_advice
-from kgtui.client.http_deadline import HttpDeadline
 from kgtui.errors import ConfigError, ConnectError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from email.message import Message
+    from http.client import HTTPResponse
 
     from kgtui.client.oauth import OAuth
+
+
+class HttpDeadline:
+    """Shuts down the connections of a request when the time limit of the request is over, so that a blocked read ends.
+
+    Attributes:
+        is_over: whether the connections were shut down. If they were, an error or incomplete data is a result of this,
+            and does not mean that the server failed.
+    """
+
+    def __init__(self) -> None:
+        self.is_over = False
+        self._connections: list[HTTPConnection] = []
+        self._sockets: list[socket.socket] = []
+
+    @contextmanager
+    def within(self, seconds: float) -> Iterator[None]:
+        """Limit the total time of all requests in a `with` block to `seconds`."""
+        timer = threading.Timer(seconds, self._cut)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def handlers(self, context: ssl.SSLContext | None) -> tuple[HTTPHandler, HTTPSHandler]:
+        """Return handlers for `urllib.request.build_opener`, whose connections this object shuts down.
+
+        Args:
+            context: TLS settings; None for the defaults of the system.
+        """
+        plain = self._watched(HTTPConnection)
+        encrypted = self._watched(HTTPSConnection)
+
+        class Http(HTTPHandler):
+            def http_open(self, req: Request) -> HTTPResponse:
+                return self.do_open(plain, req)
+
+        class Https(HTTPSHandler):
+            def https_open(self, req: Request) -> HTTPResponse:
+                return self.do_open(encrypted, req, context=context)
+
+        return Http(), Https()
+
+    def _watched(self, base: type[HTTPConnection]) -> type[HTTPConnection]:
+        """Return a subclass of `base` whose connections this object shuts down when the time limit is over."""
+        deadline = self
+
+        class Watched(base):  # type: ignore[valid-type,misc]  # mypy does not accept a variable as a base class
+            def connect(self) -> None:
+                deadline._connections.append(self)
+                super().connect()
+                # `urllib.request` removes the socket from the connection before it reads the body of the response.
+                deadline._sockets.append(self.sock)
+                if deadline.is_over:
+                    raise TimeoutError
+
+        return Watched
+
+    def _cut(self) -> None:
+        self.is_over = True
+        for found in [*self._sockets, *(connection.sock for connection in self._connections)]:
+            if found is not None:
+                with suppress(OSError):
+                    # The method `shutdown` of TLS sockets would change an object that another thread is using.
+                    socket.socket.shutdown(found, socket.SHUT_RDWR)
+
 
 LIMIT = 1_000_000
 """Maximum size of a response of the token endpoint, in bytes."""

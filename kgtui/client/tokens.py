@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from kgtui.client.claims import SKEW, claims_of, clock_advice, describe, time_of
-from kgtui.client.daemon_thread import DaemonThread
+from kgtui.client.concurrency import DaemonThread
 from kgtui.client.msk_iam import region_of, sign
 from kgtui.client.secret import NO_SECRET, Secret
 from kgtui.errors import ConnectError

@@ -24,9 +24,9 @@ from aiokafka.conn import AIOKafkaProtocol, create_conn
 
 from kgtui.client import connect_errors
 from kgtui.client.address import ip_addresses
+from kgtui.client.concurrency import AllFailedError, first_success
 from kgtui.client.connect_errors import ResponseTooLargeError
 from kgtui.client.exchange import Exchange
-from kgtui.client.first_success import AllFailedError, first_success
 from kgtui.client.login import Login, LoginSession
 from kgtui.errors import ConnectError, DecodeError, DisconnectedError
 

@@ -190,7 +190,7 @@ async def _named_groups(
     from kgtui.admin.reading import access_of
     from kgtui.commands.selection import list_groups
     from kgtui.model.absence import why_not_listed
-    from kgtui.model.similar import similar_names
+    from kgtui.model.query.spelling import similar_names
 
     snapshot, _ = await list_groups(admin, timeout=deadline.left())
     snapshot = replace(snapshot, access=await access_of(admin, timeout=deadline.left()))

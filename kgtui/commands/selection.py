@@ -151,7 +151,7 @@ def as_options(words: Sequence[str]) -> str:
 
 def suggestion(words: Sequence[str], every: Iterable[str]) -> str:
     """Return `similar: ` and up to three ids that are similar to the words; `` if no id is similar."""
-    from kgtui.model.similar import similar_names
+    from kgtui.model.query.spelling import similar_names
 
     names = ", ".join(similar_names(words, every))
     return f"similar: {names}" if names else ""

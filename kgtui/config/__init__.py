@@ -14,8 +14,7 @@ file is read.
 |---|---|
 | `settings` | reads `config.toml`, and rejects unknown keys and invalid values |
 | `target` | chooses the cluster, and checks bootstrap addresses |
-| `properties` | reads Java properties files, and resolves `${NAME}` and `file:PATH` |
-| `config_providers` | resolves references to Kafka's config providers, such as `${file:PATH:KEY}` |
+| `properties` | reads Java properties files; resolves `${NAME}`, `file:PATH`, and references to config providers |
 | `state_folder` | the folder of backups, audit log, recordings, exports and logs |
 | `crash` | writes crash reports, without values of variables |
 """

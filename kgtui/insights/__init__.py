@@ -9,8 +9,7 @@ This package imports only `lake` and `model`.
 | `finding` | data classes of findings; the kinds of findings in order of urgency |
 | `rules` | one function per kind of finding, from rows of gold tables to findings |
 | `past_problems` | the time spans in which groups were unhealthy, and findings about those that have ended |
-| `flapping` | groups that rebalance, or rebalanced, unusually often |
-| `apply_rules` | the list of rules in order, and the gold rows that each rule reads |
+| `apply_rules` | the list of rules in order, the gold rows that each rule reads, and the rule about flapping groups |
 | `report` | the HTML report: findings, episodes and plots |
 | `report_plots` | the plots of the report, as SVG |
 """

@@ -1,4 +1,4 @@
-"""Read the gold tables of a lake and apply all rules to them."""
+"""Read the gold tables of a lake and apply all rules to them, including the rule about groups that rebalance often."""
 
 from __future__ import annotations
 
@@ -10,20 +10,148 @@ from typing import TYPE_CHECKING
 
 from kgtui.errors import LakeError
 from kgtui.insights import rules
-from kgtui.insights.finding import Insights, Kind
-from kgtui.insights.flapping import flapping, past_flapping, read_churn
-from kgtui.insights.past_problems import past_unhealthy, read_episodes
+from kgtui.insights.finding import Evidence, Finding, Insights, Kind, Severity
+from kgtui.insights.past_problems import past_finding, past_unhealthy, read_episodes
+from kgtui.insights.rules import evidence_of
 from kgtui.lake.gold import NEVER_WRITTEN, Gold, GoldRow, TableAge, only_whole_groups
 from kgtui.lake.schemas.gold import BASELINE, CHURN, CLEANUP, FORECAST, HEALTH, LAG, SERIES
+from kgtui.model.health.wording import duration
 from kgtui.model.rfc3339 import utc_datetime
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
     from typing import Any
 
-    from kgtui.insights.finding import Finding
     from kgtui.lake.schemas import Table
     from kgtui.lake.store import LakePath
     from kgtui.model.timeline import LagHistory
+
+_PAUSE = 1_800.0
+"""Time after the last rebalance of a group, in seconds, from which the group no longer counts as flapping."""
+
+
+def read_churn(gold: Gold, since: float) -> list[GoldRow]:
+    """Return the rows of table `churn` since a time, of all groups that were flapping in at least one hour."""
+    start = utc_datetime(since)
+    hours = gold.rows(CHURN, ("group",), since=start, time="hour", where=lambda column: column("flapping"))
+    groups = {row["group"] for row in hours}
+    return gold.rows(CHURN, since=start, time="hour", groups=groups) if groups else []
+
+
+@dataclass(frozen=True, slots=True)
+class FlappingRun:
+    """A time span in which a group rebalanced unusually often.
+
+    Attributes:
+        since, until: first and last rebalance, in seconds since the epoch.
+        rate: largest number of rebalances per hour.
+        what: how often the group rebalanced, and how long the rebalances took.
+    """
+
+    group: str
+    since: float
+    until: float
+    rate: float
+    what: str
+    evidence: Evidence
+
+    def goes_on(self, now: float) -> bool:
+        """Return whether the group still rebalances at the time `now`, in seconds since the epoch."""
+        return now - self.until <= _PAUSE
+
+
+def flapping(rows: Iterable[GoldRow], now: float) -> list[Finding]:
+    """Find groups that rebalance unusually often now.
+
+    Args:
+        rows: all rows of table `churn` for groups that were flapping in at least one hour.
+        now: end of the gold tables, in seconds since the epoch.
+    """
+    return [
+        Finding(
+            Kind.FLAPPING,
+            Severity.WARN,
+            run.group,
+            (run.group,),
+            run.what,
+            run.since,
+            "find out why members join and leave: restarts, scaling, max.poll.interval.ms, session.timeout.ms",
+            run.evidence,
+            ("kgtui", "show", run.group),
+            weight=run.rate,
+        )
+        for run in flapping_runs(rows)
+        if run.goes_on(now)
+    ]
+
+
+def flapping_runs(rows: Iterable[GoldRow]) -> list[FlappingRun]:
+    """Return the time spans in which groups were flapping, in order of time.
+
+    Args:
+        rows: rows of gold table `churn`, as for `flapping`.
+    """
+    by_group: dict[str, list[GoldRow]] = {}
+    for row in sorted(rows, key=lambda row: row["hour"]):
+        by_group.setdefault(row["group"], []).append(row)
+    runs = [_flapping_run(hours) for rows in by_group.values() for hours in _bursts(rows)]
+    return sorted((run for run in runs if run is not None), key=lambda run: run.since)
+
+
+def _bursts(hours: Sequence[GoldRow]) -> list[list[GoldRow]]:
+    """Divide the hours of one group, which are in order, into one list for each burst of rebalances.
+
+    An hour in which one burst ends and another one begins belongs to the later burst.
+    """
+    bursts: list[list[GoldRow]] = []
+    for row in hours:
+        before = bursts[-1][-1] if bursts else None
+        if before is None or _start(row) > _end(before) + _PAUSE:
+            bursts.append([])
+        bursts[-1].append(row)
+    return bursts
+
+
+def _flapping_run(hours: Sequence[GoldRow]) -> FlappingRun | None:
+    """Return the run of a burst; None if the group was not flapping in any hour of the burst."""
+    often = [row for row in hours if row["flapping"]]
+    if not often:
+        return None
+    rate = max(row["per_hour"] or row["rebalances"] for row in often)
+    held_up = sum(row["rebalancing_seconds"] or 0.0 for row in hours)
+    what = f"rebalanced up to {rate:.0f} times per hour"
+    if held_up >= 1:
+        what = f"{what}; {duration(held_up)} were spent rebalancing"
+    columns = ("hour", "rebalances", "per_hour", "members_joined", "members_left", "rebalancing_seconds")
+    group, evidence = often[0]["group"], evidence_of(Kind.FLAPPING, columns, hours[::-1])
+    return FlappingRun(group, min(map(_start, often)), max(map(_end, hours)), rate, what, evidence)
+
+
+def _start(row: GoldRow) -> float:
+    """Return when the last burst of rebalances in an hour began, in seconds since the epoch."""
+    return float((row["burst_since"] or row["hour"]).timestamp())
+
+
+def _end(row: GoldRow) -> float:
+    """Return the time of the last rebalance in an hour, in seconds since the epoch; its start if there was none."""
+    return float((row["last_rebalance"] or row["hour"]).timestamp())
+
+
+def past_flapping(rows: Iterable[GoldRow], now: float) -> list[Finding]:
+    """Find groups that rebalanced unusually often and have stopped doing so.
+
+    Args:
+        rows: result of `read_churn`.
+        now: end of the gold tables, in seconds since the epoch.
+    """
+    found = []
+    for run in flapping_runs(rows):
+        if run.goes_on(now):
+            continue
+        times = (run.since, run.until, "the group's members stopped joining and leaving")
+        found.append(past_finding(Kind.FLAPPING, run.group, run.what, times, run.evidence))
+    return found
+
 
 _CHURN_HOURS = 24
 

@@ -13,13 +13,10 @@ the Kafka protocol, of sockets or of the user interface. An unknown value is alw
 | `cluster` | brokers, features, and retention of records and offsets |
 | `answer` | `Answer` of a read with its `Fault`s, and `Outcome` of a write |
 | `access` | `Access`: which groups and topics the user may see |
-| `change_log` | `ChangeLog`: which groups have changed since a snapshot |
-| `snapshot` | `Snapshot`: everything known about the groups of a cluster at one time |
-| `summary` | `Summary`: the values of a group that the background sweep over all groups stores |
+| `snapshot` | `Snapshot`: everything known about the groups of a cluster at one time; which groups have changed since |
+| `summary` | `Summary`: the values of a group that the background sweep over all groups stores, with its member index |
 | `trail` | `Trail`: the last reads of a group by the background sweep, compact enough for 100,000 groups |
-| `owners` | the owners of partitions, also in streams groups |
-| `member_names` | the shortest name of each member that distinguishes it |
-| `member_index` | client ids, hosts and member ids of a group in one searchable string |
+| `member_names` | the shortest name of each member that distinguishes it, and the owners of partitions |
 | `facts` | looks up members, lag and topics of a group in a snapshot |
 | `fields` | the catalog of all values of groups, members and partitions that kgtui shows |
 | `query` | the filter language of the terminal UI and the commands |
@@ -28,16 +25,14 @@ the Kafka protocol, of sockets or of the user interface. An unknown value is alw
 | `burrow` | health verdicts on partitions and groups by the rules of LinkedIn's Burrow |
 | `health` | health verdict, lag trend, time lag and data loss from polled offsets |
 | `judgment` | `Judgment`: whether something is wrong with a group, since when, and what that is based on |
-| `series` | ring buffers with lag, members and rates of watched groups |
+| `series` | ring buffers with lag, members and rates of watched groups, and the changes of their members |
 | `timeline` | samples and changes of one group over an interval, for plots |
 | `event` | events: what changed in a cluster and when; their kinds and texts, and the log of the newest events |
 | `event_search` | finds events by comparing two reads of a group |
-| `membership` | compares the members of a group with those of the previous read |
 | `error_numbers` | numbers of Kafka's error codes to which kgtui reacts |
 | `explanation` | explains faults, group states and unknown lag, and what to do |
 | `diagnosis` | `Diagnosis`: what is wrong with a group, why, who is concerned, and what to do next |
 | `absence` | says why a group is not listed, and why no group matches a filter |
-| `similar` | finds names that are similar to a text with a typing mistake |
 | `command_line` | command lines for Kafka's own tools |
 | `marks` | the symbols that kgtui shows, for example for group states, and the color roles of states |
 | `text` | escapes control characters, and removes secrets |

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from kgtui.model.event import EventKind
 from kgtui.model.query.query import Query
-from kgtui.model.query.spelling import meant_steps
+from kgtui.model.query.spelling import meant_steps, similar_steps
 from kgtui.model.query.terms import IdTerm
-from kgtui.model.similar import similar_steps
 from kgtui.model.text import visible
 
 if TYPE_CHECKING:

@@ -13,9 +13,8 @@ from kgtui.model.explanation import Explanation, explain_fault, explain_offsets,
 from kgtui.model.guard import delete_availability
 from kgtui.model.health.wording import duration, local_clock, loss_when
 from kgtui.model.judgment import ONLY_COUNTED, PROBLEM_TEXTS, GroupStatus, Judgment, Problem
-from kgtui.model.member_names import member_labels
+from kgtui.model.member_names import member_labels, owners_by_partition
 from kgtui.model.offsets import lags
-from kgtui.model.owners import owners_by_partition
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from kgtui.model.event import Event, EventKind, disappeared
 from kgtui.model.group_types import DEAD, EMPTY, SIMPLE
 from kgtui.model.member_names import member_labels, member_names
-from kgtui.model.membership import Membership
+from kgtui.model.series import Membership
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from kgtui.model.answer import Fault
     from kgtui.model.group import GroupConfig, GroupDescription, Listing
     from kgtui.model.members import Member
-    from kgtui.model.membership import MembershipChange, OwnerMove
     from kgtui.model.offsets import GroupOffsets, TopicPartition
+    from kgtui.model.series import MembershipChange, OwnerMove
 
 MOST_NAMED = 3
 """Maximum number of members or partitions that the text of one event names."""

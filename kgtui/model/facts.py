@@ -11,7 +11,7 @@ from dataclasses import replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from kgtui.model import member_index
+from kgtui.model import summary
 from kgtui.model.access import hidden_fault, hidden_topics_fault
 from kgtui.model.error_numbers import GROUP_AUTHORIZATION_FAILED, TOPIC_AUTHORIZATION_FAILED
 from kgtui.model.group import topics_of
@@ -180,9 +180,9 @@ def of_members(key: str) -> Callable[[Snapshot, str], tuple[str, ...] | None]:
     The returned function returns None if the members were not read, or if the broker withheld them.
 
     Args:
-        key: a key of `kgtui.model.member_index.NAMES`.
+        key: a key of `kgtui.model.summary.NAMES`.
     """
-    names_of, from_index = member_index.NAMES[key], member_index.names_reader(key)
+    names_of, from_index = summary.NAMES[key], summary.names_reader(key)
 
     def names(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
         reading = current_description(snapshot, group)

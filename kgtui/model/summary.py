@@ -1,4 +1,9 @@
-"""The summary of one group, which the background sweep stores for every group."""
+"""The summary of one group, which the background sweep stores for every group.
+
+A summary stores the client ids, hosts and member ids of a group in one string, the member index, in which filters
+search. One string per group saves memory: three tuples of strings per group would need three times as much, and there
+may be 100,000 groups.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +11,63 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kgtui.model.group import topics_of
-from kgtui.model.member_index import member_index_of
 from kgtui.model.offsets import LagTotal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from kgtui.model.answer import Fault
     from kgtui.model.group import GroupDescription
+    from kgtui.model.members import Member
     from kgtui.model.trail import Trail
+
+NAMES: dict[str, Callable[[Sequence[Member]], Iterable[str]]] = {
+    "client": lambda members: sorted({member.client_id for member in members}),
+    "host": lambda members: sorted({member.host for member in members}),
+    "member": lambda members: [
+        *(member.member_id for member in members),
+        *(member.instance_id for member in members if member.instance_id),
+    ],
+}
+"""Maps the key of each filter term about members to a function from members to the texts that the term searches.
+
+For example, the term `client:app*` searches in the client ids of the members. The member index stores the texts of all
+keys, in this order. A filter term reads the texts of its key with `facts.of_members(key)`.
+"""
+
+_BETWEEN, _PART = "\x1f", "\x1e"
+# Translation table that replaces the index's separators with `?` in ids that contain them. The replacement does no
+# harm, because the index is used only for searching.
+_INSTEAD = str.maketrans({_BETWEEN: "?", _PART: "?"})
+
+
+def member_index_of(members: Iterable[Member] | None) -> str:
+    """Return the member index of a group: its client ids, hosts and member ids in one string; empty without members."""
+    known = tuple(members or ())
+    return encode_member_index({key: names(known) for key, names in NAMES.items()}) if known else ""
+
+
+def encode_member_index(names: Mapping[str, Iterable[str]]) -> str:
+    """Return the member index, one string, that contains the given texts.
+
+    Args:
+        names: key of `NAMES` → texts, such as `client` → client ids.
+    """
+    return _PART.join(
+        _BETWEEN.join(text.translate(_INSTEAD) if not text.isprintable() else text for text in names.get(key, ()))
+        for key in NAMES
+    )
+
+
+def names_reader(key: str) -> Callable[[str], tuple[str, ...]]:
+    """Return a function that takes a member index and returns the texts that it contains for one key of `NAMES`."""
+    number = list(NAMES).index(key)
+
+    def read(text: str) -> tuple[str, ...]:
+        part = text.split(_PART)[number] if text else ""
+        return tuple(part.split(_BETWEEN)) if part else ()
+
+    return read
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +81,7 @@ class Summary:
         partitions: number of partitions with an offset.
         topics: topics that the group subscribes to or has offsets in, sorted; None if members or offsets could not be
             read, because some topics could then be missing.
-        member_index: client ids, hosts and member ids of the members, in the form of `kgtui.model.member_index`.
+        member_index: client ids, hosts and member ids of the members, as `encode_member_index` returns them.
         state: state in the description, for brokers that do not list states; None if the group was not described.
         type: type in the description, for brokers that do not list types; None if the group was not described.
         at: time of the read that the members are from, in seconds since the epoch.

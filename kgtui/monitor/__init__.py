@@ -9,12 +9,11 @@ that a command that needs only the polling policy does not load the monitor.
 | `policy` | the polling policy: which groups are read, how often, how many in parallel, and what counts as a gap |
 | `poll_timer` | the timer that all polling loops share: interval, pausing and refreshing |
 | `list_tier` | tier 0: reads the list of groups from each broker |
-| `detail_tiers` | tier 1: reads the selected and visible groups in full; also runs all other tiers except tier 0 |
+| `detail_tiers` | tier 1: reads the selected and visible groups in full; runs all tiers except tier 0 |
 | `sweep` | tier 2: reads all groups in the background |
 | `screening` | rules that find groups with a possible problem in the reads of the sweep |
 | `lost_records` | counts lost records, and finds groups that may lose records soon |
 | `suspects` | chooses which groups with a possible problem are read in full, to get an exact verdict |
-| `access_tier` | reads the permissions of the user repeatedly |
 | `health` | health verdicts on the groups that tier 1 reads |
 | `store` | the data of all groups, from which snapshots are made |
 | `event_tracker` | finds events, such as members that joined, by comparing each read with the previous one |

@@ -9,12 +9,11 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from kgtui.model.change_log import ChangeLog
 from kgtui.model.cluster import ClusterInfo
 from kgtui.model.event import EventLog
 from kgtui.model.offsets import lag_of_group
 from kgtui.model.slices import PAUSE, SLICE
-from kgtui.model.snapshot import BrokerStatus, Reading, Snapshot
+from kgtui.model.snapshot import BrokerStatus, ChangeLog, Reading, Snapshot
 from kgtui.model.summary import Topics, summary_of
 from kgtui.monitor.event_tracker import EventTracker
 from kgtui.monitor.gc_tuning import untrack

@@ -8,9 +8,7 @@ The package needs the extra `spark`.
 | `transforms` | functions from DataFrames to DataFrames, without access to the lake |
 | `session` | starts and stops Spark sessions, or connects to Spark Connect |
 | `requirements` | checks PySpark and Java, and finds or downloads jars |
-| `jvm_decoder` | the SQL function that decodes records inside the JVM; its Java source is in the folder `jvm` |
-| `decoder_jar` | compiles the Java source into a jar |
-| `decoder_tables` | writes the tables of all records as text for the Java code |
+| `jvm_decoder` | the SQL function that decodes records inside the JVM; compiles its Java source in the folder `jvm` |
 | `sources` | reads records of `__consumer_offsets` from Kafka or Parquet files |
 | `spark_lake` | reads and writes Delta tables with Spark |
 | `spark_schema` | converts DataFrames to the columns of a table |

@@ -1,12 +1,22 @@
 """The SQL function `kgtui.decode(key, value)`, which decodes a record of `__consumer_offsets` inside the JVM.
 
 A second function decodes only offset commits and keeps all other records (see `KeptRecords`).
-The Java source is in the folder `jvm`, and `decoder_jar` compiles it. A session without the function decodes records
-with Spark expressions and Python instead, which needs about twice as much CPU time.
+A session without the function decodes records with Spark expressions and Python instead, which needs about twice as
+much CPU time.
+
+The Java source is in the folder `jvm`. Spark contains Janino, a Java compiler that needs no JDK, so `decoder_jar`
+compiles the source where the pipeline runs. The jar is kept in the folder of the downloaded jars. Its name contains a
+hash of everything that it is made of.
 """
 
 from __future__ import annotations
 
+import hashlib
+import os
+import subprocess
+import tempfile
+import zipfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JJavaError
@@ -14,11 +24,157 @@ from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 
+from kgtui.errors import SparkError
 from kgtui.lake.schemas import COMMITS
+from kgtui.pipeline.requirements import PYSPARK, find_java, jar_cache, pyspark_jars
+from kgtui.pipeline.transforms.group_events import type_and_about
 from kgtui.pipeline.transforms.record_decoding import DECODED, POSITION, rows_for, with_positions
+from kgtui.protocol.decoder_codegen import least_element_size
+from kgtui.protocol.member_data.consumer import ASSIGNMENT
+from kgtui.protocol.records import RECORD_SCHEMAS, value_message
+from kgtui.protocol.records.schemas import KEY_VERSION
+from kgtui.protocol.schema import SIZES
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pyspark.sql import DataFrame, SparkSession
+
+    from kgtui.protocol.api import Message
+    from kgtui.protocol.records import RecordSchema
+    from kgtui.protocol.schema import Field, Struct
+
+
+def decoder_tables() -> str:
+    """Return the tables of all records of `__consumer_offsets` as text, so that the Java code contains no tables.
+
+    Each line of the text is one of the following; its cells are separated by tabs, and truth values are 0 or 1.
+
+    | first cell | other cells |
+    |---|---|
+    | `result` | schema of the result of the SQL function, as JSON |
+    | `type` | record type; name of the value's message; its newest version; columns `type`, `record` and `about` of `group_events` |
+    | `message` | `key` or `value` of the record type before it, or `assignment`; label for error messages; version; flexible; strict |
+    | `field` | a field of the message before it: depth of nesting; name; name in JSON; type; array; nullable; tag or -1; whether the version has the field; minimum size of an array's element; whether the default is null; size of a type of fixed size, otherwise 0; whether the type is a struct; default |
+    """  # noqa: E501 - a row of the table is one line
+    rows: list[tuple[object, ...]] = [("result", DECODED.json())]
+    for schema in RECORD_SCHEMAS.values():
+        rows += _record_type(schema)
+    rows += _message("assignment", ASSIGNMENT, ASSIGNMENT.high)
+    return "".join("\t".join(map(str, row)) + "\n" for row in rows)
+
+
+def _record_type(schema: RecordSchema) -> Iterator[tuple[object, ...]]:
+    newest = value_message(schema.type, -1)
+    group_type, about = type_and_about(schema.type)
+    record = schema.type.name.title().replace("_", "")
+    yield "type", schema.type.value, newest.name, newest.high, group_type, record, about
+    yield from _message("key", schema.key, KEY_VERSION)
+    for version in range(newest.high + 1):
+        yield from _message("value", value_message(schema.type, version), version)
+
+
+def _message(part: str, message: Message, version: int) -> Iterator[tuple[object, ...]]:
+    flexible = message.is_flexible(version)
+    yield "message", part, message.label(version), version, int(flexible), int(message.strict)
+    yield from _fields(message.struct, version, 0, flexible=flexible)
+
+
+def _fields(struct: Struct, version: int, depth: int, *, flexible: bool) -> Iterator[tuple[object, ...]]:
+    for field in struct.fields:
+        yield (
+            "field",
+            depth,
+            field.name,
+            field.name[0].lower() + field.name[1:],
+            field.type,
+            int(field.array),
+            int(field.nullable.has(version)),
+            -1 if field.tag is None else field.tag,
+            int(field.versions.has(version)),
+            least_element_size(field, version, flexible=flexible),
+            int(field.null_by_default),
+            SIZES.get(field.type, 0),
+            int(field.struct is not None),
+            _default(field),
+        )
+        if field.struct is not None:
+            yield from _fields(field.struct, version, depth + 1, flexible=flexible)
+
+
+def _default(field: Field) -> str:
+    """Return the default of an integer or a string as text; the defaults of other types follow from the type."""
+    return str(field.default) if isinstance(field.default, (int, str)) else ""
+
+
+_SOURCES = Path(__file__).with_name("jvm")
+_PACKAGE = "kgtui/spark"
+_TABLES = f"{_PACKAGE}/tables.tsv"
+_TIMEOUT = 120.0
+_FAST_START = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto")
+
+
+def decoder_jar() -> Path:
+    """Return the path of the jar with the decoder. If it does not exist yet, the decoder is compiled first.
+
+    Raises:
+        SparkError: the decoder cannot be compiled, or the jar cannot be written.
+    """
+
+    sources = sorted(_SOURCES.glob("*.java"))
+    tables = decoder_tables().encode()
+    digest = hashlib.sha256(PYSPARK.encode())
+    for content in (tables, *(source.read_bytes() for source in sources)):
+        digest.update(hashlib.sha256(content).digest())
+    jar = jar_cache() / f"kgtui-decoder-{digest.hexdigest()[:16]}.jar"
+    if not jar.is_file():
+        try:
+            _make(jar, sources, tables)
+        except (OSError, subprocess.SubprocessError) as error:
+            raise SparkError(f"the decoder in Java cannot be compiled: {error}") from error
+    return jar
+
+
+def _make(jar: Path, sources: list[Path], tables: bytes) -> None:
+    """Compile `sources`, and write the classes and the tables into `jar`."""
+    jar.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=jar.parent, prefix=".kgtui-decoder-") as folder:
+        classes, draft = Path(folder, "classes"), Path(folder, jar.name)
+        classes.mkdir()
+        _compile(sources, classes)
+        with zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as zipped:
+            zipped.writestr("META-INF/MANIFEST.MF", "Manifest-Version: 1.0\n\n")
+            zipped.writestr(_TABLES, tables)
+            for file in sorted(classes.rglob("*.class")):
+                zipped.write(file, file.relative_to(classes))
+        # Another process may have written the same jar by now. It has the same content, so it may be replaced.
+        draft.replace(jar)
+
+
+def _compile(sources: list[Path], into: Path) -> None:
+    """Compile Java sources with Janino. Raises `SparkError` if Janino is missing or reports an error."""
+    jars = _spark_jars()
+    compiler = [str(jar) for name in ("janino", "commons-compiler") for jar in jars.glob(f"{name}-[0-9]*.jar")]
+    command = [find_java() or "java", *_FAST_START, "-cp", os.pathsep.join(compiler)]
+    command += ["org.codehaus.commons.compiler.samples.CompilerDemo", "-d", str(into)]
+    command += ["-classpath", os.pathsep.join(map(str, sorted(jars.glob("*.jar")))), *map(str, sources)]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT, check=False)  # noqa: S603
+    compiled = {file.stem for file in into.rglob("*.class")}
+    if result.returncode or not compiled.issuperset(source.stem for source in sources):
+        output = (result.stderr or result.stdout).strip().splitlines() or ["the compiler printed nothing"]
+        raise SparkError(f"the decoder in Java cannot be compiled: {output[0]}")
+
+
+def _spark_jars() -> Path:
+    """Return the folder with the jars of the Spark that PySpark starts."""
+    home = os.environ.get("SPARK_HOME")
+    if home:
+        return Path(home, "jars")
+    jars = pyspark_jars()
+    if jars is None:
+        raise SparkError("the decoder in Java cannot be compiled: PySpark is not installed")
+    return jars
+
 
 _CATALOG = "spark.sql.catalog.kgtui"
 """Spark option that names the Java class of the catalog `kgtui`, which contains the function."""

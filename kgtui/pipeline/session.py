@@ -188,7 +188,7 @@ def start(
 
 def _decoder_jars(on_progress: Callable[[str], None] | None) -> tuple[Path, ...]:
     """Return the path of the jar with the decoder in Java; `()` if the jar does not exist and cannot be made."""
-    from kgtui.pipeline.decoder_jar import decoder_jar
+    from kgtui.pipeline.jvm_decoder import decoder_jar
 
     try:
         return (decoder_jar(),)

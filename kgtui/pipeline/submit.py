@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import kgtui
 from kgtui.errors import UsageError
-from kgtui.pipeline.decoder_jar import decoder_jar
+from kgtui.pipeline.jvm_decoder import decoder_jar
 from kgtui.pipeline.requirements import JARS, MAVEN_CENTRAL, find_jars
 from kgtui.pipeline.session import local_options
 

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 
     from kgtui.model.answer import Fault
-    from kgtui.model.change_log import ChangeMark
-    from kgtui.model.snapshot import Snapshot
+    from kgtui.model.snapshot import ChangeMark, Snapshot
 
 JUDGED_PER_SLICE = 200
 """Number of groups that are judged in one slice, which takes about 1 ms. Other tasks run between two slices."""

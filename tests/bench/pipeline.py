@@ -124,8 +124,8 @@ def _decode(spark: SparkSession, folder: Path) -> dict[str, float]:
     process, the JVM and all Python workers. Of several rounds, the fastest one counts.
     """
     from kgtui.pipeline.jobs.bronze import coordinator_records
+    from kgtui.pipeline.jobs.silver import decode_non_commits
     from kgtui.pipeline.jvm_decoder import KeptRecords
-    from kgtui.pipeline.transforms.decoding import decode_non_commits
     from kgtui.pipeline.transforms.offset_commits import non_commits
 
     records = spark.read.parquet(str(folder)).transform(coordinator_records)

@@ -11,7 +11,7 @@ from kgtui.commands.selection import select_groups
 from kgtui.config import read_properties
 from kgtui.model import facts
 from kgtui.model.offsets import LagTotal
-from kgtui.monitor import MonitorOptions, access_tier
+from kgtui.monitor import MonitorOptions, detail_tiers
 from tests.brokers.kgtui_permissions import SEE_ANY_TOPIC, Permission
 from tests.unit.monitor.test_monitor import until, watching
 
@@ -49,7 +49,7 @@ async def test_monitor_marks_hidden_offsets_only_while_a_permission_is_missing(
     def complete(snapshot: Snapshot) -> bool:
         return facts.lag_total(snapshot, GROUP) == LagTotal(LAG, 0, 2) and not snapshot.hides_topics
 
-    monkeypatch.setattr(access_tier, "ACCESS_MAX_AGE", 0.5)
+    monkeypatch.setattr(detail_tiers, "ACCESS_MAX_AGE", 0.5)
     async with watching(changing, OPTIONS) as monitor:
         monitor.set_view(GROUP)
         await until(monitor, marked)

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 
 from kgtui.model.cluster import Broker, ClusterInfo
 from kgtui.model.group import GroupDescription, Listing
-from kgtui.model.member_index import encode_member_index
 from kgtui.model.members import Member
 from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds
 from kgtui.model.series import SeriesStore
 from kgtui.model.snapshot import BrokerStatus, Reading, Snapshot
-from kgtui.model.summary import Summary
+from kgtui.model.summary import Summary, encode_member_index
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

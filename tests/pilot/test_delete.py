@@ -24,8 +24,7 @@ from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds
 from kgtui.monitor import Monitor, MonitorOptions
 from kgtui.tui import text
 from kgtui.tui.dialogs.delete import DeleteDialog
-from kgtui.tui.dialogs.delete_result import DeleteResultDialog
-from kgtui.tui.dialogs.delete_table import DeleteTable
+from kgtui.tui.dialogs.delete_table import DeleteResultDialog, DeleteTable
 from kgtui.tui.session import Session, Target
 from kgtui.tui.startup_notices import show_unfinished_deletes
 from tests.scripted import ScriptedAdmin, member

@@ -15,7 +15,7 @@ from kgtui.config import StateFolder
 from kgtui.monitor import Monitor, MonitorOptions
 from kgtui.tui.app import KgtuiApp
 from kgtui.tui.dialogs.delete import DeleteDialog
-from kgtui.tui.dialogs.delete_result import DeleteResultDialog
+from kgtui.tui.dialogs.delete_table import DeleteResultDialog
 from kgtui.tui.session import Session, Target
 from kgtui.tui.widgets.filter_bar import FilterBar
 from tests.pilot.app_driver import main_screen

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from kgtui.lake.schemas import LAG
-from kgtui.pipeline.transforms.backlog_start import rising_since, with_age_histories
+from kgtui.pipeline.transforms.problem_times import rising_since, with_age_histories
 from tests.spark.recorded_rows import at, frame, ms
 
 if TYPE_CHECKING:

@@ -158,9 +158,8 @@ def partition_columns(rows: Sequence[PartitionRow], *, wide: bool) -> list[Parti
 
 def partition_rows(snapshot: Snapshot, group: str) -> list[PartitionRow]:
     """Return every partition of the group that has an offset or an owner, sorted by topic and partition."""
-    from kgtui.model.member_names import member_names
+    from kgtui.model.member_names import member_names, owners_by_partition
     from kgtui.model.offsets import PartitionLag, lags
-    from kgtui.model.owners import owners_by_partition
 
     offsets, description = snapshot.offsets.get(group), snapshot.details.get(group)
     owners = owners_by_partition(None if description is None else description.value)

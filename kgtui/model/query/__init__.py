@@ -8,11 +8,10 @@ terms. The package imports other modules of the model. It imports RE2 only for f
 | `lexer` | splits a filter into terms and values |
 | `parser` | `parse`: parses a filter into a `Query`, or reports where it is wrong |
 | `query` | `Query`: selects and sorts groups of a snapshot |
-| `term_catalog` | `TERMS`: the filter terms |
-| `term_help` | help about the terms, generated from `TERMS` |
+| `term_catalog` | `TERMS`: the filter terms, and their help |
 | `sort_keys` | `SORT_KEYS`: the values by which filters and the tree can sort groups |
 | `terms` | classes of filter terms, which decide whether a group matches |
-| `spelling` | finds what the user may have meant by a filter that matches no group |
+| `spelling` | finds similar names, and what the user may have meant by a filter that matches no group |
 | `verdict_terms` | the filter term `verdict:` |
 | `patterns` | wildcards, letter sequences and regular expressions |
 | `ranges` | ranges of counts and times, such as `1k+` and `..5m` |
@@ -24,7 +23,7 @@ from kgtui.model.facts import Need
 from kgtui.model.query.parser import parse
 from kgtui.model.query.query import FilterCache, Query, SortKey, ordered
 from kgtui.model.query.sort_keys import SORT_KEYS
-from kgtui.model.query.term_help import HELP, NOTES, HelpRow, help_text
+from kgtui.model.query.term_catalog import HELP, NOTES, HelpRow, help_text
 
 __all__ = [
     "HELP",

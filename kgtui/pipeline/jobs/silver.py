@@ -9,12 +9,12 @@ from pyspark.sql import functions as F
 
 from kgtui.lake.schemas import COMMITS, COORDINATOR_RECORDS, GROUP_EVENTS, QUARANTINE, REBALANCES
 from kgtui.pipeline.jobs.streaming import days_of, start_query
-from kgtui.pipeline.jvm_decoder import KeptRecords
+from kgtui.pipeline.jvm_decoder import KeptRecords, decode_in_jvm, has_decoder
 from kgtui.pipeline.spark_lake import MAY_REPEAT, SparkLake
-from kgtui.pipeline.transforms.decoding import decode_commits, decode_non_commits, decode_unusual_commits
 from kgtui.pipeline.transforms.group_events import with_created
+from kgtui.pipeline.transforms.offset_commits import commit_records, irregular_commits, non_commits, regular_commits
 from kgtui.pipeline.transforms.rebalances import rebalances
-from kgtui.pipeline.transforms.record_decoding import STRUCTS, rows_for
+from kgtui.pipeline.transforms.record_decoding import STRUCTS, decode_records, rows_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +26,30 @@ if TYPE_CHECKING:
 
     WriteRows = Callable[[SparkLake, Table, DataFrame, list[str]], None]
     """Function that writes rows into a table exactly once. Its last argument is the list of the rows' days."""
+
+
+def decode_commits(records: DataFrame) -> DataFrame:
+    """Decode bronze rows into rows of silver `commits`. Other records, and a few unusual commits, are left out."""
+    if has_decoder(records.sparkSession):
+        return rows_for(decode_in_jvm(records.transform(commit_records)), COMMITS)
+    return records.transform(regular_commits)
+
+
+def decode_non_commits(records: DataFrame) -> DataFrame:
+    """Decode the bronze rows without a key of a commit into rows of `record_decoding.SCHEMA`."""
+    decode = decode_in_jvm if has_decoder(records.sparkSession) else decode_records
+    return records.transform(non_commits).transform(decode)
+
+
+def decode_unusual_commits(records: DataFrame) -> DataFrame:
+    """Decode the commits that `decode_commits` leaves out into rows of `record_decoding.SCHEMA`.
+
+    In the JVM, these are only damaged commits.
+    """
+    if has_decoder(records.sparkSession):
+        return records.transform(commit_records).transform(decode_in_jvm).where("commit IS NULL")
+    return records.transform(irregular_commits).transform(decode_records)
+
 
 _LAYER = "silver"
 _BATCH_SIZE = "512m"

@@ -12,7 +12,7 @@ import org.apache.spark.sql.types.StructType;
 /**
  * The record types, and the tables of their keys and values.
  *
- * <p>They are read from {@code tables.tsv} in the jar, which {@code kgtui.pipeline.decoder_tables} writes and documents.
+ * <p>They are read from {@code tables.tsv} in the jar, which {@code kgtui.pipeline.jvm_decoder} writes and documents.
  */
 class Tables {
     static final Map TYPES = new HashMap();

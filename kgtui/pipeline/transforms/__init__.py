@@ -2,18 +2,15 @@
 
 | module | contents |
 |---|---|
-| `decoding` | decodes records with the function in the JVM, or else with the next two modules |
 | `offset_commits` | decodes regular offset commits, nearly all records, with Spark expressions only |
 | `record_decoding` | decodes all other records with Python; defines the columns of decoded records |
-| `byte_decoding` | converts big-endian bytes to integers with Spark expressions |
 | `group_events` | silver `group_events`: one row per record that is not an offset commit |
 | `rebalances` | silver `rebalances`, from the records that each rebalance leaves |
 | `recorded_state` | state of groups and partitions at any poll of a recording |
 | `lag` | gold `lag`: lag, rates and time lag of partitions and groups per minute |
 | `commit_windows` | the latest commits of each partition, as input for `health` |
 | `health` | gold `health`: verdicts by Burrow's rules, one per five minutes |
-| `problem_times` | when the problems in gold `health` began and ended |
-| `backlog_start` | the time lags before a row, and since when a group has been behind |
+| `problem_times` | when the problems in gold `health` began and ended, and since when a group has been behind |
 | `churn` | gold `churn`: rebalances per group and hour |
 | `forecast` | gold `forecast`: when groups catch up or lose records |
 | `baseline` | gold `baseline`: lag and rates compared with the same hour in earlier weeks or days |

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from kgtui.lake.schemas.gold import FORECAST
 from kgtui.model.health.rates import LEAST
 from kgtui.pipeline.spark_schema import conform
-from kgtui.pipeline.transforms.backlog_start import behind_since, with_age_histories
+from kgtui.pipeline.transforms.problem_times import behind_since, with_age_histories
 from kgtui.pipeline.transforms.recorded_state import is_since, to_timestamp
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ package imports `actions`, `model` and widgets, but neither the main screen nor 
 | module | contents |
 |---|---|
 | `delete` | whether a deletion is safe, its confirmation and its execution |
-| `delete_result` | the results of a deletion |
-| `delete_table` | contents of the delete dialogs: fields and tables |
+| `delete_table` | contents of the delete dialogs: fields and tables; the dialog with the results |
 | `explain` | the verdict on a group, what its errors and its state mean, and what to do |
 | `export` | writes the incident report of a group |
 | `recordings` | record, open a recording, go to a time |

@@ -25,8 +25,8 @@ from kgtui.errors import KgtuiError
 from kgtui.model.facts import last_progress
 from kgtui.model.offsets import consumed_until
 from kgtui.tui import text
-from kgtui.tui.dialogs.delete_result import DeleteResultDialog
 from kgtui.tui.dialogs.delete_table import (
+    DeleteResultDialog,
     DeleteTable,
     Observed,
     group_details,

@@ -14,8 +14,8 @@ from kgtui.model.explanation import Explanation, explain_refusal
 from kgtui.tui import text
 from kgtui.tui.panes.base import to_content
 from kgtui.tui.panes.cells import ACCENT, ERROR, MUTED, Cell, fit_text, wrap_cells
+from kgtui.tui.panes.overview import mark_and_role
 from kgtui.tui.panes.overview_health import time_text
-from kgtui.tui.panes.overview_verdict import mark_and_role
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,7 +7,6 @@ sooner.
 | module | contents |
 |---|---|
 | `overview` | Overview pane: state, members, health, lag, permissions |
-| `overview_verdict` | the first fields of the Overview pane: the verdict, the affected members, and what to do |
 | `overview_health` | the fields of the Overview pane about health and data loss |
 | `members` | Members pane |
 | `member_loads` | the row of a member, and the columns that show its partitions, lag and rate as bars |

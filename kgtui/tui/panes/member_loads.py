@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.model.assignment import is_idle
 from kgtui.model.fields import member_fields
+from kgtui.model.member_names import owners_by_partition
 from kgtui.model.offsets import lags
-from kgtui.model.owners import owners_by_partition
 from kgtui.tui import text
 from kgtui.tui.panes.assignment_rows import holds_up_text
 from kgtui.tui.panes.cells import ACCENT, MUTED, WARN, Cell, number_cell, unknown_cell

@@ -8,9 +8,8 @@ from kgtui.model.explanation import reason_text
 from kgtui.model.fields import partition_fields
 from kgtui.model.health.values import Loss
 from kgtui.model.health.wording import duration
-from kgtui.model.member_names import member_names
+from kgtui.model.member_names import member_names, owners_by_partition
 from kgtui.model.offsets import lags, total
-from kgtui.model.owners import owners_by_partition
 from kgtui.tui import text
 from kgtui.tui.panes.cells import (
     ACCENT,

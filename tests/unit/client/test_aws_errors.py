@@ -16,9 +16,9 @@ from botocore.session import Session
 
 from kgtui.client import tokens as tokens_module
 from kgtui.client.address import Address
-from kgtui.client.aws_errors import explain_refused_request
 from kgtui.client.client_settings import from_properties
 from kgtui.client.login import Login
+from kgtui.client.msk_iam import explain_refused_request
 from kgtui.errors import ConnectError
 from tests.aws import BROKER, KEY_ID, SECRET, failure, fields_of, isolate_aws, properties_of, tokens_of
 from tests.unit.client.test_login import FakeConnection

@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from kgtui.client.backoff import Backoff
-from kgtui.client.first_success import AllFailedError, all_of, first_success
+from kgtui.client.concurrency import AllFailedError, all_of, first_success
 from kgtui.errors import ConnectError, DecodeError, KgtuiError
 
 

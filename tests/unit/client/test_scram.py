@@ -6,7 +6,7 @@ import secrets
 
 import pytest
 
-from kgtui.client import scram
+from kgtui.client import mechanisms
 from kgtui.client.address import Address
 from kgtui.client.client_settings import ClientSettings, Secret
 from kgtui.errors import ConnectError
@@ -25,7 +25,7 @@ def _fixed_nonce(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def log_in(*answers: bytes, settings: ClientSettings = USER) -> list[bytes]:
     """Run a login in which the server sends `answers`, and return the messages that the client sent."""
-    steps = scram.scram_steps(settings, BROKER)
+    steps = mechanisms.scram_steps(settings, BROKER)
     sent = [await anext(steps)]
     for answer in answers:
         try:
@@ -41,7 +41,7 @@ async def test_scram_login_sends_the_messages_of_the_example_in_rfc_7677() -> No
 
 async def test_scram_login_with_delegation_token_sends_tokenauth_and_escaped_name() -> None:
     settings = ClientSettings("SASL_SSL", "SCRAM-SHA-512", "a=b,c", Secret("hmac"), delegation_token=True)
-    steps = scram.scram_steps(settings, BROKER)
+    steps = mechanisms.scram_steps(settings, BROKER)
     assert await anext(steps) == b"n,,n=a=3Db=2Cc,r=rOprNGfwEbeRWgbNEkqO,tokenauth=true"
     await steps.aclose()
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from kgtui.model.answer import Fault
 from kgtui.model.cluster import Broker, ClusterInfo
 from kgtui.model.group import Listing
-from kgtui.model.member_index import encode_member_index
 from kgtui.model.snapshot import Snapshot
-from kgtui.model.summary import Summary
+from kgtui.model.summary import Summary, encode_member_index
 
 NOW = 1_000_000.0
 CLUSTER = ClusterInfo("test", {1: Broker(1, "one.kafka", 9092), 2: Broker(2, "two.kafka", 9092)})

@@ -12,8 +12,7 @@ from kgtui.model.answer import Fault
 from kgtui.model.event import disappeared
 from kgtui.model.group import Listing
 from kgtui.model.query import parse
-from kgtui.model.query.spelling import likely_meant
-from kgtui.model.similar import similar_names
+from kgtui.model.query.spelling import likely_meant, similar_names
 from kgtui.model.slices import run_at_once
 from kgtui.model.snapshot import BrokerStatus, Snapshot
 from tests.unit.model.query_snapshots import NOW, snapshot, summary

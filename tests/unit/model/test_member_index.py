@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtui.model.member_index import NAMES, member_index_of, names_reader
 from kgtui.model.members import Member
+from kgtui.model.summary import NAMES, member_index_of, names_reader
 
 _ids = st.text(st.characters(exclude_characters="\x1e\x1f", codec="utf-8"), min_size=1, max_size=8)
 

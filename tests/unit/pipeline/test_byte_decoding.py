@@ -1,11 +1,11 @@
-"""`byte_decoding`: the inverse tables convert the CRC-32 of four bytes back to these bytes."""
+"""The inverse tables convert the CRC-32 of four bytes back to these bytes."""
 
 from __future__ import annotations
 
 from random import Random
 from zlib import crc32
 
-from kgtui.pipeline.transforms.byte_decoding import crc32_inverse_tables
+from kgtui.pipeline.transforms.offset_commits import crc32_inverse_tables
 
 
 def test_inverse_tables_recover_the_four_bytes_that_have_a_given_crc32() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from kgtui.errors import SparkError
 from kgtui.pipeline import session
-from kgtui.pipeline.decoder_jar import decoder_jar
+from kgtui.pipeline.jvm_decoder import decoder_jar
 
 if TYPE_CHECKING:
     from pathlib import Path

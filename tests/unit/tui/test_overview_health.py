@@ -12,8 +12,8 @@ from kgtui.model.series import Series
 from kgtui.model.trail import Position, Trail
 from kgtui.tui import text
 from kgtui.tui.panes.cells import ERROR, WARN
+from kgtui.tui.panes.overview import verdict_fields
 from kgtui.tui.panes.overview_health import health_fields
-from kgtui.tui.panes.overview_verdict import verdict_fields
 from tests.pilot.app_driver import sample_snapshot
 from tests.pilot.health_snapshots import with_health
 

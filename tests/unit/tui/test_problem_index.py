@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 
 from kgtui.admin.base import ListingDelta
 from kgtui.model.answer import Fault
-from kgtui.model.change_log import ChangeLog
 from kgtui.model.group import Listing
 from kgtui.model.judgment import ONLY_COUNTED, Basis, GroupStatus, Judgment, Problem
 from kgtui.model.slices import run_at_once
-from kgtui.model.snapshot import Snapshot
+from kgtui.model.snapshot import ChangeLog, Snapshot
 from kgtui.monitor.store import Store
 from kgtui.tui.problem_index import JUDGED_PER_SLICE, ProblemIndex
 from tests.pilot.scripted_monitor import summary
