@@ -12,7 +12,7 @@ from kgtui.model.burrow import (
     ceased,
     lag_never_fell,
     lately_caught_up,
-    rewound,
+    rewind,
     unmoved,
 )
 
@@ -50,7 +50,7 @@ def _of_lagging(window: Window, now: int, allowed_lag: int) -> Status:
     commits = window.commits
     if ceased(commits, now) and not lately_caught_up(window):
         return Status.STOP
-    if rewound(commits):
+    if rewind(commits) is not None:
         return Status.REWIND
     if always_behind(commits, allowed_lag):
         if unmoved(commits):

@@ -229,12 +229,16 @@ def lately_caught_up(window: Window) -> bool:
     return any(end <= window.commits[-1].offset for end in window.log_ends)
 
 
-def rewound(commits: Sequence[Commit]) -> bool:
-    """Return whether the committed offset went back and has not returned to its earlier value since."""
-    for i in range(1, len(commits)):
-        if commits[i].offset < commits[i - 1].offset:
-            return all(later.offset < commits[i - 1].offset for later in commits[i:])
-    return False
+def rewind(commits: Sequence[Commit]) -> tuple[Commit, Commit] | None:
+    """Return the last commit before the committed offset went back, and the first commit after it.
+
+    The result is None if the committed offset did not go back, or has reached its earlier value again.
+    """
+    for number, (before, after) in enumerate(pairwise(commits), 1):
+        if after.offset < before.offset:
+            lasts = all(later.offset < before.offset for later in commits[number:])
+            return (before, after) if lasts else None
+    return None
 
 
 def always_behind(commits: Iterable[Commit], allowed_lag: int = 0) -> bool:

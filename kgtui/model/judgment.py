@@ -241,6 +241,19 @@ class Judgment:
         return f"since before {clock(self.since)}"
 
 
+class FoundProblem(NamedTuple):
+    """When kgtui found a problem whose judgment does not say when it began.
+
+    Attributes:
+        at: time of the first judgment with the problem, in seconds since the epoch.
+        seen: whether kgtui observed the beginning, because the group was read at every poll before.
+    """
+
+    kind: Problem
+    at: float
+    seen: bool
+
+
 NOT_FOUND = Judgment(GroupStatus.NOT_FOUND, reason="the group no longer exists")
 NOT_READ = Judgment(GroupStatus.UNKNOWN)
 READ_ONCE = Judgment(GroupStatus.UNKNOWN, basis=Basis.READ_ONCE)
@@ -250,10 +263,11 @@ READ_OK = Judgment(GroupStatus.OK, basis=Basis.READ_ONCE)
 """The judgment on a group that was read only once and has no unread records."""
 
 
-def unreadable(fault: Fault, judgment: Judgment) -> Judgment:
+def unreadable(fault: Fault, judgment: Judgment, read_at: float | None = None) -> Judgment:
     """Return the judgment on a group whose newest read failed.
 
     Args:
+        read_at: time of the last read that succeeded, in seconds since the epoch; None if it is not known.
         judgment: the judgment from the last read that succeeded. It is returned if its problem is more harmful, and
             otherwise its basis is kept.
     """
@@ -265,6 +279,7 @@ def unreadable(fault: Fault, judgment: Judgment) -> Judgment:
         kind=Problem.UNREADABLE,
         since=None,
         since_seen=False,
+        after=read_at,
         reason=fault.message.partition("\n")[0],
         others=() if judgment.kind is None else (judgment.kind, *judgment.others),
     )

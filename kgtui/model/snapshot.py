@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kgtui.model.event import Event
     from kgtui.model.group import GroupConfig, GroupDescription, Listing
     from kgtui.model.health import GroupHealth
-    from kgtui.model.judgment import Judgment
+    from kgtui.model.judgment import FoundProblem, Judgment
     from kgtui.model.offsets import GroupOffsets
     from kgtui.model.summary import Summary
     from kgtui.model.timeline import ObservedTimes
@@ -167,6 +167,8 @@ class Snapshot:
         events: the newest events that the monitor has observed, oldest first. The monitor keeps a limited number.
         events_since: time since which the monitor has observed events, in seconds since the epoch; None in a replay.
         recorded_times: group id → times that were computed from a recording; empty for a live cluster.
+        found_problems: group id → when its problem was found, for problems whose judgments do not say when they began.
+            All snapshots share this mapping, like `summaries`.
         changes: the place of this snapshot in the log of changed groups; None if the source of the snapshot keeps none.
     """
 
@@ -191,6 +193,7 @@ class Snapshot:
     events: Sequence[Event] = ()
     events_since: float | None = None
     recorded_times: Mapping[str, ObservedTimes] = field(default_factory=dict)
+    found_problems: Mapping[str, FoundProblem] = field(default_factory=dict)
     changes: ChangeMark | None = None
 
     @property
@@ -238,7 +241,16 @@ class Snapshot:
             from kgtui.model.health.judged import judgment_of_health
 
             judgment = judgment_of_health(health, judgment, state=self.state_of(group), group_type=listing.type)
-        return judgment if fault is None else unreadable(fault, judgment)
+        if judgment.since is None and judgment.kind is not None:
+            found = self.found_problems.get(group)
+            if found is not None and found.kind is judgment.kind:
+                judgment = replace(judgment, since=found.at, since_seen=found.seen)
+        if fault is None:
+            return judgment
+        read_at = None if summary is None else summary.lag_at
+        if read_at is None and broker is not None and broker.fault is not None:
+            read_at = broker.answered_at
+        return unreadable(fault, judgment, read_at)
 
     def candidates(self) -> set[str]:
         """Return the ids of the groups that may have a problem. All other groups have none."""

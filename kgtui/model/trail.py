@@ -241,7 +241,7 @@ class Trail:
             return
         owned = any(member.assignment or _has_tasks(member) for member in members)
         self.idle = min(self.idle + 1, _MANY) if members and not owned else 0
-        before, self._members = self._members, _signature(description)
+        before, self._members = self._members, membership_signature(description)
         # Count the rebalance unless the list of groups has already shown it since the newest read.
         if before not in (0, self._members) and self.rebalanced_at[-1] <= self.at:
             self.rebalanced(at)
@@ -330,7 +330,7 @@ def _recreated(rows: Sequence[Position], positions: Sequence[int]) -> bool:
     return False
 
 
-def _signature(description: GroupDescription) -> int:
+def membership_signature(description: GroupDescription) -> int:
     """Return a number that differs, with very high probability, if members, assignment or epoch differ; never 0."""
     members = description.members or ()
     rows = tuple(sorted((member.member_id, hash(member.assignment), _leads(member)) for member in members))

@@ -17,12 +17,13 @@ from kgtui.model.event_search import (
     positions_of,
     without_members,
 )
-from kgtui.model.judgment import ONLY_COUNTED, GroupStatus, Problem
+from kgtui.model.judgment import ONLY_COUNTED, FoundProblem, GroupStatus, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from kgtui.model.group import GroupConfig, GroupDescription, Listing
+    from kgtui.model.judgment import Judgment
     from kgtui.model.offsets import GroupOffsets
     from kgtui.model.snapshot import BrokerStatus, Snapshot
 
@@ -31,6 +32,12 @@ _VERDICTS_AT_ONCE = 500
 
 More groups would delay the app's response when the user presses a key.
 """
+
+_FOUND = frozenset({Problem.DATA_LOST, Problem.LOSS_NEAR, Problem.NO_PARTITIONS, Problem.FLAPPING})
+"""Problems whose beginning does not show in the reads. The time at which they are found stands for it."""
+
+_OBSERVED_BEFORE = 30.0
+"""Minimum time for which a group was read at every poll before a problem, so that its beginning counts as observed."""
 
 _FROM_BEFORE = ONLY_COUNTED | {Problem.EMPTY}
 """Problems that groups may have had since before kgtui started.
@@ -49,6 +56,9 @@ class EventTracker:
     Args:
         log: the log to which events are added.
         members: maximum number of members and owned partitions of all groups that are remembered.
+
+    Attributes:
+        found: group id → when its problem was found, for problems whose judgments do not say when they began.
     """
 
     def __init__(self, log: EventLog, members: int) -> None:
@@ -59,6 +69,7 @@ class EventTracker:
         self._memberless: set[str] = set()
         self._judged: dict[str, None] = {}
         self._problems: dict[str, Problem] = {}
+        self.found: dict[str, FoundProblem] = {}
 
     def listed(self, group: str, before: Listing | None, after: Listing, at: float) -> None:
         """Compare two listings of a group, and add the events to the log.
@@ -83,6 +94,7 @@ class EventTracker:
         self._memberless.difference_update(group for group, _ in groups)
         for group, _ in groups:
             self._problems.pop(group, None)
+            self.found.pop(group, None)
             if group in self._descriptions:
                 self._forget(group)
 
@@ -171,6 +183,7 @@ class EventTracker:
             del self._judged[group]
             listing, judgment = snapshot.groups.get(group), snapshot.judgment(group)
             before, now = self._problems.get(group), judgment.kind
+            self._note_found(group, snapshot, judgment)
             unknown = now is None and judgment.status is not GroupStatus.OK
             if listing is None or unknown or now in (before, Problem.UNREADABLE):
                 continue
@@ -185,6 +198,17 @@ class EventTracker:
             if before is not None or not judgment.since_seen:
                 old = None if before is None else before.value
             self.log.add([Event(snapshot.taken_at, EventKind.VERDICT, group, listing, old, new, judgment.reason)])
+
+    def _note_found(self, group: str, snapshot: Snapshot, judgment: Judgment) -> None:
+        known = self.found.get(group)
+        if known is not None and known.kind is judgment.kind:
+            return
+        if judgment.kind not in _FOUND or judgment.since is not None:
+            self.found.pop(group, None)
+            return
+        health = snapshot.health.get(group)
+        observed = health is not None and health.seconds > _OBSERVED_BEFORE
+        self.found[group] = FoundProblem(judgment.kind, snapshot.taken_at, observed)
 
     def _remember(self, group: str, last: LastDescription) -> None:
         self._descriptions[group] = last

@@ -158,7 +158,7 @@ class HealthTier:
         retention: reads the retention times of the topics of these groups.
         watching: the rules for verdicts. Its attribute `gap_after` is ignored, because this limit is computed from the
             polling interval (`SCREEN_GAPS`).
-        on_healthy: called with the id of each group whose verdict is OK and final.
+        on_healthy: called with the id of each group whose verdict is OK and final, and whose lag does not grow.
     """
 
     def __init__(
@@ -313,7 +313,7 @@ class HealthTier:
         self._due[group] = began + max(self._watching.rules.expire_cache, spent / cpu)
         self._cpu_credit = max(self._cpu_credit - spent, -_CPU_CREDIT)
         self._store.put_health(group, health)
-        if is_final(health) and health.status is Status.OK:
+        if is_final(health) and health.status is Status.OK and not health.lag_grows:
             self._on_healthy(group)
         self._changed()
 

@@ -78,6 +78,7 @@ _PACES = 3
 """A group counts as stopped if it has made no progress for this multiple of its usual time between two reads with
 progress (`Trail.pace`)."""
 
+_LASTING = frozenset({Problem.FLAPPING, Problem.BEHIND})
 _UNSETTLED = REBALANCING | {NOT_READY}
 _MOST_SHARED = 20_000
 _MOST_CHANGED = 5_000
@@ -160,7 +161,8 @@ class Screening:
             self._note_near_log_start(group, near=compared.near and listing.state != EMPTY)
         if lost is None and known is not None and Problem.DATA_LOST in (known.kind, *known.others):
             lost = summary.lag
-        found = sorted(self._problems(group, listing, trail, lost or 0), key=_order)
+        problems = self._problems(group, listing, trail, lost or 0)
+        found = sorted((_with_earlier_begin(one, known) for one in problems), key=_order)
         if found:
             others = tuple([one.kind for one in found[1:] if one.kind is not None])
             store.put_screened(group, self._share(replace(found[0], others=others) if others else found[0]))
@@ -343,6 +345,18 @@ def _order(judgment: Judgment) -> tuple[bool, int]:
     hide new ones.
     """
     return judgment.kind is not Problem.UNUSED, -judgment.harm
+
+
+def _with_earlier_begin(found: Judgment, known: Judgment | None) -> Judgment:
+    """Return a judgment with the beginning of the previous judgment, if the same problem has lasted since then.
+
+    The rules for some problems look at the last few reads or rebalances only, so that their beginning would move on.
+    """
+    if known is None or found.kind is not known.kind or found.kind not in _LASTING or known.since is None:
+        return found
+    if found.since is not None and found.since <= known.since:
+        return found
+    return replace(found, since=known.since, since_seen=known.since_seen)
 
 
 def _not_moving(trail: Trail) -> Iterator[Judgment]:

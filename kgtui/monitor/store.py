@@ -386,5 +386,6 @@ class Store:
             access=self.access,
             unobserved=self.unobserved,
             changes=self.changes.mark,
+            found_problems=self._events.found,
             **self._frozen,
         )

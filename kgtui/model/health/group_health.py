@@ -94,6 +94,7 @@ def health_steps(history: ReadHistory, retention: Retention = NOT_KNOWN) -> Gene
         lag=history.lag,
         trend=None if trend is None else trend.rate,
         trend_seconds=0.0 if trend is None else trend.seconds,
+        trend_error=0.0 if trend is None else trend.error,
         time_lag=ages.oldest,
         drain=_drain(history, trend),
         lost=_lost(history),

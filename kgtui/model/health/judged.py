@@ -81,12 +81,18 @@ def _combined(health: GroupHealth, screened: Judgment, state: str | None, group_
         if screened.status is GroupStatus.OK:
             return screened
         return replace(exact, status=GroupStatus.UNKNOWN, reason=missing(pending))
+    members_left = state == EMPTY
+    if members_left and screened.kind is Problem.STOP and screened.since_seen and exact.kind is Problem.STOP:
+        # The list of groups has shown when all members left. That is why no offsets are committed.
+        further = _by_harm(chain(exact.others, screened.others), screened.kind)
+        return replace(screened, basis=exact.basis, observed=exact.observed, others=further)
     if screened.kind is exact.kind:
         return _with_earlier_begin(exact, screened)
-    members_left = state == EMPTY
     if screened.kind is Problem.EMPTY and members_left and exact.kind in SUSPECTED:
         return screened
-    if exact.harm > screened.harm or (screened.kind in SUSPECTED and pending is None and not members_left):
+    still_behind = screened.kind is Problem.BEHIND and health.lag_grows
+    refuted = screened.kind in SUSPECTED and pending is None and not members_left and not still_behind
+    if exact.harm > screened.harm or refuted:
         return exact
     others = (screened.others, exact.others, (exact.kind,) if exact.kind is not None else ())
     return replace(screened, others=_by_harm(chain(*others), screened.kind))
@@ -129,10 +135,14 @@ def _problems_of(health: GroupHealth, group_type: str | None) -> Iterator[Judgme
         where = f"unread records of {loss.topic}-{loss.partition} may expire {loss_when(loss)}"
         yield judged(status, Problem.LOSS_NEAR, where)
     worst = health.worst
-    if worst is not None and health.kind in _PROBLEMS:
+    # Burrow's WARN means that the lag never fell over a few commits. That alone is no problem.
+    steady = health.kind is Status.WARN and health.lag_grows is False
+    if worst is not None and health.kind in _PROBLEMS and not steady:
         since = None if health.read_at is None or health.kind is Status.WARN else health.read_at - worst.still
         # The offsets are first read a moment after the observation began. A shorter difference is no observed progress.
         seen = worst.still + _FIRST_READ < health.seconds
+        if worst.rewind is not None:
+            since, seen = worst.rewind.at, True
         status = GroupStatus.ERR if health.status is Status.ERR else GroupStatus.WARN
         yield judged(status, _PROBLEMS[health.kind], reason(health, group_type), since, seen)
     rate = health.rebalances

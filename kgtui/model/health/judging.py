@@ -33,6 +33,8 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from itertools import pairwise
+from math import ceil
+from statistics import median
 from typing import TYPE_CHECKING
 
 from kgtui.model.burrow import (
@@ -45,9 +47,9 @@ from kgtui.model.burrow import (
     ceased,
     lag_never_fell,
     lately_caught_up,
-    rewound,
+    rewind,
 )
-from kgtui.model.health.values import Lack, PartitionHealth, Undecided
+from kgtui.model.health.values import Lack, PartitionHealth, Rewind, Undecided
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -63,6 +65,9 @@ _EARLY = 0.9
 Burrow reads log ends only once per `Options.offset_refresh`, so the log ends that it uses have a similar age. The
 fraction is below 1, because the reads of kgtui are not exactly periodic.
 """
+
+_USUAL = 12
+"""Number of reads from which the usual time between two reads is computed."""
 
 NO_LAG = frozenset({"no commit", "topic deleted"})
 """Values of `PartitionLag.reason` for which a partition counts as OK although its lag is unknown.
@@ -123,9 +128,7 @@ def observe(samples: Iterable[Sample], options: Options) -> Observed:
     now = next((row.at for row in reversed(rows) if row.position is not None), 0)
     # If the newest read has no log end offset, the window gets no log end offsets, so that the current lag is unknown.
     # An older log end offset would make the lag too small.
-    kept = (
-        (*_refreshed(times, ends, every)[-options.intervals :], ends[-1]) if rows and with_end[-1:] == rows[-1:] else ()
-    )
+    kept = _recent_ends(times, ends, every, options.intervals) if rows and with_end[-1:] == rows[-1:] else ()
     return Observed(Window(ring.window().commits, kept), now, max(changes, 0), pace)
 
 
@@ -140,10 +143,12 @@ def _moves(rows: Iterable[Sample]) -> list[tuple[int, int]]:
     return moves
 
 
-def _refreshed(times: Sequence[int], ends: Sequence[int], every: int) -> list[int]:
-    """Return about one log end offset per `every` milliseconds.
+def _recent_ends(times: Sequence[int], ends: Sequence[int], every: int, intervals: int) -> tuple[int, ...]:
+    """Return about one log end offset per `every` milliseconds, at most `intervals` of them, and the newest one.
 
-    kgtui may read log end offsets more often, but Burrow's rules expect them at this interval.
+    kgtui may read log end offsets more often, but Burrow's rules expect them at this interval. If samples were dropped,
+    fewer than `intervals` recent log end offsets are left. Older ones do not take their place: otherwise, a log end
+    offset from before the group stopped would count as recent for hours.
 
     Args:
         times: times of the reads in milliseconds, ascending.
@@ -152,9 +157,11 @@ def _refreshed(times: Sequence[int], ends: Sequence[int], every: int) -> list[in
     kept: list[int] = []
     index = 0
     while index < len(times):
-        kept.append(ends[index])
+        kept.append(index)
         index = max(bisect_left(times, times[index] + every), index + 1)
-    return kept
+    usual = max(median(after - before for before, after in pairwise(times[-_USUAL:])) if len(times) > 1 else every, 1)
+    oldest = times[-1] - intervals * usual * ceil(every / usual) - usual
+    return (*(ends[index] for index in kept[-intervals:] if times[index] >= oldest), ends[-1])
 
 
 def judge_observed(
@@ -179,7 +186,7 @@ def judge_observed(
     first, last = (commits[0], commits[-1]) if commits else (None, None)
     health = PartitionHealth(
         row.topic, row.partition, status, lag, row.position, still, len(commits), complete, undecided,
-        rate=_rate(commits, observed.now),
+        rate=_rate(commits, observed.now), rewind=_rewind(status, commits),
     )  # fmt: skip
     return PartitionVerdict(status, complete, lag, first, last), health
 
@@ -188,6 +195,11 @@ def _rate(commits: Sequence[Commit], now: int) -> float | None:
     """Return records per second from the first commit until `now`, in milliseconds; None if no time has passed."""
     seconds = (now - commits[0].at) / 1000 if commits else 0.0
     return max(commits[-1].offset - commits[0].offset, 0) / seconds if seconds > 0 else None
+
+
+def _rewind(status: Status, commits: Sequence[Commit]) -> Rewind | None:
+    found = rewind(commits) if status is Status.REWIND else None
+    return None if found is None else Rewind(found[1].at / 1000, found[0].offset, found[1].offset)
 
 
 def _of_lagging(observed: Observed, still: float, watching: Watching) -> tuple[Status, tuple[Undecided, ...]]:
@@ -203,7 +215,7 @@ def _of_lagging(observed: Observed, still: float, watching: Watching) -> tuple[S
         else:
             rules = watching.rules
             undecided = (Undecided(Status.STOP, Lack.TIME, rules.intervals * rules.offset_refresh, still),)
-    if rewound(commits):
+    if rewind(commits) is not None:
         return Status.REWIND, undecided
     if not undecided and always_behind(commits, watching.rules.allowed_lag) and lag_never_fell(commits):
         known = sum(1 for commit in commits if commit.lag is not None)
@@ -242,6 +254,7 @@ def judge_share(
     health = PartitionHealth(
         row.topic, row.partition, status, row.lag, row.position, still, len(moves), complete, undecided,
         rate=_rate(moves, known[-1].at) if known else None,
+        rewind=_rewind(status, moves[-watching.rules.intervals :]),
     )  # fmt: skip
     return PartitionVerdict(status, complete, row.lag, first, last), health
 
@@ -258,7 +271,7 @@ def _of_lagging_share(
         # The share group has acknowledged nothing since the first read. The standstill may have begun earlier and be
         # longer than `watching.window`, so STOP or STALL can neither be confirmed nor excluded.
         undecided = (Undecided(standstill, Lack.TIME, watching.window, still),)
-    if rewound(moves[-watching.rules.intervals :]):
+    if rewind(moves[-watching.rules.intervals :]) is not None:
         return Status.REWIND, undecided
     if not undecided and _falls_behind(known, watching):
         if watched >= watching.window:

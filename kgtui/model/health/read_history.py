@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from kgtui.model.burrow import DEFAULTS
 from kgtui.model.group_types import EMPTY, REBALANCING
 from kgtui.model.health.values import DEFAULT_WATCHING, RebalanceRate
 from kgtui.model.offsets import lags, total
 from kgtui.model.series import Series
+from kgtui.model.trail import membership_signature
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
 SAMPLES_KEPT = 120
 """Default maximum number of samples that are kept per partition.
 
-When there are more, every second sample of the older half is dropped, except for the oldest sample.
+When there are more, about every second sample of the older half is dropped (see `Samples`).
 """
 
 _SAMPLE_FIELDS = 5
@@ -50,7 +53,12 @@ class Sample(NamedTuple):
 
 
 class Samples:
-    """The samples of one partition, oldest first, in an array with 40 bytes per sample."""
+    """The samples of one partition, oldest first, in an array with 40 bytes per sample.
+
+    When there are too many, every second sample of the older half is dropped. The oldest sample is kept, and so are the
+    samples at which the position last changed: without them, the last commits would seem to be later than they were,
+    and a group that has stopped would be judged OK again after some time.
+    """
 
     __slots__ = ("_rows",)
 
@@ -77,16 +85,17 @@ class Samples:
                 None if lag < 0 else lag,
             )
 
-    def add(self, at: int, row: PartitionLag, length: int = SAMPLES_KEPT) -> None:
+    def add(self, at: int, row: PartitionLag, length: int = SAMPLES_KEPT, changes: int = DEFAULTS.intervals) -> None:
         """Append a sample.
 
         Args:
             at: time of the read in milliseconds since the epoch; later than all earlier samples.
             row: the values of the partition in this read.
             length: maximum number of samples to keep. It must be at least 4.
+            changes: number of changes of the position whose samples are kept longest.
         """
         while len(self._rows) >= length * _SAMPLE_FIELDS:
-            self._thin()
+            self._thin(changes)
         position, end, start, lag = row.position, row.log_end, row.log_start, row.lag
         # None is converted to -1 inline, because function calls would be slow for thousands of partitions.
         self._rows.extend((
@@ -97,14 +106,25 @@ class Samples:
             _UNKNOWN if lag is None else lag,
         ))  # fmt: skip
 
-    def _thin(self) -> None:
-        """Drop every second sample of the older half, but keep the oldest sample."""
+    def _thin(self, changes: int) -> None:
         half = len(self) // 2
+        changed = self._last_changes(changes)
+        droppable = [number for number in range(1, half) if number not in changed]
+        # If every sample of the older half shows a change, the oldest changes are dropped.
+        dropped = set(droppable[::2] or range(1, half, 2))
         kept: array[int] = array("q")
-        for number in range(0, half, 2):
-            kept.extend(self._rows[number * _SAMPLE_FIELDS : (number + 1) * _SAMPLE_FIELDS])
+        for number in range(half):
+            if number not in dropped:
+                kept.extend(self._rows[number * _SAMPLE_FIELDS : (number + 1) * _SAMPLE_FIELDS])
         kept.extend(self._rows[half * _SAMPLE_FIELDS :])
         self._rows = kept
+
+    def _last_changes(self, most: int) -> set[int]:
+        """Return the indexes of the samples at which the position changed, for the last `most` changes."""
+        positions = self._rows[1::_SAMPLE_FIELDS]
+        known = [number for number, position in enumerate(positions) if position != _UNKNOWN]
+        changed = [after for before, after in pairwise(known) if positions[before] != positions[after]]
+        return set(changed[-most:])
 
 
 HOUR = 3600.0
@@ -125,17 +145,23 @@ the number of rebalances that started, and the increase of the group epoch.
 
 
 class RebalanceLog:
-    """Counts changes of state and epoch between consecutive reads, in an array of bounded length."""
+    """Counts rebalances between consecutive reads, in an array of bounded length.
 
-    __slots__ = ("_epoch", "_has_epoch", "_rows", "_state")
+    A rebalance shows in the state or, if it was shorter than the time between two reads, in the epoch. In groups
+    without epochs, it shows in the members, their assignments and the leader.
+    """
+
+    __slots__ = ("_epoch", "_has_epoch", "_is_counted", "_members", "_rows", "_state")
 
     def __init__(self) -> None:
         self._rows: array[float] = array("d")
         self._state: str | None = None
         self._epoch: int | None = None
         self._has_epoch = False
+        self._members: int | None = None
+        self._is_counted = False
 
-    def add(self, at: float, state: str, epoch: int | None, watched: float | None) -> None:
+    def add(self, at: float, state: str, epoch: int | None, watched: float | None, members: int | None = None) -> None:
         """Add a read.
 
         Args:
@@ -143,17 +169,26 @@ class RebalanceLog:
             epoch: the group epoch; None for groups without epochs.
             watched: seconds since the previous read; None for the first read and after a gap. Changes during a gap are
                 not counted, because their number is not known.
+            members: the `membership_signature` of the group; None if the members are not known.
         """
         before, self._state = self._state, state
         was, self._epoch = self._epoch, epoch
         self._has_epoch = self._has_epoch or epoch is not None
         if watched is None or before is None:
+            self._members, self._is_counted = None if state in REBALANCING else members, state in REBALANCING
             return
         changed = int(state != before)
         entered = int(state in REBALANCING and before not in REBALANCING)
+        self._is_counted |= bool(entered)
+        if state not in REBALANCING and members is not None:
+            # While the group is in a rebalance, its members are incomplete.
+            if epoch is None and self._members not in (None, members) and not self._is_counted:
+                entered = 1
+            self._members, self._is_counted = members, False
         steps = max(epoch - was, 0) if epoch is not None and was is not None else 0
         last = self._rows[-_PERIOD_FIELDS:]
-        if not (changed or steps) and last and not (last[2] or last[4]) and last[1] + watched <= _QUIET:
+        quiet = not (changed or entered or steps) and not any(last[2:])
+        if quiet and last and last[1] + watched <= _QUIET:
             self._rows[-_PERIOD_FIELDS] = at
             self._rows[1 - _PERIOD_FIELDS] += watched
             return
@@ -287,7 +322,8 @@ class ReadHistory:
             else at - self._described_at
         )
         state = description.state
-        self.rebalances.add(at, state, description.group_epoch, watched)
+        members = None if description.members is None else membership_signature(description)
+        self.rebalances.add(at, state, description.group_epoch, watched, members)
         if state != EMPTY:
             self.empty_since = None
         elif self.empty_since is None or watched is None:
@@ -305,10 +341,11 @@ class ReadHistory:
         rows = lags(offsets)
         self.rows = {(row.topic, row.partition): row for row in rows}
         millis, length, before = round(at * 1000), self.length, self.samples
+        changes = self.watching.rules.intervals
         self.samples = {}
         for key, row in self.rows.items():
             kept = self.samples[key] = before.get(key) or Samples()
-            kept.add(millis, row, length)
+            kept.add(millis, row, length, changes)
         self.lag = summed = total(rows)
         self.series.add(at, summed.lag, members)
         composition = (summed.partitions, sum(1 for row in rows if row.lag is not None))

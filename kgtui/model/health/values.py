@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.model.burrow import DEFAULTS, Options, Status
 
@@ -215,6 +215,20 @@ class EmptyPeriod:
         return self.at_least or self.after_commit
 
 
+class Rewind(NamedTuple):
+    """A committed offset that went back.
+
+    Attributes:
+        at: time of the first read of the smaller offset, in seconds since the epoch.
+        before: the offset before it went back.
+        after: the offset in the read at `at`.
+    """
+
+    at: float
+    before: int
+    after: int
+
+
 @dataclass(frozen=True, slots=True)
 class PartitionHealth:
     """The verdict on one partition, with the values that it is based on.
@@ -229,6 +243,7 @@ class PartitionHealth:
         subscribed: whether a member subscribes to the topic; None if it is not known.
         age: age of the first unread record; None if it is not known.
         rate: records per second that the group has read since the first commit of the window; None if it is not known.
+        rewind: when and from where the position went back, if the status is REWIND; otherwise None.
     """
 
     topic: str
@@ -243,6 +258,7 @@ class PartitionHealth:
     subscribed: bool | None = None
     age: TimeLag | None = None
     rate: float | None = None
+    rewind: Rewind | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,6 +275,7 @@ class GroupHealth:
         lag: total lag at the newest read; None if the offsets were never read.
         trend: change of the lag in records per second, negative if it falls; None if it is not known.
         trend_seconds: time over which the trend was computed; 0 without a trend.
+        trend_error: standard error of the trend, in records per second; 0 without a trend.
         time_lag: age of the oldest unread record; None if it is not known.
         drain: seconds until the lag is 0 at the current trend; 0 if there is no lag, None if the lag does not fall.
         lost: records that expired before they were read; None if that is not known.
@@ -302,11 +319,25 @@ class GroupHealth:
     partitions: Mapping[TopicPartition, PartitionHealth] = field(default_factory=dict)
     expiry_reason: str = ""
     stopped_after: float | None = None
+    trend_error: float = 0.0
+
+    GROWS_AFTER = 60.0
+    """Minimum time over which the trend must be computed to say that the lag grows, in seconds."""
 
     @property
     def status(self) -> Status:
         """Verdict on the group: `OK`, `WARN`, `ERR` or `NOT_FOUND`."""
         return self.verdict.status
+
+    @property
+    def lag_grows(self) -> bool | None:
+        """Whether the lag grows: its trend is larger than three times the standard error. None if that is not known.
+
+        The lag of a group that keeps up rises and falls too, but its trend is about 0.
+        """
+        if self.trend is None or self.trend_seconds < self.GROWS_AFTER:
+            return None
+        return self.trend > 3 * self.trend_error
 
     @property
     def kind(self) -> Status:

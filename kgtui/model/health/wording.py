@@ -56,7 +56,8 @@ def _sentence(worst: PartitionHealth, share: bool, state: str | None, others: st
     where = f"{worst.topic}-{worst.partition}{others}"
     waiting = f"{worst.lag or 0:,} unread"
     if worst.status is Status.REWIND:
-        return f"the {'start' if share else 'committed'} offset of {where} went back, {waiting}"
+        numbers = "" if worst.rewind is None else f" from {worst.rewind.before:,} to {worst.rewind.after:,}"
+        return f"the {'start' if share else 'committed'} offset of {where} went back{numbers}, {waiting}"
     if worst.status is Status.WARN:
         over = "" if share else f" over {worst.commits} commits"
         return f"the lag of {where} does not fall{over}, {waiting}"

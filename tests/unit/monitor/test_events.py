@@ -200,6 +200,33 @@ async def test_changed_verdict_causes_an_event_with_its_reason() -> None:
     assert judged(store, tracker, replace(stopped, since_seen=False)) == expected, "it may have been stopped before"
 
 
+async def test_lost_records_keep_the_time_at_which_they_were_found() -> None:
+    now = 100.0
+    tracker = EventTracker(EventLog(10), 0)
+    store = Store(10, lambda: now, tracker)
+    await store.take_list(1, ListingDelta({"g": STABLE}, (), 1), first=True)
+    store.store_summary("g", replace(summary(lag=5), screened=True))
+    lost = Judgment(GroupStatus.ERR, Problem.DATA_LOST, Basis.SCREENED, reason="5 records expired")
+    since = []
+    for now in (100.0, 160.0, 220.0):
+        judged(store, tracker, replace(lost, reason=f"{now:.0f} records expired"))
+        since.append(store.snapshot().judgment("g").since)
+    assert since == [100.0] * 3
+    judged(store, tracker, None)
+    now = 280.0
+    judged(store, tracker, lost)
+    assert store.snapshot().judgment("g").since_text(str) == "since before 280.0"
+
+
+async def test_unreadable_group_says_when_it_was_last_read() -> None:
+    tracker = EventTracker(EventLog(10), 0)
+    store = Store(10, time.time, tracker)
+    await store.take_list(1, ListingDelta({"g": STABLE}, (), 1), first=True)
+    store.store_summary("g", replace(summary(lag=5), lag_at=70.0, screened=True))
+    store.put_fault("g", Fault("NO_ANSWER", "no answer"))
+    assert store.snapshot().judgment("g").since_text(str) == "since after 70.0"
+
+
 @pytest.mark.parametrize("problem", [Problem.EMPTY, Problem.UNUSED, Problem.ABANDONED])
 async def test_unread_records_without_members_at_the_first_read_cause_no_event(problem: Problem) -> None:
     tracker = EventTracker(EventLog(10), 0)

@@ -183,6 +183,19 @@ async def test_screening_reports_flapping_until_the_group_no_longer_rebalances(s
     assert sweep.read(rows((5, 5)), after=module.CALM_AFTER + 20).kind is None
 
 
+async def test_flapping_keeps_its_beginning_while_rebalances_go_on(sweep: Sweep) -> None:
+    """The rule looks at the last three rebalances only."""
+    sweep.read(rows((5, 5)))
+    since = []
+    for _ in range(8):
+        await sweep.list(REBALANCING)
+        sweep.now += 20
+        await sweep.list(STABLE)
+        sweep.now += 20
+        since.append(sweep.judgment().since)
+    assert since == [None, None, *[T0 + 15] * 6]
+
+
 async def test_a_group_is_observed_for_a_minute_after_a_rebalance(sweep: Sweep) -> None:
     """The sweep reads a group every 15 s, and would miss most rebalances of a group whose member comes and goes."""
     sweep.read(rows((100, 105)))

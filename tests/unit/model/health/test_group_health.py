@@ -150,6 +150,17 @@ def test_rebalances_of_a_classic_group_are_counted_from_its_states() -> None:
     assert health_of(seen).lag is None
 
 
+def test_rebalances_of_a_classic_group_between_two_reads_are_inferred_from_its_members() -> None:
+    """While the group is in a rebalance, its members are incomplete, so that they count as no further rebalance."""
+    log = RebalanceLog()
+    reads = [("Stable", 1), ("Stable", 2), ("Stable", 2), ("PreparingRebalance", 3), ("Stable", 4), ("Stable", 5)]
+    for n, (state, members) in enumerate(reads):
+        log.add(10.0 * n, state, None, 10.0 if n else None, members)
+    rate = log.rate(50.0)
+    assert rate is not None
+    assert rate.rebalances == 3
+
+
 def test_rebalance_rate_ignores_gaps_and_reads_older_than_an_hour() -> None:
     log = RebalanceLog()
     log.add(0.0, "Stable", 1, None)

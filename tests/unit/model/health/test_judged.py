@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 
+from kgtui.model.burrow import Status
 from kgtui.model.health import health_of
-from kgtui.model.health.judged import _problems_of
-from tests.unit.model.health.reads import offsets, watch
+from kgtui.model.health.judged import _problems_of, judgment_of_health
+from kgtui.model.judgment import SCREENED_OK, Basis, GroupStatus, Judgment, Problem, judgment_of_empty
+from tests.unit.model.health.reads import described, offsets, watch
+
+if TYPE_CHECKING:
+    from kgtui.model.health import GroupHealth
 
 
 @pytest.mark.parametrize(("observed_before", "seen"), [(3.0, False), (30.0, True)])
@@ -18,3 +24,35 @@ def test_a_stop_has_an_observed_beginning_only_if_progress_was_observed(observed
     assert health.worst is not None
     (judgment,) = _problems_of(replace(health, seconds=health.worst.still + observed_before), None)
     assert judgment.since_seen is seen
+
+
+def steady_lag(*lags: int) -> GroupHealth:
+    """Return the health of a group that commits with these lags at its reads, one every five seconds."""
+    return health_of(watch([offsets((1000 + 100 * n, 1000 + 100 * n + lag)) for n, lag in enumerate(lags)]))
+
+
+def test_group_whose_lag_stays_the_same_is_not_falling_behind() -> None:
+    """By Burrow's rules it gets the status WARN, because its lag never fell over a few commits."""
+    health = steady_lag(*[1600] * 30)
+    assert (health.kind, health.lag_grows) == (Status.WARN, False)
+    assert judgment_of_health(health, SCREENED_OK, state="Stable", group_type="consumer").kind is None
+
+
+def test_group_whose_lag_grows_unevenly_is_falling_behind_although_burrow_says_ok() -> None:
+    """A group whose lag grows, but fell once, has Burrow's status OK. The suspicion of screening remains."""
+    health = steady_lag(*(600 + 50 * n + 40 * (n % 3) for n in range(40)))
+    assert (health.status, health.lag_grows) == (Status.OK, True)
+    behind = Judgment(GroupStatus.WARN, Problem.BEHIND, Basis.SCREENED, since=5.0, reason="the lag grew")
+    assert judgment_of_health(health, behind, state="Stable", group_type="consumer").kind is Problem.BEHIND
+    health = steady_lag(*(600 + 40 * (n % 3) for n in range(40)))
+    assert judgment_of_health(health, behind, state="Stable", group_type="consumer").kind is None
+
+
+def test_group_whose_members_left_is_stopped_for_this_reason() -> None:
+    """When they left is known from the list of groups, and the missing commits are a consequence."""
+    empty = described("Empty", members=())
+    health = health_of(watch([offsets((1000, 1100 + 10 * n)) for n in range(40)], description=empty))
+    left = judgment_of_empty(490, 1_000_010.0, Basis.SCREENED)
+    judgment = judgment_of_health(health, left, state="Empty", group_type="consumer")
+    assert (judgment.kind, judgment.basis, judgment.since) == (Problem.STOP, Basis.OBSERVED, 1_000_010.0)
+    assert judgment.reason == "all members left, 490 unread"

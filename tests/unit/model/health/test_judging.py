@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kgtui.model.burrow import Options, Status
 from kgtui.model.health import OBSERVED, Watching, health_of
 from kgtui.model.health.judging import judge_observed, observe
-from kgtui.model.health.read_history import Sample
+from kgtui.model.health.read_history import Sample, Samples
+from kgtui.model.health.values import DEFAULT_WATCHING, Rewind
 from kgtui.model.health.wording import missing, reason
 from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds, PartitionLag
 from tests.unit.model.health.reads import T0, described, kinds, offsets, samples, watch
@@ -91,9 +93,37 @@ def test_group_with_falling_lag_is_ok() -> None:
 def test_status_rewind_lasts_until_the_group_reaches_its_previous_offset() -> None:
     back = [offsets((500, 900)), offsets((600, 900)), offsets((200, 900))]
     assert health_of(watch(back)).kind is Status.REWIND
-    assert reason(health_of(watch(back))) == "the committed offset of t-0 went back, 700 unread"
+    assert reason(health_of(watch(back))) == "the committed offset of t-0 went back from 600 to 200, 700 unread"
     again = [*back, offsets((610, 900))]
     assert health_of(watch(again)).kind is not Status.REWIND
+
+
+def test_status_rewind_keeps_the_time_at_which_the_offset_went_back() -> None:
+    back = [offsets((5000, 9000)), *(offsets((200 + n, 9000)) for n in range(8))]
+    rewinds = {health_of(watch(back[:count])).partitions["t", 0].rewind for count in range(2, 10)}
+    assert rewinds == {Rewind(T0 + 5, 5000, 200)}
+
+
+@pytest.mark.parametrize("length", [30, 60, 120])
+@pytest.mark.parametrize(("commit_every", "read_every"), [(5, 2), (5, 5), (1, 2), (30, 2), (5, 10), (60, 15)])
+def test_a_stopped_partition_stays_stopped_for_hours(length: int, commit_every: int, read_every: int) -> None:
+    """The older samples are thinned out meanwhile. The time since the last commit must not change by that."""
+    stops, kept, statuses = 1_800, Samples(), []
+    for second in range(0, stops + 7_200, read_every):
+        position = 10 * (min(second, stops) // commit_every) * commit_every
+        log_end = 10 * (second + 2 * commit_every)
+        row = PartitionLag("t", 0, position, 0, log_end, log_end - position, position, 0)
+        kept.add(second * 1000, row, length)
+        if second > stops:
+            verdict, health = judge_observed(row, kept, DEFAULT_WATCHING)
+            statuses.append(verdict.status)
+            if verdict.status is Status.STOP:
+                last_commit = stops - stops % commit_every
+                assert 0 <= second - health.still - last_commit < read_every
+    assert len(kept) <= length
+    first = statuses.index(Status.STOP)
+    assert first * read_every <= max(10 * 10, 10 * commit_every)
+    assert set(statuses[first:]) == {Status.STOP}
 
 
 def test_new_records_in_an_idle_topic_do_not_immediately_cause_status_stop() -> None:
