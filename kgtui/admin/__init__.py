@@ -17,7 +17,7 @@ imported on first use, so that a program that needs only the interface does not 
 | `record_times` | when the first unread and the last consumed records were written; ListOffsets requests |
 | `record_search` | the search for these times, without requests |
 | `configs` | configs of groups; retention of topics and of committed offsets |
-| `access` | permissions of the user that decide what brokers leave out of their responses; topics that ACLs deny |
+| `access` | the user's permissions, without which brokers leave data out of their responses; topics that ACLs deny |
 | `decoding` | decodes the describe responses into `GroupDescription` |
 | `routing` | sends requests to the coordinators in batches, and repeats them when groups move to another broker |
 | `deadline` | the time limit of a call |

@@ -1,4 +1,4 @@
-"""Read the permissions of the user that decide which groups and topics brokers leave out of their responses."""
+"""Read the user's permissions, without which brokers leave groups and topics out of their responses."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ T = TypeVar("T", bound=_Offset)
 
 
 class UserAccess:
-    """Reads the permissions of the user, and marks groups whose offsets a broker may have left out.
+    """Reads the user's permissions, and marks groups with offsets that a broker may have left out of its response.
 
     Args:
         pool: connections to the cluster.
@@ -54,8 +54,6 @@ class UserAccess:
 
     @cached_property
     def _reader(self) -> AccessReader:
-        # Imported when it is first used, so that a command that only lists groups does not import its modules.
-
         return AccessReader(self._pool, self.refusals)
 
     async def read(self, max_age: float, timeout: float) -> Access:
@@ -66,14 +64,15 @@ class UserAccess:
     async def with_marks(
         self, reading: Awaitable[Answer[dict[str, tuple[T, ...]]]], asked: str, timeout: float
     ) -> Answer[dict[str, tuple[T, ...]]]:
-        """Wait for an answer with the offsets of groups, and return it with the marks in `Answer.hidden`.
+        """Wait for the offsets of groups, and return them with `Answer.hidden` filled in.
 
-        The permissions may change during the read, so the marks take into account the permissions before and after the
-        read.
+        The user's permissions may change during the read. A group is therefore marked if its offsets may be hidden
+        according to the permissions before or after the read.
 
         Args:
+            reading: the call that reads the offsets.
             asked: what is requested, such as `read offsets`.
-            timeout: maximum duration of requests that find out why topics are missing in the answer, in seconds.
+            timeout: time limit in seconds for further requests, which find out why topics are missing in the answer.
         """
         before = self._last
         answer = await reading
@@ -84,10 +83,10 @@ class UserAccess:
         return replace(answer, hidden=left_out) if left_out else answer
 
     async def _left_out(self, rows: Mapping[str, tuple[T, ...]], timeout: float) -> dict[str, tuple[str, ...]]:
-        """Return a dict that maps group ids to topics with earlier offsets of the group that the broker now leaves out.
+        """Return a dict that maps group ids to topics that the broker now leaves out because ACLs deny them.
 
-        Earlier topics are remembered only if ACLs may deny single topics to the user: not without ACLs, and not for
-        super users.
+        The topics of a group in this answer are compared with its topics in earlier answers. Topics are remembered only
+        if ACLs may deny single topics to the user, which is not the case without ACLs or for a super user.
         """
         access = self._last
         if access is None or not access.any_topic or access.sees_every_topic:
@@ -151,7 +150,7 @@ class Refusals:
         self._note(self._groups, refused, answered)
 
     def note_partitions(self, bounds: Mapping[TopicPartition, PartitionBounds]) -> None:
-        """Record which partitions had readable log bounds, and for which the request was refused."""
+        """Record for which partitions log bounds were read, and for which partitions the broker refused the request."""
         refused = {tp for tp, row in bounds.items() if row.error in FORBIDDEN}
         answered = [tp for tp in self._partitions if (row := bounds.get(tp)) is not None and not row.error]
         self._note(self._partitions, refused, answered)
@@ -191,34 +190,34 @@ _SUFFIX = "-kgtui-permission-check"
 """Suffix of nonexistent topic names in requests. Administrators can recognize these names in the authorizer's log."""
 
 _MAX_TOPICS = 500
-"""Maximum number of topics about which a broker is asked, because the response contains every partition of them."""
+"""Maximum number of topics in one Metadata request. More would make the response too long: it has every partition."""
 
 _TOPIC = 2
-"""Number of the resource type TOPIC in Kafka's `ResourceType`."""
+"""Code of the resource type TOPIC in Kafka's enum `ResourceType`."""
 
 _ANY_PATTERN, _LITERAL, _PREFIXED = 1, 3, 4
-"""Numbers of pattern types in Kafka's `PatternType`."""
+"""Codes of pattern types in Kafka's enum `PatternType`."""
 
 _ANY, _ALL, _READ, _WRITE, _DELETE, _ALTER, _DESCRIBE = 1, 2, 3, 4, 6, 7, 8
-"""Numbers of operations in Kafka's `AclOperation`."""
+"""Codes of operations in Kafka's enum `AclOperation`."""
 
 _DENY, _ALLOW = 2, 3
-"""Numbers of permission types in Kafka's `AclPermissionType`."""
+"""Codes of permission types in Kafka's enum `AclPermissionType`."""
 
 _DENIES = frozenset({_ALL, _DESCRIBE})
-"""Operations whose denial by an ACL forbids a user to describe the topic."""
+"""If an ACL denies one of these operations on a topic to a user, the user may not describe the topic."""
 
 _ALLOWS = _DENIES | {_READ, _WRITE, _DELETE, _ALTER}
-"""Operations whose permission by an ACL also permits a user to describe the topic."""
+"""If an ACL allows one of these operations on a topic to a user, the user may also describe the topic."""
 
 
 class AccessReader:
-    """Reads the permissions of the user, and caches them while they are recent and seem to be unchanged.
+    """Reads the user's permissions, and caches them while they are recent and seem to be unchanged.
 
     Args:
         pool: connections to the cluster.
-        refusals: the requests that brokers refuse. When a broker begins or stops to refuse some, the permissions are
-            read again.
+        refusals: the groups and partitions about which brokers refuse requests. When a broker begins or stops refusing
+            requests, the permissions are read again.
     """
 
     def __init__(self, pool: Pool, refusals: Refusals) -> None:
@@ -280,7 +279,9 @@ async def _read(pool: Pool, suspects: Sequence[str], deadline: Deadline, node: i
 
 
 async def _read_denied(pool: Pool, node: int, deadline: Deadline, lane: Lane) -> frozenset[str] | None:
-    """Return the names of the topics that ACLs deny to the user; None if it is not known. Raises `ClientError`.
+    """Return the names of the topics that ACLs deny to the user. Raises `ClientError`.
+
+    The result is None if kgtui cannot find out which topics are denied.
 
     ACLs that deny all topics with a prefix are represented by the prefix, followed by `*`.
     """
@@ -299,7 +300,8 @@ async def read_operations(
 ) -> tuple[frozenset[str] | None, list[dict[str, Any]]]:
     """Ask one broker with a Metadata request for the authorized operations on the cluster. Raises `ClientError`.
 
-    Returns the operations, or None if the broker does not report them; and the response rows of `topics`.
+    Returns a pair: the operations, or None if the broker does not report them; and one response row per topic in
+    `topics`.
     """
     version = min(await pool.version(node, METADATA, timeout=deadline.left(), lane=lane), _LAST_WITH_OPERATIONS)
     with_operations = version >= _FIRST_WITH_OPERATIONS
@@ -321,8 +323,8 @@ async def _denied_patterns(pool: Pool, node: int, deadline: Deadline, lane: Lane
     Returns:
         Pairs `(topic name, False)` and `(prefix of topic names, True)`. The result is None if other topics may be
         hidden too, because the ACLs cannot be read, or because no ACL allows all topics. If no ACL allows all topics,
-        the broker probably has the setting `allow.everyone.if.no.acl.found`, which hides each topic that has ACLs from
-        all users without an ACL for it.
+        the broker probably has the setting `allow.everyone.if.no.acl.found`. With this setting, a topic with ACLs is
+        hidden from every user whom none of these ACLs allows to describe it.
     """
     try:
         denied, allowed = await asyncio.gather(

@@ -158,8 +158,8 @@ class GroupAdmin(Protocol):
 
         Args:
             positions: partition → committed offset and log bounds, for partitions with unread records.
-            rules: topic → its configs, from `retention`. Compacted topics, and on brokers before Kafka 4.0 topics with
-                tiered storage, are not searched.
+            rules: topic → its configs, from `retention`. Compacted topics are not searched, and topics with tiered
+                storage are only searched on brokers from Kafka 4.0 on.
             precision: accepted uncertainty of a time, as a fraction of the age of the record. An uncertainty below one
                 second is always accepted.
         """
@@ -184,11 +184,11 @@ class GroupAdmin(Protocol):
         ...
 
     async def access(self, *, max_age: float = 0.0, timeout: float = DEFAULT_TIMEOUT) -> Access:
-        """Return the permissions of the user that decide which data brokers leave out of their responses (KIP-430).
+        """Return the user's permissions, without which brokers leave data out of their responses (KIP-430).
 
         Args:
-            max_age: the result of an earlier call is returned if it is not older than this, in seconds. The earlier
-                result is not used if a broker has begun or stopped refusing requests since then.
+            max_age: if the result of an earlier call is not older than this many seconds, it is returned again, unless
+                a broker has begun or stopped refusing requests since then.
 
         Raises:
             UnreachableError: no broker answered.

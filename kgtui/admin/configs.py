@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 HEAD_START = 0.25
-"""Time after which the next broker is asked as well if a broker has not answered, in seconds."""
+"""If a broker has not answered after this time, in seconds, the next broker is asked as well."""
 
 TOPIC_RESOURCE, BROKER_RESOURCE, GROUP_RESOURCE = 2, 4, 32
 RETENTION_MS, RETENTION_BYTES, CLEANUP_POLICY = "retention.ms", "retention.bytes", "cleanup.policy"
@@ -33,7 +33,7 @@ REMOTE_STORAGE = "remote.storage.enable"
 OFFSETS_MINUTES = "offsets.retention.minutes"
 
 _UNLIMITED_MS = 1_000 * 365 * 86_400_000
-"""A `retention.ms` from this value on (1,000 years) counts as unlimited. Some topics have the largest number."""
+"""A `retention.ms` of 1,000 years or more counts as unlimited. Some topics have the largest 64-bit number, not -1."""
 _RETENTION_KEYS = [RETENTION_MS, RETENTION_BYTES, CLEANUP_POLICY, REMOTE_STORAGE]
 """Configs of a topic from which its `TopicRules` are computed."""
 
@@ -83,7 +83,8 @@ async def group_configs(
 async def retention(pool: Pool, nodes: Sequence[int], topics: Sequence[str], deadline: Deadline) -> Answer[Retention]:
     """Ask the brokers for the retention time of topics and of offsets, with a limited number of topics per request.
 
-    After a request that fails at every broker, the remaining topics are skipped, and the answer contains the fault.
+    If every broker fails to answer one of the requests, the remaining topics are skipped, and the answer contains the
+    fault of that request.
     """
     seconds_by_topic: dict[str, float] = {}
     rules: dict[str, TopicRules] = {}

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 def by_topic(pairs: Iterable[tuple[str, Iterable[int]]]) -> TopicPartitions:
     """Sort an assignment by topic and partition, and merge repeated topics."""
     pairs = tuple(pairs)
-    if len(pairs) == 1:  # Most members have partitions of only one topic. For them, this branch is three times as fast.
+    if len(pairs) == 1:  # Most members have only one topic. For one topic, this is three times as fast.
         return ((pairs[0][0], tuple(sorted({*pairs[0][1]}))),)
     merged: dict[str, set[int]] = {}
     for topic, partitions in pairs:

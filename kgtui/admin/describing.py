@@ -40,7 +40,7 @@ NOT_THIS_TYPE = frozenset({GROUP_ID_NOT_FOUND, UNSUPPORTED_VERSION})
 """Error codes after which the RPC of the next group type is tried."""
 
 ROWS_PER_SLICE = 100
-"""Number of groups and members that are decoded without a pause, which takes a few milliseconds."""
+"""After this many groups and members have been decoded (a few milliseconds), other tasks may run."""
 
 _APIS_BY_NAME = {api.name: api for api in APIS.values()}
 RPCS: dict[str, Api] = {entry.name: _APIS_BY_NAME[entry.describe_rpc] for entry in RANKED_TYPES}

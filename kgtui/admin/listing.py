@@ -200,8 +200,8 @@ class KafkaListingFeed:
     Args:
         lister: sends the requests.
         node: id of the broker.
-        learn: called with the differences and the broker's id after each poll. `KafkaGroupAdmin` then stores the type
-            of each group, so that it can describe the group with the right RPC.
+        learn: function that is called with the differences and the broker's id after each poll. `KafkaGroupAdmin` uses
+            it to store the type of each group, so that it can describe the group with the right RPC.
     """
 
     def __init__(self, lister: Lister, node: int, learn: Callable[[ListingDelta, int], None]) -> None:

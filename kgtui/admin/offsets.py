@@ -36,7 +36,7 @@ PARTITIONS_PER_REQUEST = 20_000
 """Maximum number of partitions in a ListOffsets request, and target number of partitions in an OffsetFetch response."""
 
 PARTITIONS_PER_SLICE = 500
-"""Number of partitions in an OffsetFetch response that are processed without a pause, which takes about 2 ms."""
+"""After this many partitions of an OffsetFetch response have been processed (about 2 ms), other tasks may run."""
 
 BATCHED_FROM = 8
 """First version of OffsetFetch that accepts several groups in one request (KIP-709, Kafka 3.0)."""
@@ -51,7 +51,7 @@ ATTEMPTS = 4
 """Maximum number of attempts to read a log bound. The error code of the last attempt becomes the result."""
 
 _REPEATED = frozenset({Reaction.REFRESH_LEADER, Reaction.RETRY})
-"""Reactions to an error code after which the request is repeated for a partition."""
+"""If the reaction to the error code of a partition is one of these, the request is repeated for the partition."""
 
 
 class OffsetReader:
@@ -152,7 +152,7 @@ class OffsetReader:
         deadline: Deadline,
         lane: Lane,
     ) -> None:
-        """Read one group per request, because brokers before 3.0 accept no more, and add the offsets to `batch`.
+        """Send one request per group, because brokers before 3.0 accept only one, and add the offsets to `batch`.
 
         A few requests run concurrently.
         """
@@ -290,7 +290,7 @@ class BoundsReader:
 
         Args:
             refresh: whether the leaders are looked up again instead of taken from the cache.
-            last: whether this is the last round. All errors then become results or faults.
+            last: whether this is the last round. In the last round, all errors become results or faults.
 
         Returns:
             Partitions that the next round must request again.
@@ -333,10 +333,11 @@ class BoundsReader:
         return again
 
     def _leader_may_have_changed(self, node: int, error: KgtuiError) -> bool:
-        """Return whether the failed requests to a leader should be sent again, to new leaders that are looked up first.
+        """Return whether the leaders should be looked up again, and the failed requests be sent to the new leaders.
 
-        If the broker did not answer, its topics are removed from the cache of leaders. The result is False if the
-        topics were removed only recently, or if the error is a timeout, because no time is then left for a request.
+        If the broker `node` did not answer, every topic in which it leads a partition is removed from the cache of
+        leaders. The result is False if these topics were removed only recently, or if the error is a timeout, because
+        after a timeout, no time is left for another request.
         """
         if not isinstance(error, (ConnectError, DisconnectedError, DeadlineError)):
             return False
@@ -367,12 +368,12 @@ def _merge(
     *,
     last: bool,
 ) -> list[TopicPartition]:
-    """Add final results to `bounds`, and return the partitions that must be requested again because of their error.
+    """Add results to `bounds`, except for partitions with a retriable error; return these partitions.
 
     Args:
         rows: the requested partitions.
         result: requested timestamp (`EARLIEST` or `LATEST`) → the responses for it.
-        last: whether this was the last round of requests. All results are then final.
+        last: whether this was the last round of requests. After the last round, retriable errors become results too.
     """
     starts, ends = result.get(EARLIEST), result[LATEST]
     again = []

@@ -38,10 +38,10 @@ _UNANSWERED = frozenset({"NOT_CONNECTED", "NO_ANSWER", "DISCONNECTED", "UNREACHA
 """Names of the faults which mean that a coordinator did not answer at all."""
 
 _GROUPS_PER_SLICE = 50
-"""Number of groups whose members are examined without a pause. After that, other tasks may run."""
+"""After the members of this many groups have been examined, other tasks may run."""
 
 _CONCURRENT_SEARCHES = 8
-"""Maximum number of searches for record times that send requests at the same time."""
+"""Maximum number of calls of `GroupAdmin.record_times` that run at the same time."""
 
 
 class Logs(Enum):
@@ -56,7 +56,7 @@ class Logs(Enum):
     ENDS = "ends"
     """Log ends of every partition that has an offset or is owned by a member."""
     BOUNDS = "bounds"
-    """Log starts and log ends of the same partitions as `ENDS`; takes twice as many requests."""
+    """Log starts and log ends of the same partitions as `ENDS`. Reading them takes twice as many requests."""
 
 
 async def access_of(admin: GroupAdmin, *, max_age: float = 0.0, timeout: float) -> Access:
@@ -132,7 +132,7 @@ async def read_groups(
 
 
 def _by_kind_of_offsets(listings: Mapping[str, Listing], *, every_offset: bool) -> tuple[list[str], list[str]]:
-    """Return the ids of the groups whose committed offsets are read, and of those whose share offsets are read.
+    """Return two lists of group ids: groups whose committed offsets are read, and groups whose share offsets are read.
 
     Args:
         every_offset: whether to include groups whose `Listing.has_offsets` is False. Share groups are always included.
@@ -211,8 +211,8 @@ async def read_record_times(
         groups: group id → offsets and lag of its partitions.
         rules: topic → its configs; None to read them.
         precision: accuracy of the times; see `GroupAdmin.record_times`.
-        limit: maximum number of partitions that are searched in all groups together. A committed offset that several
-            groups have in the same partition counts for each of them, but is searched only once.
+        limit: maximum number of partitions that are searched in all groups together. If several groups have the same
+            committed offset in a partition, the partition counts once per group, but is searched only once.
     """
     deadline, gate = Deadline(timeout), asyncio.Semaphore(_CONCURRENT_SEARCHES)
     positions: dict[str, dict[TopicPartition, LogPosition]] = {}
@@ -245,7 +245,10 @@ async def read_record_times(
 def _without_repetition(
     groups: Iterable[Mapping[TopicPartition, LogPosition]],
 ) -> list[dict[TopicPartition, LogPosition]]:
-    """Distribute all positions over as few searches as possible. A search has at most one position per partition."""
+    """Distribute all positions over as few searches as possible.
+
+    A search has at most one position per partition. Positions that several groups have in common are searched once.
+    """
     searches: list[dict[TopicPartition, LogPosition]] = []
     by_partition: dict[TopicPartition, set[LogPosition]] = {}
     for lagging in groups:
@@ -305,8 +308,8 @@ async def read_by_coordinator(
             tasks.create_task(_read_coordinator(admin, deadline, read, node, batches, listings, describe))
     # Group the partitions by topic in a thread, so that the event loop, which the terminal UI may use, is not blocked.
     chunks = await asyncio.to_thread(_partitions_by_topic, read, owned, log_batch)
-    # Read the log bounds of all chunks of partitions at the same time, because a leader that does not answer delays its
-    # chunk until the time limit.
+    # Read the log bounds of all chunks of partitions at the same time. A leader that does not answer delays its chunk
+    # until the time limit, and would delay all later chunks if they were read one after the other.
     async with asyncio.TaskGroup() as tasks:
         for chunk in chunks:
             tasks.create_task(_read_logs(admin, read, chunk, timeout=max(deadline.left(), 1.0)))
@@ -351,8 +354,9 @@ async def _read_logs(
 ) -> None:
     """Read log bounds, and add them to `read`.
 
-    An error of the class `harmless` is added as a fault and not raised, because offsets are useful even without log
-    bounds.
+    Args:
+        harmless: class of the errors that are added as faults instead of being raised, because offsets are useful even
+            without log bounds.
     """
     try:
         answer = await admin.partition_bounds(partitions, starts=starts, timeout=timeout)

@@ -27,15 +27,16 @@ WIDTH_MS = 1000
 """A search ends when the time range is narrower than this, in milliseconds."""
 
 _GUARD_ROUNDS, _GUARD_FACTOR = 4, 8
-"""If the last 4 requests did not make the time range 8 times narrower, the next request asks for its middle.
+"""If the last 4 requests did not make the time range 8 times narrower, the next request bisects the time range.
 
-Four bisections would make the range 16 times narrower.
+Four bisections would make the time range 16 times narrower.
 """
 
 _RETAINED = 0.25
-"""Factor (Illinois method of interpolation) for the distance to the limit that did not change in the last two answers.
+"""If two successive answers change the same limit, the distance to the other limit is multiplied by this factor.
 
-It moves the next guess towards that limit, because the records are not evenly distributed.
+This moves the next guess towards the other limit, because interpolation alone would converge slowly where records are
+not evenly distributed (Illinois method).
 """
 
 
@@ -59,8 +60,9 @@ class _Bracket(NamedTuple):
     Times are in milliseconds.
 
     Attributes:
-        low: offset and timestamp of a record at or before the searched one.
-        high: offset and timestamp of a record after the searched one. At the log end, the time is the requested time.
+        low: offset and timestamp of a record before the searched record.
+        high: offset and timestamp of a record after the searched record. If no such record is known, it is the log end
+            offset, with the requested timestamp for which the broker found no record, or with the current time.
         below: upper limit of the range: the record is older than this time.
         proven: False if `below` is only the current time, because no answer has given an upper limit.
     """
@@ -184,7 +186,7 @@ class RecordSearch:
     def _bracket(self, target: int) -> _Bracket | None:
         """Return the limits of the time of the record at `target`.
 
-        The result is None if the exact time of the record or no lower limit is known.
+        The result is None if the exact time of the record is known, or if no lower limit is known.
         """
         if self._exact(target) is not None:
             return None
@@ -206,7 +208,8 @@ class RecordSearch:
     def _guess(self, bracket: _Bracket, target: int) -> int:
         """Return the time at which the record at `target` was probably written, in milliseconds.
 
-        The guess is half a record early, because a request for any time after the previous record finds the record.
+        The guess is half the average time between two records earlier than the expected time of the record, because a
+        request for any time after the previous record finds the record.
         """
         (low_offset, low_time), (high_offset, high_time) = bracket.low, bracket.high
         if len(self._widths) > _GUARD_ROUNDS and (self._widths[-1] > self._widths[-1 - _GUARD_ROUNDS] / _GUARD_FACTOR):

@@ -41,12 +41,13 @@ EARLIEST, LATEST, EARLIEST_LOCAL = -2, -1, -4
 
 
 class FoundOffset(NamedTuple):
-    """The result for one partition.
+    """The row of one partition in a ListOffsets response.
 
     Attributes:
         code: Kafka's error code; 0 if there was no error.
-        timestamp: timestamp of the record in milliseconds; -1 for a special timestamp, and if there is no record.
-        offset: -1 if there is no record at or after the requested timestamp.
+        timestamp: timestamp of the found record in milliseconds; -1 if there is no record at or after the requested
+            timestamp, or if a special timestamp was requested.
+        offset: offset of the found record, or the offset for which a special timestamp stands; -1 if there is none.
     """
 
     code: int
@@ -71,7 +72,7 @@ async def list_offsets(
         "ReplicaId": -1,
         "IsolationLevel": 0,
         "Topics": [{"Name": name, "Partitions": parts} for name, parts in topics.items()],
-        "TimeoutMs": int(timeout * 1000),  # This limit applies to the search in remote storage.
+        "TimeoutMs": int(timeout * 1000),  # Limits how long a broker searches remote storage.
     }
     reply: Reply[ListOffsetsResponse] = await pool.call(
         node, LIST_OFFSETS, request, timeout=timeout, lane=lane, decode=decode_list_offsets
@@ -84,9 +85,10 @@ async def list_offsets(
 
 
 _TIERED_FROM, _FAST_TIERED_FROM = 8, 10
-"""Versions of ListOffsets in Kafka 3.4, which introduced tiered storage, and in Kafka 4.0, which searches it quickly.
+"""Versions of ListOffsets in Kafka 3.4, which introduced tiered storage, and in Kafka 4.0.
 
-Before 4.0, a broker searches remote segments in the thread that handles requests, which delays all of its clients.
+Before Kafka 4.0, a broker searches remote segments in the thread that handles requests. A search would therefore delay
+all clients of the broker.
 """
 
 _SLICE_SECONDS = 0.003
@@ -122,7 +124,7 @@ class RecordTimeReader:
 
         Args:
             positions: committed offsets that are below the log end offset.
-            rules: configs of topics. Compacted topics, and on old brokers topics with tiered storage, are not searched.
+            rules: topic → its configs; see `GroupAdmin.record_times`.
             precision: accuracy of the times; see `RecordSearch`.
         """
         now = int(time.time() * 1000)
@@ -248,7 +250,7 @@ class _Call:
         return await list_offsets(self._pool, node, rows, timeout=self._deadline.left(), lane=self._lane)
 
     def _failed(self, tp: TopicPartition, code: int) -> None:
-        """After an error code of a partition, either schedule another lookup of its leader, or end its search."""
+        """Have the leader of a partition looked up again if its error code is retriable, otherwise end the search."""
         reaction = lookup(code).reaction
         if reaction in (Reaction.REFRESH_LEADER, Reaction.RETRY) and self._lookups < _LEADER_LOOKUPS:
             self._leaders.pop(tp, None)

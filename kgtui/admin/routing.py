@@ -104,8 +104,8 @@ class Batch(Generic[T]):
     Attributes:
         rows: group id → result.
         codes: group id → `(error code, broker's message)`. If the code is retriable, the request is repeated.
-        faults: group id → a final fault.
-        error: the error that left the remaining groups without a result.
+        faults: group id → the fault of a group for which the request is not repeated.
+        error: the error because of which some groups are in none of the first three attributes.
     """
 
     rows: dict[str, T] = field(default_factory=dict)
@@ -124,7 +124,7 @@ class _Pending:
 
     Attributes:
         groups: ids of the groups that the next round of requests contains.
-        rows, faults: final results by group id.
+        rows, faults: the results and faults of the groups for which no request is pending, by group id.
         again: group id → why the request is repeated for this group.
         moved: ids of the groups whose coordinator must be looked up again.
         losses: group id → number of lost connections.
