@@ -42,7 +42,7 @@ def time_of(claims: Mapping[str, Any], name: str) -> float | None:
 
 
 def describe(claims: Mapping[str, Any]) -> str:
-    """Return a text in parentheses, after a space, with the claims that brokers check; `""` if there are none."""
+    """Return the claims that brokers check as ` (…)`, with a leading space; `""` if the token has no such claim."""
     shown = [f"{name} {_shortened(claims[key])}" for key, name in _CHECKED_CLAIMS.items() if key in claims]
     for key, word in (("nbf", "from"), ("exp", "until")):
         when = time_of(claims, key)

@@ -181,7 +181,7 @@ def _tls(properties: Mapping[str, str]) -> Tls:
 
 
 def _mechanism(properties: Mapping[str, str]) -> str:
-    # GSSAPI is Kafka's default.
+    # If sasl.mechanism is not set, Kafka's clients use GSSAPI.
     mechanism = properties.get("sasl.mechanism", "").strip() or "GSSAPI"
     if mechanism not in MECHANISMS:
         raise ConfigError(

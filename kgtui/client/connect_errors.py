@@ -70,12 +70,15 @@ def explain_dial_error(address: Address, error: BaseException, settings: ClientS
         case socket.gaierror():
             return (
                 f"{address.host} does not resolve ({error.strerror}): check the name, and the DNS or /etc/hosts of "
-                "this machine; a broker's own name comes from its advertised.listeners"
+                "this machine; if it is not a bootstrap server, its name comes from advertised.listeners of a broker"
             )
         case ssl.SSLError():
             return explain_tls_error(address, error, settings)
         case ConnectionRefusedError():
-            return f"{address} refused the connection: nothing listens there; check the port and that the broker runs"
+            return (
+                f"{address} refused the connection: nothing listens there; check the port, and check that the broker "
+                "is running"
+            )
         case asyncio.IncompleteReadError() | ResponseTooLargeError() if protocol := name_foreign_protocol(
             response_start(error)
         ):
@@ -104,7 +107,8 @@ def explain_too_large(address: Address, error: ResponseTooLargeError) -> str:
 def explain_timeout(address: Address, seconds: float) -> str:
     """Return a message for a connection attempt that did not complete within the time limit."""
     return (
-        f"{address} did not answer within {seconds:g} s: check host, port and firewall, and that the broker is healthy"
+        f"{address} did not answer within {seconds:g} s: check host, port and firewall, and check that the broker is "
+        "healthy"
     )
 
 

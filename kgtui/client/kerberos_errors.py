@@ -98,7 +98,7 @@ def explain_silence(kerberos: Kerberos, server: str, seconds: float) -> str:
     realm = kerberos.principal.rpartition("@")[2] if "@" in kerberos.principal else "the realm"
     return (
         f"there is no Kerberos ticket for {server} after {seconds:g} s, because no KDC of {realm} answers: check the "
-        f"kdc entries in {_CONFIG}, DNS, and that no firewall blocks port 88"
+        f"kdc entries in {_CONFIG} and the DNS, and check that no firewall blocks port 88"
     )
 
 

@@ -258,7 +258,7 @@ class Link:
             self._fail(str(error))
 
     def _check_stall(self, progress: _Progress) -> None:
-        """Close a connection on which nothing has arrived since the request was sent.
+        """After a missed deadline, close the connection if nothing has arrived on it for `PoolOptions.stall` seconds.
 
         A missed deadline alone does not close the connection, because the deadline may be short, or the broker may be
         slow but alive.

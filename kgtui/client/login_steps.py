@@ -70,7 +70,7 @@ class _FailedError(Exception):
 
 
 async def _steps(transport: Transport, address: Address, deadline: float) -> AsyncIterator[tuple[str, str]]:
-    """Yield the name of each step that succeeds, and what was found. Raises `_FailedError`."""
+    """Yield the name of each step that succeeds, and a text with the result of the step. Raises `_FailedError`."""
     settings = transport.settings
     hosts = await _try("name", ip_addresses(address), transport, address, deadline)
     yield "name", ", ".join(hosts)

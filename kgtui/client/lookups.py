@@ -39,10 +39,10 @@ FIRST_LOOKUP_PAUSE = 0.25
 """Pause between the first two lookups of new leaders after a broker stopped responding, in seconds."""
 
 LONGEST_LOOKUP_PAUSE = 2.0
-"""Longest pause between two lookups of new leaders, in seconds. An election is noticed within this time."""
+"""Longest pause between two lookups of new leaders, in seconds. A new leader is found within this time."""
 
 _REPEATED = frozenset({Reaction.RETRY, Reaction.FIND_COORDINATOR, Reaction.REBOOTSTRAP})
-"""Reactions to error codes of FindCoordinator after which the coordinator is looked up again."""
+"""If the reaction to an error code of FindCoordinator is one of these, the coordinator is looked up again."""
 
 
 class Requests(Protocol):
@@ -177,7 +177,7 @@ class CoordinatorCache:
         Return a dict that maps group ids to error codes, for the groups whose coordinator was not found.
         """
         if timeout <= 0:
-            raise DeadlineError("the deadline was over before the coordinator was looked up")
+            raise DeadlineError("the time limit was over before the coordinator was looked up")
         rows = await self._requests.ask_any(partial(self._ask, pending, timeout), timeout=timeout)
         codes: dict[str, int] = {}
         for group, (node, code) in rows.items():

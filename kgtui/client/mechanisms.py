@@ -167,7 +167,7 @@ class Plain(Mechanism):
         yield "\0".join(("", self._settings.username, self._settings.password.reveal())).encode()
 
     def refused(self, message: str, address: Address) -> str:
-        """Return a message that the broker refused the login, with the advice to check user name and password."""
+        """Return a message saying that the broker refused the login, with advice to check user name and password."""
         user = self._settings.username
         return f"{address} refused the login as {user!r}: check user name and password in sasl.jaas.config"
 
@@ -180,7 +180,7 @@ class Scram(Plain):
         return scram_steps(self._settings, address)
 
     def refused(self, message: str, address: Address) -> str:
-        """Return a message that the broker refused the delegation token, or the user name and password, and advice."""
+        """Return a message saying that the broker refused the delegation token, or the user name and password."""
         if not self._settings.delegation_token:
             return super().refused(message, address)
         return (
@@ -204,7 +204,7 @@ class OAuthBearer(Mechanism):
         await self._tokens.get(address.host)
 
     async def messages(self, address: Address) -> AsyncGenerator[bytes, bytes]:
-        """Yield the message with the token, and another one if the broker rejects the token."""
+        """Yield the message with the token. If the broker rejects the token, yield another message to end the login."""
         token = await self._tokens.get(address.host)
         extensions = "".join(f"\x01{name}={value}" for name, value in self._oauth.extensions)
         challenge = yield f"n,,\x01auth=Bearer {token.text.reveal()}{extensions}\x01\x01".encode()
@@ -215,7 +215,7 @@ class OAuthBearer(Mechanism):
             raise ConnectError("the broker rejected the token, but did not end the login with an error")
 
     def refused(self, message: str, address: Address) -> str:
-        """Return a message that the broker refused the token, with advice. The token is not used again."""
+        """Return a message saying that the broker refused the token, with advice. The token is not used again."""
         advice = self._tokens.advice()
         self._tokens.refuse()
         return f"{address} refused {self._credentials(message)}: {advice}"
@@ -228,7 +228,7 @@ class MskIam(OAuthBearer):
     """The mechanism OAUTHBEARER with a token for Amazon MSK. The token is signed with AWS credentials."""
 
     def not_offered(self, offered: str, address: Address) -> str:
-        """Return a message that the broker does not offer OAUTHBEARER, and which port and Kafka version of MSK do."""
+        """Return a message saying that the broker does not offer OAUTHBEARER, and which port of MSK offers it."""
         return explain_offer(str(address), offered)
 
     def _credentials(self, message: str) -> str:
@@ -257,7 +257,7 @@ class Gssapi(Mechanism):
         return self._tickets.messages(address.host)
 
     def refused(self, message: str, address: Address) -> str:
-        """Return a message that the broker refused the ticket, with the advice to check keytab, clocks and rules."""
+        """Return a message saying that the broker refused the ticket, with advice to check keytab, clocks and rules."""
         return explain_refusal(address, self._tickets.principal, self._tickets.server(address.host))
 
 
@@ -271,7 +271,7 @@ def mechanism_of(settings: ClientSettings) -> Mechanism:
 
 
 def _status(message: str) -> str:
-    """Return the status in a refusal of a token, as in ` (invalid_token)`; `""` if the broker sent none."""
+    """Return the status with which the broker refused a token, as in ` (invalid_token)`; `""` if it sent no status."""
     try:
         status = json.loads(message).get("status", "")
     except (ValueError, AttributeError, RecursionError):

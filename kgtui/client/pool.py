@@ -194,7 +194,7 @@ class Pool:
 
         Long responses are decoded in a thread. The first response of an API version is decoded in a thread too, because
         its decoder must first be compiled. If the broker closes the connection before it responds, the request is sent
-        once more, unless it changes something on the broker.
+        once more, unless the request changes the cluster.
 
         Args:
             value: fields of the request, or a function that returns the fields for the negotiated version.

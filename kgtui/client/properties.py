@@ -197,7 +197,7 @@ def check_supported(properties: Mapping[str, str]) -> None:
 
 
 def check_text(properties: Mapping[str, str]) -> None:
-    """Raise ConfigError if a value has a NUL character or cannot be encoded in UTF-8. The message is without values."""
+    """Raise ConfigError if a value has a NUL character or cannot be encoded in UTF-8. The message shows no value."""
     for key, value in properties.items():
         if not _is_text(value):
             raise ConfigError(f"{key}: {_NOT_TEXT}")
@@ -239,7 +239,7 @@ def unknown_keys(properties: Mapping[str, str], supported: Collection[str]) -> t
 
 
 def _advice(key: str, known: Collection[str]) -> str:
-    """Return what may be wrong with an unknown property, such as a typo or a missing backslash; `""` if neither."""
+    """Return what may be wrong with an unknown property (a typo or a missing backslash); `""` if no cause is likely."""
     similar = get_close_matches(key, known, n=1, cutoff=0.85)
     if similar:
         return f"did you mean {similar[0]}?"

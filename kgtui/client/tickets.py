@@ -61,8 +61,9 @@ class TicketRenewal:
     """Renews the ticket in a ticket cache, from `start` until the ticket has expired or `close` is called.
 
     Args:
-        kerberos: names the ticket cache, and the program that renews the ticket.
-        lifetime: returns the remaining lifetime of the ticket in the cache, in seconds; 0 if there is no valid ticket.
+        kerberos: settings with the ticket cache, and with the program that renews the ticket.
+        lifetime: function that returns the remaining lifetime of the ticket in the cache, in seconds. It returns 0 if
+            there is no valid ticket.
     """
 
     def __init__(self, kerberos: Kerberos, lifetime: Callable[[], Awaitable[float]]) -> None:
@@ -106,7 +107,7 @@ class TicketRenewal:
         except BaseException as error:
             with suppress(ProcessLookupError):
                 process.kill()
-            await process.communicate()  # Closes the pipe, so that it is not left open when the event loop ends.
+            await process.communicate()  # Close the pipe before the event loop ends.
             if isinstance(error, TimeoutError):
                 _log.info("the Kerberos ticket cannot be renewed: kinit did not end within %g s", KINIT_TIMEOUT)
                 return
@@ -122,7 +123,8 @@ class Tickets:
     the exit of the process.
 
     Attributes:
-        principal: the principal that logs in; empty before `get`, if the settings do not have it.
+        principal: the principal that logs in. If the settings do not name a principal, it is empty until `get` has
+            returned.
     """
 
     def __init__(self, kerberos: Kerberos) -> None:

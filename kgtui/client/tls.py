@@ -32,7 +32,7 @@ _LONG_LENGTH = 0x80
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """The contents of a PKCS#12 store in PEM.
+    """The contents of a PKCS#12 store, converted to PEM.
 
     Attributes:
         key: the private key, which is not encrypted. Empty if the store contains no key.

@@ -84,7 +84,8 @@ class HttpDeadline:
             def connect(self) -> None:
                 deadline._connections.append(self)
                 super().connect()
-                # `urllib.request` removes the socket from the connection before it reads the body of the response.
+                # Store the socket separately, because `urllib.request` removes it from the connection before it reads
+                # the body of the response.
                 deadline._sockets.append(self.sock)
                 if deadline.is_over:
                     raise TimeoutError
@@ -96,7 +97,8 @@ class HttpDeadline:
         for found in [*self._sockets, *(connection.sock for connection in self._connections)]:
             if found is not None:
                 with suppress(OSError):
-                    # The method `shutdown` of TLS sockets would change an object that another thread is using.
+                    # Call the method of the base class, because `SSLSocket.shutdown` also changes the object, which
+                    # another thread is using.
                     socket.socket.shutdown(found, socket.SHUT_RDWR)
 
 
@@ -106,7 +108,7 @@ LIMIT = 1_000_000
 _LONGEST_LIFETIME = 1e10
 """Longest lifetime of a token in seconds.
 
-A longer one is ignored, because a number in JSON may be too large for a float.
+A longer lifetime in a response is ignored, because a number in JSON may be too large for a float.
 """
 
 _CLIENT_CREDENTIALS = "client_credentials"
@@ -272,7 +274,7 @@ def _explain(reason: object, oauth: OAuth, where: str) -> str:
         case TimeoutError():
             return f"{where} did not answer within {oauth.timeout:g} s: check the URL, network and firewall"
         case ConnectionRefusedError():
-            return f"{where} refused the connection: check the URL, and that the identity provider runs"
+            return f"{where} refused the connection: check the URL, and check that the identity provider is running"
         case ConnectionError():
             return (
                 f"{where} closed the connection without a response: check host, port and scheme (http or https) of the "

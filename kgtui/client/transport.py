@@ -41,7 +41,7 @@ HARD_CAP_MS = 120_000
 """aiokafka's own time limit for a response, in milliseconds. kgtui always sets a shorter limit itself."""
 
 HEAD_START = 0.25
-"""Time after which the next IP address of a host is tried as well if one does not respond, in seconds."""
+"""If an IP address of a host has not responded after this time, in seconds, the next address is tried as well."""
 
 CLOSING_TIMEOUT = 1.0
 """Maximum time to wait for a broker to close its side of a TLS connection, in seconds.

@@ -83,7 +83,7 @@ class Message:
         return encode(value)
 
     def decoder_compiled(self, version: int) -> bool:
-        """Return whether the decoder of a version is compiled already. Compiling a long one takes up to 20 ms."""
+        """Return whether the decoder of a version is compiled already. Compiling a long decoder takes up to 20 ms."""
         return version in self._decoders
 
     def decode(self, version: int, data: bytes | memoryview, pos: int = 0) -> dict[str, Any]:

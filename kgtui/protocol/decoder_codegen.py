@@ -255,13 +255,14 @@ class _Decoder:
                 out.line(f"{add}({self.text(field.name, field.type, nullable=False)})")
 
     def tags(self, struct: Struct, values: dict[str, str]) -> str:
-        """Generate the loop that reads the tagged fields (KIP-482). A strict decoder keeps unknown ones as bytes.
+        """Generate the loop that reads the tagged fields (KIP-482).
 
-        The method adds the known fields to `values`: field name → variable in the generated code that holds the value.
+        The method adds the known tagged fields to `values`: field name → variable in the generated code that holds the
+        value. A strict decoder keeps unknown tagged fields as bytes. Any other decoder skips them.
 
         Returns:
-            the variable that holds the unknown tagged fields, which is None if there are none; "" for a decoder that is
-            not strict, because it skips them.
+            For a strict decoder, the name of the variable in the generated code that holds the unknown tagged fields.
+            At run time, this variable is None if there are no unknown tagged fields. For any other decoder, "".
         """
         out = self.out
         unknown = out.name("u") if self.strict else ""

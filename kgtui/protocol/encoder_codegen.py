@@ -230,8 +230,8 @@ class _Encoder:
         `expression` is the Python expression of the value; `default` is the name of a constant with the default.
         """
         if field.struct is not None and not field.array:
-            # In `default`, empty arrays are tuples, but in a decoded struct they are lists. The generated condition
-            # therefore also compares the struct with this second default, which contains lists.
+            # Empty arrays are tuples in `default`, but lists in a decoded struct. The generated condition therefore
+            # also compares the value with `listed`, the same default with lists.
             listed = self.out.constant("D", default_value(field, []))
             return f"{expression} not in ({default}, {listed})"
         if not field.array:

@@ -253,7 +253,7 @@ CODES = _build()
 
 
 def lookup(code: int) -> ErrorCode:
-    """Return the entry for a code. An unknown code gets the name `UNKNOWN_<code>` and the reaction `FINAL`."""
+    """Return the entry for a code. A code that is not in the table gets the name `UNKNOWN_<code>` and `FINAL`."""
     entry = CODES.get(code)
     if entry is not None:
         return entry

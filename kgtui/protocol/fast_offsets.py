@@ -46,7 +46,7 @@ class OffsetFetchGroup(TypedDict):
     """The committed offsets of one group."""
 
     GroupId: str | None
-    """None before version 8. Older requests name only one group, and their responses do not contain its id."""
+    """Group id; None in versions before 8, in which a response is about one group and does not contain its id."""
     Topics: list[OffsetFetchTopic]
     ErrorCode: int
 

@@ -16,10 +16,10 @@ MAX_STRING = 0x7FFF
 """Longest string in Kafka's protocol, in bytes of UTF-8, because string lengths are signed 16-bit integers."""
 
 INT16 = Struct(">h").unpack_from
-"""Called with `(data, pos)`: read the big-endian int16 at `pos`; return a tuple of one integer."""
+"""Function `(data, pos)` that reads the big-endian int16 at `pos`, and returns it in a tuple of length 1."""
 
 INT32 = Struct(">i").unpack_from
-"""Called with `(data, pos)`: read the big-endian int32 at `pos`; return a tuple of one integer."""
+"""Function `(data, pos)` that reads the big-endian int32 at `pos`, and returns it in a tuple of length 1."""
 
 
 def uvarint(data: bytes, pos: int) -> tuple[int, int]:

@@ -60,7 +60,7 @@ class SimulatorProcess:
 
     @property
     def pid(self) -> int:
-        """Operating system's id of the process that runs the cluster."""
+        """Process id of the process that runs the cluster."""
         return self._process.pid
 
     @property

@@ -20,7 +20,7 @@ COMMIT_INTERVAL = 5.0
 """Time between two offset commits of a group, in seconds. Kafka's `auto.commit.interval.ms` has the same default."""
 
 _UNEVEN_DELAY = 10.0
-"""Minimum value of `Steady.delay`, in seconds, at which the actual delay varies from commit to commit."""
+"""If `Steady.delay` is at least this many seconds, the actual delay varies from commit to commit."""
 
 
 class CommitPattern(Protocol):
@@ -31,7 +31,7 @@ class CommitPattern(Protocol):
 
 
 def last_commit(t: float) -> float:
-    """Return the time of the last commit before `t`, in seconds since the start of the cluster."""
+    """Return the time of the last commit at or before `t`, in seconds since the start of the cluster."""
     return t // COMMIT_INTERVAL * COMMIT_INTERVAL
 
 

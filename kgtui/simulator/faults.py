@@ -121,7 +121,7 @@ class Faults:
 
     @_command
     def latency(self, node: int, seconds: float, api: int | None = None) -> None:
-        """Delay all responses of a broker, or only the responses of the API with the key `api`.
+        """Delay all responses of a broker, or only its responses to requests of the API with the key `api`.
 
         The delay is measured in real time, not by the clock of the cluster.
         """
@@ -190,9 +190,8 @@ class Faults:
     def forbid_groups(self, patterns: Iterable[str]) -> None:
         """Forbid clients to describe, read or delete the groups that match a pattern.
 
-        The error is 30 (GROUP_AUTHORIZATION_FAILED).
-
-        The patterns replace the patterns of earlier calls. In a pattern, `*` and `?` are wildcards.
+        Responses contain error 30 (GROUP_AUTHORIZATION_FAILED) for these groups. The patterns replace the patterns of
+        earlier calls. In a pattern, `*` and `?` are wildcards.
         """
         self._forbidden_groups = tuple(patterns)
 
@@ -200,7 +199,8 @@ class Faults:
     def forbid_topics(self, patterns: Iterable[str]) -> None:
         """Forbid clients to describe the topics that match a pattern.
 
-        The error is 29 (TOPIC_AUTHORIZATION_FAILED). A response that lists all topics omits the forbidden topics.
+        Responses contain error 29 (TOPIC_AUTHORIZATION_FAILED) for these topics. A response that lists all topics omits
+        them.
 
         All other existing topics stay allowed, as with one ACL per topic. Topics that do not exist have no ACL, so that
         describing them causes error 29 too. The patterns replace the patterns of earlier calls. In a pattern, `*` and

@@ -83,11 +83,10 @@ class Topic:
         return settings
 
     def flow(self, t: float) -> float:
-        """Return how many seconds the topic would need, at its average rate, to write what it writes until time `t`.
+        """Return how many seconds of average traffic have the same number of records as the traffic until time `t`.
 
-        For example, `flow(10)` is 12 if the topic writes as many records in the first 10 s as in 12 s at the average
-        rate.
-        The result is the same for all partitions of the topic. It never decreases when `t` increases.
+        For example, `flow(10)` is 12 if as many records are written to the topic in the first 10 s as in 12 s at the
+        average rate. The result is the same for all partitions of the topic. It never decreases when `t` increases.
         """
         shift = self.salt % 628 / 100
         turn = WAVE_PERIOD / math.tau

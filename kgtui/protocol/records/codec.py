@@ -120,10 +120,11 @@ def decode(key: bytes | None, value: bytes | None) -> CoordinatorRecord | Undeco
 
 
 def value_message(record_type: RecordType, version: int) -> Message:
-    """Return the message of a record's value.
+    """Return the message that encodes and decodes the value of a record.
 
-    Kafka 4 knows values of legacy offset commits only in version 0. Before Kafka 4, the version of the value did not
-    depend on the version of the key, so that a newer version after such a key is the value of a regular offset commit.
+    Kafka 4 writes the value of a legacy offset commit only in version 0. Before Kafka 4, a broker could write a newer
+    value version after the key of a legacy offset commit. A value in a newer version has the format of a regular offset
+    commit.
     """
     if record_type is RecordType.LEGACY_OFFSET_COMMIT and version != 0:
         record_type = RecordType.OFFSET_COMMIT

@@ -178,7 +178,9 @@ async def test_the_connection_error_says_that_nothing_listens_on_the_port() -> N
         sock.bind(("127.0.0.1", 0))
         port = sock.getsockname()[1]
     address = f"127.0.0.1:{port}"
-    expected = f"{address} refused the connection: nothing listens there; check the port and that the broker runs"
+    expected = (
+        f"{address} refused the connection: nothing listens there; check the port, and check that the broker is running"
+    )
     assert await reason(address) == expected
 
 
@@ -204,7 +206,8 @@ async def test_dropped_packets_are_reported_as_a_connection_timeout() -> None:
         for filler in fillers:
             filler.close()
     assert message == (
-        f"127.0.0.1:{port} did not answer within 0.2 s: check host, port and firewall, and that the broker is healthy"
+        f"127.0.0.1:{port} did not answer within 0.2 s: check host, port and firewall, and check that the broker is "
+        "healthy"
     )
 
 
