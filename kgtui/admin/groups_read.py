@@ -54,7 +54,7 @@ class GroupsRead:
         """Return the first fault of each group, by group id.
 
         Args:
-            steps: the steps to consider, such as `DESCRIBE`; all of them by default.
+            steps: the steps to consider, such as `DESCRIBE`. By default, all steps are considered.
         """
         found: dict[str, Fault] = {}
         for step, fault in self.faults:

@@ -260,7 +260,7 @@ class BoundsReader:
         If a leader did not answer, its partitions are missing, and a fault names the broker.
 
         Args:
-            starts: whether log starts are read too, which takes a second request per leader.
+            starts: whether log starts are read too. They need one more request per leader.
         """
         timestamps = (EARLIEST, LATEST) if starts else (LATEST,)
         todo = list(dict.fromkeys(partitions))

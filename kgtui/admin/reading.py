@@ -101,8 +101,8 @@ async def read_groups(
         log_timeout: time limit for reading the log bounds, in seconds. By default, it is a step of `deadline`.
         described: descriptions that were read earlier. The log bounds of the partitions that their members own are
             read too.
-        on_described: called with the descriptions as soon as they arrive. Offsets and configs may take longer, because
-            a broker that is asked only for them may hang.
+        on_described: function that is called with the descriptions as soon as they arrive. Offsets and configs may
+            arrive later, for example if a broker hangs that is asked for configs but not for descriptions.
 
     Raises:
         UnreachableError: no broker could be asked for descriptions, offsets or configs. If log bounds cannot be read,
@@ -158,7 +158,7 @@ async def _call(
 
     Args:
         separately: whether an error is returned as one fault per group. Otherwise, it is raised.
-        on_answer: called with the returned answer.
+        on_answer: function that is called with the answer before it is returned.
     """
     try:
         answer: _Rows[T] = await method(ids, timeout=timeout) if ids else Answer({})
@@ -209,7 +209,7 @@ async def read_record_times(
 
     Args:
         groups: group id → offsets and lag of its partitions.
-        rules: topic → its configs; None to read them.
+        rules: topic → its configs. If it is None, this function reads the configs of the topics first.
         precision: accuracy of the times; see `GroupAdmin.record_times`.
         limit: maximum number of partitions that are searched in all groups together. If several groups have the same
             committed offset in a partition, the partition counts once per group, but is searched only once.

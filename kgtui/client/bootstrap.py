@@ -63,7 +63,7 @@ class FirstServer(NamedTuple):
 
 
 Attempts = dict[str, str]
-"""Maps the address of each bootstrap server to the error of the attempt; `PENDING` while the attempt is running."""
+"""Maps the address of each bootstrap server to the error of the attempt, or to `PENDING` while it is running."""
 
 PENDING = "no answer yet"
 

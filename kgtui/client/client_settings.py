@@ -34,7 +34,7 @@ class ClientSettings:
 
     Attributes:
         protocol: `PLAINTEXT`, `SSL`, `SASL_PLAINTEXT` or `SASL_SSL`.
-        mechanism: the SASL mechanism that kgtui uses; None without SASL. For AWS_MSK_IAM, kgtui uses OAUTHBEARER.
+        mechanism: the SASL mechanism that kgtui uses (OAUTHBEARER for AWS_MSK_IAM); None if SASL is not used.
         oauth: where the tokens come from; None for mechanisms other than OAUTHBEARER and AWS_MSK_IAM.
         kerberos: where the Kerberos tickets come from; None for mechanisms other than GSSAPI.
         tls: the TLS settings; None if TLS is not used.

@@ -82,7 +82,7 @@ async def first_success(
         head_start: seconds between the starts of two runners. When a runner fails, the next one is started immediately.
         expected: types of errors after which the other runners continue. An error of any other type is raised
             immediately.
-        discard: called with each successful result after the first one, for example to close a connection.
+        discard: function that is called with each later successful result, for example to close a connection.
 
     Raises:
         AllFailedError: every runner failed with one of the `expected` errors.

@@ -1,6 +1,6 @@
 """Read the settings of GSSAPI (Kerberos) from Java client properties.
 
-The login module is the Krb5LoginModule of OpenJDK, or the one of IBM's Java, whose options have other names. The
+The login module is the Krb5LoginModule of OpenJDK or of IBM's Java. IBM's module has other names for the options. All
 options have the same meaning as in Java, so that the properties files of Kafka's tools work without changes.
 """
 
@@ -51,10 +51,10 @@ class Kerberos:
 
     Attributes:
         service: first part of the name of the brokers' principals, such as `kafka` in `kafka/broker-1@EXAMPLE.COM`.
-        principal: the principal that logs in; empty for the principal of the ticket cache.
+        principal: the principal that logs in. If it is empty, the principal of the ticket cache logs in.
         keytab: path of the file with the key of `principal`; empty if no keytab is used.
         use_cache: whether a ticket of a ticket cache is used. If a keytab is set too, the cache is tried first.
-        cache: path or name of the ticket cache; empty for the default cache of the Kerberos library.
+        cache: path or name of the ticket cache. If it is empty, the Kerberos library uses its default cache.
         kinit: name or path of the program that renews the ticket in the ticket cache.
     """
 

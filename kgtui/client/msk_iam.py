@@ -163,13 +163,14 @@ class MskIam:
     """Which AWS credentials sign the tokens.
 
     Attributes:
-        profile: profile in the AWS configuration; empty for the default credentials, for example of the environment.
+        profile: profile in the AWS configuration. If it is empty, the default credentials are used, for example from
+            environment variables.
         role: ARN of the role that is assumed with the default credentials, or with `key`; empty if none is assumed.
         session_name, external_id: arguments for assuming the role.
-        sts_region: region of the STS endpoint; empty for the region of the brokers.
+        sts_region: region of the STS endpoint. If it is empty, the region of the brokers is used.
         fips: whether requests to STS go to an endpoint that uses cryptography according to FIPS 140.
-        key: access key id, secret access key and session token for assuming the role; empty for the default
-            credentials.
+        key: access key id, secret access key and session token for assuming the role. If it is empty, the default
+            credentials are used.
         show_identity: whether the error about a refused token contains the ARN of the credentials (`awsDebugCreds`).
     """
 
@@ -257,7 +258,8 @@ def sign(settings: MskIam, region: str) -> SignedToken:
     """Sign a token. This function blocks, and may ask AWS STS or the metadata service of AWS for credentials.
 
     Args:
-        region: the AWS region of the brokers; `""` for the region in the environment or the AWS configuration.
+        region: the AWS region of the brokers. If it is `""`, the region comes from the environment or the AWS
+            configuration.
 
     Raises:
         ConnectError: there are no credentials or no region, or AWS refuses the role. The message contains no secret.
@@ -325,7 +327,7 @@ def _sts(session: Any, settings: MskIam, region: str, key: tuple[Secret, Secret,
     """Return a client of AWS STS.
 
     Args:
-        key: access key id, secret access key and session token; empty for the default credentials.
+        key: access key id, secret access key and session token. If it is empty, the default credentials are used.
     """
     from botocore.config import Config
 

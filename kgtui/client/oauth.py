@@ -43,7 +43,7 @@ class OAuth:
     """Where the tokens of OAUTHBEARER come from.
 
     Attributes:
-        url: the token endpoint, or the file with the token as a `file:` URL; empty for tokens without a signature.
+        url: the token endpoint, or the file with the token as a `file:` URL; empty if kgtui creates unsigned tokens.
         client_id, client_secret: credentials for the token endpoint.
         assertion: where the assertions for the token endpoint come from; None if the secret is sent.
         jwt_bearer: whether the assertion is sent as the grant (grant type `jwt-bearer`, KIP-1139). Otherwise, it is
@@ -52,7 +52,7 @@ class OAuth:
         urlencode: whether id and secret are URL-encoded before they are put into the request header.
         timeout: time limit for connecting to the token endpoint and for each read, in seconds. A whole request may
             take twice as long.
-        tls: TLS settings for the token endpoint; None for the defaults of the system.
+        tls: TLS settings for the token endpoint. If it is None, the defaults of the system are used.
         extensions: names and values that are sent to the broker together with the token.
         claims: claims of tokens without a signature.
         lifetime: lifetime of tokens without a signature, in seconds.

@@ -283,7 +283,7 @@ class LoginModule:
         return self.name.rpartition(".")[2]
 
     def plain_options(self) -> dict[str, str]:
-        """Return the options with unmasked values. They may be passwords, so the result must never be shown."""
+        """Return the options with unmasked values. The values may be passwords, so the result must never be shown."""
         return {name: str.__str__(value.reveal()) for name, value in self.options.items()}
 
 

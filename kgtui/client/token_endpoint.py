@@ -61,7 +61,7 @@ class HttpDeadline:
         """Return handlers for `urllib.request.build_opener`, whose connections this object shuts down.
 
         Args:
-            context: TLS settings; None for the defaults of the system.
+            context: TLS settings. If it is None, the defaults of the system are used.
         """
         plain = self._watched(HTTPConnection)
         encrypted = self._watched(HTTPSConnection)

@@ -88,7 +88,7 @@ def nullable_string(message: str, field: str, data: bytes, pos: int, *, flexible
 
 
 def string(message: str, field: str, data: bytes, pos: int, *, flexible: bool) -> tuple[str, int]:
-    """Read a string; return it and the position of the next field. Raises DecodeError if the string is null."""
+    """Read a string; return the string and the position of the next field. Raises DecodeError if it is null."""
     value, stop = nullable_string(message, field, data, pos, flexible=flexible)
     if value is None:
         raise is_null(message, field, stop)
@@ -115,7 +115,7 @@ def array_length(message: str, field: str, data: bytes, pos: int, least: int, *,
 
 
 def as_bytes(body: bytes | memoryview) -> bytes:
-    """Return `body` as bytes; bytes are returned unchanged, anything else is copied."""
+    """Return `body` as bytes. A memoryview is copied; bytes are returned unchanged."""
     return body if isinstance(body, bytes) else bytes(body)
 
 

@@ -97,7 +97,7 @@ class SimulatorProcess:
 
     def stop(self) -> None:
         """Stop the process that runs the cluster. If the process has ended already, do nothing."""
-        with contextlib.suppress(OSError):  # `close` flushes the pipe, which fails if the process has ended.
+        with contextlib.suppress(OSError):  # Closing flushes the pipe. This fails if the process has ended.
             self._stdin.close()
         try:
             self._process.wait(STOP_SECONDS)

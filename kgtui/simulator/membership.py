@@ -52,7 +52,7 @@ class ConstantMembership(Struct, frozen=True, forbid_unknown_fields=True):
     """The same members at all times, in a group that is stable or stays in the middle of a rebalance.
 
     Attributes:
-        members: number of members; 0 is an Empty group.
+        members: number of members. If it is 0, the group is Empty.
         since: constant value of `Membership.since`. A small value keeps the group in the middle of a rebalance; the
             default keeps it stable.
         change: constant value of `Membership.change`.

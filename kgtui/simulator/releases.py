@@ -133,7 +133,7 @@ class Release:
 
     @property
     def reports_features(self) -> bool:
-        """Whether ApiVersions responses contain features. They do since Kafka 2.7 (KIP-584)."""
+        """Whether ApiVersions responses contain features, as they do since Kafka 2.7 (KIP-584)."""
         return self.number >= (2, 7)
 
     @property

@@ -18,7 +18,7 @@ DAY = 86_400.0
 """Seconds in a day."""
 
 WAVE_PERIOD = 240.0
-"""Time from one traffic peak to the next, in seconds; short, so that users of the demo see the traffic change."""
+"""Time from one traffic peak to the next, in seconds. It is short, so that users of the demo see the traffic change."""
 
 _OLDEST, _OLDEST_IDLE = 400 * DAY, HOUR
 """Age of the oldest record when the cluster starts, in seconds: in a topic with traffic, and in one without traffic.
@@ -110,7 +110,7 @@ class Topic:
 
     @property
     def oldest(self) -> float:
-        """Time of the oldest records, in seconds since the start of the cluster; negative.
+        """Time of the oldest records, in seconds. It is negative, because the cluster starts at time 0.
 
         All records that were in the log at this time have this time as their timestamp.
         """

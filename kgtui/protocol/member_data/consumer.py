@@ -54,11 +54,11 @@ class Subscription:
     topics: tuple[str, ...]
     user_data: bytes | None = None
     owned: TopicPartitions = ()
-    """The partitions that the member owned before the rebalance. It is empty in version 0, which has no such field."""
+    """The partitions that the member owned before the rebalance; empty in version 0, which does not have this field."""
     generation: int = -1
-    """The group generation in which `owned` was assigned. It is -1 if unknown, and in versions before 2."""
+    """The group generation in which `owned` was assigned; -1 if it is not known, and in versions before 2."""
     rack: str | None = None
-    """The rack of the member. It is None if the member has no rack, and in versions before 3."""
+    """The rack of the member; None if the member has no rack, and in versions before 3."""
 
 
 def decode_subscription(data: bytes) -> Subscription | None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 KEY_VERSION = 0
 """The version that is passed to the encoders and decoders of keys, which have only one version.
 
-An encoded key does not contain this version. It begins with its record type.
+An encoded key does not contain this version, because it begins with the number of its record type instead.
 """
 
 

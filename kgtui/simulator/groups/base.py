@@ -67,8 +67,8 @@ class GroupKeys(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, t
 
     Attributes:
         client: how the clients identify themselves.
-        phases: the states of the rebalance that follows each change of the members; None for the default of the group
-            type.
+        phases: the states of the rebalance that follows each change of the members. If it is None, the default of the
+            group type is used.
         epoch: generation (of a classic group) or group epoch (of other groups) at the start of the cluster.
     """
 

@@ -98,8 +98,8 @@ def _result(request: RequestContext, row: dict[str, Any]) -> dict[str, Any]:
     elif resource_type == TOPIC:
         defaults, values, source = TOPIC_DEFAULTS, request.state.topics[name].settings, DYNAMIC_TOPIC
     else:
-        # Only a broker resource with a name has configs here. The simulated cluster has no configs of client metrics,
-        # and no cluster-wide broker configs, which are requested with a broker resource whose name is empty.
+        # Of all other resources, only single brokers have configs in the simulated cluster. A broker resource with an
+        # empty name stands for cluster-wide broker configs, of which there are none.
         defaults, values, source = BROKER_DEFAULTS if resource_type == BROKER and name else (), {}, DEFAULT
     requested = row["ConfigurationKeys"]
     result["Configs"] = [

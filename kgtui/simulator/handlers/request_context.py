@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kgtui.simulator.groups.base import Group
 
 OPERATIONS_NOT_REQUESTED = -(2**31)
-"""The authorized operations in a response if the request did not ask for them; this value means "not requested"."""
+"""Value of the authorized operations in a response if the request did not ask for them."""
 
 
 @dataclass(frozen=True, slots=True)

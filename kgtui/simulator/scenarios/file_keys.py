@@ -54,7 +54,7 @@ class TopicSpec(Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         partitions: number of partitions.
         rate: average records per second in the slowest partition.
-        kept: number of records per partition that retention keeps; None for the default of `Topic`.
+        kept: number of records per partition that retention keeps. If it is None, the default of `Topic` is used.
         configs: configs that differ from the defaults.
         deleted: whether the topic was deleted. Groups may still have committed offsets for a deleted topic.
     """
