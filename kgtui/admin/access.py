@@ -190,7 +190,7 @@ _SUFFIX = "-kgtui-permission-check"
 """Suffix of nonexistent topic names in requests. Administrators can recognize these names in the authorizer's log."""
 
 _MAX_TOPICS = 500
-"""Maximum number of topics in one Metadata request. More would make the response too long: it has every partition."""
+"""Maximum number of topics in one Metadata request, because the response contains every partition of each topic."""
 
 _TOPIC = 2
 """Code of the resource type TOPIC in Kafka's enum `ResourceType`."""

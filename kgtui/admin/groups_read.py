@@ -164,7 +164,10 @@ class GroupsRead:
         return {(topic, 0) for group in self.committed for topic in self._without_offsets(group)}
 
     def note_members(self, group: str) -> None:
-        """Compute and cache which partitions the members of a group own, so that `partitions` itself is fast."""
+        """Compute and cache the data about the members of one group that `partitions` needs.
+
+        After this, `partitions` itself is fast.
+        """
         if group in self.committed:
             self._owned(group)
             self._without_offsets(group)

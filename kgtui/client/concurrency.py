@@ -33,7 +33,10 @@ class DaemonThread:
         self._is_running = False
 
     async def run(self, work: Callable[[], T]) -> T:
-        """Run `work` in the thread, and return its result. If the call is cancelled early, `work` may never run."""
+        """Run `work` in the thread, and return its result.
+
+        If the call is cancelled before `work` has started, `work` does not run.
+        """
         future: Future[T] = Future()
         with self._lock:
             self._jobs.append((future, work))

@@ -70,7 +70,7 @@ def explain_dial_error(address: Address, error: BaseException, settings: ClientS
         case socket.gaierror():
             return (
                 f"{address.host} does not resolve ({error.strerror}): check the name, and the DNS or /etc/hosts of "
-                "this machine; if it is not a bootstrap server, its name comes from advertised.listeners of a broker"
+                "this machine; a name that is not in bootstrap.servers comes from the advertised.listeners of a broker"
             )
         case ssl.SSLError():
             return explain_tls_error(address, error, settings)

@@ -253,7 +253,7 @@ CODES = _build()
 
 
 def lookup(code: int) -> ErrorCode:
-    """Return the entry for a code. A code that is not in the table gets the name `UNKNOWN_<code>` and `FINAL`."""
+    """Return the entry for a code. A code that is not listed gets the name `UNKNOWN_<code>` and the reaction `FINAL`."""
     entry = CODES.get(code)
     if entry is not None:
         return entry
