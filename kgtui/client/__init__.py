@@ -6,9 +6,9 @@ of kgtui that imports aiokafka.
 | module | contents |
 |---|---|
 | `pool` | `Pool`, which sends requests to brokers and uses all other modules of this package |
-| `options` | timeouts and limits of a pool, and the two connections ("lanes") to each broker |
+| `options` | timeouts, pauses after failures and limits of a pool, and the two connections ("lanes") to each broker |
 | `link` | one connection to one broker; a broken connection is replaced |
-| `backoff` | pauses after failures, and throttling by the broker |
+| `backoff` | pauses after failures (`options`: how long), and throttling by the broker |
 | `session` | a connection and the API versions negotiated on it |
 | `bootstrap` | finds the brokers of the cluster through the bootstrap servers |
 | `lookups` | finds the coordinators of groups and the leaders of partitions |

@@ -15,7 +15,7 @@ only the terminal UI needs.
 | `sessions` | opens the sessions of the terminal UI: a cluster, the simulated cluster or a recording |
 | `ls` | `kgtui ls`: the groups that match a filter |
 | `show` | `kgtui show`: everything about one or more groups |
-| `check` | `kgtui check`: health verdicts, live or from a recording |
+| `check` | `kgtui check`: health verdicts, live or from a recording, and the summary on standard error |
 | `events` | `kgtui events`: changes in groups and brokers, live or from a recording |
 | `list_watch` | the repeated reads of `kgtui ls --watch`, and their screening for problems |
 | `unused_groups` | finds unused groups for `kgtui ls` |
@@ -34,7 +34,7 @@ only the terminal UI needs.
 | `insights` | `kgtui insights`: the findings of a lake |
 | `report` | `kgtui report`: findings and plots as one HTML page |
 | `connecting` | connects to the cluster or opens the recording that the options name |
-| `selection` | selects groups by a filter, and reads the data that the filter needs |
+| `selection` | selects groups by a filter, reads the data that the filter needs, and says if no group matches |
 | `visibility` | groups and offsets that brokers may have left out because of missing permissions |
 | `time_options` | parses durations and times in options, such as `15m` and `10:04` |
 | `printing` | results on stdout; messages and progress on stderr |

@@ -10,7 +10,7 @@ when a lake is opened.
 | module | contents |
 |---|---|
 | `recorder` | `Recorder`: polls all groups and records the changes |
-| `options` | options and status of the recorder |
+| `options` | options of the recorder with their defaults, such as how long polls are kept; its status |
 | `changes` | compares a poll with the recorded state, and returns the rows that changed |
 | `rows` | converts objects of the model to rows of the recorded tables, and back |
 | `flushing` | writes recorded polls to the lake on a separate thread |

@@ -32,7 +32,7 @@ the Kafka protocol, of sockets or of the user interface. An unknown value is alw
 | `error_numbers` | numbers of Kafka's error codes to which kgtui reacts |
 | `explanation` | explains faults, group states and unknown lag, and what to do |
 | `diagnosis` | `Diagnosis`: what is wrong with a group, why, who is concerned, and what to do next |
-| `absence` | says why a group is not listed, and why no group matches a filter |
+| `absence` | finds out why no group matches a filter, and says why a group is not listed |
 | `command_line` | command lines for Kafka's own tools |
 | `marks` | the symbols that kgtui shows, for example for group states, and the color roles of states |
 | `text` | escapes control characters, and removes secrets |

@@ -81,8 +81,11 @@ class ChangeMark:
 
 T = TypeVar("T")
 
-_FRESH_HEALTH = 60.0
-"""Maximum age of a health verdict, in seconds. If the verdict is older, the newer judgment by screening is used."""
+FRESH_HEALTH = 60.0
+"""Maximum age of a health verdict that is current, in seconds.
+
+If the verdict is older, the newer judgment by screening is used; without one, the verdict is drawn in another color.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +240,7 @@ class Snapshot:
             return SCREENED_OK
         if judgment is None:
             judgment = judgment_of_summary(summary, self.state_of(group), self.state_since.get(group))
-        if health is not None and not (screened and self.taken_at - (health.read_at or 0.0) > _FRESH_HEALTH):
+        if health is not None and not (screened and self.taken_at - (health.read_at or 0.0) > FRESH_HEALTH):
             from kgtui.model.health.judged import judgment_of_health
 
             judgment = judgment_of_health(health, judgment, state=self.state_of(group), group_type=listing.type)

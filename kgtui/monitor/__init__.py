@@ -6,14 +6,14 @@ that a command that needs only the polling policy does not load the monitor.
 | module | contents |
 |---|---|
 | `monitor` | `Monitor`, which runs the polling loops ("tiers") and publishes snapshots |
-| `policy` | the polling policy: which groups are read, how often, how many in parallel, and what counts as a gap |
+| `policy` | the polling policy: intervals, what counts as a gap, and limits on visible groups, suspects and events |
 | `poll_timer` | the timer that all polling loops share: interval, pausing and refreshing |
 | `list_tier` | tier 0: reads the list of groups from each broker |
 | `detail_tiers` | tier 1: reads the selected and visible groups in full; runs all tiers except tier 0 |
 | `sweep` | tier 2: reads all groups in the background |
 | `screening` | rules that find groups with a possible problem in the reads of the sweep |
 | `lost_records` | counts lost records, and finds groups that may lose records soon |
-| `suspects` | chooses which groups with a possible problem are read in full, to get an exact verdict |
+| `suspects` | chooses groups with a possible problem that are read in full, for an exact verdict (`policy`: how many) |
 | `health` | health verdicts on the groups that tier 1 reads |
 | `store` | the data of all groups, from which snapshots are made |
 | `event_tracker` | finds events, such as members that joined, by comparing each read with the previous one |

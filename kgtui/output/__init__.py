@@ -8,7 +8,7 @@ unknown value is never written as 0: it is `null`, an empty cell, or one of the 
 |---|---|
 | `group_list` | output of `kgtui ls` |
 | `group_details` | output of `kgtui show` |
-| `check_results` | output of `kgtui check` |
+| `check_results` | output of `kgtui check`: table, JSON and CSV |
 | `event_list` | output of `kgtui events` |
 | `export_file` | the formats of this export, and the file that it is written to |
 | `incident` | export of one group for an incident report, without secrets |

@@ -18,7 +18,7 @@ imports only other modules of the model.
 | `judged` | `judgment_of_health`: the judgment on a group that is observed exactly |
 | `rates` | lag trend, growth of a log, time lag, time of data loss |
 | `backlog_start` | since when a group has been behind, from its time lags |
-| `values` | data classes: `GroupHealth` and its parts, and the settings of the computation |
+| `values` | data classes: `GroupHealth` and its parts; limits, such as when a group is flapping or loses records soon |
 | `wording` | texts: the reason for a verdict, and which data is missing |
 """
 

@@ -172,7 +172,10 @@ class RebalanceRate:
     seconds: float
 
     FLAPPING = 6.0
-    """A group is flapping if it rebalances at least this often per hour, and at least `FLAPPING_LEAST` times in all."""
+    """A group is flapping if it rebalances at least this often per hour, and at least `FLAPPING_LEAST` times in all.
+
+    The sweep has its own limit, `FLAPPING_SECONDS` in `kgtui.monitor.screening`.
+    """
     FLAPPING_LEAST = 3
 
     @property

@@ -4,7 +4,7 @@ The page summarizes a set of groups: all groups of the cluster, or the groups un
 
 | module | contents |
 |---|---|
-| `summary` | computes the values of the page |
+| `summary` | computes the values of the page, and how many problems it lists |
 | `page` | the widget |
 | `heading` | the lines above the tables: the title, and the titles of the parts |
 | `tables` | rows and columns of the tables of the page |

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.model import facts
 from kgtui.model.judgment import NOT_READ, PROBLEM_TEXTS, SEVERITY, Basis
+from kgtui.model.snapshot import FRESH_HEALTH
 from kgtui.model.trail import SAMPLES
 from kgtui.tui import text
 from kgtui.tui.sparkline import spark_rows
@@ -25,8 +26,6 @@ Piece = tuple[str, str]
 
 FRESH_SECONDS = 15.0
 """Maximum age, in seconds, of data that is shown as current. A row with older data also shows the age of the data."""
-FRESH_VERDICT_SECONDS = 60.0
-"""Maximum age, in seconds, of a health verdict that is drawn as current. Older verdicts are drawn in another color."""
 
 LAG_WIDTH = 9
 _NAME_WIDTHS = (16, 22, 28, 28, 34)
@@ -91,7 +90,7 @@ def tree_row(snapshot: Snapshot, group: str, total: LagTotal | None, *, marked: 
         age=age,
         marked=marked,
         judgment=judgment,
-        judgment_stale=judgment.basis is Basis.OBSERVED and snapshot.taken_at - observed_at > FRESH_VERDICT_SECONDS,
+        judgment_stale=judgment.basis is Basis.OBSERVED and snapshot.taken_at - observed_at > FRESH_HEALTH,
         lags=facts.lag_samples(snapshot, group),
         trend=facts.lag_trend(snapshot, group),
         time_lag=facts.time_lag(snapshot, group),
