@@ -155,6 +155,8 @@ class RepeatedScreening:
                 store.set_broker(node, answered_at=self._now, answered_since=since, interval=self._interval)
         for node, listed in nodes.items():
             await store.take_list(node, ListingDelta(listed, [], len(listed), 0.0), first=node not in self._listed)
+        if not nodes.keys() <= self._listed:
+            self._screening.note_unsettled()
         self._listed |= nodes.keys()
         store.forget(store.groups.keys() - snapshot.groups.keys())
         self._screening.check_clock()

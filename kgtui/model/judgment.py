@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
-from kgtui.model.group_types import EMPTY
+from kgtui.model.group_types import EMPTY, REBALANCING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -257,7 +257,7 @@ class FoundProblem(NamedTuple):
 NOT_FOUND = Judgment(GroupStatus.NOT_FOUND, reason="the group no longer exists")
 NOT_READ = Judgment(GroupStatus.UNKNOWN)
 READ_ONCE = Judgment(GroupStatus.UNKNOWN, basis=Basis.READ_ONCE)
-"""The judgment on a group with unread records that was read only once."""
+"""The judgment on a group that was read only once, and has unread records or is in a rebalance."""
 SCREENED_OK = Judgment(GroupStatus.OK, basis=Basis.SCREENED)
 READ_OK = Judgment(GroupStatus.OK, basis=Basis.READ_ONCE)
 """The judgment on a group that was read only once and has no unread records."""
@@ -298,10 +298,10 @@ def judgment_of_summary(summary: Summary | None, state: str | None, since: float
         return NOT_READ
     if summary.screened:
         return SCREENED_OK
+    if state != EMPTY and (summary.lag or state in REBALANCING):
+        return READ_ONCE
     if not summary.lag:
         return READ_OK
-    if state != EMPTY:
-        return READ_ONCE
     return judgment_of_empty(summary.lag, since, Basis.READ_ONCE)
 
 

@@ -118,10 +118,19 @@ class Screening:
         self.near_log_start: set[str] = set()
         self._rebalanced_at: dict[str, float] = {}
         self._to_judge: deque[tuple[str, float | None]] = deque()
-        for listing, ids in store.by_listing.items():
-            if listing.state in _UNSETTLED:
-                self._unsettled.update(dict.fromkeys(ids, store.now()))
+        self.note_unsettled()
         store.on_state_change = self.state_changed
+
+    def note_unsettled(self) -> None:
+        """Remember the groups that are already in a rebalance in the first list of a broker.
+
+        The store reports changes of states only, so this method must be called after each first list.
+        """
+        now = self._store.now()
+        for listing, ids in self._store.by_listing.items():
+            if listing.state in _UNSETTLED:
+                for group in ids:
+                    self._unsettled.setdefault(group, now)
 
     def add(
         self, group: str, at: float, rows: Sequence[Position] | None, description: GroupDescription | None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kgtui.commands import selection
 from kgtui.commands.list_watch import RepeatedScreening
 from kgtui.commands.selection import select_groups
-from kgtui.model.judgment import Problem
+from kgtui.model.judgment import GroupStatus, Problem
 from kgtui.model.offsets import PartitionBounds
 from kgtui.model.query import parse
 from kgtui.model.record_times import RecordTime, TimeRange
@@ -79,3 +79,21 @@ async def test_repeated_screening_finds_lost_records_and_unused_groups(monkeypat
         "recent": Problem.EMPTY,
     }
     assert judgments["late"].reason == "4 records expired before they were read"
+
+
+async def test_repeated_screening_reports_a_rebalance_that_began_before_the_first_list(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = {"now": 1_700_000_000.0}
+    admin = ScriptedAdmin()
+    admin.add("blocked", state="Reconciling", members=(member(),), lag=0)
+    monkeypatch.setattr(selection.time, "time", lambda: clock["now"])  # type: ignore[attr-defined]
+    # The test advances `time.time`, but not `time.monotonic`, so that `check_clock` would report a jump of the clock.
+    monkeypatch.setattr(Screening, "check_clock", lambda _: None)
+    screened = RepeatedScreening(admin, 5.0, 15.0)
+    once = await select_groups(admin, lag=True, timeout=5)
+    assert once.snapshot.judgment("blocked").status is GroupStatus.UNKNOWN
+    for _ in range(6):
+        clock["now"] += 15
+        found = await select_groups(admin, lag=True, on_read=screened.add, timeout=5)
+    assert found.snapshot.judgment("blocked").kind is Problem.REBALANCING
