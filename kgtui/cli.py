@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 PIPE_CLOSED = 141
 ALIASES = ("groups",)
-"""Commands that parse their options like Kafka's script `kafka-NAME.sh`."""
+"""Commands whose options are those of Kafka's script `kafka-NAME.sh`."""
 
 _NAMING_VARIABLES = (
     "KGTUI_BOOTSTRAP_SERVER",
@@ -110,7 +110,7 @@ def _run(words: list[str]) -> int:
 def _check_variables() -> None:
     """Raise UsageError if a variable that names a cluster, a file or a folder is set to an empty text.
 
-    The default is not used instead, because it may be another cluster than the one that the user meant.
+    The default value is not used instead, because it may stand for a cluster that the user did not mean.
     """
     for name in _NAMING_VARIABLES:
         if not os.environ.get(name, "unset").strip():

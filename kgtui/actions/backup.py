@@ -1,9 +1,9 @@
 """The backup of a group: a JSON-lines file with everything the broker reported, and a CSV file for Kafka's tools.
 
 The first line is a header (`"kind": "backup"`) with the schema version, the cluster and the response of the describe
-RPC. Each committed offset, share offset and config has a line of its own. The last line (`"kind": "end"`) has the
-number of lines between the header and itself, so that a truncated file is recognized. Readers accept every schema
-version up to `SCHEMA`, ignore unknown fields, and reject newer versions.
+RPC. Each committed offset, share offset and config is on a separate line. The last line (`"kind": "end"`) has the
+number of lines between the header and the last line, so that a truncated file is recognized. Readers accept every
+schema version up to `SCHEMA`, ignore unknown fields, and reject newer versions.
 
 The CSV file has lines `topic,partition,offset` for `kafka-consumer-groups --group G --reset-offsets --from-file`.
 Partitions of deleted topics are left out, because the tool rejects the whole file if it contains such a partition.

@@ -1,9 +1,9 @@
 """Executes a plan: back up → log the intent → describe again → send once → verify → log the outcome.
 
 Groups are processed in batches per coordinator, several batches at a time, so that a slow broker delays only its own
-groups. The groups are described again right before the request is sent. A group that became active since the plan is
-refused. If no response to a request arrives, the request is never sent again. Instead, kgtui checks which of the groups
-still exist.
+groups. The groups are described again right before the request is sent. If a group became active after the plan was
+made, its deletion is refused. If no response to a request arrives, the request is never sent again. Instead, kgtui
+checks which of the groups still exist.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ async def execute(
                 if line.group not in results:
                     keep(GroupResult(line.group, DeletionStatus.REFUSED, str(error)))
         for line in plan.allowed:
-            # A group has no result if the deletion of its batch was cancelled because the connection was closed.
+            # If the deletion of a batch was cancelled because the connection was closed, its groups have no results.
             if line.group not in results:
                 keep(GroupResult(line.group, DeletionStatus.UNCERTAIN, _INTERRUPTED))
     return Results({line.group: results[line.group] for line in plan.lines})

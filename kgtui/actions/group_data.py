@@ -82,7 +82,8 @@ async def read_group_data(
 ) -> dict[str, GroupData | Fault]:
     """Return a dict that maps each group id to the group's data, or to the fault if the offsets could not be read.
 
-    If only the configs or the log offsets of a group could not be read, the result has the other data of the group.
+    If only the configs or the log offsets of a group could not be read, the result contains all other data of the
+    group.
     """
     described = {description.group: description for description in descriptions}
     read = await read_groups(

@@ -1,4 +1,7 @@
-"""The plan of a deletion. It says for each group what would be lost, whether that is safe, or why it is refused."""
+"""The plan of a deletion.
+
+It says for each group what would be lost and whether the deletion is safe, or why the deletion is refused.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,7 @@ class DeletionLoss:
             No RPC reports this time.
         undo: how much of the deletion can be undone.
         not_restored: texts that name what the backup cannot restore; empty if it restores everything.
-        hidden: whether the group may have further offsets, in topics that the user may not describe.
+        hidden: whether the group may also have offsets in topics that the user may not describe.
     """
 
     topics: int
@@ -240,7 +243,7 @@ def _count(number: int, word: str) -> str:
 
 
 RECENT = 300.0
-"""A group that committed or had members less than this many seconds ago may still be in use, or may be restarting."""
+"""A group that committed, or had members, less than this many seconds ago may still be in use or may be restarting."""
 
 
 class Answer(StrEnum):
@@ -264,7 +267,7 @@ class Safety(NamedTuple):
 
     @property
     def short_text(self) -> str:
-        """The answer without the question, and the reason, such as `not safe: the group has not read 5 records`."""
+        """The answer in other words, and the reason, such as `not safe: the group has not read 5 records`."""
         return f"{_SHORT[self.answer]}: {self.reason}"
 
 
@@ -288,7 +291,7 @@ def safety_of(line: Allowed | Refused, *, now: float, empty_since: float | None 
     loss = line.loss
     if loss.last_commit is not None and now - loss.last_commit < RECENT:
         age = duration(now - loss.last_commit)
-        return Safety(Answer.NO, f"offsets were committed {age} ago, so that an application may still use the group")
+        return Safety(Answer.NO, f"offsets were committed {age} ago, so an application may still be using the group")
     if loss.undo is Undo.IRREVERSIBLE:
         return Safety(Answer.NO, "no backup can restore the offsets of deleted topics")
     if empty_since is not None and now - empty_since < RECENT:

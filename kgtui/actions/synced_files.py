@@ -39,8 +39,8 @@ def write_new(path: Path, data: bytes) -> None:
 def remove_drafts(folder: Path) -> None:
     """Remove the incomplete files of processes that were killed during `write_new`.
 
-    Call it only while no other process deletes groups, because it would also remove the file that such a process is
-    writing. Raises OSError.
+    Call this function only while no other process deletes groups, because it would also remove the file that such a
+    process is writing. Raises OSError.
     """
     for draft in folder.glob(".*.part"):
         draft.unlink(missing_ok=True)

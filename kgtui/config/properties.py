@@ -35,7 +35,7 @@ _PACKAGE = "org.apache.kafka.common.config.provider"
 
 
 def declares_providers(properties: Mapping[str, str]) -> bool:
-    """Return whether the properties declare config providers, so that only references to these are replaced."""
+    """Return whether the properties declare config providers. If so, only references to them are replaced."""
     return bool(properties.get(PROVIDERS, "").strip())
 
 
@@ -206,15 +206,15 @@ _PROPERTY_NAME = re.compile(
 )
 """Matches the names of Kafka client properties, but not lines of base64, which may be a part of a private key.
 
-`username`, `password` and `required` are included, because they look like property names if lines of the value of
-`sasl.jaas.config` lack the backslash at their end.
+`username`, `password` and `required` are included. If a line of the value of `sasl.jaas.config` lacks the backslash at
+its end, the next line may begin with one of these words, which then looks like a property name.
 """
 
 _ELSEWHERE = re.compile(r"\$\{(?P<provider>[^${}:]*):[^{}]*\}")
 """Matches a reference to a config provider."""
 
 _PROVIDER_NAMES = ("env", "file", "directory")
-"""Usual names of config providers. Warnings show only these names: `${X:Y}` may also be a part of a password."""
+"""Usual names of config providers. Warnings show no other names, because `${X:Y}` may also be a part of a password."""
 
 
 def read_properties(path: str | Path) -> Properties:

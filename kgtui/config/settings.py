@@ -24,7 +24,7 @@ VERSION = 2
 """The version of the format of `config.toml`. Version 2 renamed `colour` of a cluster to `color`."""
 
 _OLD_CLUSTER_KEYS = {"colour": "color"}
-"""Keys in the tables of clusters that have been renamed: old name → new name.
+"""Renamed keys of the tables of clusters: old name → new name.
 
 The old names are accepted in files of version 1 and in files without a version.
 """
@@ -152,7 +152,7 @@ class _File:
 
 
 def _current(table: dict[str, Any], version: int, path: Path, name: str) -> dict[str, Any]:
-    """Return the table of a cluster, in which keys with an old name have their current name.
+    """Return the table of a cluster. Keys with an old name are renamed to the current name.
 
     Args:
         version: version of the file's format.

@@ -1,7 +1,7 @@
 """The state folder: where backups, the audit log, recordings, exports and logs are stored.
 
-Only the owner may read it, and no file in it is opened through a symbolic link, so that another user of this machine
-can neither read what kgtui writes nor make kgtui write elsewhere.
+Only the owner may read the folder, and no file in it is opened through a symbolic link. Another user of this machine
+can therefore neither read what kgtui writes nor make kgtui write elsewhere.
 """
 
 from __future__ import annotations

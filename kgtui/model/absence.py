@@ -65,12 +65,12 @@ def why_not_listed(
     """Return sentences that say why a group is not listed, for example because it expired.
 
     Args:
-        group: id of the group, which is not in the snapshot, or a part of the id.
+        group: id of a group that is not in the snapshot, or a part of such an id.
         clock: formats a time in seconds since the epoch.
         fault: why the group could not be described; None if kgtui did not try, or if the broker does not know it.
         gone_at: time at which the group disappeared according to a recording, in seconds since the epoch; None if
             unknown.
-        events: whether the sentences name the time of the observed event that the group disappeared.
+        events: whether to search the observed events for the time at which the group disappeared.
     """
     name = visible(group)
     lines = [f"{name} was deleted or expired at {clock(gone_at)}, as the recording shows."] if gone_at else []
@@ -79,7 +79,7 @@ def why_not_listed(
         lines.append(f"If {name} exists, an ACL hides it: you lack the operation DESCRIBE on this group.")
     elif snapshot.access is not None and not snapshot.access.lists_every_group:
         lines.append(
-            "An ACL may hide it: you may not describe the cluster, so that brokers list only groups on which you have "
+            "An ACL may hide it: you may not describe the cluster, so brokers list only the groups on which you have "
             f"DESCRIBE. Ask for DESCRIBE on the group {name} or on the cluster."
         )
     return lines + _brokers(snapshot, name)
@@ -93,7 +93,6 @@ def _gone_in_this_run(snapshot: Snapshot, group: str, clock: Callable[[float], s
 
 
 def _brokers(snapshot: Snapshot, name: str) -> list[str]:
-    """Return a sentence about the brokers that do not list the group, and one about each broker that is silent."""
     silent = [one for one in snapshot.brokers.values() if one.answered_at is None or one.fault is not None]
     every = len(snapshot.brokers)
     answered = every - len(silent)

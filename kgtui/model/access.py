@@ -33,7 +33,7 @@ NONE_VISIBLE = "no offsets that you may see"
 """Text for a group without visible offsets, if brokers possibly hide some because the user lacks permissions."""
 
 VISIBLE_ONLY = "only in topics that you may see"
-"""Text beside a number, such as a lag, that covers only the topics which the user has permission to describe."""
+"""Text beside a number, such as a lag, that was computed only from topics that the user may describe."""
 
 NOT_LISTED = "Offsets in topics that you may not describe are not listed."
 """Sentence below a list of offsets from which brokers possibly left out topics, because the user lacks permissions."""
@@ -49,7 +49,7 @@ NO_VISIBLE_GROUP = (
 class Access:
     """The permissions of kgtui's user that decide which data brokers leave out of their responses without an error.
 
-    By default, the user may see nothing.
+    `Access()` without arguments stands for a user who may see nothing.
 
     Attributes:
         cluster_operations: the operations that the user may perform on the cluster (names of Kafka's AclOperation);
@@ -91,7 +91,7 @@ FULL_ACCESS = Access(CLUSTER_OPERATIONS, any_topic=True)
 
 
 def partly_recorded(access: Access) -> str:
-    """Return a message that says what a recording of this user may lack; empty if it lacks nothing."""
+    """Return a message about data that a recording by this user will lack; `` if the recording will be complete."""
     lacking = {}
     if not access.lists_every_group:
         lacking["groups"] = "the cluster"
@@ -106,7 +106,7 @@ def partly_recorded(access: Access) -> str:
 
 
 def lower_bound_reason(access: Access) -> str:
-    """Return the reason why reported lags are only lower bounds, and what to do about it."""
+    """Return why reported lags are only lower bounds, and what the user can ask for to see the whole lag."""
     hidden = "Brokers leave out the topics that you may not describe."
     if access.denied_topics:
         return f"{hidden} To see the whole lag, ask to {_remove_denial(access)}"
@@ -114,7 +114,7 @@ def lower_bound_reason(access: Access) -> str:
 
 
 def hidden_fault(group: str, access: Access | None) -> Fault:
-    """Return the fault of a group that possibly has offsets in topics that the user lacks permission to describe.
+    """Return the fault of a group that possibly has offsets in topics that the user may not describe.
 
     Args:
         access: the permissions of the user; None if they were not read.

@@ -1,7 +1,7 @@
 """Results of reads and writes on a Kafka cluster.
 
 The result of a read may be partial: it contains the rows that could be read, a fault for each broker or group that
-could not be read, and how many brokers and groups the rows cover.
+could not be read, and how many brokers responded and how many groups were described.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ class Fault:
     Attributes:
         name: Kafka's error name, such as `GROUP_AUTHORIZATION_FAILED`. If a request got no valid response, the name is
             one that kgtui defines: `NOT_CONNECTED`, `NO_ANSWER`, `DISCONNECTED`, `NOT_SUPPORTED`, `DAMAGED_ANSWER`. The
-            name `OFFSETS_MAY_BE_HIDDEN` means that the response may lack offsets because of missing permissions, and
-            `OFFSETS_HIDDEN` that it certainly does.
+            name `OFFSETS_MAY_BE_HIDDEN` means that the response possibly lacks offsets because of missing permissions.
+            `OFFSETS_HIDDEN` means that the response certainly lacks offsets.
         message: text for the user, which names the request and the broker.
         code: Kafka's error code; None if kgtui defines the name.
         broker: node id of the broker to which the request was sent; None if it is not known.
@@ -57,7 +57,8 @@ def fault_of(error: KgtuiError, *, broker: int | None = None, group: str | None 
 def why_missing(faults: Iterable[Fault], group: str) -> Fault:
     """Return the fault that explains why a group is missing from the rows of an answer.
 
-    That is the first fault of this group. If the group has none, it is the first fault of a whole broker or cluster.
+    The result is the first fault of this group. If the group has no fault, the result is the first fault of a whole
+    broker or cluster.
     """
     general: Fault | None = None
     for fault in faults:
@@ -93,9 +94,10 @@ class Answer(Generic[RowsT]):
     Attributes:
         rows: the data that could be read. The function that returns the answer documents the type of the rows.
         faults: one fault per broker or group that failed.
-        coverage: how many brokers and groups the rows cover.
-        hidden: group id → topics that the user may not describe and in which the group has, or may have, offsets that
-            the rows lack. The topics are empty if their names are not known. Only answers with offsets have it.
+        coverage: how many brokers responded, and how many groups were described.
+        hidden: group id → topics that the user may not describe. The rows lack offsets of the group in these topics, or
+            possibly lack them. The tuple is empty if the names of the topics are not known. Only answers with offsets
+            set this attribute.
     """
 
     rows: RowsT

@@ -5,8 +5,8 @@ with a role; the items of a Connect group are connectors and their tasks.
 
 A broker reports for each member only the partitions that the member may use now. A partition that a member must give up
 but has not given up yet (`ConsumerGroupMember.partitionsPendingRevocation`) is in the assignment of no member. The
-broker does not report which member still has the partition. It must be a member whose epoch is less than the group's
-assignment epoch, so the partition counts as waiting for all these members.
+broker does not report which member still has the partition. This member must have an epoch that is less than the
+group's assignment epoch, so the partition counts as waiting for all members with such an epoch.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Load:
     Attributes:
         name: member id, host or rack; None for the members without a rack, which are counted together.
         members: number of members with this member id, on this host or in this rack.
-        items: number of items that are assigned to these members.
+        items: total number of items that are assigned to these members.
     """
 
     name: str | None
@@ -90,7 +90,8 @@ class PlacementStatus(Enum):
     LEAVING = "leaving"
     """The item is owned by a member that must give it up."""
     ARRIVING = "arriving"
-    """The target assignment gives the item to a member that does not own it yet. No owner has to give it up."""
+    """The target assignment gives the item to a member that does not own it yet, and no other member has to give it up.
+    """
     UNOWNED = "unowned"
     """No member owns the item, and the target assignment, if there is one, gives it to no member."""
     UNSUBSCRIBED = "not subscribed"
@@ -109,7 +110,7 @@ class Placement(NamedTuple):
         targets: ids of the members that own it in the target assignment; None if the group has no target assignment.
         waits_for: ids of the members for which the item waits. An item that is `LEAVING` waits for the owners that must
             give it up. An item that is `ARRIVING` waits for the other members whose epoch is behind, because one of
-            them may still have it. If there are none, the item waits for its target owners.
+            them may still have the item. If no other member is behind, the item waits for its target owners.
     """
 
     item: Item
@@ -145,7 +146,7 @@ class Assignment:
         targeted: whether the group has a target assignment (KIP-848, KIP-1071).
         blockers: members that delay the change to the target assignment. The member that must give up the most items is
             first.
-        idle: ids of the members that own no item and get none from the target assignment.
+        idle: ids of the members that own no item and get no item from the target assignment.
         unreported: ids of members whose assignment is not known.
         skews: how evenly items are distributed over members, over hosts and, if members have racks, over racks.
     """
@@ -320,7 +321,7 @@ def _blockers(placements: Iterable[Placement], behind: dict[str, int | None]) ->
 
 
 def is_idle(member: Member) -> bool:
-    """Return whether a member owns no item and gets none from the target assignment.
+    """Return whether a member owns no item and gets no item from the target assignment.
 
     False if the broker did not report the assignment, and for schema registry nodes, which have no items.
     """

@@ -209,7 +209,7 @@ class CommitRing:
         """Return the window with the last commits and log end offsets that were added.
 
         Args:
-            log_end: a newer log end offset to add to this window only; None for no additional log end offset.
+            log_end: a newer log end offset, which is added to the returned window only; None to add no log end offset.
         """
         rows = zip(self._offsets, self._at, self._lags, strict=True)
         commits = tuple(Commit(offset, at, None if lag == _UNKNOWN else lag) for offset, at, lag in rows)

@@ -95,8 +95,8 @@ class Retention:
         """Return a copy that has the values of `answer`, which were just read, and keeps all other values.
 
         Args:
-            asked: topics whose retention was read without an error. If `answer.topics` lacks such a topic, the copy
-                lacks it too, because the topic no longer deletes records after a known time.
+            asked: topics whose retention was read without an error. If `answer.topics` does not contain one of them,
+                this topic no longer deletes records after a known time, so it is removed from the copy, too.
         """
         rules = {**self.rules, **answer.rules}
         if not answer.topics and answer.offsets is None:

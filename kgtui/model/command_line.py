@@ -57,7 +57,7 @@ def describe(
 def delete(groups: Sequence[str], kind: str, seeds: Sequence[str], *, command_config: str | None = None) -> CommandLine:
     """Return the command line that deletes groups of one kind with Kafka's scripts.
 
-    Connect and schema registry groups have no script of their own; `kafka-consumer-groups.sh` deletes them too.
+    There is no script for Connect and schema registry groups. `kafka-consumer-groups.sh` deletes them, too.
 
     Args:
         kind: the kind of all these groups, one of `kgtui.model.group_types.KINDS`.

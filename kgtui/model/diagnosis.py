@@ -1,5 +1,4 @@
-"""The diagnosis at the start of a group's Overview and explanation: what is wrong and why, who causes it, and what to
-do."""
+"""The diagnosis at the start of a group's Overview and explanation: what is wrong and why, and what to do."""
 
 from __future__ import annotations
 
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 _MOST_NAMED = 3  # maximum number of members that a diagnosis names
 
 _FLAPPING_SECONDS = 600.0
-"""Members that joined or left in this many seconds before the snapshot are named as the cause of rebalances."""
+"""If a group is flapping, the diagnosis names members that joined or left in this many seconds before the snapshot."""
 
 _RESTART = "Start the application again, and find out why its members left."
 _DELETABLE = "The group can be deleted now."
@@ -87,7 +86,7 @@ def _of_unread_group(snapshot: Snapshot, group: str, judgment: Judgment) -> Diag
     name = "not known yet" if judgment.kind is None else judgment.kind.value.upper()
     faults = faults_of(snapshot, group)
     if not faults:
-        # If the verdict needs more reads, the judgment's reason says how many.
+        # If more reads are needed before the group can be judged, `judgment.reason` says how many.
         return Diagnosis(judgment, name, judgment.reason)
     fault = faults[0]
     advice = fault.advice or explain_fault(fault).advice
@@ -132,7 +131,7 @@ def _members(snapshot: Snapshot, group: str) -> tuple[Member, ...]:
 
 
 def _owner(snapshot: Snapshot, group: str, topic: str, partition: int) -> str:
-    """Return the owner of a partition, such as `client-1 at /10.0.0.7 owns orders-3`; `` if it is not known."""
+    """Return a text with the owner, such as `client-1 at /10.0.0.7 owns orders-3`; `` if the owner is not known."""
     reading, members = snapshot.details.get(group), _members(snapshot, group)
     if reading is None or not members:
         return ""
@@ -145,7 +144,10 @@ def _owner(snapshot: Snapshot, group: str, topic: str, partition: int) -> str:
 
 
 def _who_lost(snapshot: Snapshot, group: str) -> str:
-    """Return the partition with the most lost records and its owner, and the number of other such partitions."""
+    """Return a text that names the owner of the partition with the most lost records.
+
+    If other partitions also lost records, the text says how many.
+    """
     reading = snapshot.offsets.get(group)
     lost = [row for row in lags(reading.value) if row.lost] if reading is not None else []
     if not lost:
@@ -158,7 +160,7 @@ def _who_lost(snapshot: Snapshot, group: str) -> str:
 
 
 def _who_flaps(snapshot: Snapshot, group: str) -> str:
-    """Return the members that joined or left most often in the last minutes; `` if none was observed."""
+    """Return a text that names the members that joined or left most often recently; `` if no member joined or left."""
     counted: dict[str, int] = {}
     for event in reversed(snapshot.events):
         if event.at < snapshot.taken_at - _FLAPPING_SECONDS:
@@ -171,7 +173,7 @@ def _who_flaps(snapshot: Snapshot, group: str) -> str:
 
 
 def _who_is_idle(snapshot: Snapshot, group: str) -> str:
-    """Return the members that have no partition; `` if they are not known."""
+    """Return a text that names the members without partitions; `` if the members are not known."""
     members = _members(snapshot, group)
     labels = member_labels(members)
     idle = sorted(labels[member.member_id] for member in members if member.assigned_count == 0)
@@ -179,7 +181,7 @@ def _who_is_idle(snapshot: Snapshot, group: str) -> str:
 
 
 def _and_more(named: list[str], every: int) -> str:
-    """Join names with commas, and count those that are not named."""
+    """Join texts with commas, and append how many of all `every` texts are left out: `a, b and 4 more`."""
     more = every - len(named)
     return ", ".join(named) + (f" and {more:,} more" if more > 0 else "")
 
@@ -230,8 +232,8 @@ def explain_group(snapshot: Snapshot, group: str, clock: Clock | None = None) ->
 def _explain_state_of(snapshot: Snapshot, group: str, state: str, judgment: Judgment) -> Explanation:
     """Explain the state of a group without contradicting the judgment on the group.
 
-    A Stable group with a problem may not read although its members have their partitions, and an Empty group is called
-    deletable only if kgtui offers to delete it.
+    For a Stable group with a problem, the text does not claim that the members read their partitions. For an Empty
+    group, the text says that the group can be deleted only if kgtui offers the deletion.
     """
     explanation = explain_state(state)
     if state == states.STABLE and judgment.status is not GroupStatus.OK:

@@ -126,7 +126,7 @@ class KindOfEvent(NamedTuple):
 
     Attributes:
         meaning: when such an event occurs, for `kgtui events --help`.
-        about: the selection of key `o` on the Events screen to which the kind belongs.
+        about: the choice of key `o` on the Events screen that lists events of this kind.
         text: function that returns the text of an event of this kind, in one line.
         role: color role of the kind; `` for the normal text color.
     """
@@ -183,7 +183,7 @@ EVENT_KINDS: dict[EventKind, KindOfEvent] = {
         _verdict, WARN,
     ),
     EventKind.CONFIG: KindOfEvent(
-        "a config changed; read only if the filter matches a single group", "verdicts and configs",
+        "a config changed; configs are read only if the filter matches a single group", "verdicts and configs",
         lambda event: f"{event.subject}: {_change(event)}",
     ),
     EventKind.BROKER_LOST: KindOfEvent(
@@ -221,7 +221,8 @@ class EventLog:
     def add_disappeared(self, groups: Sequence[tuple[str, Listing]], at: float) -> None:
         """Append the events of groups that no longer exist, given as pairs (group id, last listing).
 
-        If there are more groups than the log can hold, no event is created for the first ones, which would be dropped.
+        If there are more groups than the log can hold, no events are created for the first groups, because the log
+        would drop these events again.
         """
         keep = self._events.maxlen or 0
         self._events.extend(disappeared(group, at, last) for group, last in groups[max(len(groups) - keep, 0) :])
@@ -234,7 +235,7 @@ class EventLog:
         return self._kept[1]
 
     def since(self, total: int) -> tuple[list[Event], int]:
-        """Return the events after the first `total` ones, and how many of these later events the log has dropped."""
+        """Return the events that followed the first `total` events, and how many of them the log has dropped."""
         new = self.total - total
         found = list(islice(self._events, max(len(self._events) - new, 0), None))
         return found, new - len(found)

@@ -25,12 +25,11 @@ MOST_NAMED = 3
 """Maximum number of members or partitions that the text of one event names."""
 
 MOST_MEMBERS = 20
-"""Maximum number of members with an event of their own. If more join or leave between two reads, they share one event.
-"""
+"""If more members than this number join or leave between two reads, one event describes them together."""
 
 
 def listing_events(group: str, at: float, before: Listing | None, after: Listing | None) -> list[Event]:
-    """Return the events that two successive listings of a group show. None means that the group did not exist."""
+    """Return the events that two successive listings of a group show. None stands for a group that was not listed."""
     if before is None or after is None:
         if after is not None:
             return [Event(at, EventKind.APPEARED, group, after, after=after.state)]
@@ -47,8 +46,8 @@ class LastDescription:
     """The parts of a group's newest description that are needed to compare it with the next description.
 
     Args:
-        appeared: whether the group has just been created, so that all members in its first description have joined
-            since. Otherwise, the members are unknown until the first description.
+        appeared: True if the group was just created and had no members before. All members in its first description
+            then count as joined. If it is False, the members are unknown until the first description.
 
     Attributes:
         membership: the members and the owners of partitions.
@@ -98,10 +97,11 @@ def member_events(
     earlier: Iterable[Member],
     later: Iterable[Member],
 ) -> list[Event]:
-    """Return the events of members that left and joined. If there are many, the members share one event.
+    """Return the events of members that left and joined. More than `MOST_MEMBERS` members share one event.
 
     Args:
-        earlier, later: all members before and after the change, so that the names distinguish the members.
+        earlier, later: all members of the group before and after the change. The name of a member in an event
+            distinguishes it from all of them.
     """
     found: list[Event] = []
     changes = ((EventKind.LEFT, change.left, earlier), (EventKind.JOINED, change.joined, later))
@@ -120,12 +120,13 @@ def member_events(
 def _moves(
     group: str, at: float, listing: Listing, moved: Sequence[OwnerMove], members: Iterable[Member]
 ) -> list[Event]:
-    """Return one event for all partitions that have another owner; none if there are no such partitions.
+    """Return one event for all partitions that have a new owner. If there are none, the list is empty.
 
-    The values before and after are the names of the owners if all partitions moved from one member to one other member.
+    `Event.before` and `after` are names of members if all partitions moved from one member to one other member.
 
     Args:
-        members: all members before and after the change, so that the names distinguish the owners.
+        members: all members of the group before and after the change. The names of the owners distinguish them from all
+            of these members.
     """
     if not moved:
         return []
@@ -141,7 +142,7 @@ def _moves(
 
 
 def positions_of(offsets: GroupOffsets) -> dict[TopicPartition, int]:
-    """Return a dict that maps each partition with a committed offset or share-partition start offset to this offset."""
+    """Return a dict from partition to its committed offset, or to its share-partition start offset in a share group."""
     found = {(row.topic, row.partition): row.offset for row in offsets.committed if row.offset is not None}
     found |= {(row.topic, row.partition): row.start_offset for row in offsets.share if row.start_offset is not None}
     return found
@@ -211,7 +212,7 @@ def _partition(partition: TopicPartition) -> str:
 
 
 def _named(names: Iterable[str]) -> str:
-    """Join up to `MOST_NAMED` names with commas, and count the others: `a, b, c and 4 more`."""
+    """Join up to `MOST_NAMED` names with commas, and append how many names are left out: `a, b, c and 4 more`."""
     every = list(names)
     more = len(every) - MOST_NAMED
     return ", ".join(every[:MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")

@@ -29,11 +29,11 @@ class Explanation:
         check: the permissions or settings that may be the cause; `` if there are none.
         advice: what the user can do next; `` if nothing needs to be done.
         is_problem: False if the verdict, fault, state or reason is normal and needs no action.
-        why: reason for a verdict; `` for all others.
+        why: reason for a verdict; `` if this is not the explanation of a verdict.
         since: when the problem began; `` if it is not known.
         who: the members, the broker or the user that a verdict is about; `` if that is not known.
-        basis: what a verdict is based on; `` for all others.
-        status: name of the `GroupStatus` of a verdict; `` for all others.
+        basis: what a verdict is based on; `` if this is not the explanation of a verdict.
+        status: name of the `GroupStatus` of a verdict; `` if this is not the explanation of a verdict.
     """
 
     title: str

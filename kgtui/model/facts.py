@@ -80,8 +80,8 @@ def may_hide_topics(snapshot: Snapshot, group: str) -> bool:
     """Return whether brokers may have left out some or all offsets of a group, because of missing permissions.
 
     This is the case if the user may describe only some topics, or could describe only some topics when the offsets were
-    read, or if a member reads a topic that the user may not describe. For a user who may describe every topic except
-    denied ones, it is not known whether topics without members are hidden; they are assumed to be visible.
+    read, or if a member reads a topic that the user may not describe. If the user may describe every topic except
+    denied topics, it is not known whether topics without members are hidden. They are assumed to be visible.
     """
     if snapshot.hides_topics:
         listing = snapshot.groups.get(group)
@@ -97,7 +97,7 @@ def may_hide_topics(snapshot: Snapshot, group: str) -> bool:
 
 
 def _read_incompletely(snapshot: Snapshot, group: str) -> bool:
-    """Return whether the newest offsets of a group were read when brokers hid topics of the group, or may have."""
+    """Return whether brokers hid, or possibly hid, topics of the group when its newest offsets were read."""
     reading = current_offsets(snapshot, group)
     if reading is not None:
         return reading.value.hidden
@@ -128,8 +128,8 @@ def may_hide_offsets(snapshot: Snapshot, group: str) -> bool:
 def hidden_offsets_fault(snapshot: Snapshot, group: str) -> Fault | None:
     """Return the fault of a group whose offsets are hidden from the user; None if there is no sign of that.
 
-    There are two signs: a member reads a topic that the user may not describe, or no offsets are visible although
-    brokers may have left out topics.
+    There are two signs: a member reads a topic that the user may not describe, or no offsets are visible and brokers
+    may have left out topics.
     """
     reading = current_offsets(snapshot, group)
     if reading is not None and reading.value.hidden_topics:
@@ -291,7 +291,7 @@ def lag_trend(snapshot: Snapshot, group: str) -> float | None:
 
 
 def lag_trend_and_span(snapshot: Snapshot, group: str) -> tuple[float, float] | None:
-    """Return the result of `lag_trend`, and the time in which the lag changed in seconds; None as there."""
+    """Return the result of `lag_trend`, and the seconds between its first and last read; None without a trend."""
     from kgtui.model.trail import lag_trend_and_span
 
     summary = snapshot.summaries.get(group)

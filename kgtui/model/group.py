@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 FAMILY_SEPARATORS = (".", ":/_", "-")
-"""Characters that separate the prefix of a group id from the rest. Groups with the same prefix form a family.
+"""Characters that separate the prefix of a group id from the rest of the id. Groups with the same prefix form a family.
 
-Only one of these strings is used for an id: the first one that has a character in common with the id. The family prefix
-of `team-007.settle` is therefore `team-007.`, because `-` separates only if the id contains none of the other
-characters.
+Each string is a set of characters. An id is split only at the characters of the first set from which it contains a
+character. The family prefix of `team-007.settle` is therefore `team-007.`, because `-` separates only if the id
+contains none of the other characters.
 """
 
 
@@ -116,7 +116,7 @@ class GroupConfig:
         source: name of Kafka's ConfigSource, such as `DEFAULT_CONFIG` or `DYNAMIC_GROUP_CONFIG`.
         type: name of Kafka's ConfigType, such as `INT`; None before version 3 of the RPC.
         synonyms: `(name, value, source)` of each entry from which the broker can take the value, in order of
-            precedence: an entry is used if those before it are not set (Kafka's ConfigSynonyms).
+            precedence: an entry is used if the entries before it are not set (Kafka's ConfigSynonyms).
     """
 
     name: str

@@ -81,11 +81,11 @@ class GroupType:
         describe_rpc: the RPC that describes groups of this type. Only this RPC reliably reports their state.
         active_states: the valid states of this type except Empty and Dead, which are valid for every type (Kafka's
             `GroupState.groupStatesForType`).
-        rank: position of this type in lists, and position of its describe RPC when all of them are tried for a group of
-            unknown type. Consumer comes first, because Kafka's admin client also tries ConsumerGroupDescribe first.
+        rank: position of this type in lists. For a group of unknown type, the describe RPCs of all types are tried in
+            the same order. Consumer comes first, because Kafka's admin client also tries ConsumerGroupDescribe first.
         tool: Kafka's script for groups of this type.
-        offsets_rpc: the RPC that reads its offsets: OffsetFetch or DescribeShareGroupOffsets.
-        offset_expiry: when brokers delete its offsets.
+        offsets_rpc: the RPC that reads the offsets of such a group: OffsetFetch or DescribeShareGroupOffsets.
+        offset_expiry: when brokers delete the offsets of such a group.
         feature: the cluster feature that must be finalized for this type; None for classic groups, which always work.
         kip: the proposal that introduced the type; `` for classic groups.
         kinds: protocol type → kind, for a type with several kinds; empty if the kind has the name of the type.
@@ -114,7 +114,7 @@ class GroupType:
 
     @property
     def absence(self) -> str:
-        """Text of `kgtui doctor` about a broker without the describe RPC of this type, such as `no share groups`."""
+        """Text of `kgtui doctor` if a broker does not have the describe RPC of this type, such as `no share groups`."""
         return f"no {self.name} groups of {self.kip}" if self.name == CONSUMER else f"no {self.name} groups"
 
     def kind(self, protocol: str | None) -> str:

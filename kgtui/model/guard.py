@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Reading, Snapshot
 
 FRESH_SECONDS = 10.0
-"""Longest age in seconds of a group's description at which the terminal UI offers to delete the group.
+"""The terminal UI offers to delete a group only if the description of the group is at most this old, in seconds.
 
 If 2.5 times the poll interval of the group's coordinator is longer, that time is the limit instead.
 """
@@ -131,9 +131,9 @@ def delete_availability(
 
 
 def is_listed_as_empty(snapshot: Snapshot, group: str, *, now: float | None = None) -> bool:
-    """Return whether the list of groups has a group as Empty and there is no current description that could differ.
+    """Return whether the list of groups reports a group as Empty, and the group has no current description.
 
-    The delete dialog describes the group again, so that the terminal UI can open it for such a group.
+    The terminal UI can open the delete dialog for such a group, because the dialog describes the group again.
 
     Args:
         now: seconds since the epoch; None stands for the time of the snapshot.

@@ -2,9 +2,9 @@
 
 There are three sources. A group that is read at every poll has a health verdict by Burrow's rules
 (`kgtui.model.health`). Every other group is screened by the background sweep (`kgtui.monitor.screening`), with simple
-rules that may suspect a healthy group, but do not miss a group with a problem. Of a group that was not read yet, only
-the state and failed reads are known. `Snapshot.judgment` combines the three. A group is never judged OK before it was
-read.
+rules that may suspect a healthy group, but do not miss a group with a problem. For a group that was not read yet, only
+its state and its failed reads are known. `Snapshot.judgment` combines the three. A group is never judged OK before it
+was read.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class GroupStatus(Enum):
 
 
 class Problem(Enum):
-    """What is wrong with a group, the most harmful problem first. The values are texts for the screen."""
+    """What is wrong with a group, the most severe problem first. The values are texts for the screen."""
 
     DATA_LOST = "data lost"
     """Retention has deleted records that the group has not read."""
@@ -62,13 +62,14 @@ class Problem(Enum):
     EMPTY = "empty"
     """There are unread records and no members, but kgtui did not observe when the members left."""
     UNUSED = "unused"
-    """As `EMPTY`, and all unread records are older than `ABANDONED_AFTER`, so the group is probably abandoned."""
+    """The same as `EMPTY`, but all unread records are older than `ABANDONED_AFTER`, so the group is probably abandoned.
+    """
     ABANDONED = "abandoned"
     """The group has had unread records and no members for at least a day. Its status is `GroupStatus.ABANDONED`."""
 
     @property
     def harm(self) -> int:
-        """How harmful the problem is, at least 1. A larger number is worse."""
+        """How severe the problem is, as a number from 1 on. A larger number is worse."""
         return _HARM[self]
 
 
@@ -81,7 +82,7 @@ STATUS_NAMES: dict[str, GroupStatus] = {
 }
 """Maps the name of each status in filters to the status, from the best to the worst."""
 
-_START_AGAIN = "Start the application again if its records must be read."
+_START_AGAIN = "Start the application again if the unread records must be processed."
 
 
 class ProblemTexts(NamedTuple):
@@ -90,7 +91,7 @@ class ProblemTexts(NamedTuple):
     Attributes:
         name: name of the problem in filters and in the output of commands.
         label: name of the problem in the tree, with at most nine characters.
-        advice: what the user should do next; `` if that depends on the error with which a read failed.
+        advice: what the user should do next; `` for `UNREADABLE`, whose advice depends on the error of the failed read.
     """
 
     name: str
@@ -151,7 +152,7 @@ SUSPECTED = frozenset({Problem.STOP, Problem.STALL, Problem.BEHIND})
 """Problems that screening can suspect but not prove. A final health verdict confirms or refutes them."""
 
 ONLY_COUNTED = frozenset({Problem.UNUSED, Problem.ABANDONED})
-"""Problems that *Needs attention* only counts, because thousands of such groups would hide groups with other problems.
+"""Problems whose groups *Needs attention* counts but does not list, because thousands of them would hide other groups.
 """
 
 
@@ -181,10 +182,11 @@ class Judgment:
         basis: the reads on which the judgment is based.
         observed: how long the group has been observed, in seconds; 0 unless the basis is `OBSERVED`.
         since: time at which the problem began, in seconds since the epoch; None if it is not known.
-        since_seen: whether kgtui observed the beginning of the problem. If not, the problem may have begun earlier.
-        after: time at which the problem had not begun yet, in seconds since the epoch; None if no such time is known.
+        since_seen: whether kgtui observed the beginning of the problem. If it is False, the problem may have begun
+            before `since`.
+        after: the problem began after this time, in seconds since the epoch; None if no such time is known.
         reason: one short sentence that says what is wrong, without its time; `` if nothing is wrong.
-        others: further problems of the group, the most harmful first. They are less harmful than `kind`.
+        others: all other problems of the group, the most severe first. They are less severe than `kind`.
     """
 
     status: GroupStatus
@@ -199,7 +201,7 @@ class Judgment:
 
     @property
     def harm(self) -> int:
-        """Sort key: how much harm the problem does. A larger number is worse, and 0 means that nothing is wrong."""
+        """Sort key: how severe the problem is. A larger number is worse, and 0 means that nothing is wrong."""
         return 0 if self.kind is None else _HARM[self.kind]
 
     @property
@@ -225,7 +227,7 @@ class Judgment:
         return "observed " + duration(self.observed)
 
     def since_text(self, clock: Callable[[float], str]) -> str:
-        """Return when the problem began, or `` if nothing is known about that.
+        """Return a text that says when the problem began; `` if nothing is known about the time.
 
         Possible texts are `since 00:53`, `since before 00:53`, `since after 00:20`, and `between 00:20 and 00:53`.
 
@@ -268,8 +270,8 @@ def unreadable(fault: Fault, judgment: Judgment, read_at: float | None = None) -
 
     Args:
         read_at: time of the last read that succeeded, in seconds since the epoch; None if it is not known.
-        judgment: the judgment from the last read that succeeded. It is returned if its problem is more harmful, and
-            otherwise its basis is kept.
+        judgment: the judgment from the last read that succeeded. It is returned unchanged if its problem is more severe
+            than the failed read. Otherwise, the result keeps only its basis and its problems.
     """
     if judgment.harm > _HARM[Problem.UNREADABLE]:
         return judgment

@@ -93,7 +93,7 @@ VERDICT_LOOKS: dict[str, Look] = {
     "ABANDONED": Look("empty", MUTED),
     "UNKNOWN": Look("fault", ERROR),
 }
-"""Maps the name of each `GroupStatus` to how it is shown. `UNKNOWN` is shown so only if the group cannot be read."""
+"""Maps the name of each `GroupStatus` to its symbol and color. `UNKNOWN` has them only if the group cannot be read."""
 
 PROBLEM_LOOKS: dict[Problem, Look] = {
     problem: VERDICT_LOOKS["ERR" if problem.harm >= Problem.REWIND.harm else "WARN"] for problem in Problem
@@ -102,7 +102,7 @@ PROBLEM_LOOKS: dict[Problem, Look] = {
     Problem.REBALANCING: Look("rebalancing", WARN),
     Problem.UNREADABLE: VERDICT_LOOKS["UNKNOWN"],
 }
-"""Maps each problem to how the number of groups with this problem is shown."""
+"""Maps each problem to the symbol and color beside the number of groups with this problem."""
 
 _MEANINGS = {
     "odd": "a state that the broker did not report, or a number that is not known yet",

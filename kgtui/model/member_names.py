@@ -55,7 +55,7 @@ def member_labels(members: Iterable[Member]) -> dict[str, str]:
 
 
 def _names(members: Iterable[Member], *, with_host: bool) -> dict[str, str]:
-    """Return the names. With `with_host`, the host follows the name anyway, so the name does not contain it."""
+    """Return the names. If `with_host` is true, they contain no hosts, because the caller adds a host to each name."""
     by_name: defaultdict[str, list[Member]] = defaultdict(list)
     for member in members:
         by_name[member.instance_id or member.client_id].append(member)

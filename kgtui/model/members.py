@@ -7,7 +7,7 @@ from dataclasses import dataclass
 TopicPartitions = tuple[tuple[str, tuple[int, ...]], ...]
 """The partitions of each topic, sorted by topic and partition: `((topic, (0, 1)), …)`."""
 Tasks = tuple[tuple[str, tuple[int, ...]], ...]
-"""Pairs of a subtopology and the partitions of its tasks, in ascending order: `((subtopology, (0, 1)), …)`."""
+"""Subtopologies with the partitions of their tasks, in ascending order: `((subtopology, (0, 1)), …)`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,7 +93,7 @@ class GroupOffsets:
 
     @property
     def hidden(self) -> bool:
-        """Whether brokers left out offsets, or possibly did, because the user lacks permission for their topics."""
+        """Whether brokers left out, or possibly left out, offsets because the user may not describe their topics."""
         return self.may_lack_topics or bool(self.hidden_topics)
 
     @property
@@ -149,7 +149,7 @@ class LagTotal:
         lag: sum over the partitions whose lag is known; None if the lag of no partition is known.
         unknown: number of partitions whose lag is not known. Partitions without a committed offset are not counted.
         partitions: number of all partitions that the user may see.
-        hidden: whether brokers may have left out further partitions, because the user may not describe their topics.
+        hidden: whether brokers may have left out more partitions, because the user may not describe their topics.
     """
 
     lag: int | None
@@ -253,7 +253,7 @@ def _with_times(row: PartitionLag, times: Mapping[TopicPartition, RecordTime]) -
 
 
 def searchable(rows: Iterable[PartitionLag], limit: int) -> dict[TopicPartition, LogPosition]:
-    """Return the partitions with unread records whose offsets are all known, at most `limit`, the largest lag first."""
+    """Return at most `limit` partitions that have unread records and no unknown offset, the largest lag first."""
     lagging = [
         ((row.topic, row.partition), LogPosition(row.position, row.log_start, row.log_end))
         for row in rows
@@ -265,7 +265,7 @@ def searchable(rows: Iterable[PartitionLag], limit: int) -> dict[TopicPartition,
 
 
 def total(rows: Iterable[PartitionLag]) -> LagTotal:
-    """Return the total lag of these partitions, with the number of partitions whose lag is not known."""
+    """Return the total lag of the given partitions, and the number of partitions whose lag is not known."""
     known = unknown = count = 0
     some = False
     for row in rows:
@@ -280,7 +280,7 @@ def total(rows: Iterable[PartitionLag]) -> LagTotal:
 def summed(
     committed: Iterable[CommittedOffset], share: Iterable[ShareOffset], bounds: Mapping[TopicPartition, PartitionBounds]
 ) -> LagTotal:
-    """Return the total lag of a group from its offsets and, in `bounds`, the log offsets by `(topic, partition)`.
+    """Return the total lag of a group. `bounds` maps `(topic, partition)` to the log offsets.
 
     No `PartitionLag` is created per partition, because the background sweep calls this for up to 100,000 groups.
     """

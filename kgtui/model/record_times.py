@@ -26,7 +26,7 @@ BY_SIZE = "retention.bytes is set for the topic"
 UNLIMITED = "retention.ms of the topic is unlimited"
 
 PRECISION = 0.01
-"""Default width of a time range at which a search ends, as a fraction of the age of the record."""
+"""By default, a search ends when the width of the time range is at most this fraction of the record's age."""
 
 
 class TimeRange(NamedTuple):
@@ -74,7 +74,7 @@ class RecordTime:
 
 
 def with_expiry(found: RecordTime, rules: TopicRules | None) -> RecordTime:
-    """Return a copy that says when the first unread record may expire.
+    """Return a copy that also contains when the first unread record may expire, or why this time is not known.
 
     Args:
         rules: the configs of the topic; None if they were not read.

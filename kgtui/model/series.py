@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class OwnerMove(NamedTuple):
-    """A partition that has another owner than before.
+    """A partition that has a new owner.
 
     Attributes:
         before: the last known owner; None if no owner was known.
@@ -173,7 +173,7 @@ class ChangePoint(NamedTuple):
 
     @property
     def compared(self) -> tuple[object, ...]:
-        """The values that are compared with the previous read; if one differs, the read is a change point.
+        """The values that are compared with the previous read. If any value differs, the read is a change point.
 
         Member ids and owners of partitions are not included. Their changes are in `joined`, `left` and `moved`.
         """
@@ -290,7 +290,7 @@ class Series:
             self.change_points.append(point)
 
     def _compare_members(self, members: tuple[Member, ...] | None) -> tuple[tuple[str, ...], tuple[str, ...], int]:
-        """Return the ids of members that joined and of members that left, and how many partitions have another owner.
+        """Return the ids of members that joined and of members that left, and how many partitions have a new owner.
 
         The members are compared with the members in the previous sample in which members were known.
         """

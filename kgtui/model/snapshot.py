@@ -29,7 +29,7 @@ class ChangeLog:
     """The ids of the groups that changed last, in the order of the changes.
 
     Args:
-        most: number of changes that are remembered. Who has missed more changes must visit all groups.
+        most: number of changes that are remembered. A reader that has missed more changes must visit all groups.
 
     Attributes:
         total: number of changes so far.
@@ -118,8 +118,8 @@ class BrokerStatus:
         interval: current interval between polls, in seconds. It grows while polls are slow.
         failures: number of consecutive polls that failed.
         asked_at: time at which the poll in flight was sent, in seconds since the epoch; None if no poll is in flight.
-        throttle_ms: time for which the broker throttled kgtui with its last list, because of a quota, in milliseconds;
-            0 if it did not.
+        throttle_ms: how long the broker throttled kgtui with its last list, because of a quota, in milliseconds; 0 if
+            the broker did not throttle kgtui.
     """
 
     node: int
@@ -172,7 +172,8 @@ class Snapshot:
         recorded_times: group id → times that were computed from a recording; empty for a live cluster.
         found_problems: group id → when its problem was found, for problems whose judgments do not say when they began.
             All snapshots share this mapping, like `summaries`.
-        changes: the place of this snapshot in the log of changed groups; None if the source of the snapshot keeps none.
+        changes: the place of this snapshot in the log of changed groups; None if the source of the snapshot keeps no
+            such log.
     """
 
     serial: int
@@ -256,7 +257,7 @@ class Snapshot:
         return unreadable(fault, judgment, read_at)
 
     def candidates(self) -> set[str]:
-        """Return the ids of the groups that may have a problem. All other groups have none."""
+        """Return the ids of the groups that may have a problem. All other groups have no problem."""
         groups = {*self.screened, *self.health, *self.group_faults}
         silent = {node for node, broker in self.brokers.items() if broker.fault is not None}
         for listing, ids in self.by_listing.items() if silent else ():

@@ -84,11 +84,11 @@ class Summary:
         member_index: client ids, hosts and member ids of the members, as `encode_member_index` returns them.
         state: state in the description, for brokers that do not list states; None if the group was not described.
         type: type in the description, for brokers that do not list types; None if the group was not described.
-        at: time of the read that the members are from, in seconds since the epoch.
-        lag_at: time of the read that `lag`, `lag_unknown` and `partitions` are from, in seconds since the epoch. It is
-            later than `at` if only the offsets were read again, earlier than `at` if the newest read of the offsets
-            failed, and None if no read has succeeded.
-        fault: why a part could not be read; None if everything was read.
+        at: time at which the members were read, in seconds since the epoch.
+        lag_at: time at which `lag`, `lag_unknown` and `partitions` were read, in seconds since the epoch. It is later
+            than `at` if only the offsets were read again, earlier than `at` if the newest read of the offsets failed,
+            and None if no read has succeeded.
+        fault: why some of these values could not be read; None if all were read.
         hidden: whether brokers may have left out topics when the lag was read, because the user may not describe them.
             `lag` is then a lower bound.
         screened: whether the background sweep has read the group at least twice and compared the reads.
@@ -141,7 +141,8 @@ def summary_of(
             has no members.
         shared: the tuples of topics in earlier summaries. If this group has the same topics, its summary gets the
             existing tuple; otherwise, a new tuple is added.
-        earlier: the group's previous summary. If the offsets could not be read, its lag is kept.
+        earlier: the group's previous summary. If the offsets could not be read, the new summary keeps the lag of this
+            summary.
         trail: the last reads of the background sweep; None to keep the reads in the previous summary.
     """
     subscribed = topics_of(description) if description is not None else set() if memberless else None
@@ -180,7 +181,7 @@ def with_newer_offsets(
     shared: Topics,
     trail: Trail,
 ) -> Summary:
-    """Return the summary of a group after only its offsets were read again. The members are kept.
+    """Return the new summary of a group after only its offsets were read again. It keeps the earlier members.
 
     Args:
         earlier: the group's previous summary.
@@ -193,8 +194,9 @@ def with_newer_offsets(
     if known is not None and not set(topics) <= set(known):
         row = tuple(sorted({*known, *topics}))
         known = shared.setdefault(row, row)
-    # The constructor is called, because `dataclasses.replace` takes three times as long. Counts are not lowered:
-    # partitions that a member owns without a committed offset are counted only when the members are read too.
+    # The constructor is called, because `dataclasses.replace` takes three times as long. `partitions` never decreases
+    # here, because it may include partitions that a member owns without a committed offset. They are counted only when
+    # the members are read too.
     return Summary(
         members=earlier.members,
         lag=sums.lag,

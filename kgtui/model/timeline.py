@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _IN_CHANGE_POINTS = frozenset(
     {EventKind.STATE, EventKind.JOINED, EventKind.LEFT, EventKind.MOVED, EventKind.EPOCH, EventKind.REWOUND}
 )
-"""Kinds of events that change points show too, while a group is read in full."""
+"""Kinds of events whose changes are also in the change points, if the group was read in full at that time."""
 
 
 class Change(NamedTuple):
@@ -38,7 +38,8 @@ class Change(NamedTuple):
             beginning of the earlier state was not observed.
         rebalanced: duration of the rebalance that ended with this change, in seconds, counted from the read that first
             observed it; None if no rebalance ended.
-        event: an event that no change point shows; `now` then has only its time. None for other changes.
+        event: an event that no change point shows, in which case `now` contains only the time of the event. None for
+            all other changes.
     """
 
     before: ChangePoint | None
@@ -54,7 +55,7 @@ class Change(NamedTuple):
 
 
 class ObservedTimes(NamedTuple):
-    """When something about a group was observed, in seconds since the epoch; None if it was not observed.
+    """The times at which kgtui observed three facts about a group, in seconds since the epoch; None if not observed.
 
     Attributes:
         first_seen: time of the first read of the group.
@@ -120,7 +121,8 @@ class GroupTimeline:
 
     @property
     def observed_times(self) -> ObservedTimes:
-        """The times of the group, if the timeline begins with the first read of all groups."""
+        """The observed times of the group, which are correct if the timeline begins with the first read of all groups.
+        """
         found, state = ObservedTimes(), None
         for number, point in enumerate(self.change_points):
             if not point.listed:
@@ -135,7 +137,9 @@ class GroupTimeline:
         return found
 
     def value_at(self, column: Sequence[float], at: float | None = None) -> float | None:
-        """Return the value of a column in the last sample at or before `at`; None if there is none or it is unknown.
+        """Return the value of a column in the last sample at or before `at`.
+
+        The result is None if there is no such sample, or if its value is unknown.
 
         Args:
             column: one of the attributes with a value per sample, such as `lag`.

@@ -22,25 +22,25 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, TopicPartition
 
 SAMPLES = 5
-"""Number of reads whose sums are kept."""
+"""Number of reads whose sums a trail contains."""
 
 WAITED_MAX = 0xFFFF
 """Longest time without progress that a trail can hold, in seconds: 18 hours. A longer time is stored as this value."""
 
 REBALANCES_KEPT = 3
-"""Number of rebalances whose times are kept."""
+"""Number of rebalances whose times a trail contains."""
 
 _UNKNOWN = -1
 _HEADER = Struct("<IIIIHHIIIBBBI")
 _SAMPLES_FIELD = 11
-"""Index of the number of samples in the header."""
+"""Index of the header field that contains the number of samples."""
 _SAMPLES_AT = _HEADER.size - 5
-"""Offset of the number of samples in the header, in bytes."""
+"""Byte offset of the header field that contains the number of samples."""
 _SUMS = Struct("<IqqH")
 _TWO_SUMS = Struct("<IqqHIqqH")
 _REWIND = Struct("<IIqB")
 _FORGET_REWIND_AFTER = 10
-"""Number of reads with progress after which a position that went back is forgotten, like Burrow's window of commits."""
+"""After this many reads with progress, a rewind is forgotten, as in Burrow, whose window has this many commits."""
 _INT64 = 2**63 - 1
 """Largest sum of offsets that is stored. Larger sums, which only a faulty broker causes, are stored as this value."""
 _MANY = 0xFF
@@ -95,11 +95,12 @@ class Trail:
         rebalances: number of observed rebalances.
         rebalanced_at: times of the last `REBALANCES_KEPT` rebalances, oldest first; 0 stands for none.
         reads: number of reads that were compared since the partitions last changed, at most 255.
-        idle: number of consecutive descriptions with members of which none had a partition, at most 255.
+        idle: number of consecutive descriptions, at most 255, in which the group had members, but no member had a
+            partition.
         samples: sums of the last reads, oldest first.
         positions: position of each partition in the newest read, sorted by key; -1 stands for none.
-        waited: per partition, how long unread records have been waiting without a move of the position, in seconds plus
-            1; 0 if no records are waiting. 1 means that records were waiting in the newest read only.
+        waited: per partition, how long unread records have been waiting while the position did not move, in seconds
+            plus 1. It is 0 if no records are waiting, and 1 if they were waiting only in the newest read.
     """
 
     __slots__ = (
@@ -157,16 +158,16 @@ class Trail:
 
     @property
     def rewound_at(self) -> int:
-        """Time of the read in which a position had gone back; 0 if it has reached its previous value again."""
+        """Time of the read in which a position had gone back; 0 if all positions have reached their previous values."""
         return 0 if self._rewind is None else self._rewind[0]
 
     def add(self, at: int, rows: Sequence[Position], jump: int = 0) -> None:
         """Add a read of the offsets.
 
-        Everything but `first_at` and the rebalances starts again if a topic was recreated, or if the clock went back.
+        If a topic was recreated, or if the clock went back, all values except `first_at` and the rebalances are reset.
 
         Args:
-            at: time of the read; a read that is not later than the newest one starts the trail again.
+            at: time of the read. If it is earlier than the newest read, the clock went back.
             rows: all partitions, sorted by key.
             jump: seconds by which the clock was set forward since the previous read.
         """
@@ -232,7 +233,7 @@ class Trail:
         self.progress_at = at
 
     def describe(self, at: int, description: GroupDescription) -> None:
-        """Add a read of the members. If the members, their assignment or the epoch changed, this is a rebalance.
+        """Add a read of the members. If the members, their assignment or the epoch changed, this counts as a rebalance.
 
         While the group is in a rebalance, its members are ignored, because they are incomplete.
         """
@@ -269,7 +270,7 @@ class Trail:
 
 
 def lag_samples(data: bytes) -> list[int]:
-    """Return the lag in each read of an encoded trail, oldest first. It is faster than `Trail.decode`."""
+    """Return the lag in each read of an encoded trail, oldest first. This is faster than decoding the whole trail."""
     samples = _HEADER.unpack_from(data)[_SAMPLES_FIELD] if data else 0
     return [row[2] for row in _SUMS.iter_unpack(data[_HEADER.size : _HEADER.size + samples * _SUMS.size])]
 
@@ -277,14 +278,14 @@ def lag_samples(data: bytes) -> list[int]:
 def lag_trend(data: bytes) -> float | None:
     """Return how fast the lag changed from the first to the last read of an encoded trail, in records per second.
 
-    The result is None if there are fewer than two reads, or if the lags of more partitions were known in one of them.
+    The result is None if there are fewer than two reads, or if the number of partitions with unknown lag has changed.
     """
     found = lag_trend_and_span(data)
     return None if found is None else found[0]
 
 
 def lag_trend_and_span(data: bytes) -> tuple[float, float] | None:
-    """Return the result of `lag_trend`, and the time between the two reads in seconds; None as there."""
+    """Return the result of `lag_trend`, and the seconds between the first and the last read; None without a trend."""
     samples = _HEADER.unpack_from(data)[_SAMPLES_FIELD] if data else 0
     if samples < 2:
         return None
@@ -353,7 +354,7 @@ def _has_tasks(member: Member) -> bool:
 def positions_of(
     committed: Iterable[CommittedOffset], share: Iterable[ShareOffset], bounds: Mapping[TopicPartition, PartitionBounds]
 ) -> list[Position]:
-    """Return the positions of a group from its offsets and, in `bounds`, the log offsets by `(topic, partition)`."""
+    """Return the positions of a group. `bounds` maps `(topic, partition)` to the log offsets."""
     rows: list[Position] = []
     for commit in committed:
         key = (commit.topic, commit.partition)

@@ -40,8 +40,9 @@ if TYPE_CHECKING:
 class AccessTier:
     """Reads the permissions of the user repeatedly, and puts them into the store.
 
-    From the permissions, kgtui knows whether brokers may leave out offsets of a group. They are read again when they
-    are `ACCESS_MAX_AGE` old, when a broker starts or stops refusing requests, and when the user refreshes the screen.
+    From the permissions, kgtui knows whether brokers may leave out offsets of a group. The permissions are read again
+    when they are `ACCESS_MAX_AGE` old, when a broker starts or stops refusing requests, and when the user refreshes the
+    screen.
 
     Args:
         changed: called after new permissions have been stored.
@@ -92,7 +93,7 @@ class ViewTier:
         changed: called after each change to the store.
         on_read: called with the result of each read of a group, from which health verdicts are computed.
         with_times: called with a group id and the offsets of the group after each read. It returns the offsets together
-            with the times of unread records that are known.
+            with the known times of unread records.
     """
 
     def __init__(
@@ -197,7 +198,7 @@ class ViewTier:
     async def _follow_visible(self, tasks: asyncio.TaskGroup) -> None:
         """Read all visible groups once per interval.
 
-        When the user scrolls, visible groups whose details are older than one interval are also read at once.
+        When the user scrolls, visible groups whose details are older than one interval are read immediately.
         """
         while True:
             scrolled = self._wake_visible.is_set()
@@ -321,7 +322,7 @@ class DetailTiers:
     """Runs the loops for the selected and visible groups, the sweep, health verdicts, retention and record times.
 
     Args:
-        changed: called after data of selected or visible groups has changed, for which the user may be waiting.
+        changed: called after data of selected or visible groups has changed. The user may be waiting for this data.
         changed_in_background: called after summaries of groups or health verdicts have changed.
     """
 

@@ -33,7 +33,7 @@ _LONGEST_PAUSE = 60.0
 """Maximum pause between two searches, in seconds."""
 
 _RETRY_AFTER = 3_600.0
-"""Time, in seconds, after which a search is repeated that has not found the times of a group's unread records."""
+"""If a search has not found the times of a group's unread records, it is repeated after this time, in seconds."""
 
 
 class EmptyGroupSearch:
@@ -68,7 +68,10 @@ class EmptyGroupSearch:
         return bool(groups)
 
     def _next(self, first: Iterable[str]) -> list[str]:
-        """Return the ids of the next groups to search, whose partitions number at most `RECORD_TIME_PARTITIONS`."""
+        """Return the ids of the next groups to search.
+
+        They have at most `RECORD_TIME_PARTITIONS` partitions in total, unless a single group has more.
+        """
         store, partitions = self._store, 0
         found: list[str] = []
         latest = store.now() - _RETRY_AFTER
@@ -132,10 +135,9 @@ class EmptyGroupTier:
 
 
 async def unread_times(admin: GroupAdmin, read: GroupsRead, *, limit: int, timeout: float) -> dict[str, float]:
-    """Return a dict that maps group ids to the latest time at which a partition's first unread record was written.
+    """Search for unread records, and return a dict that maps each group id to the result of `unread_since`.
 
-    The times are in seconds since the epoch. Groups are missing if they have no unread records, or if the time is
-    unknown for a partition.
+    Groups for which this result is None are missing.
 
     Args:
         read: the offsets of the groups, with log starts and log ends.
@@ -149,9 +151,10 @@ async def unread_times(admin: GroupAdmin, read: GroupsRead, *, limit: int, timeo
 
 
 def unread_since(rows: Sequence[PartitionLag], times: Mapping[TopicPartition, RecordTime]) -> float | None:
-    """Return the latest time at which the first unread record of any partition was written, in seconds since the epoch.
+    """Return when the first unread record was written, in the partition in which this time is the latest.
 
-    Return None if there are no unread records, or if this time is unknown for a partition with unread records.
+    The time is in seconds since the epoch. It is None if there are no unread records, or if the time is unknown for a
+    partition with unread records.
 
     Args:
         rows: offsets and lag of all partitions of a group.

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import BrokerStatus, Snapshot
 
 _VERDICTS_AT_ONCE = 500
-"""Maximum number of groups whose verdicts are compared with the previous ones before other tasks run.
+"""Maximum number of groups whose verdicts are compared with their previous verdicts before other tasks can run.
 
 More groups would delay the app's response when the user presses a key.
 """
@@ -40,10 +40,10 @@ _OBSERVED_BEFORE = 30.0
 """Minimum time for which a group was read at every poll before a problem, so that its beginning counts as observed."""
 
 _FROM_BEFORE = ONLY_COUNTED | {Problem.EMPTY}
-"""Problems that groups may have had since before kgtui started.
+"""Problems that groups may already have had before kgtui started.
 
-They cause no event if they are the first verdict on the group, or if one of them replaces another. Otherwise, these
-events would hide the others after the start, in a cluster with many abandoned groups.
+Such a problem causes no event if it is the first verdict on the group, or if it replaces another of these problems.
+Otherwise, in a cluster with many abandoned groups, these events would hide all other events after the start.
 """
 
 
@@ -88,7 +88,7 @@ class EventTracker:
 
         Args:
             groups: pairs (group id, last listing).
-            at: time at which it was found out, in seconds since the epoch.
+            at: time at which kgtui found out that the groups no longer exist, in seconds since the epoch.
         """
         self.log.add_disappeared(groups, at)
         self._memberless.difference_update(group for group, _ in groups)
@@ -176,8 +176,8 @@ class EventTracker:
         """Add the events for changed judgments on groups that were passed to `judged`.
 
         One call compares at most `_VERDICTS_AT_ONCE` groups. A group that cannot be read, or has not been read often
-        enough, keeps its verdict. An event names the verdict before a problem only if kgtui observed the beginning of
-        the problem.
+        enough, keeps its verdict. The event of a problem names the previous verdict only if kgtui observed the
+        beginning of the problem.
         """
         for group in list(islice(self._judged, _VERDICTS_AT_ONCE)):
             del self._judged[group]

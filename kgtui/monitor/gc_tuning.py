@@ -4,12 +4,12 @@ With 100,000 groups, a full collection takes up to 0.2 s, because it visits ever
 collection of young objects takes 10 to 20 ms, because each poll creates many objects. Therefore:
 
 - In all clusters, automatic collections are disabled while the data of a poll is stored.
-- With many groups, they stay disabled. The objects of the first load are frozen (`gc.freeze`), so that no collection
-  visits them. They contain hardly any garbage. Objects that are later created for each group are untracked, because
+- With many groups, they stay disabled. The objects of the first load, which contain hardly any garbage, are frozen
+  (`gc.freeze`), so that no collection visits them. Objects that are later created for each group are untracked, because
   they are never part of a cycle.
-- Reference cycles then remain only after exceptions, layouts and closed dialogs. `GcTuning.tidy` collects those among
-  the newest objects when memory has grown, and all others while the user is away. If too many objects are not frozen,
-  it freezes them, so that no collection takes longer than 20 ms.
+- Reference cycles then remain only after exceptions, layouts and closed dialogs. `GcTuning.tidy` collects the cycles
+  among new objects when memory has grown, and all other cycles while the user is away. If too many objects are not
+  frozen, `tidy` freezes them, so that no collection takes longer than 20 ms.
 
 With many groups, glibc is also configured to return large freed blocks to the operating system.
 """
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _FREEZE_FROM = 10_000
-"""Minimum number of groups in a cluster for which objects are frozen (`gc.freeze`)."""
+"""Objects are frozen (`gc.freeze`) if the cluster has at least this many groups."""
 
 _GROWTH = 20_000
 """Number of memory blocks, about 2 MB, that must be allocated after a collection before the next one starts."""
 
 _YOUNG = 12_000
-"""A collection is postponed while more objects than this were created since the last one and still exist.
+"""If more objects than this were created since the last collection and still exist, the next collection is postponed.
 
 Most of these objects are responses that are being processed and will soon be freed. A collection that visits them takes
 longer than 5 ms, and twice as long on a busy machine.

@@ -47,7 +47,7 @@ even if the group exceeds the first limit.
 """
 
 _MANY_PARTITIONS = 500
-"""Minimum number of partitions of a group whose reads are stored in a thread, because storing them takes long."""
+"""If a group has at least this many partitions, its reads are stored in a thread, because storing them takes long."""
 
 _READS_BEFORE_VERDICT = 2
 """Number of reads that are needed for the first verdict, because one read cannot show progress."""
@@ -56,7 +56,8 @@ _SLICE_SECONDS = 0.003
 """Maximum time, in seconds, for which the computation of a verdict blocks the event loop without a pause."""
 
 _CPU_OF_ALL, _CPU_OF_SELECTED = 0.01, 0.05
-"""Maximum fraction of one CPU that is used for the verdicts on all groups together, and on the selected group."""
+"""Maximum fraction of one CPU that is used for the verdicts on all groups, and for the verdict on the selected group.
+"""
 
 _CPU_CREDIT = 0.05
 """Maximum credit, and maximum debt, of CPU time for verdicts, in seconds.

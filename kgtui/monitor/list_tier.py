@@ -1,4 +1,4 @@
-"""Tier 0, which polls the list of groups of each broker, on a separate schedule, so that no broker delays another."""
+"""Tier 0, which polls the list of groups of each broker. Each broker has its own schedule, so none delays another."""
 
 from __future__ import annotations
 
@@ -163,7 +163,8 @@ class ListTier:
                 failures = 0 if await self._follow_cluster() else failures + 1
                 await self._timer.pause_for(metadata_pause(options, failures, len(self._left_at)), wake=self._wake)
                 for task in self._polls.values():
-                    # A poll loop never returns, so only a bug can have ended it; `result` raises its exception.
+                    # A poll loop never returns, so only a bug can have ended it. `result` raises the exception that
+                    # ended the loop.
                     if task.done():
                         task.result()
         finally:
@@ -203,7 +204,7 @@ class ListTier:
         return True
 
     def _drop_brokers(self) -> None:
-        """Remove brokers that left the cluster some time ago, if the store has no groups of theirs any longer."""
+        """Remove brokers that left the cluster some time ago and whose groups are no longer in the store."""
         for node, left_at in list(self._left_at.items()):
             if self._timer.now() - left_at >= SHOWN_AFTER_LEAVING and not self._store.coordinated_by(node):
                 del self._left_at[node]
@@ -252,7 +253,8 @@ class ListTier:
         await self._store.take_list(node, delta, first=first)
         self._listed.add(node)
         # The broker no longer lists these groups. The first list of a broker has no previous list, so it is compared
-        # with the broker's groups in the store. There are some if the broker has left the cluster and come back.
+        # with the broker's groups in the store. The store has such groups if the broker has left the cluster and come
+        # back.
         missing = self._store.coordinated_by(node) - delta.updated.keys() if first else delta.removed
         self._removals.add(node, missing, self._polls)
         if missing:

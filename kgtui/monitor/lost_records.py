@@ -20,7 +20,7 @@ _PAUSE = 120
 """Minimum time, in seconds, between two comparisons of all partitions of a group with their log start offsets."""
 
 _OLDER_PART = 0.5
-"""Part of a log, counted from its start, in which the position of a group is near the log start."""
+"""A position is near the log start if it is in this fraction of the log, which begins at the log start."""
 
 
 class LogStartCheck(NamedTuple):
@@ -39,7 +39,7 @@ class LogStartCheck(NamedTuple):
 async def compare_with_log_starts(
     admin: GroupAdmin, trails: Mapping[str, Trail], read: GroupsRead, *, timeout: float
 ) -> dict[str, LogStartCheck]:
-    """Return the result of the comparison by group id.
+    """Compare positions with log start offsets, and return a dict that maps group ids to the results.
 
     Groups are missing if their offsets or the log start offsets could not be read. To send fewer requests, log start
     offsets are read only for partitions with unread records whose position does not move, and every `_PAUSE` seconds

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from kgtui.monitor.detail_tiers import DetailTiers
 
 _LIST_DELAY = 0.15
-"""Time, in seconds, for which a new list of groups is not published while responses of other brokers are expected."""
+"""If lists of other brokers are expected, a new list of groups is published only after this delay, in seconds."""
 
 _BACKGROUND_FACTOR = 10.0
 """Factor for the minimum time between two snapshots if only summaries of groups or health verdicts have changed.
 
-Such changes are rarely visible, or happen slowly. Publishing them less often saves the terminal UI work.
+Such changes are rarely visible, or happen slowly. Publishing them less often reduces the work of the terminal UI.
 """
 
 _FIRST_DRAW = 1.0
@@ -124,7 +124,8 @@ class Monitor:
             async with asyncio.timeout(_FIRST_DRAW):
                 await self._view_set.wait()
                 await asyncio.sleep(_FIRST_DRAW_WITH_VIEW)
-        # Imports take milliseconds, so they run in a thread. `GcTuning.freeze_once` needs ctypes.
+        # Imports run in a thread, because an import would block the event loop for several milliseconds. `ctypes` is
+        # imported now because `GcTuning.freeze_once` needs it later.
         await asyncio.to_thread(import_module, "ctypes")
         module = await asyncio.to_thread(import_module, "kgtui.monitor.detail_tiers")
         publish_later = partial(self._publish_soon, _BACKGROUND_FACTOR)

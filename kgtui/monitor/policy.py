@@ -1,4 +1,4 @@
-"""The polling policy: which groups are read, how often, how many at once, and when the time between two reads is a gap.
+"""The polling policy: which groups are read, how often, how many in parallel, and which times without reads are gaps.
 
 The terminal UI's monitor, the recorder, `kgtui check` and `kgtui ls --watch` use these values. Times are in seconds.
 """
@@ -73,10 +73,10 @@ RETENTION_MAX_AGE = 600.0
 """Time, in seconds, after which the retention time of a topic is read again. It is long, because it changes rarely."""
 
 SUSPECT_INTERVAL = 5.0
-"""Minimum interval, in seconds, between two full reads of a group with a possible problem that is not in view."""
+"""If a group with a possible problem is not in view, the time between two full reads is at least this, in seconds."""
 
 SUSPECT_PARTITIONS = 4_000
-"""Maximum number of partitions in all groups together that are read in full because of a possible problem."""
+"""Groups that are read in full because of a possible problem have at most this many partitions in total."""
 
 RECORD_TIME_PAUSE = 30.0
 """Minimum time, in seconds, between two searches for the times of unread records in the same group."""
@@ -238,7 +238,7 @@ RECORD_DESCRIBE_INTERVAL = 120.0
 """Maximum time, in seconds, between two reads of the same group's description by the recorder."""
 
 RECORD_MIN_TIMEOUT = 5.0
-"""Minimum timeout of one poll of the recorder, in seconds. The timeout is the polling interval if that is longer."""
+"""Minimum timeout of one poll of the recorder, in seconds. If the polling interval is longer, it is the timeout."""
 
 RECORD_FIRST_LISTS = 15.0
 """Maximum time, in seconds, that the recorder waits for the first list of groups from each broker."""
@@ -253,7 +253,8 @@ RECORD_GAPS = GapRule(at_least=5.0, intervals=3.0)
 """Rule that decides how long the time between two polls of the recorder must be to count as a gap."""
 
 _SETTLED = frozenset({STABLE, EMPTY, None})
-"""States in which the members of a group do not change. None is included, as brokers before 2.6 do not list states."""
+"""States in which the members of a group do not change. None stands for the state on brokers that do not list states.
+"""
 
 
 def groups_to_describe(
@@ -266,7 +267,7 @@ def groups_to_describe(
 
     Args:
         listings: group id → newest listing.
-        described: group id → listing and time of the group's last description. Contains no other groups.
+        described: group id → listing and time of the group's last description, for all groups that were described.
         now: current time in seconds, of the same clock as the times in `described`.
         interval: maximum time between two descriptions of a group, in seconds.
     """

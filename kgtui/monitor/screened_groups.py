@@ -13,7 +13,8 @@ class ScreenedGroups:
         judgments: group id → judgment. Change it only with `put`.
         by_kind: problem → ids of the groups with this problem, in the order in which they were found. The values of the
             inner mappings are always None.
-        empty: ids of the groups that have `Problem.EMPTY`, also as a further problem; the values are always None.
+        empty: ids of the groups that have `Problem.EMPTY` as their main problem or as another problem; the values are
+            always None.
     """
 
     def __init__(self) -> None:

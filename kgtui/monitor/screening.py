@@ -70,7 +70,7 @@ CALM_AFTER = 600
 OBSERVED_AFTER_REBALANCE = 60.0
 """Time, in seconds, for which a group is read in full after a rebalance.
 
-Rebalances that are shorter than the time between two reads of the sweep are then seen, too.
+Then, rebalances that are shorter than the time between two reads of the sweep are observed, too.
 """
 
 _WAITED = round(DEFAULT_WATCHING.window)
@@ -154,7 +154,7 @@ class Screening:
         """Apply all rules to a group, and store the judgment.
 
         Args:
-            trail: the trail of the group; None takes the trail from the group's summary.
+            trail: the trail of the group; if it is None, the trail in the group's summary is used.
             compared: comparison of the positions with the log start offsets; None if these were not read again.
         """
         store = self._store
@@ -328,7 +328,7 @@ class Screening:
             return None
         since = self._store.state_since.get(group)
         if trail.progress_at and trail.progress_at >= (since or 0.0):
-            # Offsets are committed although the group has no members. In simple groups, this is always so.
+            # Offsets are committed although the group has no members. Simple groups always commit without members.
             stopped = next(_not_moving(trail), None)
             if stopped is None or listing.kind == SIMPLE:
                 return stopped
@@ -338,9 +338,9 @@ class Screening:
         if now - max(since or 0.0, watched_since) >= ABANDONED_AFTER:
             why = f"Empty for at least a day, {lag:,} unread"
             return Judgment(GroupStatus.ABANDONED, Problem.ABANDONED, basis, 0.0, since, since is not None, why)
-        # Brokers do not report when a group became Empty or when it last committed. Old unread records are no proof:
-        # a group that was more than a day behind has them even if its members left a minute ago. The group is therefore
-        # a warning, and abandoned only after kgtui has observed for a day that it is Empty.
+        # Brokers do not report when a group became Empty or when it last committed. Old unread records are no proof: a
+        # group that was more than a day behind has them even if its members left a minute ago. The group therefore gets
+        # the status WARN. It counts as abandoned only after kgtui has observed for a day that it is Empty.
         unread_since = self._store.unread_since.get(group, now)
         if since is None and not trail.rewound_at and now - unread_since >= ABANDONED_AFTER:
             return judgment_of_unused(lag, basis)
@@ -348,7 +348,7 @@ class Screening:
 
 
 def _order(judgment: Judgment) -> tuple[bool, int]:
-    """Return a sort key that puts `Problem.UNUSED` first, and then the most harmful problem.
+    """Return a sort key that puts `Problem.UNUSED` first, and then the most severe problem.
 
     Most unused groups have also lost records. If each of them counted as lost records, thousands of old problems would
     hide new ones.

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 K = TypeVar("K")
 
 _SORT_BELOW = 8
-"""Minimum number of entries per change in a sorted list for which bisection is used to insert and remove ids.
+"""If a sorted list has at least this many entries per change, ids are inserted and removed by bisection.
 
-With more changes, it is faster to sort the list again.
+If there are more changes, it is faster to sort the whole list again.
 """
 
 
@@ -68,7 +68,7 @@ def move_ids(
     left: Mapping[K, list[str]],
     current: Mapping[str, K],
 ) -> None:
-    """Move group ids between sorted lists. Changed lists are replaced, so that others can keep the old lists.
+    """Move group ids between sorted lists. Changed lists are replaced, because snapshots share the old lists.
 
     Args:
         lists: key → sorted list. Keys with an empty list are removed.

@@ -367,7 +367,8 @@ class Store:
     def snapshot(self) -> Snapshot:
         """Return a snapshot of the stored data.
 
-        The snapshot shares unchanged attributes with the previous snapshot, and those in `_LIVE` with the store.
+        The snapshot shares unchanged attributes with the previous snapshot, and the attributes in `_LIVE` with the
+        store.
         """
         if self._forgotten > len(self.groups) // 3:
             self.groups, self._forgotten = dict(self.groups), 0

@@ -37,11 +37,12 @@ class FullReader(Protocol):
 class SuspectTier:
     """Reads suspects in full, like visible groups, so that they get an exact verdict.
 
-    If there are too many suspects, those with the most harmful problems are read. Among equal problems, groups that are
-    already being observed come first, so that they are not given up before their verdicts are final.
+    If there are too many suspects, those with the most severe problems are read. Among suspects with the same problem,
+    groups that are already being observed come first, so that their observation does not end before their verdicts are
+    final.
 
     Args:
-        view: reads the groups. Groups in its view are skipped, because it reads them anyway.
+        view: reads the groups. Groups in its view are skipped, because `view` already reads them.
         on_chosen: called with the ids of the chosen suspects before they are read.
         others: returns the ids of groups without a known problem that are read after the suspects, if there are not too
             many.
@@ -74,7 +75,7 @@ class SuspectTier:
                 await self._timer.pause_for(max(self._timer.interval, SUSPECT_INTERVAL))
 
     def choose(self) -> list[str]:
-        """Return the ids of the suspects to read in full, and store the number of the other suspects."""
+        """Return the ids of the suspects to read in full, and store how many other suspects there are."""
         suspects = self._suspects()
         chosen: list[str] = []
         partitions = 0
@@ -89,7 +90,7 @@ class SuspectTier:
         return chosen
 
     def _suspects(self) -> list[Collection[str]]:
-        """Return the ids of all suspects: one collection per problem, the most harmful problem first.
+        """Return the ids of all suspects: one collection per problem, the most severe problem first.
 
         The last collection contains the other groups, which have no known problem.
         """
@@ -98,9 +99,9 @@ class SuspectTier:
         return [*(by_kind[kind] for kind in Problem if kind not in _NOT_OBSERVED), others]
 
     def _worst_first(self, suspects: Iterable[Collection[str]]) -> Iterator[str]:
-        """Yield the ids of at most `MonitorOptions.suspects` suspects, those that should be read first before others.
+        """Yield the ids of at most `MonitorOptions.suspects` suspects, in the order in which they should be read.
 
-        Groups that are already observed come before others with the same problem, which are in order of name.
+        Groups that are already observed come before other groups with the same problem. Both are sorted by id.
         """
         left = self._most
         for groups in suspects:

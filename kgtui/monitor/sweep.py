@@ -40,10 +40,10 @@ _EXPECTED_PARTITIONS = 50.0
 """Assumed number of partitions per group until the first batch of groups has been read."""
 
 _COMMITTING_SECONDS = 600.0
-"""Time, in seconds, after its last progress for which a group without members is read as often as all others."""
+"""A group without members is read as often as other groups for this time, in seconds, after its last progress."""
 
 _CHANGED_PER_BATCH = 0.5
-"""Maximum number of groups whose state has changed in one batch, as a fraction of the batch size.
+"""Groups that are added to a batch because their state has changed are at most this fraction of its other groups.
 
 The limit ensures that the sweep also reads other groups.
 """
@@ -119,7 +119,7 @@ class SweepTier:
         del self._sweeps[node]
 
     async def _read_round(self, node: int, groups: Sequence[str], *, first: bool, seconds: float) -> None:
-        """Read these groups in batches, and groups of the coordinator whose state has changed along with them.
+        """Read these groups in batches. Each batch also contains groups of the coordinator whose state has changed.
 
         Args:
             first: whether this is the first sweep over the coordinator's groups.
@@ -140,9 +140,9 @@ class SweepTier:
             due = round_began + read * len(self._sweeps) / self._rate(first=first)
             if not first:
                 due = max(due, began + (now - began) / options.sweep_load, round_began + seconds * done / len(groups))
-            # After a batch to which the coordinator did not respond, the pause is longer.
+            # If the coordinator did not respond to this batch, the pause is longer.
             pause = (due if answered else began + options.sweep_pause) - now
-            # If the clock was set back during the round, the difference of the times is too large.
+            # `min` limits the pause, because it would be far too long if the clock was set back during the round.
             await self._timer.pause_for(min(pause, max(seconds, options.sweep_pause)))
 
     def _next_batch(self, groups: Sequence[str], start: int) -> Sequence[str]:

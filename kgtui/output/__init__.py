@@ -10,7 +10,7 @@ unknown value is never written as 0: it is `null`, an empty cell, or one of the 
 | `group_details` | output of `kgtui show` |
 | `check_results` | output of `kgtui check`: table, JSON and CSV |
 | `event_list` | output of `kgtui events` |
-| `export_file` | the formats of this export, and the file that it is written to |
+| `export_file` | the formats of the incident export, and the function that writes it to a file |
 | `incident` | export of one group for an incident report, without secrets |
 | `formats` | the list of formats, and functions that encode JSON and CSV for all commands |
 | `table` | aligned tables of plain text |
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 def redirect_to_devnull(stream: TextIO) -> None:
     """Discard the buffer of the stream, and everything that is written to the stream from now on.
 
-    Called when the reader of the stream has exited, as in `kgtui ls | head -1`. Otherwise the interpreter would
-    flush the stream when it exits, fail, print an error, and change the exit code.
+    Called when the reader of the stream has exited, as in `kgtui ls | head -1`. Otherwise, the interpreter would flush
+    the stream when it exits, and this would fail, print an error, and change the exit code.
     """
     with contextlib.suppress(OSError, ValueError):
         devnull = os.open(os.devnull, os.O_WRONLY)

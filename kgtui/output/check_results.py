@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kgtui.output.formats import Format
 
 _STEADY = 0.05
-"""Trends of the lag below this value, in records/s, are shown as 0, whether the lag rises or falls."""
+"""A rise or fall of the lag by less than this value, in records per second, is shown as 0."""
 _LONG_TIME_LAG = 60.0
 """Minimum age of the oldest unread record, in seconds, for which the estimated time to catch up is shown."""
 _WATCHED = "the reads of this check"
@@ -39,8 +39,8 @@ class CheckResults:
         snapshot: has the health of every group that was watched.
         ids: ids of the groups to print, in this order.
         counts: verdict → number of checked groups with this verdict, including groups that are not printed.
-        failed: whether the check fails, because the verdict on some group is `fail_on` or worse.
-        fail_on: mildest verdict that makes the check fail.
+        failed: whether the check failed, because the verdict on at least one group is `fail_on` or worse.
+        fail_on: the check fails if the verdict on a group is this one or worse.
         seconds: how long the groups were watched, in seconds.
         interval: time between two reads, in seconds.
         coverage: how many brokers answered, and how many groups could be read.
@@ -106,7 +106,7 @@ def trend_text(trend: float | None) -> str:
 
 
 def notes(health: GroupHealth, group_type: str | None) -> list[str]:
-    """Return the reason for the verdict, and all other problems of the group; the most urgent is first.
+    """Return a list with the reason for the verdict and all other problems of the group, the most urgent one first.
 
     Args:
         group_type: type of the group, because some reasons are worded differently for groups with share offsets.
@@ -299,7 +299,7 @@ READS_FAILED = _health("reads_failed", "FAILED", "int", lambda health: health.fa
 READ_AT = _health("read_at", "READ AT", "timestamp", lambda health: health.read_at, format=rfc3339, encode=rfc3339)
 
 TABLE_COLUMNS = (GROUP, TYPE, STATE, VERDICT_TEXT, LAG_TEXT, TREND, TIME_LAG_SECONDS)
-"""Columns of the table of `kgtui check`; a further column with the reason for the verdict follows."""
+"""Columns of the table of `kgtui check`. They are followed by a column with the reason for the verdict."""
 
 CSV_FIELDS = (
     GROUP, TYPE, STATE, VERDICT, CAUSE, BASIS, LAG, LAG_UNKNOWN, TREND, TIME_LAG_SECONDS, TIME_LAG_AT_LEAST, DRAIN,

@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 _TITLES = ("TIME", "EVENT", "GROUP", "WHAT")
 
 _MIN_WIDTHS = (20, 12, 24, 0)
-"""Minimum width of each column, in terminal cells, so that most later lines need no wider columns."""
+"""Minimum width of each column, in terminal cells. It is chosen so that few later events need a wider column."""
 
 _MAX_WIDTH = 36
-"""Maximum number of terminal cells to which shorter cells are padded."""
+"""Table cells are padded to at most this width, in terminal cells."""
 
 
 class EventTable:
-    """Writes events as the lines of one table. When the first lines are written, the later events are not known yet.
+    """Writes events as the lines of one table, although later events are not known when the first lines are written.
 
-    A column becomes wider when a wider value is written, and never narrower again. The first lines are preceded by a
+    A column becomes wider when a wider value is written, and never becomes narrower. The first lines are preceded by a
     header.
     """
 

@@ -26,7 +26,7 @@ FORMATS: dict[Format, str] = {
 """Maps each format to its description in help texts."""
 
 VERSION = 1
-"""Version of the JSON documents, increased with every change that would break programs that read them."""
+"""Version of the JSON documents. It is increased with every change that would break programs that read them."""
 
 
 def document(

@@ -39,9 +39,9 @@ class GroupList:
         faults: what could not be read, and why.
         members: whether members were read.
         lag: whether offsets were read, so that the lag is known.
-        repeated: whether further lists follow, so that each JSON document is written in one line.
-        earlier: group id → time of an earlier read, in seconds since the epoch, for each group whose values are from
-            that read because the newest read failed for this group.
+        repeated: whether more lists will be printed after this one. If so, each JSON document is written in one line.
+        earlier: group id → time at which the values of the group were read, in seconds since the epoch, for each group
+            whose newest read failed.
     """
 
     snapshot: Snapshot
@@ -59,7 +59,7 @@ class GroupList:
 
 
 def as_table(groups: GroupList, *, wide: bool = False) -> str:
-    """Format the groups as a table. It has no columns for data that was not read; `wide` adds further columns."""
+    """Format the groups as a table. It has no columns for data that was not read; `wide` adds more columns."""
     fields = [field for field in (WIDE_LIST_COLUMNS if wide else LIST_COLUMNS) if groups.has(field)]
     columns = GroupColumns(groups.snapshot, groups.ids)
     titles, cells = columns_of(fields), [_cells(groups, columns, field) for field in fields]

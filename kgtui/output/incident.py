@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 MAX_NEIGHBORS = 50
-"""Maximum number of other groups on the same topics that are listed. Further groups are only counted."""
+"""Maximum number of other groups on the same topics that are listed. If there are more, they are only counted."""
 MAX_ROWS = 1_000
 """Maximum number of rows in a Markdown table. JSON has all rows."""
 MAX_CHARACTERS = 300

@@ -38,7 +38,7 @@ Row = ParamSpec("Row")
 """Parameters of `Field.value`: `[Snapshot, str]` (group id) for a group, `[Member]` or `[PartitionRow]`."""
 
 Type = Literal["string", "int", "long", "double", "boolean", "timestamp", "array", "object"]
-"""Types of field values. Primitive types have their names in Delta Lake; `array` and `object` are JSON's names."""
+"""Types of field values. Primitive types have the names that Delta Lake uses, `array` and `object` those of JSON."""
 
 NONE = marks.UNICODE.none
 """Text that people see for an empty list."""

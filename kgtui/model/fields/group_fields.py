@@ -96,7 +96,7 @@ def _coordinator_address(snapshot: Snapshot, group: str) -> str:
 
 @cache
 def _module(name: str) -> Any:
-    """Import a module of the model at its first use, because a plain `kgtui ls` does not need it and starts faster.
+    """Import a module of the model at its first use, because `kgtui ls` without options starts faster without it.
 
     The result is cached, because the functions that use the module run for each of up to 100,000 groups, and an
     `import` statement in them would take longer than all their other work.
@@ -287,7 +287,7 @@ OFFSETS_MAY_BE_HIDDEN: GroupField = Field(
     "bound", _may_be_hidden, needs="lag",
 )  # fmt: skip
 HIDDEN_TOPICS: GroupField = Field(
-    "hidden_topics", "HIDDEN TOPICS", "array", "topics of members that the user may not describe", _hidden_topics,
+    "hidden_topics", "HIDDEN TOPICS", "array", "topics that members read and the user may not describe", _hidden_topics,
     format=_names_text, encode=list,
 )  # fmt: skip
 PARTITION_COUNT: GroupField = Field(

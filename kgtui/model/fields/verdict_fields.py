@@ -69,7 +69,7 @@ VERDICT: GroupField = Field(
     needs="lag",
 )  # fmt: skip
 VERDICT_COLUMN: GroupField = Field(
-    "verdict", "VERDICT", "string", "ok, ok? if offsets may be hidden, or the problem, as in verdict:",
+    "verdict", "VERDICT", "string", "ok, ok? (offsets may be hidden), or the problem as in the filter term verdict:",
     _verdict_column, needs="lag", missing=Missing.UNKNOWN,
 )  # fmt: skip
 PROBLEM: GroupField = Field(

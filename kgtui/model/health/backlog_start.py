@@ -18,14 +18,14 @@ _TOLERANCE = 0.25
 """A fall of the time lag by less than this fraction of the newest time lag counts as noise."""
 
 _LOW, _HIGHER = 0.1, 0.2
-"""Two values between the lowest and the newest time lag, as fractions of the difference between the two."""
+"""Two heights of the rise, as fractions of its whole height, which is the newest minus the lowest time lag."""
 
 
 def rising_since(ages: Ages) -> int:
     """Return the time at which the time lag began to rise to its newest value, in milliseconds.
 
     The search goes back in time as long as the time lag falls, apart from noise, to find the lowest time lag. The start
-    of the rise is then extrapolated: the rise to the height `_LOW` is assumed to have taken as long as the rise from
+    of the rise is then extrapolated, on the assumption that the rise to the height `_LOW` took as long as the rise from
     `_LOW` to `_HIGHER`. If the time lag was already rising at its oldest read, the result is the time of that read.
     """
     oldest, newest = ages[0][1], ages[-1][1]
@@ -41,9 +41,9 @@ def rising_since(ages: Ages) -> int:
 
 
 def behind_since(ages: Ages) -> int:
-    """Return the time in milliseconds since which a group has had its backlog, also if it is already catching up.
+    """Return the time at which the backlog of a group began, in milliseconds, even if the group is already catching up.
 
-    The result is `rising_since` of the highest time lag since the group had last caught up.
+    The result is the start of the rise (`rising_since`) to the highest time lag since the group last had no backlog.
     """
     caught_up_at = _last_below(ages, ages[-1][1] * _LOW)
     _, peak = max((age, at) for at, age in ages if at >= caught_up_at)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 NOT_KNOWN = Retention()
 TREND_SECONDS = 300.0
-"""Time span before the newest read from which the lag trend is computed, in seconds."""
+"""The lag trend is computed from the reads in this time span, in seconds, which ends with the newest read."""
 
 
 def health_of(history: ReadHistory, retention: Retention = NOT_KNOWN) -> GroupHealth:
@@ -114,10 +114,10 @@ def health_steps(history: ReadHistory, retention: Retention = NOT_KNOWN) -> Gene
 
 
 def _kept(retention: Retention, row: PartitionLag, health: PartitionHealth, age: TimeLag | None) -> float | None:
-    """Return the topic's retention time in seconds if it is needed to predict the loss of unread records, else None.
+    """Return the topic's retention time in seconds if it is needed to predict a loss of unread records, else None.
 
-    It is not needed for a partition that is OK, because a group that keeps up loses no records. The exception is a
-    partition whose first unread record is known to be older than half of the retention time.
+    For a partition that is OK, the retention time is not needed, because a group that keeps up loses no records. The
+    exception is a partition whose first unread record is known to be older than half of the retention time.
     """
     kept = retention.topics.get(row.topic)
     if health.status > Status.OK:
@@ -133,7 +133,7 @@ def _expiry_reason(history: ReadHistory, partitions: Mapping[TopicPartition, Par
 
 
 def _stopped_after(history: ReadHistory, partitions: Mapping[TopicPartition, PartitionHealth]) -> float | None:
-    """Return when the newest record that the group has consumed in its stopped partitions was written.
+    """Return the time at which the newest consumed record of all stopped partitions was written; None if unknown.
 
     The time is in seconds since the epoch. A partition counts as stopped if it has unread records, and its offset has
     not changed since the first read. Its verdict may still be pending.
@@ -177,8 +177,8 @@ def _merged(undecided: Iterable[Undecided], given: Status) -> tuple[Undecided, .
     """Merge the undecided verdicts of all partitions into one `Undecided` per possible status and kind of missing data.
 
     Each result has the number of partitions that were merged into it, and the values of the partition that lacks most:
-    the largest `needs` and the smallest `has`. Statuses that are not worse than `given`, the status of the group that
-    is already decided, are left out.
+    the largest `needs` and the smallest `has`. Statuses that are not worse than `given`, which is the computed status
+    of the group, are left out.
     """
     kinds: dict[tuple[object, ...], Undecided] = {}
     for one in undecided:
@@ -265,8 +265,8 @@ def _empty(history: ReadHistory, offsets_retention: float | None) -> EmptyPeriod
     since, at_least = history.empty_since
     seconds = history.read_at - since
     description = history.description
-    # Return no expiry of the offsets if it cannot be computed. For simple groups, which have no protocol type, the
-    # expiry cannot be computed, because they commit while they are Empty.
+    # Return a period without an expiry if the expiry cannot be computed. For simple groups, which have no protocol
+    # type, it cannot be computed, because they commit while they are Empty.
     if offsets_retention is None or not history.rows or description is None or not description.protocol:
         return EmptyPeriod(seconds, at_least)
     if description.type in TYPES_BY_OFFSET_EXPIRY[OffsetExpiry.NEVER]:

@@ -25,8 +25,7 @@ _PROBLEMS = {
 }
 
 _BEGIN_UNKNOWN = frozenset({Problem.STOP, Problem.STALL, Problem.EMPTY, Problem.UNUSED})
-"""Problems that cannot have begun before the last consumed record was written. kgtui may not have observed their begin.
-"""
+"""Problems whose beginning kgtui may not have observed. They began after the last consumed record was written."""
 
 _FIRST_READ = 5.0  # Longest time between the beginning of the observation and the first read of offsets, in seconds.
 
@@ -38,7 +37,7 @@ def judgment_of_verdict(health: GroupHealth) -> Judgment:
 
 
 def is_final(health: GroupHealth) -> bool:
-    """Return whether the verdict is final, so that further reads of an unchanged group could not make it worse."""
+    """Return whether the verdict is final, so that more reads of an unchanged group could not make it worse."""
     return _pending(health) is None
 
 
@@ -52,7 +51,7 @@ def judgment_of_health(
     """Return the judgment on a group that kgtui observes at every poll.
 
     An abandoned or unused group keeps its judgment while it is Empty. Any other judgment by screening stays until the
-    health verdict is final, because these polls may have just begun, and there may not be enough of them yet.
+    health verdict is final, because the reads at every poll may have just begun, and may be too few for a verdict.
 
     Args:
         health: the newest health verdict on the group.
@@ -107,9 +106,10 @@ def _exact(health: GroupHealth, group_type: str | None) -> Judgment:
 
 
 def _with_earlier_begin(exact: Judgment, screened: Judgment) -> Judgment:
-    """Return `exact` with the problems of both judgments, and with the time at which the problem began.
+    """Return `exact`, extended by the other problems of `screened` and by the earliest known beginning of the problem.
 
-    The time comes from `screened`, unless only `exact` has a time or `exact` observed an earlier beginning.
+    The beginning is the one in `screened`, unless only `exact` has a beginning, or an earlier one was observed for
+    `exact`.
     """
     others = _by_harm(chain(exact.others, screened.others), exact.kind)
     if screened.since is None or (exact.since is not None and exact.since_seen and exact.since <= screened.since):
@@ -139,7 +139,8 @@ def _problems_of(health: GroupHealth, group_type: str | None) -> Iterator[Judgme
     steady = health.kind is Status.WARN and health.lag_grows is False
     if worst is not None and health.kind in _PROBLEMS and not steady:
         since = None if health.read_at is None or health.kind is Status.WARN else health.read_at - worst.still
-        # The offsets are first read a moment after the observation began. A shorter difference is no observed progress.
+        # Offsets are read for the first time shortly after the observation began, so a difference of up to
+        # `_FIRST_READ` seconds does not prove progress.
         seen = worst.still + _FIRST_READ < health.seconds
         if worst.rewind is not None:
             since, seen = worst.rewind.at, True

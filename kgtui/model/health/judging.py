@@ -72,7 +72,7 @@ _USUAL = 12
 NO_LAG = frozenset({"no commit", "topic deleted"})
 """Values of `PartitionLag.reason` for which a partition counts as OK although its lag is unknown.
 
-With these two, the group reads nothing from the partition. With every other reason, it is undecided whether the
+For these two reasons, the group reads nothing from the partition. For every other reason, it is undecided whether the
 partition is OK.
 """
 
@@ -97,8 +97,8 @@ class Observed:
     def full_window(self, watching: Watching) -> float:
         """Return how long a full window of commits (`Options.intervals`) takes, in seconds.
 
-        For a window that is not full yet, this is estimated from the observed pace or else from
-        `Watching.commit_interval`. If no commit is observed for longer than this, the group may have stopped.
+        If the window is not full yet, the time is estimated from the observed pace, or from `Watching.commit_interval`
+        if no pace was observed. If no commit is observed for longer than this time, the group may have stopped.
         """
         commits = self.window.commits
         if len(commits) >= watching.rules.intervals:
@@ -115,9 +115,9 @@ def observe(samples: Iterable[Sample], options: Options) -> Observed:
     moves = _moves(rows)
     ring = CommitRing(options)
     every = round(options.offset_refresh * 1000 * _EARLY)
-    # Only the newest `intervals` changes of the offset are added, because the window holds only as many commits. With
-    # `min_distance`, some commits replace the previous one in the window, so more changes are needed to fill it, and
-    # all are added.
+    # Only the newest `intervals` changes of the offset are added, because the window cannot hold more commits. If
+    # `min_distance` is set, all changes are added: some commits then replace the previous commit in the window, so that
+    # more changes are needed to fill the window.
     for at, position in moves if options.min_distance else moves[-options.intervals :]:
         old = bisect_right(times, at - every)
         if old:
@@ -290,7 +290,7 @@ def _share_moves(known: Sequence[Sample]) -> list[Commit]:
 
 
 def _still(known: Sequence[Sample], allowed_lag: int) -> float:
-    """Return the seconds up to the newest read in which nothing was acknowledged and the lag exceeded `allowed_lag`."""
+    """Return for how many seconds nothing has been acknowledged and the lag has been above `allowed_lag`."""
     since = known[-1].at
     for before, after in reversed(list(pairwise(known))):
         if before.position != after.position or _lag(after) < _lag(before) or _lag(before) <= allowed_lag:
@@ -302,8 +302,8 @@ def _still(known: Sequence[Sample], allowed_lag: int) -> float:
 def _falls_behind(known: Sequence[Sample], watching: Watching) -> bool:
     """Return whether the lag was always above `allowed_lag`, has grown and never fell (status WARN).
 
-    The module docstring describes this rule as condition 5. If the reads cover less than `watching.window` seconds, the
-    condition is tested for the time that they cover.
+    The module docstring describes this rule as condition 5. If the first read was less than `watching.window` seconds
+    ago, the condition is tested for all reads.
     """
     start = known[-1].at - watching.window * 1000
     older = [number for number, sample in enumerate(known) if sample.at <= start]

@@ -26,7 +26,7 @@ Two samples are not enough, because the lag rises between commits and falls with
 """
 
 _NOISE = 0.1
-"""A group that leaves less than this fraction of the new records unread counts as keeping up.
+"""If less than this fraction of the new records stays unread, the group counts as keeping up.
 
 Positions change only with commits, so a group with high traffic seems to fall behind until its next commit.
 """
@@ -77,7 +77,7 @@ def drain(lag: float | None, trend: Slope | None) -> float | None:
 def age_of_unread(row: PartitionLag, samples: Sequence[Sample]) -> TimeLag | None:
     """Return the age of the first unread record of a partition, from its timestamp if it is known, else estimated.
 
-    The result is None if nothing is known.
+    The result is None if the age cannot be estimated.
 
     Args:
         row: the newest offsets of the partition.
@@ -92,13 +92,13 @@ def age_of_unread(row: PartitionLag, samples: Sequence[Sample]) -> TimeLag | Non
         estimated = time_lag(row.position, samples)
         reason = "" if times is None else times.reason
         return replace(estimated, reason=reason) if estimated is not None and reason else estimated
-    # The group's position has moved since the search for timestamps. The record that was found then is still a known
-    # point of the log: its time and its offset.
+    # The group's position has moved since the search for timestamps. The time and the offset of the record that the
+    # search found are still a known point of the log.
     return time_lag(row.position, samples, known=(round(times.unread.earliest * 1000), times.offset + 1))
 
 
 def exact_age(written: TimeRange, now: float) -> TimeLag:
-    """Return the age at the time `now` of a record that was written in a time range, in seconds since the epoch."""
+    """Return the age of a record at the time `now`, in seconds since the epoch. `written` limits its timestamp."""
     youngest, oldest = max(now - written.latest, 0.0), max(now - written.earliest, 0.0)
     if oldest - youngest <= max(1.0, PRECISION * youngest):
         return TimeLag((youngest + oldest) / 2, exact=True)
@@ -114,7 +114,8 @@ def time_lag(position: int, samples: Sequence[Sample], known: tuple[int, int] | 
     known.
 
     Args:
-        known: an earlier time in milliseconds, and the log end offset at this time; None if there is none.
+        known: another point of the log: a time in milliseconds, and the log end offset at this time. It is used if it
+            is before the first sample. None if no such point is known.
     """
     ends = [(sample.at, sample.log_end) for sample in samples if sample.log_end is not None]
     if not ends:
@@ -153,7 +154,8 @@ def deletion(samples: Sequence[Sample]) -> float | None:
     computed from the first observed jump to the last one.
     """
     if not samples or samples[0].log_start == samples[-1].log_start is not None:
-        # The log start offset has not moved: it never decreases, and the first and the last one are equal.
+        # The first and the last log start offset are equal, and a log start offset never decreases, so it has not
+        # moved.
         return None
     known = [(sample.at, sample.log_start) for sample in samples if sample.log_start is not None]
     leaps = [(at, start) for (_, before), (at, start) in pairwise(known) if start > before]

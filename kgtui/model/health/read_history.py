@@ -220,7 +220,7 @@ class ReadHistory:
         watching: settings for judging the reads.
 
     Attributes:
-        length: maximum number of samples kept per partition. A new value applies from the next read.
+        length: maximum number of samples kept per partition. A new value has an effect from the next read on.
         samples: `(topic, partition)` → samples, for all partitions in the newest read of offsets.
         rows: `(topic, partition)` → position, log offsets and lag in the newest read.
         series: total lag and number of members over time. The lag is NaN where it was not read.
@@ -236,7 +236,7 @@ class ReadHistory:
         read_at: time of the newest successful read; None if there was none.
         reads: number of reads that succeeded.
         failed: number of reads that failed, completely or in part.
-        steady_since: time of the first read after the newest gap, from which rates are computed.
+        steady_since: time of the first read after the newest gap. Rates are computed from this read on.
         lag_since: time of the first read whose total lag can be compared with the newest total lag. Between the two,
             there was no gap, and the number of partitions with a known lag did not change. None if the newest lag is
             not known.

@@ -26,8 +26,8 @@ class Watching:
         rules: Burrow's settings.
         commit_interval: assumed time between the commits of a healthy group, in seconds, until the actual time is
             known. The default is the default of Kafka's `auto.commit.interval.ms`.
-        gap_after: longest time between two reads of a group that is not a gap, in seconds. No rate is computed across a
-            gap.
+        gap_after: if the time between two reads of a group is longer, in seconds, it is a gap. No rate is computed
+            across a gap.
     """
 
     rules: Options = DEFAULTS
@@ -63,7 +63,7 @@ class Lack(Enum):
     PERMISSION = "permission"
     """Brokers possibly hide offsets in topics that the user lacks permission to describe.
 
-    The verdict covers only other topics.
+    The verdict is about all other topics.
     """
 
 
@@ -74,8 +74,8 @@ class Undecided:
     Attributes:
         status: the undecided verdict, such as STOP.
         lack: kind of data that is missing.
-        needs: amount of data that is needed to decide, in seconds or commits (see `Lack`).
-        has: amount of data so far, in the same unit.
+        needs: how much data is needed to decide, in seconds or commits (see `Lack`).
+        has: how much data there is so far, in the same unit.
         partitions: number of partitions for which the verdict is undecided.
         why: reason for an unknown lag, such as `forbidden` or `no leader`, or `kgtui.model.access.HIDDEN` if a broker
             may have left out all offsets; `` if other data is missing.
@@ -100,7 +100,7 @@ class TimeLag:
         at_most: highest possible age, if the search for the timestamp ended with a range; otherwise None. `seconds` is
             then the lowest possible age.
         exact: whether the age comes from the timestamp of the record, and not from observed log end offsets.
-        reason: why the timestamp is not known, if `exact` is False and it was searched; otherwise ``.
+        reason: why a search for the timestamp did not find it; `` if `exact` is True, or if there was no search.
     """
 
     seconds: float
@@ -122,8 +122,8 @@ class Loss:
         lead: number of records from the log start to the group's position.
         at_most: True if the loss may come sooner, because the oldest unread record may be older than its estimated age.
         at: time of the loss, in seconds since the epoch; None for the basis `size`.
-        exact: whether `at` is the time from which retention may delete the record, computed from its timestamp, and
-            the group reads nothing from the partition.
+        exact: True if `at` is computed from the timestamp of the record, and the group reads nothing from the
+            partition. Retention may then delete the record from the time `at` on.
         in_older_half: whether the first unread record is in the older half of the log, counted in records or in time.
     """
 
@@ -147,10 +147,10 @@ class Loss:
 
     @property
     def is_near(self) -> bool:
-        """Whether the loss is a problem of the group: it will come soon, and the group has used half of the retention.
+        """Whether the loss is a problem: it is expected soon, and unread records are in the older half of the log.
 
-        Where a topic keeps records for a day, every loss would come soon, even if a group is only a second behind. A
-        loss with the basis `size` is not near, because its time is unknown.
+        The second condition is needed because in a topic that keeps records for a day, each loss is expected soon, even
+        if the group is only a second behind. A loss with the basis `size` is not near, because its time is unknown.
         """
         return self.basis != "size" and self.seconds <= self.NEAR and self.in_older_half
 
@@ -284,9 +284,9 @@ class GroupHealth:
         lost: records that expired before they were read; None if that is not known.
         loss: the soonest expected loss of records; None if none is expected, or if it cannot be estimated.
         expiry_reason: why it is not known when unread records expire; `` if it is known, or if every partition is OK.
-        stopped_after: time at which the last record that the group consumed was written, in seconds since the epoch, in
-            the partitions with unread records whose offset has not changed since the first read; None without such a
-            partition, or if it is not known. If the group has stopped, it stopped after this time.
+        stopped_after: if the group has stopped, it stopped after this time, in seconds since the epoch. It is the time
+            at which the newest consumed record was written, in the partitions with unread records whose offset has not
+            changed since the first read. None if there is no such partition, or if the time is not known.
         rebalances: rebalances of the last hour; None until the state has been read twice.
         holding_up: member id → number of epochs that the member is behind the target assignment, for all members that
             delay the change to it. The number is None for a static member that has left temporarily.

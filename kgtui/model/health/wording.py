@@ -23,7 +23,7 @@ class Clock(Protocol):
     """A function that formats a time, in seconds since the epoch, as a time of day."""
 
     def __call__(self, at: float, *, seconds: bool = False) -> str:
-        """Return the time with or without seconds."""
+        """Return the time of day, with or without seconds."""
         ...
 
 
@@ -86,7 +86,7 @@ def age(time_lag: TimeLag, at_least: str = "≥ ") -> str:
     """Format the age of the oldest unread record: `1 h 20 min`, `≥ 5 min`, or a range such as `2 h to 2 h 10 min`.
 
     Args:
-        at_least: mark in front of a lower bound.
+        at_least: symbol that is written before an age that is a lower bound.
     """
     if time_lag.at_most is not None and not time_lag.at_least:
         return f"{duration(time_lag.seconds)} to {duration(time_lag.at_most)}"

@@ -148,7 +148,8 @@ class Lexer:
                 chars.append(char)
                 self._at += 1
         if self._at == start:
-            raise QueryError("a value is missing", position=start, expected='expected a value, or "" for an empty one')
+            expected = 'expected a value, or "" for an empty value'
+            raise QueryError("a value is missing", position=start, expected=expected)
         return Value("".join(chars), start, self._at, quoted=quoted, wild=frozenset(wild))
 
     def _quoted(self) -> list[str]:

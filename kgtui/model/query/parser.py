@@ -53,7 +53,7 @@ def _term(raw: RawTerm) -> Term:
                 "only terms about the group id can be regular expressions",
                 value.start,
                 value.end - value.start,
-                "expected a plain value",
+                "expected a value that is not a regular expression",
             )
     return _keyed(entry, raw)
 

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _LARGE_PROGRAM = 5_000
-"""Maximum `programsize` (length of the compiled expression) for which an expression is searched with an `re2.Set`.
+"""An expression with at most this `programsize` (length of its compiled form) is searched with an `re2.Set`.
 
-A set is faster than `search`, which is used for larger expressions, because RE2 reports an error if a set needs too
-much memory.
+A set is faster than `search`. Larger expressions are searched with `search`, because RE2 reports an error if a set
+needs too much memory.
 """
 
 

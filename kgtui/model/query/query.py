@@ -47,8 +47,8 @@ class FilterCache:
     def forget(self, lists: Mapping[Listing, Sequence[str]], terms: _Terms) -> None:
         """Drop the results that the next filter cannot use.
 
-        These are the results for listings whose sequence of group ids has been replaced. If the next filter has no
-        terms about group ids, these are all results.
+        The results for a listing are dropped if its sequence of group ids has been replaced. If the next filter has no
+        terms about group ids, all results are dropped.
 
         Args:
             lists: listing → its current group ids.
@@ -163,8 +163,9 @@ class Query:
     def matches_event(self, event: Event, snapshot: Snapshot) -> bool:
         """Return whether the filter selects the group of an event. Events of brokers match only an empty filter.
 
-        Type, protocol, state and coordinator are taken from the event, so that a group can match although it no longer
-        exists. All other values come from the snapshot; terms about them never match a group that no longer exists.
+        Type, protocol, state and coordinator come from the event, so that a group can match although it no longer
+        exists. All other values come from the snapshot. Terms about these values never match a group that no longer
+        exists.
         """
         if not self.terms:
             return True

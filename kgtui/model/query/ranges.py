@@ -53,9 +53,9 @@ class Range:
 
         Args:
             value: the number, or its lower bound.
-            at_least: whether `value` is only a lower bound. The result is None if the range contains some of the
-                possible numbers, but not all. The range `unknown` contains a number exactly if only its lower bound is
-                known.
+            at_least: whether `value` is only a lower bound. The result is then None if the range contains some of the
+                possible numbers, but not all. The range `unknown` contains every number with `at_least`, and no other
+                numbers.
         """
         if self.unknown:
             return at_least
@@ -111,7 +111,8 @@ def read_range(text: str, units: Mapping[str, int]) -> Range:
 
 
 def _ordered(sign: str, value: float, units: Mapping[str, int]) -> Range:
-    # Counts are integers, so `>5` means 6 or more. Times are not, so `>` is treated like `>=`, and `<` like `<=`.
+    # Counts are integers, so `>5` means 6 or more. Times are not integers, so `>` is treated like `>=`, and `<` like
+    # `<=`.
     step = 1 if units is COUNT_UNITS and len(sign) == 1 else 0
     if sign[0] == ">":
         return Range(low=value + step)

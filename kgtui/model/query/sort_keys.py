@@ -30,7 +30,7 @@ class SortKeyEntry(NamedTuple):
         needs: the data that the value needs in addition to the list of groups.
         cycled: whether key `s` of the terminal UI goes through this sort key.
         largest_first: whether key `s` puts the largest value first.
-        in_summary, newer_in: as in `kgtui.model.query.term_catalog.NumberKey`, for values that can be read faster.
+        in_summary, newer_in: where the value can be read faster, as in `kgtui.model.query.term_catalog.NumberKey`.
     """
 
     value: Callable[[Snapshot, str], float | str | None]

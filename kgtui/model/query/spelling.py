@@ -1,6 +1,6 @@
 """Finds what the user may have meant by a filter that matches no group, such as `lag:101+` instead of `lag>100`.
 
-Also finds names that are similar to a text with a typing mistake, also among 100,000 group ids.
+Finds names that are similar to a text with a typing mistake, even among 100,000 group ids.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _COMPARED = 100
 """Maximum number of names that are compared exactly with one text, because an exact comparison takes microseconds."""
 
 _CUTOFF = 0.7
-"""Lowest similarity of two texts that are called similar, from 0 to 1, as computed by difflib."""
+"""Two texts are similar if their similarity, as computed by difflib from 0 to 1, is at least this value."""
 
 
 def similar_names(texts: Iterable[str], names: Iterable[str]) -> list[str]:
-    """Return at most `MOST` names that are similar to one of the texts, the most similar ones of each text first.
+    """Return at most `MOST` names that are similar to one of the texts. For each text, the most similar name is first.
 
     Texts and names are divided into parts at punctuation. A name is similar if the name or one of its parts is similar
     to a text or to a part of a text.
@@ -88,10 +88,10 @@ _OR = re.compile(rf"{_START}((?:not:)?)(\w+:)?(\S+)\s+(?:or|\|\|?)\s+(\w+:)?(\S+
 
 
 def likely_meant(query: Query) -> Query | None:
-    """Return the filter that the user may have meant; None if the filter contains no known slip.
+    """Return the filter that the user may have meant; None if the filter contains no known mistake.
 
-    Known slips are comparisons such as `lag>100` and `members=0`, and the words AND, OR and NOT. Terms are joined by
-    AND anyway, alternatives are separated by commas, and a term is negated with `not:`.
+    Known mistakes are comparisons such as `lag>100` and `members=0`, and the words AND, OR and NOT. In a filter, terms
+    are joined by AND without a word, alternatives are separated by commas, and `not:` negates a term.
     """
     text = query.describe()
     meant = _NOT.sub("not:", _AND.sub(" ", _COMPARISON.sub(_term, text)))
@@ -121,7 +121,7 @@ def _alternatives(found: re.Match[str]) -> str:
 
 
 def meant_steps(query: Query, snapshot: Snapshot) -> Generator[None, None, Query | None]:
-    """Return the filter that the user may have meant, also for names that nothing has, such as `topic:payments`.
+    """Return the filter that the user may have meant, in which unknown names, as in `topic:payments`, are replaced too.
 
     A name without wildcards that no group has is replaced by a pattern for the names that contain it, such as
     `topic:payments%`, or else by the most similar name. The generator yields after each slice of groups, so that other

@@ -105,8 +105,8 @@ class NumberKey(TermKey):
             only the background sweep reads, this attribute is used, because that is faster than calling `number`.
         newer_in: `details` or `offsets`: the attribute of `Snapshot` with the groups that were also read in full.
             `number` is called for these groups, because their summary may be older. `` if `in_summary` is ``.
-        searched_without_value: whether `Query.searched` counts a group as searched if its data was read, but its number
-            is still unknown.
+        searched_without_value: whether `Query.searched` counts a group as searched if its data was read although its
+            number is still unknown.
     """
 
     units: Mapping[str, int] = field(kw_only=True)
@@ -270,9 +270,9 @@ TERMS: tuple[TermKey, ...] = (
     ),
     NumberKey(
         "timelag",
-        "Age of the oldest unread record. For the selected group, suspected groups and in kgtui check, it is the age "
-        "by the record's timestamp, if timestamps do not decrease. For groups in view it is estimated, and for others "
-        "it is the age at least.",
+        "Age of the oldest unread record. For the selected group, suspected groups and in kgtui check, it is computed "
+        "from the record's timestamp, if timestamps do not decrease. For groups in view it is estimated, and for all "
+        "other groups it is a lower bound.",
         "timelag:5m+",
         needs=_WATCHING,
         units=TIME_UNITS,

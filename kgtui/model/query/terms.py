@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 Tester = Callable[[str], bool | None]
-"""Function that returns the result of a term for a group id, in one snapshot; None if it is not known."""
+"""Function that takes a group id, and returns the result of a term in one snapshot; None if the result is not known."""
 
 
 def negation(negated: bool) -> str:

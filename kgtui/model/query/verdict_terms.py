@@ -73,7 +73,7 @@ class VerdictTerm:
 
     @property
     def needs(self) -> frozenset[Need]:
-        """The data that the term needs: a group must be observed for a while before there is a final verdict."""
+        """The data that the term needs: offsets, and the reads over some time that a final verdict requires."""
         return frozenset({Need.OFFSETS, Need.WATCHING})
 
     def of_group(self, group: str, snapshot: Snapshot, marked: Collection[str] = ()) -> bool | None:
@@ -90,7 +90,7 @@ class VerdictTerm:
         return lambda group: self.of_group(group, snapshot)
 
     def known(self, group: str, snapshot: Snapshot) -> bool:
-        """Return whether the group was read often enough to judge it, or its state alone decides."""
+        """Return whether the group was read often enough to judge it, or its state already decides the result."""
         if self._needs_empty_group(group, snapshot):
             return True
         judgment = snapshot.judgment(group)
