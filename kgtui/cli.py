@@ -86,7 +86,7 @@ def _flush(code: int) -> int:
     else:
         printing = sys.modules.get("kgtui.commands.printing")
         return code or int(printing is not None and printing.stderr_failed)
-    # Otherwise, the interpreter would flush stdout again when it exits, and print an error.
+    # Stdout is redirected, because the interpreter would otherwise flush it again at exit, and print an error.
     redirect_to_devnull(sys.stdout)
     return code
 
@@ -132,7 +132,7 @@ def _sentence(error: KgtuiError) -> str:
     if isinstance(error, UnreachableError):
         from kgtui.config import ASSUMED
 
-        # If the user has named the cluster, the reasons say what to change.
+        # If the user has named the cluster, no advice is added, because the reasons say what to change.
         advice = ["try --bootstrap-server HOST:PORT, or kgtui demo"] if message.startswith(ASSUMED) else []
         return "; ".join([message, *error.other_reasons(), *advice])
     return f"{message} ({error.advice})" if error.advice else message

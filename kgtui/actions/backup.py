@@ -114,7 +114,7 @@ def read_backup(path: Path) -> Backup:
         raise UsageError(f"{path} cannot be read: {error}") from error
     rows = [row for row in map(_object, lines) if row is not None]
     if not rows or rows[0].get("kind") != "backup" or not isinstance(rows[0].get("group"), str):
-        raise UsageError(f"{path} is not a backup")
+        raise UsageError(f"{path} is not a backup: expected a JSON-lines file with the backup of a group")
     header = rows[0]
     if not isinstance(header.get("schema"), int) or header["schema"] > SCHEMA:
         raise UsageError(

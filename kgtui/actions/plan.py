@@ -296,7 +296,7 @@ def safety_of(line: Allowed | Refused, *, now: float, empty_since: float | None 
         return Safety(Answer.NO, "no backup can restore the offsets of deleted topics")
     if empty_since is not None and now - empty_since < RECENT:
         age = duration(now - empty_since)
-        return Safety(Answer.UNCERTAIN, f"all members left {age} ago, and the application may only be restarting")
+        return Safety(Answer.UNCERTAIN, f"all members left {age} ago, so the application may just be restarting")
     return _safety_of_offsets(loss)
 
 

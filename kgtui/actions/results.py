@@ -38,7 +38,7 @@ class GroupResult:
     """The result for one group.
 
     Attributes:
-        reason: why the group was not deleted, or a remark about the deletion; empty if there is nothing to say.
+        reason: why the group was not deleted, or a remark about the deletion; `` if neither applies.
         verified: True if a check after the deletion showed that the group no longer exists in the cluster.
         backup: path of the JSON-lines file; None if there is no backup.
         entry: id of this deletion in the audit log; None if no intent was logged.

@@ -40,7 +40,7 @@ def declares_providers(properties: Mapping[str, str]) -> bool:
 
 
 def resolved(properties: Mapping[str, str], where: str, folder: Path) -> dict[str, str]:
-    """Return the properties with the values of references filled in, and without `config.providers` and its settings.
+    """Return the properties with each reference replaced by its value, and without `config.providers` and its settings.
 
     Args:
         properties: the properties with references.

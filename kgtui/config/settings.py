@@ -71,8 +71,8 @@ class ClusterSettings:
 class Settings:
     """The settings of `config.toml` and the environment.
 
-    `path` is the path of `config.toml`, even if the file does not exist. `storage` maps the beginning of a
-    lake's URI to the storage options of these lakes, whose references to variables and files are not replaced yet.
+    `path` is the path of `config.toml`, even if the file does not exist. `storage` maps the beginning of a lake's URI
+    to the storage options of these lakes. References to variables and files in the options are not replaced yet.
     """
 
     path: Path
@@ -115,7 +115,7 @@ def _read_settings(path: Path) -> Settings:
     try:
         table = tomllib.loads(content.decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: this is not TOML: {error}") from None
+        raise ConfigError(f"{path}: the file is not valid TOML: {error}") from None
     version = table.pop("version", None)
     if version is None:
         version = 1
@@ -200,7 +200,7 @@ def _flat(table: Mapping[str, Any]) -> dict[str, Any]:
 
 def _table(value: Any, path: Path, key: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise ConfigError(f"{path}: {key}: expected a table, [{key}]")
+        raise ConfigError(f"{path}: {key}: expected a table that begins with [{key}]")
     return value
 
 

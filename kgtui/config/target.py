@@ -24,7 +24,7 @@ def parse_bootstrap(text: str, where: str) -> tuple[str, ...]:
         where: the flag, variable or key with the addresses. Error messages begin with this name.
 
     Raises:
-        ConfigError: there is no address, or one of them is not valid.
+        ConfigError: there is no address, or an address is not valid.
     """
     found = tuple(_check_address(part.strip(), where) for part in text.split(",") if part.strip())
     if not found:

@@ -129,7 +129,8 @@ def hidden_fault(group: str, access: Access | None) -> Fault:
 def _remove_denial(access: Access) -> str:
     first, *others = sorted(access.denied_topics or ())
     if others:
-        return f"remove the ACL that denies DESCRIBE on topic {first} and {len(others)} more"
+        more = "1 more topic" if len(others) == 1 else f"{len(others)} more topics"
+        return f"remove the ACLs that deny DESCRIBE on topic {first} and on {more}"
     return f"remove the ACL that denies DESCRIBE on topic {first}"
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from kgtui.model.offsets import TopicPartition
 
-# Stands for an unknown lag in arrays of integers, which cannot contain None. A lag is never negative.
+# `_UNKNOWN` stands for an unknown lag in arrays of integers, which cannot contain None. A lag is never negative.
 _UNKNOWN = -1
 
 

@@ -9,4 +9,4 @@ POLL_INTERVAL = 2.0
 """Time between two polls of a broker by the terminal UI, and between two reads of `kgtui ls --watch`."""
 
 TREE_COLUMNS = ("lag", "members", "problem", "state", "plot", "age", "trend", "timelag")
-"""The columns of the tree. If the tree is too narrow for all of them, the last ones are left out."""
+"""The columns of the tree. If the tree is too narrow for all columns, the last columns are left out."""

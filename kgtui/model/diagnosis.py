@@ -117,8 +117,8 @@ def _who(snapshot: Snapshot, group: str, kind: Problem, health: GroupHealth | No
     if kind is Problem.LOSS_NEAR and health.loss is not None:
         return _owner(snapshot, group, health.loss.topic, health.loss.partition)
     if kind in (Problem.STOP, Problem.STALL, Problem.REWIND, Problem.BEHIND):
-        # While the exact verdict is pending, no partition is known to be the worst. The partition with the largest lag
-        # is used instead.
+        # While the exact verdict is pending, no partition is known to be the worst. The owner of the partition with the
+        # largest lag is then named instead.
         worst = health.worst or max(health.partitions.values(), key=lambda row: row.lag or 0, default=None)
         return "" if worst is None else _owner(snapshot, group, worst.topic, worst.partition)
     return ""
@@ -200,7 +200,7 @@ def _who_delays(snapshot: Snapshot, group: str, health: GroupHealth) -> str:
 
 
 def explain_verdict(diagnosis: Diagnosis, clock: Callable[[float], str]) -> Explanation:
-    """Return a diagnosis as an explanation.
+    """Convert a diagnosis to an explanation.
 
     Args:
         clock: formats a time in seconds since the epoch.

@@ -167,7 +167,7 @@ EVENT_KINDS: dict[EventKind, KindOfEvent] = {
         lambda event: f"group epoch {_change(event)}",
     ),
     EventKind.MOVED: KindOfEvent(
-        "partitions have another owner", "members",
+        "the owner of partitions changed", "members",
         _moved, WARN,
     ),
     EventKind.REWOUND: KindOfEvent(

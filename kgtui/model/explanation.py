@@ -58,7 +58,7 @@ class _Text(NamedTuple):
 _OTHERS = "kgtui has no explanation for this error code of Kafka; search for the name in Kafka's documentation."
 
 _FAULTS: dict[str, _Text] = {
-    # Explanations of errors that kgtui itself defines, for requests that got no valid response
+    # The first entries explain errors that kgtui itself defines, for requests that got no valid response.
     "NOT_CONNECTED": _Text(
         "kgtui could not connect to the broker.",
         "bootstrap servers, the brokers' advertised.listeners, security.protocol, firewalls",
@@ -84,7 +84,7 @@ _FAULTS: dict[str, _Text] = {
         "another program on this port, a proxy, or TLS on only one side of the connection",
         "Check the port and security.protocol. If both are right, report the problem with a debug log (--debug).",
     ),
-    # Explanations of Kafka errors about logins and missing permissions
+    # The next entries explain Kafka errors about logins and missing permissions.
     "GROUP_AUTHORIZATION_FAILED": _Text(
         "Your user does not have permission for this operation on the group.",
         "the ACLs on the group: DESCRIBE allows reading the group and its offsets",
@@ -118,7 +118,7 @@ _FAULTS: dict[str, _Text] = {
         "sasl.mechanism and sasl.jaas.config of the client properties",
         "Check the user, the password and the mechanism. The broker's log has the reason.",
     ),
-    # Explanations of Kafka errors about groups
+    # The next entries explain Kafka errors about groups.
     "GROUP_ID_NOT_FOUND": _Text(
         "No group has this id, or the request was for groups of another type.",
         "offsets.retention.minutes, after which the broker deletes an Empty group",
@@ -155,7 +155,7 @@ _FAULTS: dict[str, _Text] = {
         "transaction.timeout.ms of the producer",
         "Wait. If the transaction does not end, look for hanging transactions with kafka-transactions.sh find-hanging.",
     ),
-    # Explanations of Kafka errors about topics and partitions
+    # The next entries explain Kafka errors about topics and partitions.
     "UNKNOWN_TOPIC_OR_PARTITION": _Text(
         "The topic or partition no longer exists although the group has an offset in it, or you lack the permission to "
         "see it.",
@@ -172,7 +172,7 @@ _FAULTS: dict[str, _Text] = {
         "",
         "Nothing needs to be done. kgtui asks the new leader at the next poll.",
     ),
-    # Explanations of Kafka errors that a broker may return for any request
+    # The last entries explain Kafka errors that a broker may return for any request.
     "UNSUPPORTED_VERSION": _Text(
         "The broker supports the request, but the feature for it is switched off.",
         "the features group.version, share.version and streams.version",
@@ -283,7 +283,7 @@ def explain_fault(fault: Fault) -> Explanation:
 
 
 def explain_state(state: str) -> Explanation:
-    """Explain a group state. An unknown state gets an explanation that says so."""
+    """Explain a group state. For a state that kgtui does not know, the explanation says so."""
     text = _STATES.get(state, _Text("This version of kgtui does not know the state. The broker reported its name."))
     return Explanation(state, "", *text, is_problem=False)
 

@@ -106,7 +106,7 @@ def _read_incompletely(snapshot: Snapshot, group: str) -> bool:
 
 
 def has_no_offsets(snapshot: Snapshot, group: str) -> bool:
-    """Return whether a group of a type with offsets has none, as far as the user may see.
+    """Return whether a group that can have offsets has no visible offsets.
 
     The result is False if the offsets were not read.
     """
@@ -245,8 +245,8 @@ def has_fault(snapshot: Snapshot, group: str) -> bool:
 def first_seen(snapshot: Snapshot, group: str) -> float | None:
     """Return when the background sweep read the group for the first time, in seconds since the epoch.
 
-    The result is None if the sweep has not read the group yet. In a recording, it is the first poll that shows the
-    group.
+    The result is None if the sweep has not read the group yet. In a recording, it is the time of the first poll that
+    shows the group.
     """
     from kgtui.model.trail import Trail
 
@@ -301,7 +301,7 @@ def lag_trend_and_span(snapshot: Snapshot, group: str) -> tuple[float, float] | 
 def time_lag(snapshot: Snapshot, group: str) -> tuple[float | None, bool] | None:
     """Return the age of the oldest unread record in seconds, and whether the record may be older.
 
-    The age is None if it is not known. The result is None if the offsets were not read.
+    The age in the pair is None if it is not known. There is no pair, but None, if the offsets were not read.
     """
     health = snapshot.health.get(group)
     if health is not None:

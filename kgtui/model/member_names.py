@@ -38,11 +38,11 @@ _LEAST_CHARACTERS = 4
 
 
 def member_names(members: Iterable[Member]) -> dict[str, str]:
-    """Return a dict that maps each member id to the shortest name that distinguishes the member from the others.
+    """Return a dict that maps each member id to the shortest name that distinguishes the member from all others.
 
     The name is the instance id (static membership) if there is one. Otherwise, it is the client id if no other member
-    has the same one, or the client id with the host (`billing@10.0.3.7`), or the client id with the shortest unique
-    part of the member id (`billing#3fa8`).
+    has the same client id, or the client id with the host (`billing@10.0.3.7`), or the client id with the shortest
+    unique part of the member id (`billing#3fa8`).
     """
     return _names(members, with_host=False)
 
@@ -76,8 +76,8 @@ def _names(members: Iterable[Member], *, with_host: bool) -> dict[str, str]:
 def _shortest_parts(ids: Sequence[str], name: str) -> dict[str, str]:
     """Return a mapping from each member id to the shortest part of the id that distinguishes it from the other ids.
 
-    Clients usually create a member id from their client id, a hyphen and a random part, so the returned part is from
-    the random part.
+    Clients usually create a member id from their client id, a hyphen and a random part, so the returned part is a piece
+    of the random part.
 
     Args:
         ids: member ids of members with the same instance id or client id.

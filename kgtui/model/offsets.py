@@ -74,9 +74,9 @@ class GroupOffsets:
     Attributes:
         committed: committed offsets of a classic, consumer or streams group.
         share: share-partition start offsets of a share group.
-        bounds: `(topic, partition)` → log start and log end offsets, for these partitions, and for partitions that a
-            member owns although they have no committed offset. A partition is missing if its log offsets have not been
-            read.
+        bounds: `(topic, partition)` → log start and log end offsets, for the partitions in `committed` and `share`, and
+            for partitions that a member owns although they have no committed offset. A partition is missing if its log
+            offsets have not been read.
         hidden_topics: topics that members subscribe to or own and that the user may not describe, sorted. Brokers leave
             out the offsets in these topics.
         may_lack_topics: whether brokers may have left out topics whose names are not known.
@@ -308,7 +308,8 @@ def lag_of_group(offsets: GroupOffsets) -> LagTotal:
     """Return the total lag of a group. The result equals `total(lags(offsets))`, but is computed faster."""
     bounds = offsets.bounds or {}
     sums = summed(offsets.committed, offsets.share, bounds)
-    # `bounds` also contains partitions that a member owns although they have no committed offset. They are counted too.
+    # `bounds` also contains partitions that a member owns although they have no committed offset. These partitions are
+    # counted too.
     owned = bounds.keys() - set(offsets.partitions)
     forbidden = sum(1 for tp in owned if bounds[tp].error in FORBIDDEN)
     return LagTotal(sums.lag, sums.unknown + forbidden, sums.partitions + len(owned), offsets.hidden)

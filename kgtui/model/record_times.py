@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 FORBIDDEN_TOPIC = "you may not describe the topic; grant DESCRIBE on the topic to this user"
 OLD_FORMAT = "the message format of the topic is too old for timestamps"
 NO_TIMESTAMPS = "the records of the partition have no timestamps"
-COMPACTED = "the topic is compacted, so that unread records may be missing"
+COMPACTED = "the topic is compacted, so some unread records may have been removed"
 TIERED = "the topic uses tiered storage, which brokers before Kafka 4.0 search too slowly"
 FUTURE = "the partition has records with timestamps in the future"
 UNORDERED = "the timestamps in the partition decrease"

@@ -226,7 +226,7 @@ class Snapshot:
 
     def judgment(self, group: str) -> Judgment:
         """Return the judgment on a group: whether something is wrong, since when, and what that is based on."""
-        # Imported here, because commands that judge no group should not load the module.
+        # `kgtui.model.judgment` is imported here, because commands that judge no group should not load it.
         from kgtui.model.judgment import NOT_FOUND, SCREENED_OK, judgment_of_summary, unreadable
 
         listing = self.groups.get(group)

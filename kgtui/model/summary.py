@@ -48,7 +48,7 @@ def member_index_of(members: Iterable[Member] | None) -> str:
 
 
 def encode_member_index(names: Mapping[str, Iterable[str]]) -> str:
-    """Return the member index, one string, that contains the given texts.
+    """Return the member index, which is one string that contains all given texts.
 
     Args:
         names: key of `NAMES` → texts, such as `client` → client ids.
@@ -141,8 +141,8 @@ def summary_of(
             has no members.
         shared: the tuples of topics in earlier summaries. If this group has the same topics, its summary gets the
             existing tuple; otherwise, a new tuple is added.
-        earlier: the group's previous summary. If the offsets could not be read, the new summary keeps the lag of this
-            summary.
+        earlier: the group's previous summary. If the offsets could not be read, the new summary keeps the lag of the
+            previous summary.
         trail: the last reads of the background sweep; None to keep the reads in the previous summary.
     """
     subscribed = topics_of(description) if description is not None else set() if memberless else None
@@ -194,9 +194,9 @@ def with_newer_offsets(
     if known is not None and not set(topics) <= set(known):
         row = tuple(sorted({*known, *topics}))
         known = shared.setdefault(row, row)
-    # The constructor is called, because `dataclasses.replace` takes three times as long. `partitions` never decreases
-    # here, because it may include partitions that a member owns without a committed offset. They are counted only when
-    # the members are read too.
+    # The constructor is called instead of `dataclasses.replace`, which takes three times as long. `partitions` never
+    # decreases here, because it may include partitions that a member owns without a committed offset. They are counted
+    # only when the members are read too.
     return Summary(
         members=earlier.members,
         lag=sums.lag,

@@ -31,9 +31,9 @@ def visible(text: str) -> str:
     r"""Return the text with control and invisible characters escaped: `\n`, `\x1b`, `\u202e`, `\U000e0101`.
 
     These characters are escaped: control characters, line and paragraph separators, bidi controls, zero-width
-    characters, spaces other than the ordinary one, surrogates, private and unassigned code points, and combining marks
-    that follow no letter or too many other marks. A backslash is doubled only where it could be read as the start of an
-    escape, so that two different texts never look the same.
+    characters, all spaces except the ordinary space, surrogates, private and unassigned code points, and combining
+    marks that follow no letter or too many other marks. A backslash is doubled only where it could be read as the start
+    of an escape, so that two different texts never look the same.
     """
     if "\\" not in text and text.isascii() and text.isprintable():
         return text

@@ -121,8 +121,7 @@ class GroupTimeline:
 
     @property
     def observed_times(self) -> ObservedTimes:
-        """The observed times of the group, which are correct if the timeline begins with the first read of all groups.
-        """
+        """The observed times of the group. They are correct if the first read of all groups is in the timeline."""
         found, state = ObservedTimes(), None
         for number, point in enumerate(self.change_points):
             if not point.listed:
@@ -206,7 +205,7 @@ def changes_of(change_points: Sequence[ChangePoint]) -> list[Change]:
 
 
 def timeline_of(series: Series | None, since: float, until: float) -> GroupTimeline:
-    """Return the timeline of a group from its series in the current session; empty if the series is None.
+    """Return the timeline of a group from its series in the current session. It is empty if the series is None.
 
     Args:
         since: start of the interval, in seconds since the epoch.

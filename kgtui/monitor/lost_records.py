@@ -78,7 +78,7 @@ async def compare_with_log_starts(
 
 
 def _due(trail: Trail) -> bool:
-    """Return whether all partitions of a group are to be compared: after its second read, and then every `_PAUSE`."""
+    """Return whether to compare all partitions of a group: after its second read, and then every `_PAUSE` seconds."""
     if len(trail.samples) < 2:
         return False
     before = trail.samples[-2].at

@@ -43,7 +43,7 @@ After this time, the broker disappears as soon as other brokers list its groups.
 """
 
 REMOVAL_GRACE = 10.0
-"""Maximum time, in seconds, for which a missing group is kept while a possible coordinator of it does not respond.
+"""Maximum time, in seconds, for which a missing group is kept if its possible coordinator does not respond.
 
 After Kafka's `broker.session.timeout.ms`, by default 9 s, the controller assigns the groups of a dead broker to others.
 """
@@ -70,7 +70,8 @@ The limit saves memory in clusters with very many members. Groups that are read 
 """
 
 RETENTION_MAX_AGE = 600.0
-"""Time, in seconds, after which the retention time of a topic is read again. It is long, because it changes rarely."""
+"""Time, in seconds, after which the retention time of a topic is read again. It is long, because configs change rarely.
+"""
 
 SUSPECT_INTERVAL = 5.0
 """If a group with a possible problem is not in view, the time between two full reads is at least this, in seconds."""
@@ -301,7 +302,8 @@ It applies to live clusters and to recordings.
 """
 
 CHECK_MIN_TIMEOUT = 10.0
-"""Minimum timeout, in seconds, of one read by `kgtui check`, unless the user sets a shorter one with `--timeout`."""
+"""Minimum timeout, in seconds, of one read by `kgtui check`, unless the user sets a shorter timeout with `--timeout`.
+"""
 
 WATCH_FIRST_TIMEOUT = 10.0
 """Maximum timeout, in seconds, of each read by `kgtui ls --watch` until all brokers have responded once."""

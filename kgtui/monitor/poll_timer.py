@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class PollTimer:
-    """Timer in which all polling loops of a monitor wait with `pause_for`. The monitor can pause, resume or wake them.
+    """Timer for all polling loops of a monitor, which wait in `pause_for`. The monitor can pause, resume or wake them.
 
     Args:
         interval: time between two polls in seconds.

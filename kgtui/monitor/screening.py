@@ -85,7 +85,7 @@ _MOST_CHANGED = 5_000
 _MOST_NEAR_LOG_START = 5_000
 _MOST_REBALANCED = 1_000
 _CHANGES_PER_SLICE = 50
-"""Maximum number of groups that are judged in one step after their states have changed, which takes about 3 ms."""
+"""Maximum number of groups with changed states that are judged in one step. Judging so many groups takes about 3 ms."""
 _CLOCK_TOLERANCE = 2.0
 """Largest change of the machine's clock, in seconds, that does not count as a jump."""
 
@@ -155,7 +155,8 @@ class Screening:
 
         Args:
             trail: the trail of the group; if it is None, the trail in the group's summary is used.
-            compared: comparison of the positions with the log start offsets; None if these were not read again.
+            compared: result of comparing the positions with the log start offsets; None if these offsets were not read
+                again.
         """
         store = self._store
         summary, listing = store.summaries.get(group), store.groups.get(group)
@@ -191,7 +192,7 @@ class Screening:
             self._rebalanced_at[group] = at
 
     def without_problem_to_observe(self) -> set[str]:
-        """Return the groups that are read in full if there are not too many, although they may have no problem.
+        """Return groups without a known problem that should be read in full if there are not too many of them.
 
         They are the groups in `near_log_start`, and those with a rebalance in the last `OBSERVED_AFTER_REBALANCE`
         seconds.
@@ -268,8 +269,8 @@ class Screening:
     def check_clock(self) -> None:
         """Find out whether the machine's clock has jumped, because it was set or because the machine was suspended.
 
-        After a jump forward, the skipped time does not count as time without progress. After a jump backward, the
-        trails start again with the next reads.
+        After a jump forward, the skipped time does not count as time without progress. After a jump backward, the next
+        read of each group resets its trail.
         """
         offset = time.time() - time.monotonic()
         jump = round(offset - self._offset)

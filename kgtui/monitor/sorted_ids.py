@@ -72,7 +72,7 @@ def move_ids(
 
     Args:
         lists: key → sorted list. Keys with an empty list are removed.
-        joined: key → ids to add. An id is left out if `current` does not contain this key for it.
+        joined: key → ids to add. An id is added only if `current` maps it to this key.
         left: key → ids to remove.
         current: group id → key of the list that should contain the id.
     """

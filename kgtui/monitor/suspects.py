@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kgtui.monitor.store import Store
 
 _NOT_OBSERVED = ONLY_COUNTED | {Problem.EMPTY, Problem.UNREADABLE}
-"""Problems for which reading the group in full would give no additional information."""
+"""Problems about which a full read of the group would give no additional information."""
 
 
 class FullReader(Protocol):

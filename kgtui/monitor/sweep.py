@@ -100,8 +100,8 @@ class SweepTier:
             busy, empty = sweep_groups(self._store.by_listing, node)
             if not busy and not empty:
                 break
-            # Groups without members are read as often as others while they commit offsets. To find them, the second
-            # round reads all groups.
+            # While groups without members commit offsets, they are read as often as other groups. To find such groups,
+            # the second round reads all groups.
             busy += [group for group in empty if rounds == 1 or group in self._committing]
             empty = [group for group in empty if rounds != 1 and group not in self._committing]
             seconds = 0.0
@@ -135,8 +135,8 @@ class SweepTier:
             read += len(listed)
             answered = not listed or await self._read(listed, set(changed))
             now = self._timer.now()
-            # The due times of all batches are computed from the start of the round. After a slow batch, the next ones
-            # therefore follow sooner.
+            # The due times of all batches are computed from the start of the round. After a slow batch, the next
+            # batches therefore follow sooner.
             due = round_began + read * len(self._sweeps) / self._rate(first=first)
             if not first:
                 due = max(due, began + (now - began) / options.sweep_load, round_began + seconds * done / len(groups))
@@ -232,7 +232,7 @@ class SweepTier:
     def _store_read(
         self, group: str, read: GroupsRead, fault: Fault | None, now: float, *, memberless: bool
     ) -> Trail | None:
-        """Store the summary of a group, and return its trail; None if the group could not be read, or is deleted."""
+        """Store the summary of a group, and return its trail; None if the group could not be read or does not exist."""
         store = self._store
         if group not in store.groups:
             return None

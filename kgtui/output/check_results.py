@@ -1,4 +1,4 @@
-"""Writes the output of `kgtui check`: one line per group, with the verdict on it."""
+"""Writes the output of `kgtui check`: one line per group, with the verdict on the group."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def notes(health: GroupHealth, group_type: str | None) -> list[str]:
     if after is not None:
         found.append(f"stopped after {clock(after)}")
     if health.lost:
-        found.append(f"{health.lost:,} records expired unread")
+        found.append(f"{health.lost:,} records expired before they were read")
     if health.loss is not None and health.loss.seconds <= health.loss.NEAR:
         found.append(f"records of {health.loss.topic} may expire {loss_when(health.loss, clock)}")
     if health.expiry_reason and health.loss is None:
@@ -130,7 +130,7 @@ def notes(health: GroupHealth, group_type: str | None) -> list[str]:
         found.append(f"{health.rebalances.rebalances} rebalances in {duration(health.rebalances.seconds)}")
     if health.holding_up:
         count = len(health.holding_up)
-        found.append(f"{count} member{'s' * (count != 1)} behind the target assignment")
+        found.append(f"{count} member{' is' if count == 1 else 's are'} behind the target assignment")
     time_lag = health.time_lag
     if health.drain and time_lag is not None and (time_lag.at_least or time_lag.seconds >= _LONG_TIME_LAG):
         found.append(f"caught up in about {duration(health.drain)}, {clock(now + health.drain)}")
@@ -143,7 +143,7 @@ def notes(health: GroupHealth, group_type: str | None) -> list[str]:
 def verdict_text(health: GroupHealth) -> str:
     """Format a verdict: `OK`, `WARN`, `GONE`, or a kind of error such as `STOP`.
 
-    A `?` follows if a worse verdict could not be ruled out.
+    A `?` is appended if a worse verdict could not be ruled out.
     """
     name = "GONE" if health.status is Status.NOT_FOUND else health.kind.name
     return name + "?" * bool(health.undecided)

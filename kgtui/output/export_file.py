@@ -1,6 +1,6 @@
-"""Writes the export of a group, as `incident` collects it, to a file that only the file's owner can read.
+"""Writes the incident export of a group (`incident`) to a file that only the owner of the file can read.
 
-To add a format, add an entry to `EXPORTS`. The Export dialog of the terminal UI offers all of them.
+To add a format, add an entry to `EXPORTS`. The Export dialog of the terminal UI offers all formats.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ExportFormat = Literal["markdown", "json"]
 
 
 class Export(NamedTuple):
-    """One format of the file.
+    """One format of the exported file.
 
     Attributes:
         key: key that chooses the format in the Export dialog.

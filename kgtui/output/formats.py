@@ -91,7 +91,7 @@ def _utf16(char: str) -> tuple[int, ...]:
 
 
 def json_bytes(value: object, *, one_line: bool = False) -> bytes:
-    """Encode a value as JSON in UTF-8, with a line feed at the end.
+    r"""Encode a value as JSON in UTF-8, with a line feed at the end.
 
     Characters that a terminal would interpret or not show are written as escapes such as `\u202e`. Every JSON reader
     understands these escapes.

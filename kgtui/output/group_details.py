@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def as_json(snapshot: Snapshot, groups: Sequence[str], coverage: Coverage, faults: Sequence[Fault]) -> bytes:
-    """Encode groups as JSON: a document as from `kgtui ls`, but with all known data of each group."""
+    """Encode groups as JSON: the same document as for `kgtui ls`, but with all known data of each group."""
     objects = [group_object(snapshot, group) for group in groups]
     return formats.json_bytes(formats.document(snapshot.cluster, snapshot.taken_at, coverage, objects, faults))
 

@@ -100,8 +100,8 @@ def test_configuration_file_with_all_settings_is_read(folder: Path) -> None:
         ("ui = 3", "ui: Expected object, got int"),
         ("color = 'red'", "color is not known; expected one of default, keys, presets, storage, ui"),
         ("[keys]\nrefresh = 5", "keys.…: Expected str, got int"),
-        ("clusters = 3", "clusters: expected a table, [clusters]"),
-        ("[clusters]\nprod = 'a:1'", "clusters.prod: expected a table, [clusters.prod]"),
+        ("clusters = 3", "clusters: expected a table that begins with [clusters]"),
+        ("[clusters]\nprod = 'a:1'", "clusters.prod: expected a table that begins with [clusters.prod]"),
         ("[clusters.prod]\nbootstrap = 9092", "clusters.prod.bootstrap: Expected str | array, got int"),
         (
             "[clusters.prod]\nread_onyl = true",
@@ -147,7 +147,7 @@ def test_old_configuration_key_colour_is_read_as_color(folder: Path, version: st
 def test_invalid_toml_is_rejected_with_the_position_of_the_error(folder: Path) -> None:
     assert "line 2" in load_error(folder, "[ui]\ntheme = dark\n")
     (folder / "config.toml").write_bytes(b"\xff\xfe")
-    with pytest.raises(ConfigError, match="this is not TOML"):
+    with pytest.raises(ConfigError, match="the file is not valid TOML"):
         config.load()
 
 

@@ -38,7 +38,7 @@ Row = ParamSpec("Row")
 """Parameters of `Field.value`: `[Snapshot, str]` (group id) for a group, `[Member]` or `[PartitionRow]`."""
 
 Type = Literal["string", "int", "long", "double", "boolean", "timestamp", "array", "object"]
-"""Types of field values. Primitive types have the names that Delta Lake uses, `array` and `object` those of JSON."""
+"""Types of field values. Primitive types are named as in Delta Lake; `array` and `object` are named as in JSON."""
 
 NONE = marks.UNICODE.none
 """Text that people see for an empty list."""

@@ -155,7 +155,7 @@ TARGET_ASSIGNMENT: MemberField = Field(
 )  # fmt: skip
 TARGET_TEXT: MemberField = Field("target_text", "TARGET", "string", f"{_DESCRIBE} (KIP-848, KIP-1071)", target_text)
 ASSIGNED: MemberField = Field(
-    "assigned", "ASSIGNED", "int", "the assignment, counted", lambda member: member.assigned_count,
+    "assigned", "ASSIGNED", "int", "number of items in the assignment", lambda member: member.assigned_count,
     unit="partitions, or tasks and connectors", missing=Missing.UNKNOWN,
 )  # fmt: skip
 CONNECT: MemberField = Field(

@@ -98,7 +98,12 @@ def age_of_unread(row: PartitionLag, samples: Sequence[Sample]) -> TimeLag | Non
 
 
 def exact_age(written: TimeRange, now: float) -> TimeLag:
-    """Return the age of a record at the time `now`, in seconds since the epoch. `written` limits its timestamp."""
+    """Return the age of a record.
+
+    Args:
+        written: the range that contains the timestamp of the record.
+        now: the time at which the record has this age, in seconds since the epoch.
+    """
     youngest, oldest = max(now - written.latest, 0.0), max(now - written.earliest, 0.0)
     if oldest - youngest <= max(1.0, PRECISION * youngest):
         return TimeLag((youngest + oldest) / 2, exact=True)

@@ -29,8 +29,8 @@ When there are more, about every second sample of the older half is dropped (see
 """
 
 _SAMPLE_FIELDS = 5
-# Stands for an unknown offset or lag in an array of integers, which cannot contain None. Offsets and lags are never
-# negative.
+# `_UNKNOWN` stands for an unknown offset or lag in an array of integers, which cannot contain None. Offsets and lags
+# are never negative.
 _UNKNOWN = -1
 
 
@@ -328,7 +328,8 @@ class ReadHistory:
             self.empty_since = None
         elif self.empty_since is None or watched is None:
             # This read begins an Empty period, because the group had another state in the previous read, or may have
-            # had another state during a gap. The second value is False only if the previous read found another state.
+            # had another state during a gap. The second value of `empty_since` is False only if the previous read found
+            # another state.
             self.empty_since = (at, self.state in (None, EMPTY))
         self.description, self.state, self._described_at = description, state, at
 

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 
 _WITH_DATE = 43_200.0
-"""A time that is at least this far away, in seconds (12 hours), is formatted with its date."""
+"""If the time until a point in time is at least this, in seconds (12 hours), the point in time is shown with its date.
+"""
 
 
 class Clock(Protocol):
@@ -108,7 +109,7 @@ def expiry(empty: EmptyPeriod, clock: Clock | None = None, read_at: float | None
 
 
 def local_clock(now: float) -> Clock:
-    """Return a function that formats times in the local time zone: `01:18`, or with date if more than 12 hours away.
+    """Return a function that formats times in the local time zone: `01:18`, or with date if at least 12 hours away.
 
     Args:
         now: current time, in seconds since the epoch.

@@ -31,7 +31,8 @@ class Value:
         start: position of its first character in the filter.
         end: position after its last character.
         regex: whether the value is a regular expression, which is written between slashes.
-        quoted: whether a part of the value was quoted or escaped. The value is then taken literally.
+        quoted: whether a part of the value was quoted or escaped. If so, it may be a text that is not one of the known
+            values of the term.
         wild: positions in `text` at which a character is a wildcard.
     """
 

@@ -76,8 +76,8 @@ def fuzzy_matcher(word: str) -> Callable[[str], object]:
 def regex_matcher(source: str) -> Callable[[str], object]:
     """Return a function that takes a text, and returns whether RE2 finds the expression in the text.
 
-    Case is ignored unless the expression contains `(?-i)`. Raises `PatternError`; the returned function raises
-    `UnicodeEncodeError` for a text with lone surrogates.
+    Case is ignored unless the expression contains `(?-i)`. Raises `PatternError` if RE2 rejects the expression. The
+    returned function raises `UnicodeEncodeError` for a text with lone surrogates.
     """
     import re2
 

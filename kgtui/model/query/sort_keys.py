@@ -77,7 +77,7 @@ def _harm(snapshot: Snapshot, group: str) -> int | None:
 
 
 def _coordinator(snapshot: Snapshot, group: str) -> int | None:
-    # The tree can still contain a group that has disappeared from the newest snapshot.
+    # The listing is None if the tree still contains a group that is no longer in the newest snapshot.
     listing = snapshot.groups.get(group)
     return None if listing is None else listing.coordinator
 

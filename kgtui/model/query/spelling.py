@@ -68,7 +68,7 @@ def _closest(text: str, names: list[str]) -> list[str]:
 
 
 def _grams(text: str) -> frozenset[str]:
-    """Return all pairs of adjacent characters in a text; the text itself if it is shorter."""
+    """Return all pairs of adjacent characters in a text. If the text has only one character, return the text itself."""
     return frozenset(text[at : at + 2] for at in range(max(len(text) - 1, 1)))
 
 

@@ -58,8 +58,8 @@ class IdMatch:
 
 
 def _escape_slashes(source: str) -> str:
-    # Add a backslash before each slash that has none, because a plain slash would end the regular expression in the
-    # text of the filter.
+    # Add a backslash before each slash that has none, because an unescaped slash would end the regular expression in
+    # the text of the filter.
     out: list[str] = []
     escaped = False
     for char in source:
@@ -193,7 +193,7 @@ class NameTerm:
         """Return a function that takes the id of a group in the snapshot and returns the result of `of_group`."""
         matchers = [glob.matcher() for glob in self.any_of]
         read, negated = self._entry.names, self.negated
-        # Maps the topics or hosts of a group to whether the term is true for them. The results are cached, because
+        # `decided` caches whether one of the names matches, for each tuple of names (such as topics or hosts), because
         # thousands of groups have the same few topics and hosts.
         decided: dict[tuple[str, ...], bool] = {}
 

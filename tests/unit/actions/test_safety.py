@@ -45,5 +45,5 @@ def test_safety_of_a_deletion_depends_on_its_loss_and_the_last_commit(
 
 def test_deletion_warns_that_a_group_that_has_just_become_empty_may_be_restarting() -> None:
     safety = safety_of(allowed(), now=NOW, empty_since=NOW - 40)
-    assert safety.text == "uncertain: all members left 40 s ago, and the application may only be restarting"
+    assert safety.text == "uncertain: all members left 40 s ago, so the application may just be restarting"
     assert safety_of(allowed(), now=NOW, empty_since=NOW - RECENT).answer is Answer.YES

@@ -419,7 +419,7 @@ def test_kgtui_check_reports_rebalances_and_members_behind_the_target_assignment
     script.happens.insert(0, rebalance)
     ran = run("check", "fine", "--all")
     assert "6 rebalances in 2 min" in ran.out
-    assert "1 member behind the target assignment" in ran.out
+    assert "1 member is behind the target assignment" in ran.out
 
 
 def test_kgtui_check_escapes_control_characters_in_group_ids(
