@@ -34,7 +34,7 @@ More groups would delay the app's response when the user presses a key.
 """
 
 _FOUND = frozenset({Problem.DATA_LOST, Problem.LOSS_NEAR, Problem.NO_PARTITIONS, Problem.FLAPPING})
-"""Problems whose beginning does not show in the reads. The time at which they are found stands for it."""
+"""Problems whose beginning is not visible in the reads. The time at which kgtui finds the problem is used instead."""
 
 _OBSERVED_BEFORE = 30.0
 """Minimum time for which a group was read at every poll before a problem, so that its beginning counts as observed."""

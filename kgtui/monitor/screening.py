@@ -360,7 +360,8 @@ def _order(judgment: Judgment) -> tuple[bool, int]:
 def _with_earlier_begin(found: Judgment, known: Judgment | None) -> Judgment:
     """Return a judgment with the beginning of the previous judgment, if the same problem has lasted since then.
 
-    The rules for some problems look at the last few reads or rebalances only, so that their beginning would move on.
+    The rules for some problems use only the last few reads or rebalances. Without this function, the beginning of such
+    a problem would be a later time after each read.
     """
     if known is None or found.kind is not known.kind or found.kind not in _LASTING or known.since is None:
         return found

@@ -82,7 +82,7 @@ def _combined(health: GroupHealth, screened: Judgment, state: str | None, group_
         return replace(exact, status=GroupStatus.UNKNOWN, reason=missing(pending))
     members_left = state == EMPTY
     if members_left and screened.kind is Problem.STOP and screened.since_seen and exact.kind is Problem.STOP:
-        # The list of groups has shown when all members left. That is why no offsets are committed.
+        # Offsets are no longer committed because all members left, and the list of groups has shown when they left.
         further = _by_harm(chain(exact.others, screened.others), screened.kind)
         return replace(screened, basis=exact.basis, observed=exact.observed, others=further)
     if screened.kind is exact.kind:
@@ -135,7 +135,7 @@ def _problems_of(health: GroupHealth, group_type: str | None) -> Iterator[Judgme
         where = f"unread records of {loss.topic}-{loss.partition} may expire {loss_when(loss)}"
         yield judged(status, Problem.LOSS_NEAR, where)
     worst = health.worst
-    # Burrow's WARN means that the lag never fell over a few commits. That alone is no problem.
+    # Burrow's WARN means only that the lag never fell over a few commits, which is not a problem by itself.
     steady = health.kind is Status.WARN and health.lag_grows is False
     if worst is not None and health.kind in _PROBLEMS and not steady:
         since = None if health.read_at is None or health.kind is Status.WARN else health.read_at - worst.still

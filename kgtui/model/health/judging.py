@@ -67,7 +67,7 @@ fraction is below 1, because the reads of kgtui are not exactly periodic.
 """
 
 _USUAL = 12
-"""Number of reads from which the usual time between two reads is computed."""
+"""The usual time between two reads is computed from this many reads."""
 
 NO_LAG = frozenset({"no commit", "topic deleted"})
 """Values of `PartitionLag.reason` for which a partition counts as OK although its lag is unknown.
@@ -144,7 +144,7 @@ def _moves(rows: Iterable[Sample]) -> list[tuple[int, int]]:
 
 
 def _recent_ends(times: Sequence[int], ends: Sequence[int], every: int, intervals: int) -> tuple[int, ...]:
-    """Return about one log end offset per `every` milliseconds, at most `intervals` of them, and the newest one.
+    """Return at most `intervals` log end offsets, about one per `every` milliseconds, and then the newest offset.
 
     kgtui may read log end offsets more often, but Burrow's rules expect them at this interval. If samples were dropped,
     fewer than `intervals` recent log end offsets are left. Older ones do not take their place: otherwise, a log end

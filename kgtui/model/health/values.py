@@ -223,8 +223,8 @@ class Rewind(NamedTuple):
 
     Attributes:
         at: time of the first read of the smaller offset, in seconds since the epoch.
-        before: the offset before it went back.
-        after: the offset in the read at `at`.
+        before: the committed offset before it went back.
+        after: the committed offset in the read at `at`.
     """
 
     at: float
