@@ -163,7 +163,7 @@ async def check(
 
 
 async def _search_record_times(admin: GroupAdmin, watch: ClusterWatch, retention: Retention, timeout: float) -> None:
-    """Search for the times of the unread records of groups that are not OK, and add them to the reads of the groups."""
+    """Look up when the unread records of groups that are not OK were written, and add these times to the histories."""
     from kgtui.admin.reading import read_record_times
     from kgtui.model.health import health_of
 
@@ -181,7 +181,7 @@ async def _search_record_times(admin: GroupAdmin, watch: ClusterWatch, retention
 async def check_recorded(args: argparse.Namespace, admin: ReplayAdmin, query: Query, watching: Watching) -> int:
     """Print the health verdicts on groups in a recording, and return the exit code.
 
-    The verdicts are computed from the polls of the last `args.seconds` up to the poll that `admin` shows.
+    The verdicts are computed from the poll that `admin` shows, and the polls in the `args.seconds` before it.
     """
     from kgtui.commands.group_watch import RecordedWatch
 
@@ -210,7 +210,7 @@ async def _with_access(admin: GroupAdmin, selection: Selection, watch: Watch, ti
 async def _retention(admin: GroupAdmin, watch: Watch, timeout: float) -> Retention:
     """Return how long topics keep records, for all topics of the watched groups.
 
-    If the retention of a topic cannot be read, it is missing in the result, and a message on stderr says so.
+    If the retention of a topic cannot be read, the result has no entry for the topic, and a message on stderr says so.
 
     Args:
         timeout: maximum duration, in seconds.
@@ -291,7 +291,7 @@ def _judge(
 
 
 def _updated(first: Snapshot, health: Mapping[str, GroupHealth], watch: Watch) -> Snapshot:
-    """Return the snapshot of the first read, updated with the health and the last read data of each watched group.
+    """Return the snapshot of the first read, with the health of each watched group and the data of its last read.
 
     Args:
         health: group id → its health after the watch.
@@ -372,7 +372,7 @@ def _notify_limits(results: CheckResults, selected: Sequence[GroupHealth]) -> No
 def undecided_lines(selected: Iterable[GroupHealth], seconds: float) -> list[str]:
     """Return one line per reason for which some verdicts are not final.
 
-    Each line says how many groups have such a verdict, and which data is missing.
+    Each line says for how many verdicts the reason holds, and which data is missing.
 
     Args:
         selected: the health of the groups to report.

@@ -134,7 +134,7 @@ def _confirm(args: argparse.Namespace, deletion: Plan) -> None:
 def _interruptible() -> Iterator[None]:
     """Let Ctrl-C interrupt a read from the terminal immediately.
 
-    With asyncio's handler, it would wait for the end of the line.
+    With asyncio's signal handler, Ctrl-C would have no effect until the user presses Enter.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -46,7 +46,10 @@ LIMITED_BELOW = {
     "FindCoordinator": ((4, "coordinators are looked up one at a time"),),
     "DescribeShareGroupOffsets": ((1, "the lag of share groups is unknown"),),
 }
-"""Maps each API to pairs `(version, limitation)`. A broker with only lower versions of the API has the limitation."""
+"""Maps each API to pairs `(version, limitation)`.
+
+A broker has the limitation if the version of the API that kgtui uses with it is lower than `version`.
+"""
 
 LIMITED_WITHOUT = {
     **{entry.describe_rpc: entry.absence for entry in GROUP_TYPES.values() if entry.feature},
@@ -60,7 +63,7 @@ class NamedGroup(NamedTuple):
 
     Attributes:
         listed: whether a broker lists the group.
-        lines: what is known about the group if it is listed, or else why it is not, one sentence per line.
+        lines: sentences that say what is known about the group or, if it is not listed, why it is not listed.
         similar: ids of listed groups that are similar; empty if the group is listed.
     """
 

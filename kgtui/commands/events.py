@@ -41,7 +41,7 @@ Prints one line per event until --for is over or Ctrl-C is pressed. Events befor
 {_KINDS}
 If the filter matches at most {policy.EVENT_GROUPS} groups, their members and offsets are read every --interval. If more
 groups match, a sweep reads the members every {_SWEEP_PAUSE:g} s or less often, and compares no offsets.
-With --lake, the command prints the events of the recording up to --at, of the last --for or of the whole recording.
+With --lake, the command prints the recorded events up to --at; with --for 1h, only those of the hour before --at.
 A recording has no events of verdicts and configs.
 
 The filter selects groups as in kgtui ls; a group that no longer exists is selected by its id, type and last state.
@@ -160,7 +160,8 @@ async def _print_new(
     """Print new events until cancelled. Raises `BrokenPipeError` if the reader of stdout has exited.
 
     Args:
-        access: the permissions of the user. If brokers may leave out groups and list none, a message says so.
+        access: the permissions of the user. If the brokers list no group, and these permissions do not show every
+            group, a message says so.
     """
     printer, printed, serial = _Printer(args, query), 0, 0
     announced, warned = not sys.stderr.isatty(), access.lists_every_group
@@ -169,7 +170,8 @@ async def _print_new(
         printed = monitor.events.total
         if dropped:
             notify(
-                f"{dropped} events are not shown, because more groups changed at the same time than events can be kept"
+                f"{dropped} events were dropped before they could be printed, because too many groups changed at the "
+                "same time"
             )
         printer.print(events, monitor.snapshot)
         if stdout_is_closed():

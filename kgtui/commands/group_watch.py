@@ -95,8 +95,9 @@ class _Watch:
         not describe, or if brokers listed no offsets of the group.
 
         Args:
-            access: the permissions of the user after the last read. If they hide topics, every group may have hidden
-                offsets. Otherwise, only offsets that were read with fewer permissions may be incomplete.
+            access: the permissions of the user after the last read. If these permissions hide topics, offsets of every
+                group may be hidden. Otherwise, offsets may be hidden only in groups that were last read while the user
+                had fewer permissions.
         """
         self.hidden = set(self._offsets_read if access.hides_topics else self._incomplete)
         for group in self.hidden - self.group_faults.keys():
@@ -152,7 +153,7 @@ class _Watch:
 class ClusterWatch(_Watch):
     """Reads groups of a cluster on a schedule.
 
-    Each coordinator is read by a task of its own, so that a slow broker does not delay the reads of other brokers.
+    A separate task reads from each coordinator, so that a slow broker does not delay the reads from other brokers.
 
     Attributes:
         seconds: time from the first read to the last.

@@ -124,7 +124,7 @@ def report_missing_tables(found: Insights) -> int:
 
     never = [one.table for one in found.missing if one.error == NEVER_WRITTEN]
     if never:
-        notify(f"missing tables: {', '.join(never)}; kgtui pipeline computes each table for which the lake has data")
+        notify(f"missing tables: {', '.join(never)}; kgtui pipeline run computes those for which the lake has data")
     unreadable = [one for one in found.missing if one.error and one.error != NEVER_WRITTEN]
     for one in unreadable:
         notify(f"cannot read {one.table}: {one.error}")
@@ -142,7 +142,7 @@ def _matching(query: Query, groups: Collection[str], lake: str) -> set[str]:
     try:
         return asyncio.run(select())
     except LakeError:
-        # Without a recording, the filter knows only the ids of the groups, from the gold tables.
+        # If the lake has no recording, the filter is applied only to the group ids, which come from the gold tables.
         from kgtui.model.cluster import ClusterInfo
         from kgtui.model.group import Listing
         from kgtui.model.snapshot import Snapshot
@@ -163,13 +163,14 @@ def as_text(
 ) -> str:
     """Format findings, each with advice, and then the age of the tables that they come from.
 
-    Problems that go on are first, the most urgent at the top; then come past problems.
+    Current problems come first, in order of urgency. Past problems follow.
 
     Args:
         found: all findings in the lake, and the ages of the tables.
         findings: the findings to format.
         now: current time in seconds since the epoch.
-        since: time since which past problems were searched, in seconds since the epoch; None if they were not.
+        since: start of the period in which past problems were searched, in seconds since the epoch; None if past
+            problems were not searched.
         evidence: whether to add the table rows that each finding is based on.
         width: width of a line in cells, for wrapping sentences; None for no wrapping. Commands are never wrapped.
     """

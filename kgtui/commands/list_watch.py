@@ -124,13 +124,13 @@ def _nothing_read(last: Selection, error: UnreachableError) -> Selection:
 
 
 class RepeatedScreening:
-    """Keeps what screening needs between two lists.
+    """Screens each new list of groups for problems, and keeps the earlier reads that the rules need.
 
     Args:
         admin: reads what screening needs in addition to the list: the log start offsets of partitions without progress,
             to find lost records, and the times of unread records in Empty groups, to find unused groups.
         timeout: maximum duration of such a read, in seconds.
-        interval: time between two lists, in seconds.
+        interval: time between two lists of groups, in seconds.
     """
 
     def __init__(self, admin: GroupAdmin, timeout: float, interval: float) -> None:

@@ -108,7 +108,7 @@ async def _select(
 
 
 async def _judge_empty_groups(admin: GroupAdmin, timeout: float, snapshot: Snapshot, read: GroupsRead) -> Snapshot:
-    # Imported here, because a list without lag does not need the modules.
+    # Imported here, because only a list with lag needs this module and its imports.
     from kgtui.commands.unused_groups import with_unused_groups
 
     return await with_unused_groups(admin, timeout, snapshot, read)
@@ -172,5 +172,5 @@ def _notify_limits(query: Query | None, selection: Selection) -> None:
         if "empty:" in query.describe():
             message += "; the term empty: works only in the terminal UI"
         elif Need.WATCHING in query.needs:
-            message += "; verdict: and timelag: need several reads: add --watch or use kgtui check"
+            message += "; the terms verdict: and timelag: need several reads; add --watch, or use kgtui check"
         notify(message)

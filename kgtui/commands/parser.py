@@ -246,7 +246,7 @@ def add_lake_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_format_option(parser: argparse.ArgumentParser, *formats: Format) -> None:
-    """Add `--format` with these choices; the first one is the default."""
+    """Add `--format` with the choices `formats`; the first of them is the default."""
     from kgtui.output.formats import FORMATS
 
     about = "; ".join(f"{name}: {FORMATS[name]}" for name in formats)

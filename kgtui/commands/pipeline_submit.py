@@ -25,7 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--command-config",
         metavar="FILE",
-        help="Java properties of the client; sent to YARN, and on Kubernetes a path in the driver's pod",
+        help="file with Java client properties: a local file for YARN, a file in the driver's pod for Kubernetes",
     )
     parser.add_argument("--since", metavar="TIME", help="as for kgtui pipeline run")
     parser.add_argument("--every", metavar="TIME", help="repeat at this interval, as kgtui pipeline watch does")

@@ -56,7 +56,7 @@ def stdout_is_closed() -> bool:
 
     watcher = poll()
     try:
-        watcher.register(sys.stdout.fileno(), 0)  # With an empty mask, only errors and closed pipes are reported.
+        watcher.register(sys.stdout.fileno(), 0)  # With the event mask 0, `poll` reports only errors and closed pipes.
     except (OSError, ValueError):
         return False
     return bool(watcher.poll(0))

@@ -176,12 +176,11 @@ async def select_groups(
         groups: if not empty, only groups with these ids are selected and read.
         members: whether to read the members of the selected groups.
         lag: whether to read the offsets and log end offsets of the selected groups.
-        access_max_age: permissions of the user that were read earlier are used if they are not older than this, in
-            seconds.
-        on_read: called with the snapshot and everything that was read, if offsets were read. It returns the snapshot to
-            which the filter is then applied.
-        timeout: time for everything, in seconds. Each step may take an equal part of the time that is left, so that a
-            broker that does not answer the first request leaves time for the other steps.
+        access_max_age: maximum age of the user's permissions, in seconds. Older permissions are read again.
+        on_read: function that is called after offsets have been read, with the snapshot and everything that was read.
+            It returns the snapshot to which the filter is applied.
+        timeout: maximum duration of all steps together, in seconds. Each step may take an equal part of the time that
+            is left, so that a broker that does not answer the first request leaves time for the other steps.
 
     Raises:
         UnreachableError: no broker answered.
@@ -335,7 +334,7 @@ async def list_groups(admin: GroupAdmin, *, timeout: float) -> tuple[Snapshot, t
 
 
 def by_listing(rows: Mapping[str, Listing]) -> dict[Listing, list[str]]:
-    """Invert a mapping of groups: return a dict that maps each row of ListGroups to the ids of the groups with it.
+    """Invert a mapping of groups: return a dict that maps each row of ListGroups to the ids of its groups.
 
     The result is used as `Snapshot.by_listing`.
 

@@ -70,7 +70,7 @@ async def _run(args: argparse.Namespace) -> int:
 
 
 async def _with_recorded_times(snapshot: Snapshot, admin: GroupAdmin) -> Snapshot:
-    """Return the snapshot; of a recording, with the times that only all recorded polls together tell."""
+    """Return the snapshot. If it is from a recording, add the times that only all recorded polls together show."""
     recording: RecordingReader | None = getattr(admin, "recording", None)
     if recording is None:
         return snapshot

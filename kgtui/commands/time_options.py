@@ -11,7 +11,7 @@ _EXPECTED = "a time such as 2026-11-21T10:04:23Z or 10:04, or a duration before 
 
 
 def parse_duration(option: str, text: str) -> float:
-    """Parse a duration above 0, such as 10s, 2m, 1h, 30d, or a plain number of seconds.
+    """Parse a duration above 0, such as 10s, 2m, 1h, 30d, or a number of seconds without a unit.
 
     Returns seconds. Raises `UsageError`, whose message names the option.
     """

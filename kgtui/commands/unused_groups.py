@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 async def with_unused_groups(admin: GroupAdmin, timeout: float, snapshot: Snapshot, read: GroupsRead) -> Snapshot:
-    """Return the snapshot with the same judgment on unused groups as the terminal UI has.
+    """Return the snapshot with judgments on unused groups, which are the same as in the terminal UI.
 
     Groups whose record times cannot be read keep the problem `EMPTY`.
 
@@ -37,7 +37,7 @@ async def with_unused_groups(admin: GroupAdmin, timeout: float, snapshot: Snapsh
     )
     deadline, times = Deadline(timeout, steps=2), dict[str, float]()
     with suppress(KgtuiError):
-        # The offsets were read with log ends only, because log starts are not needed for the lag.
+        # Read the log start offsets, which the first read has left out, because the lag does not depend on them.
         bounds = await admin.partition_bounds(offsets.partitions(), timeout=deadline.step())
         offsets.bounds.update(bounds.rows)
         times = await unread_times(admin, offsets, limit=SHOW_RECORD_TIME_PARTITIONS, timeout=deadline.step())

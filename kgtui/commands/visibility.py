@@ -36,7 +36,7 @@ def with_hidden_faults(snapshot: Snapshot, groups: Iterable[str]) -> Snapshot:
 def _has_marks(snapshot: Snapshot) -> bool:
     """Return whether some lags are possibly lower bounds, because the user lacks permission to describe all topics.
 
-    In a recording, this can be true for some groups only.
+    In a recording, this may be true of only some of the lags.
     """
     return snapshot.hides_topics or any(summary.hidden for summary in snapshot.summaries.values())
 

@@ -15,9 +15,9 @@ when a lake is opened.
 | `rows` | converts objects of the model to rows of the recorded tables, and back |
 | `flushing` | writes recorded polls to the lake on a separate thread |
 | `recording_reader` | `RecordingReader`: polls, states and changes in a recording |
-| `poll_index` | all polls of a recording, with the gap before each |
+| `poll_index` | all polls of a recording, with the gap before each poll |
 | `keyframe` | the state of a recorded table at any poll after a keyframe |
-| `point_in_time` | the recorded state of a cluster at one time; comparison of two |
+| `point_in_time` | the recorded state of a cluster at one time; comparison of two states |
 | `poll_reader` | descriptions and offsets at consecutive polls, for the health rules |
 | `group_timeline` | lag, rates, members and changes of one group over time |
 | `recorded_events` | what changed between the polls of a recording: groups, members, offsets, brokers |

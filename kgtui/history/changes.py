@@ -42,8 +42,8 @@ class PollResult:
         descriptions: group → description, for the groups that this poll described.
         committed: group → committed offsets, for the groups whose offsets this poll read, without share groups.
         share: group → share offsets, for the share groups whose offsets this poll read.
-        bounds: partition → its log start and log end offsets, for all partitions for which a group has an offset or
-            which a member owns.
+        bounds: partition → its log start and log end offsets, for all partitions in which a group has an offset, and
+            all partitions that a member owns.
         hidden: ids of the groups for which brokers may have left out offsets, because kgtui's user lacks permissions;
             None if the user's permissions are unknown.
         faults: a pair (scope, fault) for each read that failed in this poll. The scope is a value of column `scope` of

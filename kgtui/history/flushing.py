@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_WAITING_ROWS = 1_000_000
-"""Maximum number of rows that are kept in memory while writing to the lake fails. Beyond it, all of them are dropped.
+"""Maximum number of rows that are kept in memory while writing to the lake fails. If more rows wait, all are dropped.
 
-Example: with a poll every ten seconds and 17,000 changed rows per poll, writing may fail for about ten minutes.
+Example: with a poll every ten seconds and 17,000 changed rows per poll, the limit is reached after about ten minutes.
 """
 
 _log = logging.getLogger(__name__)

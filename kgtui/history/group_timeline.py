@@ -100,7 +100,10 @@ def _columns(
 
     The columns are the time in seconds since the epoch, the lag in records, the number of members, and the numbers of
     records written and read per second. Unknown values are NaN. Both rates are unknown at each poll that could not read
-    the offsets of the group, and at the poll after it. `unread` has the times of these polls in milliseconds.
+    the offsets of the group, and at the poll after it.
+
+    Args:
+        unread: times of the polls that could not read the offsets, in milliseconds.
     """
     columns = [array("d") for _ in range(5)]
     point_by_poll = {round(point.at * 1000): point for point in change_points}

@@ -120,7 +120,7 @@ class KeyframeTable:
 
 
 class _KeyframeRows:
-    """The rows of some blocks, for a keyframe and the polls until the next, sorted by the table's key and by poll."""
+    """The rows of some blocks, for a keyframe and the polls before the next keyframe, sorted by key and poll."""
 
     def __init__(self, rows: pa.Table, key: Sequence[str]) -> None:
         self._rows = rows.combine_chunks()

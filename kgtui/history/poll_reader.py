@@ -51,7 +51,7 @@ class PollRead:
 
     Attributes:
         groups: group id → description and offsets, for those requested groups that existed at the poll.
-        faults: faults of the poll that concern a broker or the whole cluster, so that they name no group.
+        faults: faults of the poll that concern a broker or the whole cluster, not a single group.
     """
 
     poll: RecordedPoll
@@ -85,7 +85,8 @@ def read_polls(
 class _GroupStates:
     """The recorded state of some groups at one poll.
 
-    Call `go_to` for the keyframe first, which recorded the complete state, and then for each poll after it, in order.
+    First call `go_to` for the keyframe, because it recorded the complete state. Then call it for each later poll in
+    order.
     """
 
     def __init__(self, recording: RecordingReader, groups: Collection[str], keyframe: int, until: int) -> None:

@@ -39,7 +39,9 @@ Positions = dict["TopicPartition", int]
 PositionChanges = dict[int, dict[str, tuple[Positions, Positions]]]
 """Maps the time of a poll in milliseconds, and then a group id, to the positions before and after the poll.
 
-A position is a committed offset or a share-partition start offset. Only positions that may be an event are included."""
+A position is a committed offset or a share-partition start offset. A position is included only if its change may be an
+event.
+"""
 
 _POSITION_COLUMNS = ("poll", "group", "topic", "partition", "gone", "committed", "spso", "owner")
 
@@ -52,8 +54,8 @@ def recorded_events(
 ) -> Iterator[Event]:
     """Yield the events of a recording, oldest first. Events of the same poll are sorted by group.
 
-    The result contains exactly those events of the whole recording that happened between `since` and `until`. For this
-    reason, earlier members and owners of partitions are forgotten after each keyframe, from which reading may start.
+    Reading begins at the keyframe at or before `since`. The events do not depend on where reading begins, because the
+    members and owners of partitions from before a keyframe are always forgotten after the keyframe.
 
     Args:
         since: events at or before this time are left out, in seconds since the epoch; None starts at the first poll,
@@ -106,7 +108,7 @@ class _RecordedState:
             yield poll, events if self._begun else []
             self._begun = True
             if whole:
-                # A reader that begins at this keyframe does not know the descriptions before it.
+                # Forget the descriptions from before this keyframe: a reader that begins here does not know them.
                 self._descriptions.clear()
 
     def _read(self, table: Table, keyframe: int, until: int) -> pa.Table:
@@ -135,7 +137,7 @@ class _RecordedState:
 
         Args:
             moved: group id → positions before and after the poll, for positions that may be an event.
-            whole: whether the poll is a keyframe, so that its rows are the complete state.
+            whole: whether the poll is a keyframe, whose rows are the complete state.
         """
         listed_before, members_before = self._advance(poll, tables, whole=whole)
         events: list[Event] = []

@@ -147,7 +147,7 @@ class Recorder:
         await self._lake.claim(self._watch.snapshot.cluster.cluster_id)
 
     def _gap_after_restart(self, before: int | None) -> str:
-        """Return the reason for the gap before this start. If the previous recorder crashed, also notify the user.
+        """Return why there is a gap before the first poll of this run. If the last recorder crashed, notify the user.
 
         Args:
             before: time of the last poll in the lake, in milliseconds since the epoch; None if the lake is empty.

@@ -182,7 +182,7 @@ class ReplayAdmin:
         return Answer({}, missing, Coverage((0, 0), (0, len(missing))))
 
     async def retention(self, topics: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT) -> Answer[Retention]:
-        """Return the retention of topics and of offsets that the recorder read last, maybe after the shown poll."""
+        """Return the newest recorded retention of topics and of offsets, which may be newer than the shown poll."""
         stored = await asyncio.to_thread(load_retention, LakeFolder.of(self.recording.path))
         if stored == Retention():
             return Answer(
@@ -194,8 +194,9 @@ class ReplayAdmin:
     async def access(self, *, max_age: float = 0.0, timeout: float = DEFAULT_TIMEOUT) -> Access:
         """Return the permissions of the recorder's user. Brokers left out data for which permissions were missing.
 
-        The lake contains only the user's last permissions. At the shown poll, they may have been different. The user
-        could read all topics at that time unless offsets of every group may have been hidden.
+        The lake contains only the user's newest permissions, which may differ from those at the shown poll. If the
+        poll says for every group that offsets may be hidden, the user could not describe all topics at that time. If
+        it says this for only some of the groups, the user could describe all topics.
         """
         return await asyncio.to_thread(self._access)
 

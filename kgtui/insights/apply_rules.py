@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kgtui.model.timeline import LagHistory
 
 _PAUSE = 1_800.0
-"""Time after the last rebalance of a group, in seconds, from which the group no longer counts as flapping."""
+"""A group no longer counts as flapping if it has not rebalanced for more than this time, in seconds."""
 
 
 def read_churn(gold: Gold, since: float) -> list[GoldRow]:
@@ -133,7 +133,7 @@ def _start(row: GoldRow) -> float:
 
 
 def _end(row: GoldRow) -> float:
-    """Return the time of the last rebalance in an hour, in seconds since the epoch; its start if there was none."""
+    """Return the time of the last rebalance in an hour, or else the start of the hour, in seconds since the epoch."""
     return float((row["last_rebalance"] or row["hour"]).timestamp())
 
 
@@ -202,9 +202,9 @@ def readable_ages(gold: Gold) -> tuple[TableAge, ...]:
 
 def end_of(ages: Iterable[TableAge]) -> float | None:
     """Return the end of the gold tables, which counts as now, in seconds since the epoch; None if all are empty."""
-    # This is the newest time in `lag` and `health`, because every run of the pipeline extends these two tables. Table
-    # `cleanup` covers whole days and `churn` whole hours, so their ends are used only if `lag` and `health` have no
-    # rows.
+    # The end of the gold tables is the newest time in `lag` and `health`, because every run of the pipeline extends
+    # these two tables. Table `cleanup` covers whole days, and `churn` covers whole hours. Therefore, the ends of these
+    # tables are used only if `lag` and `health` have no rows.
     ends = {age.table: age.covered_to for age in ages if age.covered_to is not None}
     frequent = [end for table, end in ends.items() if table in (LAG.title, HEALTH.title)]
     return max(frequent or ends.values(), default=None)
@@ -216,7 +216,7 @@ def _past_problems(context: Context, since: float) -> tuple[Finding, ...]:
     if context.is_readable(HEALTH):
         found += past_unhealthy(read_episodes(context.gold, since, context.now), context.unused, context.behind)
     if context.is_readable(CHURN):
-        # A row of `churn` covers an hour.
+        # A row of `churn` covers an hour, so the row that contains `since` may begin up to an hour earlier.
         found += past_flapping(read_churn(context.gold, since - 3_600), context.now)
     ended = [finding for finding in found if finding.until is not None and finding.until >= since]
     return tuple(sorted(ended, key=lambda finding: (-(finding.until or 0.0), finding.subject)))
@@ -318,7 +318,7 @@ def _unhealthy(context: Context) -> list[GoldRow]:
 
 
 def _forecasts(context: Context) -> list[GoldRow]:
-    """Return the newest forecast of each group, or the forecast of the hour before if the newest has no trend yet."""
+    """Return the newest forecast of each group. If it has no trend yet, return the forecast of the hour before."""
     last = context.gold.last(FORECAST, "hour")
     if not isinstance(last, datetime):
         return []

@@ -73,7 +73,7 @@ class Evidence:
         table: the gold table, as `layer/name`.
         columns: names of the columns that are shown.
         rows: values of these columns, one tuple per row.
-        more: number of further rows that support the finding and are left out of `rows`.
+        more: number of rows that also support the finding, but are left out of `rows`.
     """
 
     table: str
@@ -126,8 +126,8 @@ class Insights:
     """All findings of a lake.
 
     Attributes:
-        findings: problems that go on, most urgent first.
-        past: problems that have ended, the newest first; only those that ended after the time that was asked for.
+        findings: current problems, the most urgent first.
+        past: problems that ended after the requested time, the newest first; empty if no time was requested.
         tables: state and age of every gold table, including tables that do not exist.
         as_of: the time that counts as now, in seconds since the epoch; None if all tables are empty.
     """

@@ -25,11 +25,11 @@ _COLUMNS = (
 )  # fmt: skip
 _STATUS_SEVERITY = ("WARN", "STALL", "STOP", "REWIND")
 _PAUSE = 1_800.0
-"""Two episodes of a group with at most this time between them are one episode, in seconds."""
+"""If the time between two episodes of a group is at most this long, in seconds, they count as one episode."""
 
 _ENDED = {
     "STOP": "the group committed again",
-    "STALL": "the group's offsets moved on",
+    "STALL": "the group's offsets moved forward again",
     "REWIND": "the group's commits no longer went back",
     "WARN": "the group's lag fell again",
 }
@@ -49,7 +49,7 @@ class Episode:
         ongoing: whether the group is still unhealthy in the newest time window of table `health`.
         max_lag: largest lag of the group during the episode, in records; None if unknown.
         ended: what ended the problem; empty if it is ongoing.
-        since_at_least: whether the problem may have begun earlier, because the recording began, or had a gap, then.
+        since_at_least: whether the problem may have begun earlier, because there are no polls directly before `since`.
         lag_after: lag when the status was OK again; None if unknown.
     """
 
@@ -92,7 +92,7 @@ def _episodes(rows: Iterable[GoldRow], newest: Collection[object]) -> list[Episo
     merged: list[Episode] = []
     for windows in by_start.values():
         if all(row["status"] == "OK" for row in windows):
-            # The episode ended in the first window of the time span, so the status during the episode is not known.
+            # The episode ended in the first window that was read, so its status is not known. Skip the episode.
             continue
         one = _episode(windows, any(row["window_start"] in newest for row in windows))
         if merged and one.since - merged[-1].until <= _PAUSE:
@@ -120,7 +120,7 @@ def _episode(windows: Sequence[GoldRow], in_newest: bool) -> Episode:
 
 
 def _joined(one: Episode, other: Episode) -> Episode:
-    """Return one episode for two episodes of a group that follow each other."""
+    """Merge two consecutive episodes of a group."""
     lags = [lag for lag in (one.max_lag, other.max_lag) if lag is not None]
     return Episode(
         one.group,
@@ -158,9 +158,8 @@ def past_unhealthy(episodes: Iterable[Episode], unused: Collection[str], behind:
 
     Args:
         unused: ids of unused groups, which are not reported.
-        behind: group id → time at which the group's current backlog began, in seconds since the epoch. If a group was
-            falling behind in an episode, and still has the same backlog, the problem has not ended and has a finding
-            already.
+        behind: group id → time at which the group's current backlog began, in seconds since the epoch. An episode of
+            falling behind that ended later is left out, because its backlog still exists and has a finding already.
     """
     found = []
     for one in episodes:
@@ -171,7 +170,7 @@ def past_unhealthy(episodes: Iterable[Episode], unused: Collection[str], behind:
         if one.max_lag is not None:
             what = f"{what}, with up to {one.max_lag:,} unread records"
         if one.lag_after:
-            what = f"{what}; {one.lag_after:,} unread records were left then"
+            what = f"{what}; {one.lag_after:,} unread records were left when the problem ended"
         row = (utc_datetime(one.since), utc_datetime(one.until), one.worst, one.max_lag, one.lag_after)
         evidence = Evidence(HEALTH.title, ("since", "until", "worst", "max_lag", "lag_after"), (row,))
         found.append(past_finding(Kind.UNHEALTHY, one.group, what, (one.since, one.until, one.ended), evidence,

@@ -22,19 +22,21 @@ if TYPE_CHECKING:
 
 
 MIN_BACKLOG_AGE = 60.0
-"""Minimum age of the oldest unread record for which a backlog is reported, in seconds."""
+"""A backlog is reported only if its oldest unread record is at least this old, in seconds."""
 
 _SHOWN_RANGE = 0.1
-"""The range of a time is shown if its length is at least this fraction of the time."""
+"""The range of an estimated time is shown only if the range is at least this fraction of the time."""
 
 MAX_EVIDENCE_ROWS = 12
-"""Maximum number of evidence rows of a finding; further rows are only counted."""
+"""Maximum number of evidence rows of a finding; the other rows are only counted."""
 
 FAR_FROM_NORMAL = 3.5
 """A value is an outlier if its robust z-score is at least this far from 0 (Iglewicz and Hoaglin 1993)."""
 
 _USUAL_MINUTES = 3
-"""Number of consecutive values closer to the normal value that end the search for the begin of an outlier."""
+"""The start of an outlier is searched backward in time. The search ends after this number of consecutive minutes whose
+values are closer to the normal value than to the unusual one.
+"""
 
 _MIN_RELATIVE_DISTANCE = 0.5
 """An outlier must also differ from the normal value by more than this fraction of the normal value. The z-score alone
@@ -187,7 +189,7 @@ def _drain(row: GoldRow, severity: Severity, what: str, advice: str, weight: flo
 
 
 def _drain_time(row: GoldRow) -> str:
-    """Return the time until a group will have caught up, with a range if it is longer than a tenth of the time."""
+    """Return the time until a group will have caught up, and its range if this is at least a tenth of the time."""
     seconds, soonest, latest = row["drain_seconds"], row["drain_min_seconds"], row["drain_max_seconds"]
     text = f"about {duration(seconds)}"
     if soonest is None or (latest is not None and latest - soonest < _SHOWN_RANGE * seconds):
@@ -198,7 +200,7 @@ def _drain_time(row: GoldRow) -> str:
 
 
 def _at_least(since: datetime | None, covered_from: datetime | None) -> bool:
-    """Return whether a problem may have begun before `since`, because the polls began, or had a gap, only then."""
+    """Return whether a problem may have begun before `since`, because there are no polls directly before `since`."""
     return since is not None and covered_from is not None and since <= covered_from
 
 
@@ -215,7 +217,7 @@ def _split_rows(rows: Iterable[GoldRow]) -> tuple[list[GoldRow], dict[str, list[
 
 
 def evidence_of(kind: Kind, columns: tuple[str, ...], rows: Sequence[GoldRow]) -> Evidence:
-    """Return the given columns of the first `MAX_EVIDENCE_ROWS` rows as evidence, and the number of further rows.
+    """Return the given columns of the first `MAX_EVIDENCE_ROWS` rows as evidence, and the number of rows left out.
 
     Args:
         kind: kind of the finding, which determines the table of the rows.
@@ -284,7 +286,7 @@ def unusual(
 
 
 def _unusual_since(history: LagHistory, name: str, value: float, normal: float) -> float:
-    """Return since when a series has been closer to its unusual value than to its normal one.
+    """Return when the values of a series began to be closer to the unusual value than to the normal value.
 
     Args:
         name: the series: `lag`, `rate_in` or `rate_out`.
@@ -301,7 +303,7 @@ def _unusual_since(history: LagHistory, name: str, value: float, normal: float) 
 
 
 def _first_of_run(hours: Sequence[GoldRow]) -> GoldRow:
-    """Return the first row of the longest run of consecutive hours at the end of `hours`, which are in order."""
+    """Return the first row of the run of consecutive hours that ends with the last row. The rows must be in order."""
     first = hours[-1]
     for row in reversed(hours[:-1]):
         if (first["hour"] - row["hour"]).total_seconds() > 3_600:

@@ -12,7 +12,7 @@ installed.
 | `store` | paths in stores, their storage options, and the paths and URIs that users write |
 | `store_errors` | explains errors of stores |
 | `lock` | the lock file, so that only one process records into a lake |
-| `store_lock` | the same for lakes in stores, with conditional writes |
+| `store_lock` | the lock file of a lake in a store, written with conditional writes |
 | `lock_holder` | the process that a lock file names |
 | `writer` | writes polls into the recorded tables |
 | `delta` | appends to, reads, compacts and prunes one recorded table |

@@ -77,7 +77,7 @@ class LakeFolder:
 
     @property
     def pipeline_lock(self) -> LakePath:
-        """Path of the lock file of the run of the pipeline; see `kgtui.lake.lock`."""
+        """Path of the lock file that a run of the pipeline holds; see `kgtui.lake.lock`."""
         return self.path / PIPELINE_LOCK
 
     def table(self, name: str, layer: str = LAYER) -> LakePath:
@@ -224,7 +224,7 @@ def _names(path: LakePath) -> list[str]:
 
 
 def write_json(path: LakePath, content: object) -> None:
-    """Replace a small JSON file atomically, on a local disk with permissions for its owner only. Raises `OSError`."""
+    """Replace a small JSON file atomically. On a local disk, only its owner may read it. Raises `OSError`."""
     data = (json.dumps(content) + "\n").encode()
     if isinstance(path, StorePath):
         path.write_bytes(data)

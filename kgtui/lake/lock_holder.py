@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kgtui.lake.store import LakePath
 
 PIPELINE_LOCK = "pipeline.lock"
-"""Name of the lock file in the folder of a lake that a run of the pipeline holds."""
+"""Name of the lock file that a run of the pipeline holds. The file is in the folder of the lake."""
 
 STALE = 120.0
 """Time since the last renewal, in seconds, after which a holder on another machine is considered dead."""

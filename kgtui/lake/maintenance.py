@@ -220,7 +220,7 @@ def _compact(folder: LakeFolder, table: StoredTable) -> str:
 def _pipeline_paused(folder: LakeFolder) -> Iterator[None]:
     """Hold the lock of the pipeline while a table of a lake in a store is maintained.
 
-    Spark does not notice there that another program writes to the same table. On local disks, it does.
+    In a store, Spark does not notice that another program writes to the same table. On a local disk, Spark notices it.
 
     Raises:
         RefusedError: the pipeline is running.

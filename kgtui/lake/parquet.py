@@ -36,7 +36,7 @@ _HARDLY_REPEATED = frozenset({"committed", "spso", "lag", "log_end"})
 _LOOKED_UP = frozenset({_GROUP, "keyframe", "poll"})
 """Columns for which files have statistics, because readers search for their values."""
 _MAX_ROW_GROUP = 4_000_000
-"""Maximum number of rows in a Parquet row group; so large that each call of `write_table` writes one row group."""
+"""Maximum number of rows in a Parquet row group. It is so large that `write_table` writes one row group per call."""
 
 
 class RowBlocks(Protocol):

@@ -43,8 +43,8 @@ class PendingDays:
 
     Attributes:
         days: all days with gold rows that must be recomputed, in order.
-        since: time from which gold rows must be recomputed, in milliseconds since the epoch. It is on the first of
-            `days`, which it divides into earlier rows that stay valid, and later rows that are recomputed.
+        since: time from which gold rows must be recomputed, in milliseconds since the epoch. It is a time on the first
+            of `days`. Rows before this time on the same day stay valid.
         sources: title of each source table → its version and the newest time of its rows when `days` was determined.
         last: tomorrow (UTC), the last day for which gold rows are computed. Rows of later days come from a broker whose
             clock is wrong. If gold tables covered them, all other groups would seem to have been unused for years.
@@ -111,8 +111,8 @@ def _start(day: date) -> int:
 def _changed_since(table: StoredTable, before: dict[str, int | None] | None) -> int | None:
     """Return the time from which a source table has changed since an earlier run; None if it has not changed.
 
-    The newest poll and the newest commit of the earlier run count as changed if there are newer ones, because gold rows
-    after them are computed from incomplete time slots and from commits that may not have been decoded yet.
+    If there are new polls or commits, the result is at most the time of the newest poll or commit of the earlier run.
+    That run has computed its last gold rows from an incomplete time slot, and maybe without some of the commits.
 
     Args:
         before: the version of the table in the earlier run, and the newest time of its rows; None if it did not exist.

@@ -124,7 +124,7 @@ class StorePath:
 
     def write_bytes(self, data: bytes) -> None:
         """Write a file, completely or not at all, in place of an existing file."""
-        # deltalake accepts only parts that are smaller than the buffer.
+        # The data is written in parts, because deltalake accepts only parts that are smaller than the buffer.
         with self.file_system().open_output_stream(self.key, buffer_size=_WRITE_BUFFER) as file:
             for start in range(0, len(data), _WRITE_BUFFER // 2):
                 file.write(data[start : start + _WRITE_BUFFER // 2])

@@ -35,7 +35,9 @@ _RETRIES = ("max_retries", "retry_timeout")
 _ATTEMPTS = 3
 _CLIENT = ("connect_timeout", "timeout")
 _HTTP = ("AWS_ALLOW_HTTP", "AZURE_ALLOW_HTTP", "GOOGLE_ALLOW_HTTP", "ALLOW_HTTP")
-"""Options that allow unencrypted connections. obstore reads them neither from the environment nor from its `config`."""
+"""Options that allow unencrypted connections. kgtui passes them to obstore as `client_options`, because obstore ignores
+them in the environment and in its `config`.
+"""
 
 _OF_DELTALAKE = re.compile(r"unsafe_rename|locking_provider|dynamo|max_concurrency|copy_if_not_exists")
 """Matches names of storage options that deltalake has and obstore does not."""
@@ -104,7 +106,7 @@ class StoreLock:
                 found = file.read()
                 self._held = None
                 raise RefusedError(
-                    f"this process did not renew its lock for {STALE:.0f} s, so another one took it: "
+                    f"this process did not renew its lock for {STALE:.0f} s, so another process took it: "
                     f"{held_by(self._path, None if found is None else found.holder)}"
                 )
         self._held = tag
@@ -171,7 +173,7 @@ class LockFile(NamedTuple):
 
 
 class ConditionalFile:
-    """Reads and writes a lock file with obstore, because deltalake offers no conditional writes of file."""
+    """Reads and writes a lock file with obstore, because deltalake has no conditional writes of single files."""
 
     def __init__(self, path: StorePath) -> None:
         from obstore.store import from_url

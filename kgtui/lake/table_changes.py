@@ -14,11 +14,13 @@ if TYPE_CHECKING:
     from kgtui.lake.store import LakePath
 
 UNKNOWN = 0
-"""Result of `earliest_change` if the changes are not known, in milliseconds: everything may have changed."""
+"""Result of `earliest_change`, in milliseconds, if the changes are not known. Everything may then have changed."""
 
 CHANGED_FROM = "kgtui.changedFrom"
 """Key in the `userMetadata` of a Delta commit. Its value is the earliest time of the rows that the commit changed, in
-milliseconds since the epoch. A commit that rewrites files has it, because such files also contain unchanged rows."""
+milliseconds since the epoch. Commits that rewrite files have this key, because rewritten files also contain
+unchanged rows.
+"""
 
 
 def newest_version(path: LakePath) -> int | None:

@@ -117,7 +117,7 @@ class StoredTable:
 
         Args:
             column: column with timestamps, or with milliseconds since the epoch.
-            last: day after which rows do not count.
+            last: rows of days after this day are ignored.
         """
         files = [file for file in _files(self._open()) if (_day(file) or date.min) <= last]
         found = [file.get(f"max.{column}") for file in files if file["num_records"] != 0]

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 def decoder_tables() -> str:
-    """Return the tables of all records of `__consumer_offsets` as text, so that the Java code contains no tables.
+    """Return text that describes the fields of all records of `__consumer_offsets`, so that the Java code need not.
 
     Each line of the text is one of the following; its cells are separated by tabs, and truth values are 0 or 1.
 

@@ -76,7 +76,7 @@ def check_pyspark() -> None:
 
 
 def find_java() -> str | None:
-    """Return the path of the Java that Spark runs: in the folder `JAVA_HOME`, or on `PATH`; None if there is none."""
+    """Return the path of the Java that Spark uses: in the folder `JAVA_HOME`, or on `PATH`; None if there is none."""
     home = os.environ.get("JAVA_HOME")
     return str(Path(home) / "bin" / "java") if home else shutil.which("java")
 
@@ -247,12 +247,12 @@ def jar_cache() -> Path:
 
 
 def find_jars(on_progress: Callable[[str], None] | None = None, further: tuple[Jar, ...] = ()) -> tuple[Path, ...]:
-    """Return the paths of all `JARS` and of further jars.
+    """Return the paths of all `JARS` and of the jars `further`.
 
     Jars that are not on this machine yet are downloaded into the cache first.
 
     Args:
-        on_progress: called with a text before a download.
+        on_progress: called with a message for the user before jars are downloaded.
 
     Raises:
         SparkError: some jars cannot be downloaded. The message names these jars and the folder to put them into.

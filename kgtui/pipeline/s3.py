@@ -48,7 +48,7 @@ def s3_options(lake: LakePath) -> dict[str, str]:
 def export_credentials(lake: LakePath) -> None:
     """Set environment variables to the credentials in the storage options of a lake, so that Spark's JVM gets them.
 
-    They are not options of Spark, because these are on the command line of the JVM, which all users of a machine see.
+    Spark options are not used for credentials, because all users of the machine can see them on the JVM's command line.
     """
     found = _storage_options(lake)
     for name in _CREDENTIALS:

@@ -97,7 +97,8 @@ def session_options(partitions: int | None = None) -> dict[str, str]:
     options = {
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.ansi.enabled": "true",
-        # By default, Spark writes INT96 timestamps, which need more space and have no statistics, and uses Snappy.
+        # These two options replace Spark's defaults: INT96 timestamps, which need more space and have no statistics,
+        # and compression with Snappy.
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
         "spark.sql.parquet.compression.codec": "zstd",
         # Without this option, Spark's Kafka source silently returns no records of internal topics, such as
@@ -145,7 +146,7 @@ def start(
         lake: path of the lake. If it is in S3, Spark gets the jars, the address and the credentials for S3. A Spark
             Connect server must have them already.
         options: configuration that overrides the defaults.
-        on_progress: called with a text before each slow step.
+        on_progress: called with a message for the user before each slow step.
 
     Raises:
         SparkError: PySpark, Java or a jar is missing or has the wrong version, or the server does not respond.

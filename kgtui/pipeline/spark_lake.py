@@ -146,9 +146,9 @@ class SparkLake:
         Columns that the stored table lacks are added. They are null in rows that are not replaced.
 
         Args:
-            since: rows are replaced whose time is not before this one. It is the column with the times (a timestamp, or
-                the column `day`) and the time in milliseconds since the epoch. `rows` must not contain other rows. None
-                replaces all rows.
+            since: pair (name of the time column, time in milliseconds since the epoch). The column is a timestamp, or
+                the column `day`. Only rows from this time onwards are replaced, and `rows` must not contain earlier
+                rows. None replaces all rows.
         """
         writer = rows.transform(conform, table).write.format("delta").mode("overwrite").option("mergeSchema", "true")
         if not self.exists(table):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 PROGRAM_IN_IMAGE = "local:///opt/kgtui.py"
-"""URI of kgtui's main program in a container image, as the README says how to build it."""
+"""URI of kgtui's main program in the container image that the README says how to build."""
 
 _OF_THIS_MACHINE = ("spark.driver.", "spark.ui.", "spark.local.", "spark.python.")
 _PYTHON_IN_ARCHIVE = "./environment/bin/python"
@@ -24,7 +24,7 @@ _PYTHON_IN_ARCHIVE = "./environment/bin/python"
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """What `spark-submit` shall run, and where.
+    """The program that `spark-submit` runs on a cluster, with its files and resources.
 
     Attributes:
         master: `yarn`, or `k8s://https://HOST:PORT`.
@@ -70,7 +70,7 @@ def spark_submit_command(submission: Submission) -> list[str]:
         raise UsageError(
             f"--master takes yarn or k8s://https://HOST:PORT, not {master}; kgtui pipeline run --master supports spark://"
         )
-    # The program itself sets the options of `session_options`.
+    # The options of `session_options` are not needed here, because the program itself sets them.
     options = {name: value for name, value in local_options().items() if not name.startswith(_OF_THIS_MACHINE)}
     return [
         "spark-submit",

@@ -99,7 +99,7 @@ async def test_recorder_stops_when_another_process_has_taken_its_lock(bucket: Bu
     task = asyncio.create_task(recorder.run())
     await until(lambda: recorder.status.polls >= 1)
     write_holder(bucket, "elsewhere", 1)
-    with pytest.raises(RefusedError, match="another one took it: process 1 on elsewhere"):
+    with pytest.raises(RefusedError, match="another process took it: process 1 on elsewhere"):
         await asyncio.wait_for(task, 60)
     assert str(current_holder(LakeFolder.of(bucket.uri()).lock)) == "process 1 on elsewhere"
 

@@ -129,14 +129,14 @@ HEALTH = table(
     Column(
         "bad_since",
         "timestamp",
-        "when the problem began because of which the status has been bad in every window since then; null if the "
-        "status is OK or unknown",
+        "when the current problem began; the status has been bad in every window since then; null if the status is OK "
+        "or unknown",
     ),
     Column(
         "ended_since",
         "timestamp",
-        "if the status of the group was bad in the window before and is OK now: when the problem that has ended began; "
-        "otherwise null, and in rows about a partition",
+        "when the problem began that ended in this window, if the status of the group was bad in the previous window "
+        "and is OK in this window; otherwise null; null in rows about a partition",
     ),
     Column(
         "lag",
@@ -231,15 +231,15 @@ CHURN = table(
         "flapping",
         "boolean",
         "whether the group is flapping, that is, rebalances again and again: `rebalances` and `per_hour` both reach "
-        "fixed limits, and are not extrapolated from less than half an hour",
+        "fixed limits; if less than half of the hour was recorded, `rebalances` also reaches the limit of `per_hour`",
         nullable=False,
     ),
     Column("last_rebalance", "timestamp", "time of the last rebalance in the hour; null if there was none"),
     Column(
         "burst_since",
         "timestamp",
-        "time of the first rebalance of the burst to which `last_rebalance` belongs; a burst consists of rebalances, "
-        "also of earlier hours, with at most 30 minutes between one and the next; null without a rebalance in the hour",
+        "time of the first rebalance of the burst to which `last_rebalance` belongs; it may be in an earlier hour, "
+        "because a burst lasts until there is no rebalance for 30 minutes; null if there was no rebalance in the hour",
     ),
     *covered(
         "time covered by polls in this hour or, if the hour was not recorded, by rebalances in decoded records",

@@ -25,7 +25,11 @@ LOST = Column(
 
 
 def covered(about: str, *, nullable: bool = False) -> tuple[Column, ...]:
-    """Return the columns that say from which layers a row was computed, and the start and end of the time `about`."""
+    """Return the columns that say from which layers a row was computed, and which time their data covers.
+
+    Args:
+        about: text that says which time this is, for the descriptions of the columns.
+    """
     layers = "layers from which the row was computed: `recorded`, `silver` or `recorded, silver`"
     return (
         Column("source", "string", layers, nullable=False),

@@ -33,10 +33,14 @@ FORECAST = table(
     Column(
         "drain_min_seconds",
         "double",
-        "shortest time of a range that contains `drain_seconds`: from twice the standard error of its trend, and from "
-        "the trend of the lag; null if drain_seconds is null",
+        "lower end of a range around `drain_seconds`, which is computed from twice the standard error of the trend and "
+        "also contains the time that follows from the trend of the lag; null if drain_seconds is null",
     ),
-    Column("drain_max_seconds", "double", "longest time of this range; null if unlimited or if drain_seconds is null"),
+    Column(
+        "drain_max_seconds",
+        "double",
+        "upper end of the range around `drain_seconds`; null if unlimited or if drain_seconds is null",
+    ),
     Column(
         "drained_at",
         "timestamp",
@@ -48,7 +52,7 @@ FORECAST = table(
         "loss_seconds",
         "double",
         "time until retention deletes unread records, in seconds; for a group, the smallest value of its partitions at "
-        "risk; null if no deletion is expected, or only after more time than the topic keeps records",
+        "risk; null if no deletion is expected within the time for which the topic keeps records",
     ),
     Column(
         "loss_at",
@@ -71,13 +75,14 @@ FORECAST = table(
     Column(
         "behind_since",
         "timestamp",
-        "since when the group has had its backlog, from the time lags of the 24 hours before; null if the oldest "
-        "unread record is less than a minute old, in rows about a partition, and before the last two hours of a day",
+        "when the current backlog of the group began, according to the time lags of the 24 hours before; null if the "
+        "oldest unread record is less than a minute old, in rows about a partition, and in all but the last two hours "
+        "of a day",
     ),
     Column(
         "behind_since_at_least",
         "boolean",
-        "true if the backlog may be older than behind_since, because it existed before the time lags that are known",
+        "true if the backlog may be older than behind_since, because it already existed at the first known time lag",
     ),
     *covered("time from the first to the last minute from which the trend was computed"),
 )

@@ -1,4 +1,4 @@
-"""The gold job: recompute the gold tables from the earliest time of new recorded or silver rows on.
+"""The gold job: recompute the gold rows whose times are not before the earliest new recorded or silver row.
 
 To add a gold table, define it and add it to `GOLD` in `kgtui/lake/schemas/gold.py`, write its transform in
 `transforms`, and add the function that computes its rows to `BUILDERS`.
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 _DAY_BEFORE = timedelta(days=1)
 
 _ATTEMPTS = 4
-"""How many times the computation of a table is tried while executors are lost; Spark tries tasks as many times."""
+"""Maximum number of attempts to compute a table if executors are lost. Spark has the same maximum for its tasks."""
 
 _LOST_CHECKPOINT = "Checkpoint block"
 """Part of the error that Spark reports if an executor is lost together with a part of a local checkpoint."""
@@ -83,8 +83,8 @@ _DEFAULT = GoldOptions()
 class GoldInputs:
     """Tables from which the gold tables are computed. Each table is read when it is first used.
 
-    Each property has rows from one day before the first recomputed day on, because rows depend on earlier rows. Rows of
-    days after `options.last` are left out.
+    Each property also has the rows of the day before the first recomputed day, because gold rows depend on earlier
+    rows. Rows of days after `options.last` are left out.
 
     Args:
         since: time from which the tables are recomputed, in milliseconds since the epoch.
@@ -96,7 +96,7 @@ class GoldInputs:
         self._persisted: list[DataFrame] = []
 
     def rows(self, table: Table, before: timedelta = timedelta(0)) -> DataFrame:
-        """Return the rows of a table, beginning on the day that is `before` earlier than the first recomputed day."""
+        """Return the rows of a table from the first recomputed day onwards, and of the days up to `before` earlier."""
         return self.all_rows(table).filter(F.col("day") >= F.lit(self.first - before))
 
     def all_rows(self, table: Table) -> DataFrame:
@@ -174,7 +174,7 @@ class _Slots:
     Attributes:
         column: column with the beginning of the slot of a row.
         seconds: length of a slot. Slots begin at midnight UTC.
-        before: how long before the first new source row gold rows of the same day also change, in seconds.
+        before: a new source row also changes the gold rows up to this many seconds earlier on the same day.
     """
 
     column: str
@@ -187,7 +187,8 @@ _SLOTS = {
     HEALTH: _Slots("window_start", WINDOW_SECONDS),
     CHURN: _Slots("hour", HOUR),
     CLEANUP: _Slots("day", 24 * HOUR),
-    # Some columns have values only in the last two hours of a day, so they are removed from the hour before.
+    # Some columns have values only in the last two hours of a day. If there is a new last hour, the hour that is no
+    # longer one of these two is recomputed without the values.
     FORECAST: _Slots("hour", HOUR, before=HOUR),
     BASELINE: _Slots("hour", HOUR),
 }
@@ -216,7 +217,7 @@ def _health(inputs: GoldInputs) -> DataFrame:
 def _churn(inputs: GoldInputs) -> DataFrame:
     since = inputs.since_slot(CHURN)
     recorded = recorded_churn(inputs.timeline, inputs.groups, inputs.members, inputs.partitions, since=since)
-    # A burst of rebalances continues from the hour before at most.
+    # Rows of the hour before suffice: a burst of rebalances that began earlier has a rebalance in that hour, too.
     in_hour_before = ~is_since("hour", since) & is_since("hour", since - HOUR * 1000)
     return churn(
         inputs.timeline,
@@ -232,7 +233,7 @@ def _cleanup(inputs: GoldInputs) -> DataFrame:
     first, look_back = inputs.first, timedelta(days=inputs.options.look_back)
     timeline = poll_timeline(inputs.rows(POLLS, look_back)).localCheckpoint()
     groups, partitions = inputs.rows(GROUPS, look_back), inputs.rows(PARTITIONS, look_back)
-    # On days with polls, only groups without members can be unused, so that only their history is read.
+    # On days with polls, only groups without members can be unused. Therefore, only their history is read.
     asked = groups_without_members(timeline, groups, since=first).localCheckpoint()
     partitions = partitions.join(F.broadcast(asked), "group", "left_semi")
     # `recorded` and `decoded` are checkpointed, because `cleanup` reads each of them several times. Both are small:
@@ -278,12 +279,12 @@ def gold(
     options: GoldOptions = _DEFAULT,
     on_progress: Callable[[str], None] | None = None,
 ) -> None:
-    """Recompute all gold tables from a time on. A second call with the same inputs writes the same rows.
+    """Recompute the rows of all gold tables from `since` onwards. A second call with the same inputs changes nothing.
 
     Args:
         since: time in milliseconds since the epoch. Later rows depend on earlier rows, so all later rows are
             recomputed.
-        on_progress: called with a text before each table is computed.
+        on_progress: called with a message for the user before each table is computed.
     """
     inputs = GoldInputs(lake, since, options)
     for table in GOLD:
@@ -294,14 +295,14 @@ def gold(
             except SPARK_ERRORS as error:
                 if _LOST_CHECKPOINT not in str(error) or attempt == _ATTEMPTS - 1:
                     raise
-                # The checkpoints in `inputs` are incomplete, so they are computed again.
+                # The lost executor had parts of the checkpoints in `inputs`, so all checkpoints are computed again.
                 inputs.release()
                 inputs = GoldInputs(lake, since, options)
     inputs.release()
 
 
 def _write(inputs: GoldInputs, table: Table, on_progress: Callable[[str], None] | None) -> None:
-    """Compute the rows of a gold table from `inputs.since_slot` on, and replace them.
+    """Recompute and replace the rows of a gold table from `inputs.since_slot` onwards.
 
     All rows of a group are written into the same file, so that a query about one group reads few files.
     """

@@ -36,7 +36,7 @@ def decode_commits(records: DataFrame) -> DataFrame:
 
 
 def decode_non_commits(records: DataFrame) -> DataFrame:
-    """Decode the bronze rows without a key of a commit into rows of `record_decoding.SCHEMA`."""
+    """Decode the bronze rows whose keys are not keys of commits into rows of `record_decoding.SCHEMA`."""
     decode = decode_in_jvm if has_decoder(records.sparkSession) else decode_records
     return records.transform(non_commits).transform(decode)
 
@@ -94,7 +94,7 @@ def decode_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) ->
     remaining = None if written is None else batch.count() - written
     others_kept = None if kept is None else kept.take(remaining)
     if remaining != 0:
-        # If the remaining records were not kept, all records are read again to find them.
+        # If the remaining records were not kept, all records are read again to find the remaining ones.
         rest = batch if others_kept is None else others_kept
         others = rest.transform(decode_non_commits)
         decoded = _write_decoded(lake, others, partial(_append, f"{app}-others", batch_id))
@@ -147,7 +147,9 @@ def _write_events(lake: SparkLake, events: DataFrame, days: list[str], write_row
 
 
 def _write_rebalances(lake: SparkLake, computed: DataFrame, groups: DataFrame) -> None:
-    """Write the new and the changed ones of all rebalances of some groups, so that the gold job knows what has changed.
+    """Write those rebalances of some groups that are new or have changed, and the earliest time of such a rebalance.
+
+    The gold job reads this time to find out what it must recompute.
 
     Args:
         computed: all rebalances of the groups, as rows of `rebalances`.

@@ -49,7 +49,7 @@ def baseline(lag: DataFrame, *, before: DataFrame | None = None, since: int | No
     Args:
         lag: the gold table.
         before: rows of `baseline` before `since`; they provide the earlier hours for the comparison.
-        since: first time to return, in milliseconds since the epoch; the beginning of an hour.
+        since: beginning of the first hour to return, in milliseconds since the epoch.
     """
     rows = lag if since is None else lag.filter(is_since("minute", since))
     current = rows.transform(_hourly_medians)

@@ -43,10 +43,10 @@ _MEMBER_KEY = ("group", "member_id")
 _EVENTS = ("changes", "entered", "steps", "shuffles", "joined", "left", "moved")
 
 _LEAST_COVERED = 1_800.0
-"""Part of an hour that polls must cover before a rate of rebalances is extrapolated to the whole hour, in seconds."""
+"""If polls cover less than this part of an hour, in seconds, rebalances are not extrapolated to the whole hour."""
 
 _BURST_PAUSE = 1_800_000
-"""Rebalances of a group belong to one burst if the time between one and the next is at most this, in milliseconds."""
+"""Rebalances of a group belong to one burst if there are at most this many milliseconds between one and the next."""
 
 
 def churn(
@@ -68,7 +68,7 @@ def churn(
         rebalances: silver table `rebalances`: rebalances decoded from records.
         lag: the gold table.
         before: rows of `churn` before `since`, because a burst of rebalances may have begun earlier.
-        since: first time to return, in milliseconds since the epoch.
+        since: beginning of the first hour to return, in milliseconds since the epoch.
     """
     names = (*_COUNTS, "times")
     if before is not None and since is not None:
@@ -121,8 +121,8 @@ def _with_bursts(rows: DataFrame, before: DataFrame | None) -> DataFrame:
         continues = at - burst["last"] <= _BURST_PAUSE
         return F.struct(at.alias("last"), F.when(continues, burst["first"]).otherwise(at).alias("first"))
 
-    # The first rebalance of the burst to which the last rebalance in the hour belongs. If this is also the first
-    # rebalance in the hour, the burst may have begun in an hour before.
+    # `began` is the first rebalance in the hour that belongs to the same burst as the last rebalance in the hour. If
+    # `began` is also the first rebalance of the whole hour, the burst may have begun in an earlier hour.
     began = F.aggregate("times", start, step, lambda burst: burst["first"])
     rows = rows.withColumns({"first_at": F.array_min("times"), "last_at": F.array_max("times"), "began": began})
     if before is not None:
@@ -238,9 +238,9 @@ def recorded_churn(
 
 
 def _owners_since(owners: DataFrame, keyframe: int) -> DataFrame:
-    """Return the rows from a keyframe on and, for partitions without an owner in the keyframe, also all earlier rows.
+    """Return the rows from a keyframe onwards, and all earlier rows of partitions without an owner in the keyframe.
 
-    If such a partition gets an owner, its last owner before must be known.
+    If such a partition gets an owner, the new owner is compared with the last owner in the earlier rows.
     """
     recent = owners.filter(F.col("keyframe") >= keyframe)
     unowned = recent.filter((F.col("poll") == keyframe) & F.col("owner").isNull()).select(*PARTITION_KEY)

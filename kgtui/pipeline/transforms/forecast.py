@@ -43,7 +43,7 @@ def forecast(lag: DataFrame, *, retention: DataFrame | None = None, since: int |
     Args:
         lag: the gold table, beginning one day before `since`, because the deletion rate is measured over a whole day.
         retention: columns topic and retention_seconds, with a row for each topic whose retention is known and limited.
-        since: first time to return, in milliseconds since the epoch; the beginning of an hour.
+        since: beginning of the first hour to return, in milliseconds since the epoch.
     """
     hours = lag.transform(_with_deletion_rate).transform(_hours, since)
     if retention is None:
@@ -120,9 +120,9 @@ def _with_trend(rows: DataFrame) -> DataFrame:
     """Add `trend` (growth of the lag in records/s), its standard error `trend_error`, `age_trend` and `drain_seconds`.
 
     `age_trend` is the growth of the time lag in seconds per second. `drain_seconds` is the time until the time lag is
-    0, because the lag also changes with the traffic. If `age_trend` is unknown, it is the time until the lag is 0. It
-    is null if the trend does not clearly fall. `drain_min_seconds` and `drain_max_seconds` are a range (see gold
-    `forecast`).
+    0, because the lag also changes with the traffic. If `age_trend` is unknown, `drain_seconds` is the time until the
+    lag is 0. `drain_seconds` is null if the trend does not clearly fall. `drain_min_seconds` and `drain_max_seconds`
+    are a range (see gold `forecast`).
     """
     rows = rows.withColumns({
         "trend": _slope(""),
@@ -138,7 +138,7 @@ def _with_trend(rows: DataFrame) -> DataFrame:
     })  # fmt: skip
     known = F.col("age_trend").isNotNull()
     seconds = F.when(known, by_age.seconds).otherwise(by_lag.seconds)
-    # `least` and `greatest` ignore null.
+    # If one of two times is null, `least` and `greatest` return the other one.
     soonest = F.when(known, F.least(by_age.soonest, by_lag.seconds)).otherwise(by_lag.soonest)
     latest = F.when(known, F.greatest(by_age.latest, by_lag.seconds)).otherwise(by_lag.latest)
     return rows.withColumns({
@@ -180,13 +180,13 @@ def _with_loss(rows: DataFrame) -> DataFrame:
     """Add `loss_seconds`, the time until retention deletes unread records, and columns that qualify this time.
 
     There are two estimates: one from the topic's retention time and the time lag, and one from the deletion rate. The
-    deletion rate varies with the traffic, so that the second estimate is used only if the first is missing, is only a
-    lower limit of the age, or is longer by more than the factor `_MOST_VARIATION`, which traffic does not explain.
-    `loss_basis` names the estimate that was used, and `loss_at_most` says whether it is only an upper limit. `assessed`
-    says whether the data suffice for an estimate. `at_risk` says whether `loss_seconds` is shorter than the time that
-    the group needs to catch up.
+    deletion rate varies with the traffic. Therefore, the second estimate is used only if the first is missing, or if
+    the first is longer by more than the factor `_MOST_VARIATION`, which traffic does not explain. If the time lag is
+    only a lower bound, the shorter estimate is used. `loss_basis` names the estimate that was used, and `loss_at_most`
+    says whether it is only an upper limit. `assessed` says whether the data suffice for an estimate. `at_risk` says
+    whether `loss_seconds` is shorter than the time that the group needs to catch up.
 
-    No estimate is made for a time after which the topic will keep no record that is in it now, because the trend will
+    If no record that is now in the topic will be left at the estimated time, the result is null, because the trend will
     not last that long.
     """
     consumed, written = F.col("consume_rate"), F.col("write_rate")
@@ -234,7 +234,7 @@ def _with_group_risk(rows: DataFrame) -> DataFrame:
 def _with_behind_since(rows: DataFrame, lag: DataFrame) -> DataFrame:
     """Add `behind_since` and `behind_since_at_least` (see gold `forecast`) to the group rows of each day's last hours.
 
-    Only these rows are shown as findings, and the search needs the time lags of a whole day for each row.
+    Earlier rows are skipped to save time: findings show only the last rows, and each row needs the time lags of a day.
     """
     # The rows are read twice, first to find the groups with a backlog, then to add the times at which the backlogs
     # began.

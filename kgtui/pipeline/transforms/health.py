@@ -44,7 +44,10 @@ _ROW = (
     "first_commit", "last_commit", "undecided", "offsets_may_be_hidden", "max_lag_topic", "max_lag_partition", "basis",
     "members", "started",
 )  # fmt: skip
-"""Columns of a row of `health` that are computed before its times. `started` is only used to compute `bad_since`."""
+"""Columns that are computed before the columns with the times of problems.
+
+`started` is not a column of gold `health`. It is only used to compute `bad_since`.
+"""
 
 
 def health(
@@ -69,7 +72,8 @@ def health(
         lag: gold `lag`, whose time lags show when a group began to fall behind. Without it, this time is the oldest
             commit of the window with the first bad status.
         before: rows of `health` before `since`, because a bad status may have begun earlier.
-        since: first time to return, in milliseconds since the epoch. The first time windows also use earlier rows.
+        since: beginning of the first time window to return, in milliseconds since the epoch. The first time windows are
+            also computed from earlier rows.
         seconds: length of a time window. Each group gets one health verdict per time window.
         watching: settings for computing verdicts.
     """
@@ -79,8 +83,9 @@ def health(
     if commits is not None:
         windows = windows.transform(with_silver_commits, commits, partitions, timeline, watching.rules)
     if lag is not None:
-        # The windows are read twice, first to find the windows in which problems begin, then to add the times of these
-        # problems. In addition, Spark Connect refuses plans with a depth of more than 100 messages.
+        # The checkpoint has two reasons. The windows are read twice, first to find the windows in which problems begin,
+        # then to add the times of these problems. And it shortens the plan: Spark Connect refuses plans with a depth of
+        # more than 100 messages.
         windows = windows.localCheckpoint()
     rows = (
         all_groups.select(*_SLOT, "members", "read", "offsets_may_be_hidden")

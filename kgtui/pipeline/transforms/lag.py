@@ -44,15 +44,15 @@ def lag(
 
     Args:
         timeline: result of `poll_timeline`.
-        since: first time to return, in milliseconds since the epoch. Earlier rows are used
-            only for time lags, and for the rates of the first minute.
+        since: beginning of the first minute to return, in milliseconds since the epoch. Earlier rows are used only for
+            time lags, and for the rates of the first minute.
     """
     minutes = time_slots(timeline, MINUTE, since)
     if since is None:
         log_ends = with_timeline(partitions, timeline).transform(with_log_growth)
         positions = _positions(log_ends, minutes)
     else:
-        # The state of the first minute is known from its keyframe on. Older rows are needed only for long time lags.
+        # Rows before the keyframe of the first minute are not read, because they are needed only for long time lags.
         keyframe = minutes.agg(F.min("keyframe").alias("first")).collect()[0].first or since
         groups, faults = (rows.filter(F.col("keyframe") >= keyframe) for rows in (groups, faults))
         recent = with_timeline(partitions.filter(F.col("keyframe") >= keyframe), timeline).transform(with_log_growth)

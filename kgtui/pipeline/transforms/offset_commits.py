@@ -295,7 +295,7 @@ def _uuid_text(uuid: Column) -> Column:
 
 
 def _bytes(data: Column, position: Column | int, size: Column | int) -> Column:
-    """Return `size` bytes of binary data from a position on; the first byte has position 1."""
+    """Return `size` bytes of binary data, beginning at a position; the first byte has position 1."""
     return F.substring(data, position, size)
 
 

@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 HISTORY = 86_400_000
-"""How long before a row its time lags are searched, in milliseconds."""
+"""Only time lags of this period before a row are searched, in milliseconds."""
 
 _KEY = ("group", "topic", "partition")
 
 
 def with_age_histories(rows: DataFrame, lag: DataFrame) -> DataFrame:
-    """Return the time lags of the group or partition of each row until the row.
+    """Return, for each row, the time lags of its group or partition up to the time of the row.
 
     Args:
         rows: rows with group, topic, partition, `at` and `steady_since` (both in milliseconds). Time lags before
-            `steady_since` and more than `HISTORY` before `at` are left out. Rows without any time lag are left out.
+            `steady_since`, or more than `HISTORY` before `at`, are left out. Rows without any time lag are left out.
         lag: the gold table.
 
     Returns:
@@ -59,15 +59,15 @@ def behind_since(ages: Column) -> Column:
 
 
 def _in_python(function: Callable[[Sequence[tuple[int, float]]], int], ages: Column) -> Column:
-    # Spark expressions would evaluate the nested searches once per element. Only few rows need the function: one for
-    # each problem that begins.
-    # Without Arrow, the workers of a cluster do not need pyarrow.
+    # Python is used, because Spark expressions would evaluate the nested searches once per element. It is fast enough,
+    # because the function is called for few rows: only for groups and partitions that have a problem. Arrow is not
+    # used, so that the workers of a cluster do not need pyarrow.
     run = F.udf(lambda pairs: function([tuple(pair) for pair in pairs]), LongType(), useArrow=False)
     return run(ages)
 
 
 def with_problem_times(rows: DataFrame, before: DataFrame | None, lag: DataFrame | None) -> DataFrame:
-    """Add `bad_since`: the time at which the problem began that has kept the status bad in every window up to this row.
+    """Add `bad_since`: when the current problem began. The status has been bad in every window since then.
 
     Windows before the latest gap between polls do not count. `bad_since` is null if the status is OK or unknown. Also
     add `ended_since`: the `bad_since` of the window before, if the status of a group is OK again in this window.
@@ -118,7 +118,7 @@ def _with_earlier_problems(rows: DataFrame, before: DataFrame | None, follows: C
 
 
 def _with_start_of_rise(rows: DataFrame, lag: DataFrame) -> DataFrame:
-    """Correct `started` of the windows in which a bad status begins, by the time lags before them.
+    """Correct `started` in windows in which a bad status begins, with the help of earlier time lags.
 
     A partition has been falling behind (WARN) since its time lag began to rise, which may be long before the oldest
     commit of its window. It has been stopped (STOP) since its last commit, but not before there were unread records.

@@ -85,7 +85,8 @@ def time_slots(timeline: DataFrame, seconds: int, since: int | None = None) -> D
     Args:
         timeline: result of `poll_timeline`.
         seconds: length of a slot.
-        since: first time to return, in milliseconds since the epoch. The slot before this time is returned as well.
+        since: beginning of the first slot to return, in milliseconds since the epoch. The slot before it is returned as
+            well.
 
     Returns:
         DataFrame with the columns
@@ -118,7 +119,7 @@ def first_keyframe(timeline: DataFrame, since: int) -> int:
     """Return the keyframe of the last poll before a time; without such a poll, the first keyframe of the timeline.
 
     Args:
-        since: time in milliseconds since the epoch. It is returned if there are no polls.
+        since: time in milliseconds since the epoch. If there are no polls, `since` itself is returned.
     """
     before = F.max(F.when(F.col("poll") < since, F.col("keyframe")))
     row = timeline.agg(before.alias("before"), F.min("keyframe").alias("first")).collect()[0]
@@ -240,9 +241,10 @@ def floor_to(at: Column, span: int) -> Column:
 
 
 def sum_of_doubles(rate: Column) -> Column:
-    """Return an aggregate: the sum of a column of doubles, rounded to millionths, which all orders of its rows give.
+    """Return an aggregate: the sum of a column of doubles, which does not depend on the order of the rows.
 
-    A sum of doubles depends on their order, and Spark adds them in the order in which its tasks end.
+    A usual sum of doubles depends on this order, and Spark adds rows in the order in which its tasks end. Therefore,
+    the doubles are rounded to millionths, and added as integers.
     """
     return F.sum(F.round(rate * _MILLION).cast("long")) / _MILLION
 

@@ -380,7 +380,7 @@ def test_kgtui_ls_judges_only_empty_groups_with_unread_records_after_one_read(ru
     ran = run("ls", "verdict:warn+")
     assert (ran.code, groups(ran)) == (0, ["idle"])
     assert "could not be applied to 2 of 4 groups" in ran.err
-    assert "verdict: and timelag: need several reads: add --watch or use kgtui check" in ran.err
+    assert "the terms verdict: and timelag: need several reads; add --watch, or use kgtui check" in ran.err
 
 
 @pytest.mark.parametrize(("verdict", "found"), [("empty", ["idle"]), ("unused,abandoned", [])])

@@ -224,7 +224,9 @@ def test_past_problem_is_reported_with_the_cause_of_its_end(tmp_path: Path) -> N
     (past,) = found.past
     assert found.findings == ()
     assert (past.since, past.until) == (began.timestamp(), (NOW - 6 * HOUR).timestamp())
-    assert past.what == "stopped committing for 3 h, with up to 700 unread records; 30 unread records were left then"
+    assert past.what == (
+        "stopped committing for 3 h, with up to 700 unread records; 30 unread records were left when the problem ended"
+    )
     assert past.ended == "the group committed again"
     assert read_insights(lake, since=(NOW - 5 * HOUR).timestamp()).past == (), "it ended before this time"
 
