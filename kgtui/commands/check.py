@@ -62,7 +62,7 @@ With --lake, the command does not wait. It judges the polls that were recorded i
 
 Exit codes: 0 success; 1 a verdict is at least as bad as --fail-on, some data could not be read, all offsets of a group
 may be hidden because of missing permissions, or no group matches; 2 wrong usage; 3 no broker could be reached.
---timeout limits the first read and each further read, not the watch."""
+--timeout limits the first read and each later read, not the watch."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -137,8 +137,8 @@ async def check(
 ) -> int:
     """Watch groups of a cluster, print their health verdicts, and return the exit code.
 
-    The filter is applied twice. After the first read, all its terms except those about health, which is not known yet,
-    select the groups to watch. After the watch, the whole filter selects the groups to report.
+    The filter is applied twice. After the first read, it selects the groups to watch; its terms about health are
+    ignored, because the health is not known yet. After the watch, the whole filter selects the groups to report.
 
     Args:
         query: the filter.
@@ -385,7 +385,7 @@ def undecided_lines(selected: Iterable[GroupHealth], seconds: float) -> list[str
     for health in selected:
         for one in health.undecided:
             if one.why == HIDDEN and one.lack is Lack.LAG:
-                continue  # the faults of the group already say that its offsets may be hidden
+                continue  # A fault of the group already says that its offsets may be hidden.
             by_reason.setdefault((one.status, one.lack, one.why), []).append(one)
     lines = []
     for undecided in by_reason.values():

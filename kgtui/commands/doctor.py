@@ -385,7 +385,7 @@ def _permissions_text(diagnosis: Diagnosis) -> str:
     operations = marks.NO_ANSWER if cluster is None else ", ".join(sorted(cluster)) or "none"
     lines = [f"permissions on the cluster: {operations}"]
     if cluster is not None and not {"DESCRIBE", "ALL"} & cluster:
-        lines.append("  without DESCRIBE on the cluster, only groups with DESCRIBE permission are listed")
+        lines.append("  without DESCRIBE on the cluster, only groups on which you have DESCRIBE are listed")
     lines.append(f"permissions on groups: {diagnosis.groups} groups listed, {diagnosis.described} described")
     lines += [f"  {name}: on {count} groups" for name, count in sorted(diagnosis.group_operations.items())]
     return "\n".join(lines) + "\n"

@@ -324,7 +324,7 @@ async def list_all_groups(admin: GroupAdmin) -> tuple[ClusterInfo, list[tuple[st
 
 
 async def _poll(admin: GroupAdmin, node: int) -> ListingDelta:
-    """List the groups of one broker. The attribute `updated` of the result contains all of them.
+    """List the groups of one broker. The attribute `updated` of the result contains all groups of the broker.
 
     While the broker returns an error code in `LOADING`, the request is repeated, as in Kafka's client.
     """

@@ -69,8 +69,8 @@ class CommandParser(argparse.ArgumentParser):
     def add_subparsers(self, **options: Any) -> Any:
         """Add subcommands.
 
-        Words after the command may be empty, such as an empty filter. This parser accepts all of them, because the
-        parser of the subcommand checks them.
+        Words after the command may be empty, such as an empty filter. This parser accepts empty words, because
+        the parser of the subcommand checks them.
         """
         action = super().add_subparsers(**options)
         action.type = str

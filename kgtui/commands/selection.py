@@ -128,7 +128,7 @@ def _why_no_match(args: argparse.Namespace, query: Query, selection: Selection) 
         return [_doctor(args, why.word)]
     sentences = [f"similar: {', '.join(why.similar)}"] if why.similar else []
     if len(words) > 1:
-        sentences.append(f"the filter needs ids that contain all {len(words)} words")
+        sentences.append(f"the filter matches only ids that contain all {len(words)} words")
         sentences.append(f"to use the words as group ids, pass {as_options(words)}")
     return sentences
 
@@ -293,8 +293,8 @@ def _enriched(snapshot: Snapshot, read: GroupsRead, ids: Sequence[str], *, lag: 
             faults.setdefault(group, hidden_topics_fault(group, topics_hidden))
         with_offset = read.topics_of(group)
         if with_offset is None and not (lag and snapshot.groups[group].has_offsets):
-            # The group has no offsets, or its offsets were not requested, so its topics are only those to which its
-            # members subscribe.
+            # The group has no offsets, or its offsets were not requested. Therefore, its topics are only the topics to
+            # which its members subscribe.
             with_offset = ()
         summaries[group] = summary_of(
             read.descriptions.get(group),

@@ -135,7 +135,7 @@ class Flusher:
         Args:
             at: time of the poll, in milliseconds since the epoch.
             keyframe: time of the keyframe to which this poll belongs, in milliseconds since the epoch. The keyframe is
-                the newest poll, at or before this one, that recorded the complete state.
+                the newest poll, up to this poll, that recorded the complete state.
             rows: table name → rows, for all tables except `polls`.
             poll_row: the values for table `polls`, in the order of its columns, starting with column `taken_at`.
         """
@@ -212,7 +212,7 @@ class Flusher:
         await self._off_loop(release_rows, dropped)
 
     def report_error(self, message: str) -> None:
-        """Store the reason why nothing can be recorded in `status`. Notify the user unless an error is stored already.
+        """Store in `status` why nothing can be recorded. If `status` had no error before, notify the user.
 
         Args:
             message: the reason why nothing can be recorded.

@@ -42,7 +42,7 @@ def load_access(folder: LakeFolder) -> Access:
 class AccessRecorder:
     """Reads the permissions of the recorder's user from the cluster, and stores them in the lake.
 
-    New permissions replace the stored ones, so that the lake contains only the newest.
+    New permissions replace the stored permissions, so that the lake contains only the newest permissions.
     """
 
     def __init__(self, admin: GroupAdmin, folder: LakeFolder) -> None:
@@ -55,7 +55,7 @@ class AccessRecorder:
         """Read the permissions from the cluster, store them if they have changed, and return them.
 
         Errors are only logged. If the permissions cannot be read, return the permissions from the last successful read,
-        or None without such a read.
+        or None if there was no such read.
 
         Args:
             timeout: maximum time of the read in seconds.

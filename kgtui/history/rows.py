@@ -66,7 +66,7 @@ def listing_row(listing: Listing) -> RowValues:
 
 
 def description_row(description: GroupDescription, at: int) -> RowValues:
-    """Return the columns of table `groups` that come from a description: those from `described_at` to `description`.
+    """Return the columns of table `groups` that come from a description: columns `described_at` to `description`.
 
     Args:
         at: time when the description was read, in milliseconds since the epoch, for column `described_at`.

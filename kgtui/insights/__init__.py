@@ -8,7 +8,7 @@ This package imports only `lake` and `model`.
 |---|---|
 | `finding` | data classes of findings; the kinds of findings in order of urgency |
 | `rules` | one function per kind of finding, from rows of gold tables to findings |
-| `past_problems` | the time spans in which groups were unhealthy, and findings about those that have ended |
+| `past_problems` | the time spans in which groups were unhealthy, and findings about the problems that have ended |
 | `apply_rules` | the list of rules in order, the gold rows that each rule reads, and the rule about flapping groups |
 | `report` | the HTML report: findings, episodes and plots (page: `templates/report.html.j2`) |
 | `report_plots` | the plots of the report, as SVG |

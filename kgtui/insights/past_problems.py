@@ -1,4 +1,4 @@
-"""Find the time spans in which groups were unhealthy, in gold table `health`, and report those that have ended."""
+"""Find the time spans in which groups were unhealthy, in gold table `health`, and report past problems."""
 
 from __future__ import annotations
 

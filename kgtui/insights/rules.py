@@ -237,9 +237,9 @@ def unusual(
     """Find groups whose lag or rates differ from earlier weeks, in the newest hour of table `baseline`.
 
     Args:
-        rows: outliers of the newest hour, and outliers of the hours before, which show since when a group is unusual.
+        rows: outliers of the newest hour, and outliers of the hours before, which show when a group became unusual.
         others: ids of groups that have a more urgent finding. Of these groups, only unusual input rates are reported.
-        histories: group id → its lag and rates in the 24 hours before, which show more exactly since when a group is
+        histories: group id → its lag and rates in the 24 hours before, which show more exactly when a group became
             unusual; None if they are unknown.
     """
     found = []

@@ -132,7 +132,7 @@ def held(lock: AnyLock, on_lost: Callable[[str], None]) -> Iterator[None]:
     """Take a lock, and hold it until the end of the context. A thread renews it.
 
     Args:
-        on_lost: called in the thread with a message if another process has taken the lock in the meantime.
+        on_lost: function that the thread calls with a message for the user if another process has taken the lock.
 
     Raises:
         RefusedError: another process holds the lock.

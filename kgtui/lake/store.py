@@ -187,7 +187,7 @@ def lake_path(text: str | LakePath) -> LakePath:
 
 
 def options_for(path: LakePath) -> dict[str, str]:
-    """Return deltalake's storage options for a path: the configured ones, without those that the environment sets.
+    """Return deltalake's storage options for a path: the configured options, except those that the environment sets.
 
     deltalake reads environment variables itself. They take precedence over `config.toml`, as in the rest of kgtui.
     """

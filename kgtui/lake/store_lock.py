@@ -91,7 +91,7 @@ class StoreLock:
         """Show other processes that the holder is alive.
 
         Raises:
-            RefusedError: another process has taken the lock, because this one did not renew it for `STALE` seconds.
+            RefusedError: another process has taken the lock, because this process did not renew it for `STALE` seconds.
             OSError: the store cannot be written.
         """
         if self._held is None:

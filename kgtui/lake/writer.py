@@ -108,7 +108,7 @@ class LakeWriter:
             keyframe: time of the newest keyframe up to this poll, in milliseconds since the epoch. A keyframe is a poll
                 that recorded the complete state; the other polls recorded only changes.
             rows: rows of all tables except `polls`, without columns `day`, `keyframe` and `poll`.
-            poll_row: row of table `polls`, from column `taken_at` on.
+            poll_row: row of table `polls`, beginning with column `taken_at`.
         """
         if self._open is None or self._open.keyframe != keyframe:
             self.seal()
@@ -200,7 +200,7 @@ class LakeWriter:
         """Merge the files of table `polls` into one file per day, because opening a lake reads all of these files.
 
         Args:
-            keyframe: time of the current keyframe. Files with polls from this time on are not merged yet.
+            keyframe: time of the current keyframe. Files with this poll or later polls are not merged yet.
         """
         table = self._tables[POLLS.name]
         days: dict[date, list[dict[str, Any]]] = {}

@@ -1,4 +1,4 @@
-"""Send kgtui's code to the executors of a cluster, which run parts of it and do not have kgtui installed."""
+"""Send kgtui's code to the executors of a cluster, because they run parts of it and do not have kgtui installed."""
 
 from __future__ import annotations
 

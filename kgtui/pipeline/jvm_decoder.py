@@ -193,7 +193,7 @@ def enable_decoder(spark: SparkSession) -> bool:
         schema = spark.sql("SELECT kgtui.decode(X'', X'') AS decoded").schema
         found = schema["decoded"].dataType.simpleString() == DECODED.simpleString()
     except (PySparkException, Py4JJavaError):
-        # PySpark does not convert the error about a missing class into an error of its own.
+        # A missing class raises Py4JJavaError, because PySpark does not convert this error into a PySparkException.
         found = False
     if not found:
         spark.conf.unset(_CATALOG)

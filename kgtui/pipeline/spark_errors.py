@@ -81,7 +81,7 @@ def to_source_error(error: Exception) -> SourceError:
         return SourceError(_JVM_GONE)
     try:
         text = str(error)
-    except SPARK_ERRORS:  # `str` reads the text from the JVM, which fails if the JVM has exited
+    except SPARK_ERRORS:  # `str` reads the text from the JVM, and fails if the JVM has exited.
         return SourceError(_JVM_GONE)
     return SourceError(known_message(text) or f"Spark failed: {_root_cause(error, text)}")
 

@@ -180,7 +180,7 @@ HEALTH = table(
     Column(
         "basis",
         "string",
-        "data from which the status was computed: `observed` (offsets that polls saw) or `commits` (`silver/commits`)",
+        "data from which the status was computed: `observed` (offsets in polls) or `commits` (`silver/commits`)",
     ),
     Column("members", "int", "number of members; null if unknown, and in rows about a partition"),
     *covered("time covered by the data from which the status was computed"),
@@ -255,7 +255,7 @@ CLEANUP = table(
     DAY,
     Column("kind", "string", "whether the row describes a `group` or a `family` of groups", nullable=False),
     Column("name", "string", "group id, or name of the family, such as `team-007.*`", nullable=False),
-    Column("family", "string", "family of the group; null if no other group is in it, and in rows about a family"),
+    Column("family", "string", "family of the group; null if it has no other group, and in rows about a family"),
     Column("groups", "int", "number of groups in a family, all of which are unused; 1 for a group", nullable=False),
     Column("type", "string", "group type; null if it is unknown, and in rows about a family"),
     Column("state", "string", "group state; null if it is unknown, and in rows about a family"),

@@ -88,9 +88,9 @@ def decode_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) ->
     kept = KeptRecords.of(batch.sparkSession)
     commits = batch.transform(decode_commits if kept is None else kept.decode_commits)
     written = lake.append(COMMITS, commits, app=app, batch_id=batch_id)
-    # Number of records of the batch that are not decoded yet; None if an earlier attempt has already appended
-    # `commits`, because Delta Lake then does not report how many rows that attempt appended. `batch.count()` is cheap,
-    # because Spark reads the number from file metadata.
+    # `remaining` is the number of records of the batch that are not decoded yet. It is None if an earlier attempt has
+    # already appended `commits`, because Delta Lake then does not report how many rows that attempt appended.
+    # `batch.count()` is cheap, because Spark reads the number from file metadata.
     remaining = None if written is None else batch.count() - written
     others_kept = None if kept is None else kept.take(remaining)
     if remaining != 0:

@@ -64,7 +64,7 @@ def churn(
 
     Args:
         timeline: result of `poll_timeline`.
-        recorded: result of `recorded_churn`: changes that polls have seen.
+        recorded: result of `recorded_churn`: changes that polls have recorded.
         rebalances: silver table `rebalances`: rebalances decoded from records.
         lag: the gold table.
         before: rows of `churn` before `since`, because a burst of rebalances may have begun earlier.
@@ -149,8 +149,8 @@ def _incoming_rates(lag: DataFrame) -> DataFrame:
 def _with_rate(rows: DataFrame) -> DataFrame:
     """Add the columns `per_hour`, `records_held_up`, `source` and `flapping`.
 
-    - `per_hour`: the larger of two numbers: rebalances seen by polls, divided by the part of the hour that the polls
-      cover, and rebalances decoded from records
+    - `per_hour`: the larger of two numbers: rebalances that polls have recorded, divided by the part of the hour that
+      the polls cover, and rebalances decoded from records
     - `records_held_up`: number of records that are written while the group rebalances
     - `source`: layers that have data about the group in this hour (recorded, silver or both)
     - `flapping`: whether the number of rebalances and `per_hour` both reach the limits in `RebalanceRate`. If the polls
@@ -197,7 +197,7 @@ def recorded_churn(
     Returns:
         DataFrame with the columns group, hour (ms), rebalances, state_changes, epoch_steps (sum of all increases of
         the group epoch), members_joined, members_left, partitions_moved, rebalancing_seconds, and `times`: the polls
-        (ms) that saw a rebalance
+        (ms) that found a rebalance
     """
     owners = partitions.select("day", "keyframe", "poll", *PARTITION_KEY, "gone", "owner")
     if since is not None:
@@ -221,7 +221,7 @@ def recorded_churn(
         F.collect_set(F.when(rebalanced, F.col("at"))).alias("times"),
     )
     # The rebalances are counted in three ways: `entered` (changes to a rebalancing state), `steps` (epoch increases)
-    # and `shuffles` (polls that saw members join or leave). Each of these counts may miss some rebalances, so the
+    # and `shuffles` (polls that found new or missing members). Each of these counts may miss some rebalances, so the
     # largest count is used.
     return sums.select(
         "group",

@@ -34,7 +34,7 @@ _MOST_VARIATION = 3.0
 """The estimate from the movement of the log start may be too short by up to this factor, because the traffic varies."""
 
 _LEAST_AGE = 60.0
-"""Minimum age of the oldest unread record of a group for which `behind_since` is computed, in seconds."""
+"""`behind_since` is computed only if the oldest unread record of the group is at least this old, in seconds."""
 
 
 def forecast(lag: DataFrame, *, retention: DataFrame | None = None, since: int | None = None) -> DataFrame:

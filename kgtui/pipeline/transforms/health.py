@@ -69,8 +69,8 @@ def health(
         timeline: result of `poll_timeline`.
         commits: silver `commits`. Where they are complete, the status of a partition is computed from them instead of
             from the positions that polls observed.
-        lag: gold `lag`, whose time lags show when a group began to fall behind. Without it, this time is the oldest
-            commit of the window with the first bad status.
+        lag: gold `lag`, whose time lags show when a group began to fall behind. Without it, this time is that of the
+            oldest commit of the window with the first bad status.
         before: rows of `health` before `since`, because a bad status may have begun earlier.
         since: beginning of the first time window to return, in milliseconds since the epoch. The first time windows are
             also computed from earlier rows.
@@ -369,7 +369,7 @@ def _started() -> Column:
 
 
 def _went_back_at() -> Column:
-    """Return the time of the latest commit in the window whose offset is less than the one before, in milliseconds."""
+    """Return the time of the latest commit whose offset is less than that of the commit before it, in milliseconds."""
     nothing = F.lit(None).cast("bigint")
     start = F.struct(nothing.alias("offset"), nothing.alias("at"))
 

@@ -115,7 +115,7 @@ def test_kgtui_ls_prints_matching_groups_in_the_sort_order_of_the_filter(
         (["queu3", "type:share"], "no group matches the filter; similar: queue"),
         (
             ["pay", "idle"],
-            ("no group matches the filter; similar: pay, idle; the filter needs ids that contain all 2 words; "
+            ("no group matches the filter; similar: pay, idle; the filter matches only ids that contain all 2 words; "
             "to use the words as group ids, pass --group pay --group idle"),
         ),
         (["--group", "idl", "--group", "pay"], "there is no group 'idl'; similar: idle"),
