@@ -188,8 +188,8 @@ class ClusterWatch(_Watch):
     async def run(self) -> None:
         """Read at the start, at every interval, and at the end. A read that fails raises no error."""
         start = self._clock.now()
-        # The quotient is rounded before `ceil`, because a rounding error (3.0000000000000004 instead of 3) would
-        # otherwise add a step just before the end.
+        # The quotient is rounded before `ceil`. Otherwise, a rounding error, such as 3.0000000000000004 instead of 3,
+        # would add a read just before the last one.
         steps = math.ceil(round(self._schedule.seconds / self._schedule.interval, 6))
         try:
             for step in range(1, steps + 1):
@@ -215,7 +215,7 @@ class ClusterWatch(_Watch):
     async def _read(self, node: int, groups: Mapping[str, Listing]) -> None:
         at = self._clock.now()
         try:
-            # The permissions are read again together with the groups, because they may change during the watch.
+            # Each read includes the permissions, because the permissions may change during the watch.
             read, _ = await asyncio.gather(
                 read_in_full(self._admin, Deadline(self._schedule.timeout), groups),
                 access_of(self._admin, max_age=ACCESS_MAX_AGE, timeout=self._schedule.timeout),

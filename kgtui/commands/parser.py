@@ -94,8 +94,8 @@ class CommandParser(argparse.ArgumentParser):
         """Return argparse's help text, followed by the text that the `epilog` function of the command returns."""
         if self._epilog is not None:
             self.epilog = self._epilog()
-        # The formatter is set here and not in the constructor, because argparse also creates a formatter for every
-        # option that is added, and `_formatter` imports `rich_argparse`, which is slow.
+        # The formatter is not set in the constructor, because argparse would then call `_formatter` for every option
+        # that is added, even if no help is printed, and importing `rich_argparse` is slow.
         self.formatter_class = _formatter
         return super().format_help()
 
@@ -197,7 +197,7 @@ def build(prog: str = "kgtui", *, only: Collection[str] | None = None) -> Comman
     )
     add_cluster_options(parser)
     add_ui_options(parser)
-    # `prog` is given, because argparse would otherwise derive the program name from the formatted usage, which is slow.
+    # `prog` is given to save time: otherwise, argparse would format the usage to derive the program name.
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", prog=prog, title="commands")
     for name, (module, summary) in COMMANDS.items():
         if only is None or name in only:

@@ -68,13 +68,13 @@ def run(args: argparse.Namespace) -> int:
     try:
         _record(lake, history)
     except BaseException:
-        # Without --lake, the lake is in a temporary folder. Its path is printed only after a success, so the folder
-        # is deleted after an error.
+        # Without --lake, the lake is in a temporary folder. After an error, this folder is deleted, because its path
+        # is not printed.
         if args.lake is None:
             shutil.rmtree(lake, ignore_errors=True)
         raise
     seconds = time.monotonic() - started
-    notify(f"recorded {history.days:g} days with {history.polls} polls in {lake}, which took {seconds:.0f} s")
+    notify(f"recorded {history.days:g} days with {history.polls} polls in {lake}; this took {seconds:.0f} s")
     if args.history_only:
         notify(f"to replay the recording: {join(('kgtui', 'replay', lake))}")
         return 0

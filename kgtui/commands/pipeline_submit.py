@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `kgtui pipeline submit`."""
     parser.add_argument("--print", action="store_true", help="print the command (required; kgtui does not run it)")
-    parser.add_argument("--lake", metavar="LAKE", required=True, help="URI of the lake, or a folder on all nodes")
+    parser.add_argument("--lake", metavar="LAKE", required=True, help="URI of the lake, or folder that all nodes share")
     parser.add_argument("--master", metavar="URL", required=True, help="yarn, or k8s://https://HOST:PORT")
     parser.add_argument("--bootstrap-server", metavar="HOST:PORT", help="read __consumer_offsets of this cluster")
     parser.add_argument(

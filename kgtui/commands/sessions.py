@@ -116,8 +116,8 @@ class SessionOpener:
         from kgtui.tui.session import Target as TargetLabel
 
         admin = connect(target.seeds, target.properties)
-        # `connections` closes the connections to this cluster. It is closed when the user opens another cluster, or
-        # together with `_stack` when kgtui ends.
+        # `connections` contains the connections to this cluster, and closes them when the user opens another cluster.
+        # At the latest, `_stack` closes `connections` when kgtui ends.
         connections = await self._stack.enter_async_context(AsyncExitStack())
         connections.push_async_callback(admin.close)
         self._opened[target.name] = target, command_config

@@ -108,7 +108,8 @@ class _RecordedState:
             yield poll, events if self._begun else []
             self._begun = True
             if whole:
-                # Forget the descriptions from before this keyframe: a reader that begins here does not know them.
+                # Forget the descriptions from before this keyframe, so that the events are the same for a reader that
+                # begins here and does not know these descriptions.
                 self._descriptions.clear()
 
     def _read(self, table: Table, keyframe: int, until: int) -> pa.Table:

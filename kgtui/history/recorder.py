@@ -174,8 +174,8 @@ class Recorder:
             return
         at = max(int(self._now() * 1000), self._last + 1)
         try:
-            # Python's garbage collector is paused until `_record` has freed the objects of the poll, so that it never
-            # scans them.
+            # Python's garbage collector is paused until `_record` has freed the objects of the poll, so that the
+            # collector never scans these objects.
             with self._gc.paused() if self._gc is not None else nullcontext():
                 await self._record(snapshot, at)
         except Exception as error:  # noqa: BLE001 - the poll loop: the error is reported, and the next poll is a keyframe

@@ -183,7 +183,7 @@ class RecordingReader:
             try:
                 return table.read_keyframe(day, keyframe)
             except FileNotFoundError:
-                # The file was deleted because compaction has replaced it. The newest version of the table is opened.
+                # The file was deleted, because compaction has replaced it. Open the newest version of the table.
                 table.open(renew=True)
                 return table.read_keyframe(day, keyframe)
 

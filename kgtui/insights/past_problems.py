@@ -30,7 +30,7 @@ _PAUSE = 1_800.0
 _ENDED = {
     "STOP": "the group committed again",
     "STALL": "the group's offsets moved forward again",
-    "REWIND": "the group's commits no longer went back",
+    "REWIND": "the group no longer committed lower offsets than before",
     "WARN": "the group's lag fell again",
 }
 _MEMBERS_CAME = "members joined the group, and it committed again"
@@ -92,7 +92,7 @@ def _episodes(rows: Iterable[GoldRow], newest: Collection[object]) -> list[Episo
     merged: list[Episode] = []
     for windows in by_start.values():
         if all(row["status"] == "OK" for row in windows):
-            # The episode ended in the first window that was read, so its status is not known. Skip the episode.
+            # The episode ended in the first window that was read. Skip it, because its earlier status is not known.
             continue
         one = _episode(windows, any(row["window_start"] in newest for row in windows))
         if merged and one.since - merged[-1].until <= _PAUSE:

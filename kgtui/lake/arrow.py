@@ -126,7 +126,7 @@ def to_one_chunk(rows: pa.Table) -> pa.Table:
             try:
                 column = column.unify_dictionaries()
             except pa.ArrowInvalid:
-                # If all values of a column are null, its dictionary has type null and cannot be unified.
+                # A column whose values are all null has a dictionary of type null, which Arrow cannot unify.
                 column = column.cast(pa.string()).dictionary_encode()
         columns.append(column)
     fields = [field.with_type(column.type) for field, column in zip(rows.schema, columns, strict=True)]

@@ -219,7 +219,7 @@ class RecordedTable:
             return dictionary_schema(self.table).empty_table().select(list(columns))
         session, stored = query
         first, last = span
-        # If only an older kgtui has written the table, columns may be missing. SQL that names them would fail.
+        # The SQL must name only existing columns. If only an older kgtui has written the table, some are missing.
         names = ", ".join(f'"{name}"' for name in columns if name in stored)
         literal = group.replace("'", "''")
         rows = pa.table(

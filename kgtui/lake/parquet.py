@@ -190,7 +190,7 @@ def _open(path: LakePath, table: Table) -> pq.ParquetFile:
 
     name, file_system = arrow_file(path)
     metadata = pq.read_metadata(name, filesystem=file_system)
-    # ParquetFile raises KeyError if the file lacks one of these columns.
+    # Pass only existing columns, because ParquetFile raises KeyError if the file lacks one of them.
     codes = [name for name in text_columns(table) if name in metadata.schema.names]
     return pq.ParquetFile(name, metadata=metadata, read_dictionary=codes, filesystem=file_system)
 

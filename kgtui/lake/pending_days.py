@@ -81,7 +81,7 @@ def pending_days(folder: LakeFolder) -> PendingDays:
     """
     try:
         existing = _existing_tables(folder, *_SOURCES)
-        # The versions are read first. Rows that are added afterwards may be computed twice, but none is left out.
+        # The versions are read first, so that rows that are added meanwhile are computed in the next run at the latest.
         sources: dict[str, dict[str, int | None]] = {
             table.title: {"version": newest_version(table.path)} for table in existing
         }

@@ -42,9 +42,7 @@ _NO_CONDITIONAL_WRITES = (
     "AWS_S3_LOCKING_PROVIDER=dynamodb, or if only one process writes to the lake, AWS_CONDITIONAL_PUT=disabled and "
     "AWS_S3_ALLOW_UNSAFE_RENAME=true"
 )
-_HTTP = (
-    "the address of the store begins with http://, which is not encrypted: if that is right, set AWS_ALLOW_HTTP=true"
-)
+_HTTP = "connections to an http:// address are not encrypted; to use such a connection anyway, set AWS_ALLOW_HTTP=true"
 
 _EXPLANATIONS: Sequence[tuple[str, str]] = (
     (r"/latest/api/token|169\.254\.169\.254|metadata\.google\.internal|(?i:credential provider)", _NO_CREDENTIALS),

@@ -297,7 +297,7 @@ def _download(url: str, credentials: str, jar: Jar, into: Path) -> Path:
         raise ValueError(f"{REPOSITORY_VARIABLE} must begin with https://, http:// or file://")
     request = urllib.request.Request(url)  # noqa: S310 - checked above
     if credentials:
-        # If the repository redirects to another server, the password is not sent there.
+        # An unredirected header is not sent to another server to which the repository may redirect.
         request.add_unredirected_header("Authorization", f"Basic {b64encode(credentials.encode()).decode()}")
     digest = hashlib.sha256()
     with tempfile.NamedTemporaryFile(dir=into, prefix=f".{jar.artifact}.", delete=False) as draft:

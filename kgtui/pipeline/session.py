@@ -174,8 +174,8 @@ def start(
             s3.export_credentials(lake)
         jars = requirements.find_jars(on_progress, further) + _decoder_jars(on_progress)
         configuration["spark.jars"] = ",".join(map(str, jars))
-        # Spark always creates its warehouse folder, although kgtui writes nothing into it. By default, Spark would
-        # create it in the working directory.
+        # Spark always creates its warehouse folder, although kgtui writes nothing into it. Without this option, Spark
+        # would create the folder in the working directory.
         configuration["spark.sql.warehouse.dir"] = str(Path(tempfile.gettempdir(), f"kgtui-spark-{os.getuid()}"))
         if target.startswith("local"):
             configuration |= loopback_options()
@@ -253,8 +253,8 @@ def _connect(url: str, options: Mapping[str, str]) -> SparkSession:
         builder = builder.config(name, value)
     try:
         with owner_only(), filtered_jvm_stderr(), warnings.catch_warnings():
-            # If this process has started the Spark Connect server, the server already has the static options. PySpark
-            # tries to set them again for the session, and would warn that this failed.
+            # Hide a warning: PySpark tries to set the static options for the session, which fails if this process has
+            # started the Spark Connect server, because the server already has these options.
             warnings.filterwarnings("ignore", message="Failed to set")
             spark = builder.getOrCreate()
             found = spark.version

@@ -31,7 +31,7 @@ _JVM_GONE = (
     "as 4g"
 )
 _PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
-_NO_PERMISSION = "Spark may not write into the lake: check the permissions of the user as which Spark runs"
+_NO_PERMISSION = "Spark may not write into the lake: check the permissions of the user that runs Spark"
 _ANOTHER_RUN = "another run of the pipeline is working on this lake: wait until it has finished"
 _MESSAGES = {
     "No space left on device": "no space is left on the disk of the lake, or on the disk of Spark's temporary files, "
@@ -40,14 +40,13 @@ _MESSAGES = {
     "DELTA_CONCURRENT": "another program wrote to this lake at the same time: start only one run of the pipeline",
     "CONCURRENT_STREAM_LOG_UPDATE": _ANOTHER_RUN,
     "CONCURRENT_QUERY": _ANOTHER_RUN,
-    "PYTHON_VERSION_MISMATCH": "the workers of the Spark cluster run another version of Python than kgtui, which runs "
+    "PYTHON_VERSION_MISMATCH": "the workers of the Spark cluster run a different Python version from kgtui, which runs "
     f"{_PYTHON}. Install Python {_PYTHON} on the workers, and set PYSPARK_PYTHON to its path there",
     "No module named 'pyarrow'": "the Python of Spark's workers lacks pyarrow, which decodes some of the records: "
     "install pandas and pyarrow for it",
     'Cannot run program "python': "Spark's workers have no Python on their PATH: install Python "
     f"{_PYTHON} there, and set PYSPARK_PYTHON to its path",
-    "All masters are unresponsive": "no Spark master answers at this address, or it runs another version of Spark than "
-    f"{PYSPARK}",
+    "All masters are unresponsive": f"no Spark master answers at this address, or its Spark version is not {PYSPARK}",
     "No FileSystem for scheme": "Spark has no connector for this kind of store. Name its package, such as "
     "org.apache.hadoop:hadoop-azure:3.5.0, in spark.jars.packages of spark-defaults.conf in the folder SPARK_CONF_DIR",
     "AccessDeniedException": _NO_PERMISSION,

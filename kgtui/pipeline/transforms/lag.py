@@ -52,7 +52,8 @@ def lag(
         log_ends = with_timeline(partitions, timeline).transform(with_log_growth)
         positions = _positions(log_ends, minutes)
     else:
-        # Rows before the keyframe of the first minute are not read, because they are needed only for long time lags.
+        # Leave out rows before the keyframe of the first minute. Only long time lags need them, and
+        # `_with_older_log_ends` adds them later.
         keyframe = minutes.agg(F.min("keyframe").alias("first")).collect()[0].first or since
         groups, faults = (rows.filter(F.col("keyframe") >= keyframe) for rows in (groups, faults))
         recent = with_timeline(partitions.filter(F.col("keyframe") >= keyframe), timeline).transform(with_log_growth)
@@ -184,7 +185,7 @@ def with_time_lag(positions: DataFrame, log_ends: DataFrame) -> DataFrame:
         Window.partitionBy(*_LOG, "generation").orderBy(-F.col("offset")).rangeBetween(Window.unboundedPreceding, -1)
     )
     seen = F.col("seen")
-    # The lowest log end in the window, and the first poll that observed this log end.
+    # `nearest` is the lowest log end in the window, with the first poll that observed this log end.
     nearest = F.min_by(seen, F.when(seen.isNotNull(), F.struct(seen["end"], seen["poll"]))).over(beyond)
     both = queries.unionByName(ends, allowMissingColumns=True).withColumn("next", nearest).filter("is_query")
     fraction = (F.col("position") + 1 - F.col("next.before")) / (F.col("next.end") - F.col("next.before"))
@@ -220,7 +221,7 @@ def _with_older_log_ends(
     older = older.localCheckpoint()
     if older.isEmpty():
         return recent
-    # `generation` counts from the first recent row of each log, as in `positions`.
+    # Count `generation` from the first recent row of each log, as in `positions`.
     every = with_timeline(partitions.join(F.broadcast(older), [*_LOG]), timeline).transform(with_log_growth)
     counted = F.min(F.when(F.col("poll") >= F.col("first_poll"), F.col("generation"))).over(Window.partitionBy(*_LOG))
     every = every.withColumn("generation", F.col("generation") - counted).drop("first_poll")

@@ -236,7 +236,7 @@ def test_past_problem_is_reported_with_the_cause_of_its_end(tmp_path: Path) -> N
     [
         ("STOP", 0, {"members": 2}, "members joined the group, and it committed again"),
         ("WARN", 2, {"members": 2}, "the group's lag fell again"),
-        ("REWIND", 2, {"members": 2}, "the group's commits no longer went back"),
+        ("REWIND", 2, {"members": 2}, "the group no longer committed lower offsets than before"),
         ("STALL", 2, None, "it is not known what ended the problem"),
     ],
 )
