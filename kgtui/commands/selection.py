@@ -51,7 +51,7 @@ class Selection:
 
 
 def add_selection_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that select groups, and the option that allows that no group matches."""
+    """Add the options that select groups, and the option `--allow-empty`."""
     add_filter_options(parser)
     parser.add_argument("--allow-empty", action="store_true", help="exit with code 0 even if no group matches")
 
@@ -232,8 +232,8 @@ async def _list_with_access(
     Returns a snapshot with the groups and permissions, and the faults of brokers that did not answer.
 
     Args:
-        wanted: whether the caller needs the permissions, which decide whether a lag is a lower bound. They are then
-            read at the same time as the groups, so that both together take no longer than one of them.
+        wanted: whether the caller needs the permissions, to find out whether a lag is a lower bound. If so, they are
+            read at the same time as the groups, which takes no longer than reading only the groups.
         max_age: maximum age of the permissions in seconds; see `GroupAdmin.access`.
     """
     if wanted:
@@ -254,9 +254,10 @@ async def _list_with_access(
 async def _enrich(
     admin: GroupAdmin, snapshot: Snapshot, query: Query, *, members: bool, lag: bool, deadline: Deadline
 ) -> tuple[Snapshot, tuple[Fault, ...], GroupsRead]:
-    """Read members and lag.
+    """Read the members and the lag of groups.
 
-    Return a snapshot that contains them, the faults that do not belong to a single group, and everything that was read.
+    Return a snapshot that contains this data, the faults that do not belong to a single group, and everything that was
+    read.
 
     Args:
         deadline: time limit for all requests. It must have one step left for the members, and two for the lag.

@@ -99,7 +99,7 @@ def flapping_runs(rows: Iterable[GoldRow]) -> list[FlappingRun]:
 
 
 def _bursts(hours: Sequence[GoldRow]) -> list[list[GoldRow]]:
-    """Divide the hours of one group, which are in order, into one list for each burst of rebalances.
+    """Divide the hours of one group into one list for each burst of rebalances. The hours must be in order.
 
     An hour in which one burst ends and another one begins belongs to the later burst.
     """

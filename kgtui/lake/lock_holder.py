@@ -1,4 +1,4 @@
-"""The process that records into a lake or runs the pipeline on it, as a lock file of the lake names it."""
+"""A process that records into a lake, or runs the pipeline on the lake. A lock file of the lake names this process."""
 
 from __future__ import annotations
 

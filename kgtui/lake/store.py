@@ -108,7 +108,7 @@ class StorePath:
         return sum(entry.size for entry in self._entries(recursive=True) if entry.is_file)
 
     def modified(self) -> float:
-        """Return when this file was last written, in seconds since the epoch; 0 if the store does not say."""
+        """Return when this file was last written, in seconds since the epoch; 0 if the store does not report it."""
         modified = self._info().mtime
         return modified.timestamp() if isinstance(modified, datetime) else 0.0
 

@@ -4,8 +4,8 @@ To take the lock, a process writes the lock file on condition that it does not e
 nobody has changed it since it was read. The holder writes the file again before each flush, on condition that the file
 is still its own. A holder that has not done so for `STALE` seconds is considered dead.
 
-Some stores have no conditional writes, and some ignore the conditions. Then the lock file still shows who is recording,
-but does not prevent that two processes take the lock at the same time.
+Some stores have no conditional writes, and some ignore the conditions. In such a store, the lock file shows who is
+recording, but does not prevent two processes from taking the lock at the same time.
 """
 
 from __future__ import annotations

@@ -46,9 +46,10 @@ if TYPE_CHECKING:
 
 
 def decoder_tables() -> str:
-    """Return text that describes the fields of all records of `__consumer_offsets`, so that the Java code need not.
+    """Return text that describes the fields of all records of `__consumer_offsets`.
 
-    Each line of the text is one of the following; its cells are separated by tabs, and truth values are 0 or 1.
+    The Java code reads this text, so that it contains no such descriptions itself. Each line of the text is one of the
+    following; its cells are separated by tabs, and truth values are 0 or 1.
 
     | first cell | other cells |
     |---|---|

@@ -12,7 +12,7 @@ PARTITION = "day"
 """Name of the column by which tables are partitioned: the UTC day of a row."""
 
 SUPERSEDED_HOURS = 1
-"""Time for which files stay on disk after compaction replaced them, in hours, because readers may still need them."""
+"""After compaction has replaced files, they stay on disk for this many hours, because readers may still need them."""
 
 SETTINGS = {
     "delta.checkpointInterval": "100",

@@ -103,9 +103,9 @@ def _with_past(current: DataFrame, past: DataFrame) -> DataFrame:
 def _with_deviations(rows: DataFrame) -> DataFrame:
     """Add the result of the comparison with earlier hours.
 
-    The column `basis` says which earlier hours the hour is compared with, and the column `hours` says how many they
-    are. For each column in `_SERIES`, such as `lag`, there are three columns: `lag_normal` (median of the earlier
-    hours), `lag_spread` (their median absolute deviation) and `lag_deviation` (robust z-score of the hour).
+    The column `basis` says which earlier hours the hour is compared with, and the column `hours` says how many earlier
+    hours these are. For each column in `_SERIES`, such as `lag`, there are three columns: `lag_normal` (median of the
+    earlier hours), `lag_spread` (their median absolute deviation) and `lag_deviation` (robust z-score of the hour).
     """
     weeks, days = F.size("weeks") >= FEWEST, F.size("days") >= FEWEST
     rows = rows.withColumns({

@@ -75,9 +75,9 @@ def _hours(lag: DataFrame, since: int | None) -> DataFrame:
     """Aggregate the rows of minutes to one row per hour and partition or group.
 
     A row has the values of the last minute, the linear regression of lag over time (`slope` in records/s, number of
-    points `reads`, and the sums of squares `sxx` and `syy`), the same for the time lag (`age_slope` and so on, without
-    time lags that are only lower bounds), and the rates at which records were written and consumed. If there are gaps
-    in an hour, only the minutes after the last gap are used.
+    points `reads`, and the sums of squares `sxx` and `syy`), a linear regression of the time lag (`age_slope` and so
+    on, without time lags that are only lower bounds), and the rates at which records were written and consumed. If
+    there are gaps in an hour, only the minutes after the last gap are used.
     """
     rows = lag if since is None else lag.filter(is_since("minute", since))
     rows = rows.withColumn("hour", F.timestamp_seconds(F.floor(F.unix_seconds("minute") / HOUR) * HOUR))

@@ -1,6 +1,6 @@
 """Decode regular offset commits, which are nearly all records of `__consumer_offsets`, with Spark expressions only.
 
-The module is used only if Spark has no decoder in the JVM (see `decoding`).
+The module is used only if Spark has no decoder in the JVM (see `kgtui.pipeline.jobs.silver`).
 
 No Python code runs per record, so that decoding is fast. A commit is regular if these expressions give exactly the
 result of `kgtui.protocol.records`: it is a complete commit of a version from 0 to 4, or a tombstone of a commit, with
