@@ -370,7 +370,7 @@ def _notify_limits(results: CheckResults, selected: Sequence[GroupHealth]) -> No
 
 
 def undecided_lines(selected: Iterable[GroupHealth], seconds: float) -> list[str]:
-    """Return one line per reason for which some verdicts are not final.
+    """Return one line for each reason why verdicts are not final.
 
     Each line says for how many verdicts the reason holds, and which data is missing.
 

@@ -219,7 +219,7 @@ async def select_groups(
 
 
 def _with_groups(snapshot: Snapshot, groups: Collection[str]) -> Snapshot:
-    """Return the snapshot without the groups whose ids are not in `groups`."""
+    """Return the snapshot with only those groups whose ids are in `groups`."""
     named = {group: snapshot.groups[group] for group in sorted(groups) if group in snapshot.groups}
     return replace(snapshot, groups=named, by_listing=by_listing(named))
 

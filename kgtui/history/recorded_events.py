@@ -75,7 +75,7 @@ def recorded_events(
 
 
 class _RecordedState:
-    """The state of groups and brokers at one poll. Events are found by comparing it with the next poll.
+    """The state of groups and brokers at one poll. Events are found by comparing this state with the next poll.
 
     Args:
         groups: ids of the groups to compare; None for all groups and brokers.
@@ -137,7 +137,7 @@ class _RecordedState:
         """Apply a poll to the stored rows of all groups, and return the events of the groups at this poll.
 
         Args:
-            moved: group id → positions before and after the poll, for positions that may be an event.
+            moved: group id → positions before and after the poll, for positions whose change may be an event.
             whole: whether the poll is a keyframe, whose rows are the complete state.
         """
         listed_before, members_before = self._advance(poll, tables, whole=whole)
@@ -277,7 +277,7 @@ class _RecordedState:
 
 
 def _changed_positions(table: pa.Table, keyframe: int, memberless: pa.Array) -> pa.Table:
-    """Return the changes of positions that may be events.
+    """Return the position changes that may be events.
 
     The result has columns `poll`, `group`, `topic`, `partition`, `before` and `after`; the last two are positions.
 

@@ -3,7 +3,8 @@
 A lake is on a local disk or in a store such as S3, which a URI names. Reading and writing a store needs deltalake. The
 marker `lake.json` shows that a folder is a lake. It contains the format version and the cluster id. Tables are in
 `<layer>/<table>`. `recorder.lock` contains the host and process id of the recorder. `retention.json` contains the
-retention of topics and of committed offsets, and `access.json` the permissions of the recorder.
+retention of topics and of committed offsets, and `access.json` the permissions of the recorder's
+user.
 """
 
 from __future__ import annotations
@@ -224,7 +225,7 @@ def _names(path: LakePath) -> list[str]:
 
 
 def write_json(path: LakePath, content: object) -> None:
-    """Replace a small JSON file atomically. On a local disk, only its owner may read it. Raises `OSError`."""
+    """Replace a small JSON file atomically. On a local disk, only the owner may read the file. Raises `OSError`."""
     data = (json.dumps(content) + "\n").encode()
     if isinstance(path, StorePath):
         path.write_bytes(data)

@@ -211,7 +211,7 @@ def _enable_decoder(spark: SparkSession, on_progress: Callable[[str], None] | No
 
 
 def _start_submitted(options: Mapping[str, str], on_progress: Callable[[str], None] | None) -> SparkSession:
-    """Start a session in a program that `spark-submit` runs, which has set the master, the jars and the memory."""
+    """Start a session in a program that `spark-submit` runs, after it has set the master, the jars and the memory."""
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 

@@ -63,7 +63,7 @@ class SparkLake:
     def was_written(self, table: Table) -> bool:
         """Return whether rows were ever written to a bronze or silver table.
 
-        These tables are created empty, as version 0. Any newer version means rows, unless it only added columns.
+        These tables are created empty, as version 0. A newer version has rows, unless it only added columns.
         """
         return any(commit.get("operation") != "ADD COLUMN" for commit in self._commits(table, 0))
 
@@ -218,7 +218,7 @@ class SparkLake:
 
 
 def spark_uri(path: LakePath) -> str:
-    """Return a path as Spark needs it. Hadoop has no file system for `s3://`, so that `s3a://` is used instead."""
+    """Return a path as Spark needs it. Hadoop has no file system for `s3://`, so `s3a://` is used instead."""
     text = str(path)
     return f"s3a{text.removeprefix('s3')}" if text.startswith("s3://") else text
 

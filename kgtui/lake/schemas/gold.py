@@ -1,4 +1,4 @@
-"""Schemas of the gold tables, which the pipeline computes. The pipeline always replaces all rows of a day together.
+"""Schemas of the gold tables, which the pipeline computes. Each run replaces all rows from some time onwards.
 
 Column `source` says from which tables a row was computed. Columns `covered_from` and `covered_to` are the start and end
 of the time for which these tables had data. Values that cannot be computed are null, such as rates across a gap between
@@ -135,8 +135,8 @@ HEALTH = table(
     Column(
         "ended_since",
         "timestamp",
-        "when the problem began that ended in this window, if the status of the group was bad in the previous window "
-        "and is OK in this window; otherwise null; null in rows about a partition",
+        "start of the problem that ended in this window, if the status of the group was bad in the previous window and "
+        "is OK in this window; otherwise null; null in rows about a partition",
     ),
     Column(
         "lag",
@@ -255,7 +255,7 @@ CLEANUP = table(
     DAY,
     Column("kind", "string", "whether the row describes a `group` or a `family` of groups", nullable=False),
     Column("name", "string", "group id, or name of the family, such as `team-007.*`", nullable=False),
-    Column("family", "string", "family of the group; null if it has no other group, and in rows about a family"),
+    Column("family", "string", "family of the group; null for the only group of a family, and in rows about a family"),
     Column("groups", "int", "number of groups in a family, all of which are unused; 1 for a group", nullable=False),
     Column("type", "string", "group type; null if it is unknown, and in rows about a family"),
     Column("state", "string", "group state; null if it is unknown, and in rows about a family"),

@@ -33,8 +33,8 @@ FORECAST = table(
     Column(
         "drain_min_seconds",
         "double",
-        "lower end of a range around `drain_seconds`, which is computed from twice the standard error of the trend and "
-        "also contains the time that follows from the trend of the lag; null if drain_seconds is null",
+        "lower end of a range around `drain_seconds`; the range is computed from twice the standard error of the trend "
+        "and also contains the time that follows from the trend of the lag; null if drain_seconds is null",
     ),
     Column(
         "drain_max_seconds",

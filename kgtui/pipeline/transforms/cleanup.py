@@ -217,7 +217,7 @@ def recorded_activity(
         offsets_may_be_hidden, and with five times in milliseconds:
         - `last_commit`: last poll that showed a changed offset; null if there is none
         - `quiet_since`: last poll that showed a changed offset; without such a poll, the first poll with a partition of
-          the group or, if it has none, with the group
+          the group; if the group has no partitions, the first poll with the group
         - `empty_since`: first poll that showed the group in the state Empty; null if the group is in another state
         - `first`, `at`: first poll that showed the group, and last poll of the day
     """

@@ -114,7 +114,7 @@ _NEVER = b"\xff" * 8
 _UUID_SIZE = 16
 
 _ONE_BYTE = 126
-"""Maximum length of the metadata, in bytes, for which a commit value of version 4 has the length in a single byte."""
+"""If the metadata is at most this long, in bytes, a commit value of version 4 stores its length in a single byte."""
 
 _POSITION = ("day", "partition", "offset", "timestamp", "key")
 _TOMBSTONE, _UNKNOWN = -1, -2
