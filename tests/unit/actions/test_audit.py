@@ -119,7 +119,7 @@ async def test_start_of_kgtui_ignores_deletions_that_another_process_is_executin
     assert len(await unfinished(admin, killed)) == 1
 
 
-async def test_start_without_an_audit_log_sends_no_request_and_creates_no_folder(
+async def test_kgtui_started_without_an_audit_log_sends_no_request_and_creates_no_folder(
     folder: StateFolder, admin: ScriptedAdmin
 ) -> None:
     assert await unfinished(admin, folder) == ()
@@ -127,7 +127,7 @@ async def test_start_without_an_audit_log_sends_no_request_and_creates_no_folder
     assert not folder.path.exists()
 
 
-async def test_logged_intent_has_the_command_process_time_cluster_and_planned_loss(
+async def test_logged_intent_says_which_process_deletes_which_group_and_what_is_lost(
     folder: StateFolder, admin: ScriptedAdmin
 ) -> None:
     """The intent and the outcome have the same id, and only the owner can read the log."""
@@ -145,7 +145,7 @@ async def test_logged_intent_has_the_command_process_time_cluster_and_planned_lo
     assert stat.S_IMODE(folder.audit.stat().st_mode) == 0o600
 
 
-async def test_incomplete_audit_log_line_leaves_the_next_line_readable(
+async def test_incomplete_audit_log_line_does_not_make_the_next_line_unreadable(
     folder: StateFolder, admin: ScriptedAdmin
 ) -> None:
     """An incomplete line, for example after a crash, is counted as damaged."""

@@ -38,7 +38,7 @@ def test_user_confirms_the_deletion_of_one_group_by_typing_its_id(group: str, as
     assert not expected.met("")
 
 
-def test_user_confirms_the_deletion_of_several_groups_by_typing_their_number() -> None:
+def test_user_confirms_the_deletion_of_several_groups_by_typing_the_group_count() -> None:
     expected = challenge(["a", "b", "c"], irreversible=False)
     assert (expected.asked, expected.what) == ("3", "type the number of groups")
     assert not expected.met("a")
@@ -55,7 +55,7 @@ def test_groups_with_similar_ids_need_different_confirmation_texts(one: str, oth
 
 
 @given(names, names)
-def test_confirmation_text_of_a_deletion_is_short_ascii_and_unique(one: str, other: str) -> None:
+def test_confirmation_text_of_a_deletion_is_unique_short_and_in_ascii(one: str, other: str) -> None:
     """The text for one id is not accepted for another id, unless the user types only the end of a long id."""
     expected = challenge([one], irreversible=False)
     assert expected.asked.isascii()

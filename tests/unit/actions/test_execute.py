@@ -222,7 +222,7 @@ async def test_deletion_succeeds_if_the_coordinator_changed_after_the_plan(
     assert (await execute(admin, made, folder)).exit_code == 0
 
 
-async def test_deletion_without_response_succeeds_if_the_group_is_gone(
+async def test_deletion_whose_request_gets_no_response_succeeds_if_the_group_is_gone(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
     """kgtui does not send the request again, but describes the group, which no longer exists."""
@@ -268,7 +268,9 @@ async def test_deletion_is_uncertain_if_the_request_raises_an_error(admin: Scrip
     assert (await delete(admin, folder, "g")).by_group["g"].status is DeletionStatus.UNCERTAIN
 
 
-async def test_deletion_is_uncertain_if_its_connection_is_closed(admin: ScriptedAdmin, folder: StateFolder) -> None:
+async def test_deletion_is_uncertain_if_the_connection_is_closed_during_the_request(
+    admin: ScriptedAdmin, folder: StateFolder
+) -> None:
     """Closing the connection cancels the request. kgtui returns one result for the group, and logs no outcome."""
     admin.add("g", state="Empty", lag=5)
 
@@ -313,7 +315,7 @@ async def test_deletion_on_old_brokers_is_verified_only_by_a_complete_group_list
     assert "could not be verified" in result.reason
 
 
-async def test_deletion_counts_as_failed_if_the_group_exists_after_reported_success(
+async def test_deletion_counts_as_failed_if_the_group_exists_after_a_reported_success(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
     admin.add("g", state="Empty", lag=5)
@@ -440,7 +442,9 @@ async def test_slow_coordinator_delays_only_the_deletion_of_its_own_groups(
     assert (await running).exit_code == 0
 
 
-async def test_deletion_of_a_group_keeps_a_group_with_a_similar_id(admin: ScriptedAdmin, folder: StateFolder) -> None:
+async def test_deleting_a_group_does_not_delete_a_group_with_a_similar_id(
+    admin: ScriptedAdmin, folder: StateFolder
+) -> None:
     admin.add("payment", state="Empty", lag=1)
     admin.add("p\u0430yment", state="Empty", lag=1)
     await delete(admin, folder, "p\u0430yment")
@@ -451,7 +455,7 @@ UNUSUAL_IDS = ["[/red]", "a\nb", "../../etc/passwd", "\x1b[31mred", "x" * 32_000
 
 
 @pytest.mark.parametrize("name", UNUSUAL_IDS, ids=lambda name: ascii(name)[:20])
-async def test_groups_whose_ids_have_control_characters_or_paths_are_deleted(
+async def test_groups_whose_ids_look_like_paths_or_have_control_characters_are_deleted(
     admin: ScriptedAdmin, folder: StateFolder, name: str
 ) -> None:
     """The backup is inside the backup folder. The backup and the audit log contain the exact group id."""

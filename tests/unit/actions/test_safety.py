@@ -35,7 +35,7 @@ def allowed(**changes: object) -> Allowed:
         (Refused("g", "Stable with 2 members: stop them first"), Answer.NO, "Stable with 2 members"),
     ],
 )
-def test_safety_of_a_deletion_depends_on_its_loss_and_the_last_commit(
+def test_safety_of_a_deletion_depends_on_lost_data_and_the_last_commit(
     line: Allowed | Refused, answer: Answer, reason: str
 ) -> None:
     safety = safety_of(line, now=NOW)

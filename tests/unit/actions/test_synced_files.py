@@ -68,13 +68,13 @@ def test_writing_to_a_symbolic_link_in_the_state_folder_fails(
     assert target.read_text() == "precious"
 
 
-def test_private_folder_rejects_a_state_folder_of_another_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_state_folder_of_another_user_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
     with pytest.raises(PermissionError, match="belongs to another user; set KGTUI_STATE_DIR"):
         private_folder(tmp_path)
 
 
-def test_function_remove_drafts_removes_only_incomplete_backups(tmp_path: Path) -> None:
+def test_removing_drafts_deletes_only_incomplete_backups(tmp_path: Path) -> None:
     (tmp_path / ".a.jsonl.part").write_bytes(b"{")
     (tmp_path / "b.jsonl").write_bytes(b"{}")
     remove_drafts(tmp_path)

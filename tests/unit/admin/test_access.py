@@ -135,7 +135,7 @@ async def test_acls_are_not_read_if_the_metadata_response_already_determines_the
     assert [sent.api for sent in pool.sent] == ["Metadata"]
 
 
-async def test_denied_topic_that_a_broker_leaves_out_is_named() -> None:
+async def test_denied_topic_is_named_if_the_broker_omits_its_offsets() -> None:
     """The group has offsets in two topics. Then the broker leaves out both topics, but only one of them is denied."""
     pool = FakePool(answers={"Metadata": metadata(NO_TOPIC, 0), "OffsetFetch": offsets(topics=("deleted", "orders"))})
     admin = KafkaGroupAdmin(pool)
@@ -150,7 +150,7 @@ async def test_denied_topic_that_a_broker_leaves_out_is_named() -> None:
     assert (await admin.committed_offsets(["pay"])).hidden == {}
 
 
-async def test_lags_of_all_groups_are_lower_bounds_if_one_members_topic_is_denied() -> None:
+async def test_lags_of_all_groups_are_lower_bounds_if_one_topic_is_denied() -> None:
     pool = FakePool(answers={"Metadata": metadata(NO_TOPIC, 0, ("orders",)), "ListOffsets": log_ends(29)})
     admin = KafkaGroupAdmin(pool)
     assert not (await admin.access()).hides_topics
@@ -247,7 +247,7 @@ async def test_offsets_are_marked_if_topics_were_hidden_before_or_during_the_rea
     assert hidden == ({"pay": ()} if FORBIDDEN in (before, during) else {})
 
 
-async def test_each_admin_reads_permissions_with_a_different_random_topic_name() -> None:
+async def test_each_admin_client_reads_permissions_with_a_different_random_topic_name() -> None:
     names = set()
     for _ in range(3):
         pool = FakePool(answers={"Metadata": metadata(NO_TOPIC, EVERY_OPERATION)})

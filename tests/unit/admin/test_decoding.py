@@ -93,7 +93,7 @@ def test_consumer_group_members_have_current_and_target_assignments() -> None:
     ("version", "fields", "protocol"),
     [(0, {}, None), (1, {"MemberType": 1}, "consumer"), (1, {"MemberType": 9}, None)],
 )
-def test_consumer_group_members_of_unknown_type_have_no_protocol(
+def test_members_of_unknown_type_in_a_consumer_group_have_no_protocol(
     version: int, fields: dict[str, Any], protocol: str | None
 ) -> None:
     row = newer_member(SubscribedTopicRegex="", Assignment=partitions(), TargetAssignment=partitions(), **fields)

@@ -172,7 +172,7 @@ async def test_a_group_of_a_future_type_is_listed_but_not_described() -> None:
     assert "swarm" in fault.message
 
 
-async def test_an_unknown_group_state_is_returned_unchanged() -> None:
+async def test_an_unrecognized_group_state_is_returned_unchanged() -> None:
     cluster = Cluster({"a": ("classic", "Hibernating"), "b": ("consumer", "preparingREBALANCE")})
     assert {group: row.state for group, row in (await cluster.admin.list_groups()).rows.items()} == {
         "a": "Hibernating",
@@ -182,7 +182,7 @@ async def test_an_unknown_group_state_is_returned_unchanged() -> None:
     assert [row.state for row in answer.rows.values()] == ["Hibernating", "PreparingRebalance"]
 
 
-async def test_an_unknown_error_code_is_returned_as_the_groups_fault() -> None:
+async def test_an_unrecognized_error_code_is_returned_as_the_groups_fault() -> None:
     cluster = Cluster(ALL)
     cluster.codes = {"c": 31_999, "s": 30}
     await cluster.admin.list_groups()

@@ -67,7 +67,7 @@ def lags_of(read: GroupsRead) -> dict[str, list[int | None]]:
         ("swarm", "swarm", False),
     ],
 )
-def test_attribute_has_offsets_is_true_for_group_types_that_commit_offsets(
+def test_listing_says_for_each_group_type_whether_its_groups_commit_offsets(
     group_type: str | None, protocol: str, asked: bool
 ) -> None:
     assert Listing(group_type, protocol, "Stable", 1).has_offsets is asked
@@ -168,7 +168,7 @@ async def test_callback_gets_the_descriptions_before_log_bounds_are_read() -> No
     assert "partition_bounds" not in called
 
 
-async def test_function_read_groups_reads_offsets_of_groups_that_are_not_described() -> None:
+async def test_offsets_are_also_read_for_groups_that_are_not_described() -> None:
     admin = ScriptedAdmin()
     admin.add("live", lag=5)
     admin.add("empty", state="Empty", lag=7)
@@ -187,7 +187,7 @@ async def test_lag_does_not_depend_on_whether_log_starts_are_read() -> None:
     assert {row.log_start for row in (ends.bounds or {}).values()} == {None}
 
 
-async def test_option_committed_ends_reads_only_partitions_with_a_committed_offset() -> None:
+async def test_reading_committed_ends_skips_partitions_without_a_committed_offset() -> None:
     admin = ScriptedAdmin()
     admin.add("c", members=(member(assignment=(("t-c", (0, 1)),)),), lag=5)
     admin.add("s", "share", lag=7)
@@ -199,7 +199,7 @@ async def test_option_committed_ends_reads_only_partitions_with_a_committed_offs
 
 
 @pytest.mark.parametrize("separately", [False, True])
-async def test_function_read_groups_raises_or_returns_the_error_of_a_request(separately: bool) -> None:
+async def test_error_of_a_request_is_raised_or_returned_as_a_fault(separately: bool) -> None:
     """With `separately=True`, `read_groups` returns a fault and the results of the other requests.
 
     Otherwise, it raises the error.
@@ -303,7 +303,7 @@ async def test_total_lag_of_a_group_includes_owned_partitions_without_a_committe
     assert read.total_of("unknown") is None
 
 
-async def test_equal_committed_offsets_of_several_groups_are_searched_only_once() -> None:
+async def test_record_times_of_an_offset_that_several_groups_committed_are_searched_once() -> None:
     admin = ScriptedAdmin()
     admin.times = {("t", part): RecordTime(5, TimeRange(100.0, 100.0)) for part in range(2)}
     rows = {

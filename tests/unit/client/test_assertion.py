@@ -176,7 +176,7 @@ def test_assertion_error_says_what_is_wrong_with_the_private_key(keys: dict[str,
     assert "=none is not supported: set it to RS256 or ES256" in failure(private_key_file=plain, algorithm="none")
 
 
-def test_assertion_error_names_the_invalid_claim_property_template_or_file(
+def test_assertion_error_names_the_property_template_or_file_that_is_invalid(
     keys: dict[str, PrivateKey], tmp_path: Path
 ) -> None:
     files = {

@@ -178,7 +178,7 @@ async def test_feature_list_with_a_higher_epoch_replaces_the_older_list() -> Non
         assert (await pool.metadata(timeout=60, refresh=True)).features == {"share.version": 1}
 
 
-async def test_a_server_without_the_metadata_api_is_reported_as_possible_controller() -> None:
+async def test_a_server_without_the_metadata_api_is_reported_as_a_possible_controller() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         del fake[1].ranges[METADATA.key]
         with pytest.raises(UnreachableError, match=r"is a Kafka node but not a broker; it may be a controller"):

@@ -62,7 +62,7 @@ def test_lazy_package_ignores_a_package_that_is_not_installed() -> None:
     assert "kgtui_no_such_package" not in sys.modules
 
 
-def test_context_manager_without_package_hides_a_package_only_inside_the_with_block() -> None:
+def test_package_is_hidden_only_inside_the_with_block_of_without_package() -> None:
     code = """
 import sys
 from kgtui.client.lazy_import import without_package
@@ -77,7 +77,7 @@ print(wave.open.__name__)
     assert run(code) == "wave\nopen\n"
 
 
-def test_context_manager_without_package_does_not_hide_a_package_already_loaded() -> None:
+def test_package_that_is_already_loaded_is_not_hidden_by_without_package() -> None:
     with without_package("pytest"):
         assert sys.modules["pytest"] is pytest
     assert sys.modules["pytest"] is pytest

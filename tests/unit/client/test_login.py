@@ -96,7 +96,7 @@ async def test_a_token_login_fails_if_the_broker_refuses_it_with_a_challenge() -
 
 
 @pytest.mark.parametrize("message", [None, "no json", "[" * 30_000, '["status"]', '{"status": "x y\\u001b"}'])
-async def test_the_error_for_a_refused_token_omits_an_invalid_status(message: str | None) -> None:
+async def test_error_for_a_refused_token_omits_an_invalid_status_from_the_broker(message: str | None) -> None:
     with pytest.raises(ConnectError, match="broker:9092 refused the token: the broker requires"):
         await start(FakeConnection({"ErrorCode": 58, "ErrorMessage": message}))
 

@@ -64,7 +64,7 @@ async def test_connection_check_of_a_closed_port_fails_at_the_tcp_step(unused_tc
     assert "nothing listens there" in steps["TCP"][1]
 
 
-async def test_connection_check_with_tls_of_a_plaintext_port_fails_at_the_tls_step() -> None:
+async def test_tls_step_of_the_connection_check_fails_on_a_plaintext_port() -> None:
     async with Simulator(brokers=1, scenario="empty") as cluster:
         steps = await steps_of(cluster.bootstrap, **{"security.protocol": "SSL"})
     assert (steps["TCP"][0], steps["TLS"][0], steps["API versions"][0]) == (True, False, None)
@@ -82,7 +82,7 @@ async def test_connection_check_says_that_a_certificate_is_not_trusted(tmp_path:
     assert steps["TLS"][1].startswith(f"the certificate of {address} is not trusted (")
 
 
-async def test_connection_check_with_sasl_of_a_plaintext_port_fails_at_the_sasl_step() -> None:
+async def test_sasl_step_of_the_connection_check_fails_on_a_plaintext_port() -> None:
     async with Simulator(brokers=1, scenario="empty") as cluster:
         steps = await steps_of(cluster.bootstrap, **SASL)
     assert (steps["TCP"][0], steps["SASL"][0], steps["API versions"][0]) == (True, False, None)

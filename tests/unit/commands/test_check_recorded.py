@@ -95,7 +95,7 @@ def test_kgtui_check_of_a_recording_judges_its_end_by_default(check: Callable[..
     assert check("--all").verdicts == {"fine": "OK", "slow": "WARN", "stuck": "STOP"}
 
 
-def test_kgtui_check_with_the_option_at_uses_only_polls_before_that_time(
+def test_kgtui_check_at_a_recorded_time_uses_only_polls_before_that_time(
     check: Callable[..., Completed],
 ) -> None:
     """The recording has several keyframes and some compacted files, so that each time needs different files."""

@@ -244,7 +244,7 @@ def test_deletion_is_refused_if_the_typed_confirmation_is_wrong(
     assert sent(admin) == []
 
 
-def test_deletion_of_several_groups_is_confirmed_by_typing_their_number(admin: ScriptedAdmin, terminal: Any) -> None:
+def test_deletion_of_several_groups_is_confirmed_by_typing_the_group_count(admin: ScriptedAdmin, terminal: Any) -> None:
     terminal("2")
     assert cli.main(["delete", "/./"]) == 4
     assert sent(admin) == ["idle-a", "idle-b"]

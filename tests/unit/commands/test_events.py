@@ -165,7 +165,7 @@ async def test_kgtui_events_reads_configs_if_the_filter_matches_one_group(
         (("--group", "other"), 0),
     ],
 )
-def test_events_of_a_recording_are_printed_for_any_interval(
+def test_kgtui_events_prints_the_recorded_events_that_the_options_select(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], words: tuple[str, ...], expected: int
 ) -> None:
     write(tmp_path, *LIFE, keyframes=(4,))

@@ -95,7 +95,7 @@ def test_kgtui_insights_exits_with_1_if_stdout_is_on_a_full_disk(
     assert capfd.readouterr().err == "kgtui: cannot write the output: No space left on device\n"
 
 
-def test_kgtui_insights_with_the_option_evidence_prints_the_rows_behind_findings(
+def test_kgtui_insights_with_the_option_evidence_prints_the_evidence_of_findings(
     lake: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["insights", "pay", "--lake", str(lake), "--evidence"]) == 0

@@ -45,7 +45,7 @@ def test_kgtui_groups_rejects_options_with_the_messages_of_kafkas_script(words: 
     assert (str(caught.value), caught.value.usage, caught.value.exit_code) == (message, True, 1)
 
 
-def test_kgtui_groups_rejects_a_repeated_option_only_when_it_reads_the_value() -> None:
+def test_kgtui_groups_rejects_a_repeated_option_only_when_it_uses_the_value() -> None:
     found = read_options(["--server", "a", "--server", "b"], OPTIONS)
     with pytest.raises(KafkaOptionError, match="Found multiple arguments for option server") as caught:
         found.value("server")

@@ -55,7 +55,7 @@ def test_kgtui_ls_without_options_sends_only_list_requests(run: Callable[..., Co
     assert set(calls(admin)) == {"list_groups", "cluster"}
 
 
-def test_kgtui_ls_lag_option_reads_offsets_once_and_log_starts_of_empty_groups(
+def test_kgtui_ls_with_the_option_lag_reads_log_starts_only_of_empty_groups(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     ran = run("ls", "--lag")
@@ -162,7 +162,7 @@ def test_kgtui_ls_csv_escapes_control_characters_only_on_a_terminal(
     assert "evil\\x1b[31m\\u202e,classic" in run("ls", "--format", "csv", "evil").out
 
 
-def test_function_print_result_raises_key_error_for_an_unknown_format(capsys: pytest.CaptureFixture[str]) -> None:
+def test_printing_a_result_in_an_unknown_format_raises_key_error(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(KeyError, match="markdown"):
         print_result("markdown", {"table": lambda: "PAY\n", "json": lambda: b"{}\n"})
     assert capsys.readouterr().out == ""

@@ -136,7 +136,7 @@ async def test_kgtui_doctor_reports_a_broker_that_does_not_respond(timeout: floa
 
 
 @longer_if_busy(1)
-async def test_function_select_groups_returns_groups_of_other_brokers_if_one_is_silent(timeout: float) -> None:
+async def test_selecting_groups_returns_groups_of_other_brokers_if_one_is_silent(timeout: float) -> None:
     async with Simulator(brokers=3, scenario="plain", groups=60) as cluster:
         cluster.faults.black_hole(2)
         async with connect(cluster.bootstrap.split(",")) as admin, counting_waits() as waited:

@@ -167,7 +167,7 @@ class FakeAdmin:
         return Answer(rows, self._faults, Coverage())
 
 
-async def test_function_read_bounds_returns_log_bounds_of_all_offsets_topic_partitions() -> None:
+async def test_log_bounds_of_all_partitions_of_the_offsets_topic_are_read() -> None:
     leaders = Leaders({(TOPIC, 1): 5, (TOPIC, 0): 6})
     admin: Any = FakeAdmin(leaders, {0: PartitionBounds(0, 7), 1: PartitionBounds(2, 2)})
     assert await read_bounds(admin, 5) == {0: (0, 7), 1: (2, 2)}
@@ -182,7 +182,7 @@ async def test_function_read_bounds_returns_log_bounds_of_all_offsets_topic_part
         (Leaders({(TOPIC, 0): 1}, {(TOPIC, 4): 5}), "partition 4 cannot be read: LEADER_NOT_AVAILABLE"),
     ],
 )
-async def test_function_read_bounds_fails_if_the_offsets_topic_is_missing_or_unreadable(
+async def test_reading_log_bounds_fails_if_the_offsets_topic_is_missing_or_unreadable(
     leaders: Leaders, message: str
 ) -> None:
     admin: Any = FakeAdmin(leaders, {0: PartitionBounds(0, 7)})
@@ -190,7 +190,7 @@ async def test_function_read_bounds_fails_if_the_offsets_topic_is_missing_or_unr
         await read_bounds(admin, 5)
 
 
-async def test_function_read_bounds_fails_if_log_bounds_of_a_partition_are_missing() -> None:
+async def test_reading_log_bounds_fails_if_the_bounds_of_a_partition_are_missing() -> None:
     leaders = Leaders({(TOPIC, 0): 1, (TOPIC, 1): 2})
     silent: Any = FakeAdmin(leaders, {0: PartitionBounds(0, 7)}, Fault("NO_ANSWER", "broker 2 gave no answer"))
     with pytest.raises(SourceError, match="partition 1 cannot be read: broker 2 gave no answer"):

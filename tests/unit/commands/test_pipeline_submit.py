@@ -120,7 +120,7 @@ def test_command_for_kubernetes_names_the_image_and_gets_the_jars_from_maven(
         (("--print", *YARN, "--every", "soon"), "--every"),
     ],
 )
-def test_submit_refuses_options_with_which_no_command_can_work(
+def test_pipeline_submit_rejects_options_that_cannot_work(
     words: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["pipeline", "submit", *words]) == 2

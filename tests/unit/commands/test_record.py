@@ -169,14 +169,14 @@ def test_kgtui_replay_is_rejected_without_a_terminal(tmp_path: Path, capsys: pyt
     assert "kgtui ls --lake" in capsys.readouterr().err
 
 
-def test_function_parse_duration_returns_seconds_and_rejects_invalid_durations() -> None:
+def test_durations_are_parsed_to_seconds_and_invalid_durations_are_rejected() -> None:
     assert [parse_duration("--for", text) for text in ("10", "10s", "2m", "1.5h", "1d")] == [10, 10, 120, 5400, 86400]
     for text in ("", "0", "-3", "1s+", "unknown", "1 hour"):
         with pytest.raises(UsageError, match="--for"):
             parse_duration("--for", text)
 
 
-def test_function_parse_time_accepts_only_absolute_and_relative_times(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_time_options_accept_absolute_and_relative_times_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "Europe/Berlin")
     time.tzset()
     try:

@@ -181,7 +181,7 @@ def test_group_timeline_and_next_change_accept_special_characters_in_ids(tmp_pat
     assert recording.next_change(group, recording.first) == recording.polls()[1]
 
 
-def test_show_of_a_recording_says_since_when_the_group_exists_and_is_in_its_state(
+def test_kgtui_show_says_since_when_a_recorded_group_and_its_state_exist(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """The last rebalance ends at poll 92, the group `late` appears at poll 60, and each poll shows progress."""
@@ -195,7 +195,7 @@ def test_show_of_a_recording_says_since_when_the_group_exists_and_is_in_its_stat
     assert f"last progress     {last}" in capfd.readouterr().out
 
 
-def test_a_state_that_lasts_since_the_first_poll_has_no_beginning(tmp_path: Path) -> None:
+def test_start_of_a_state_that_the_first_poll_shows_is_unknown(tmp_path: Path) -> None:
     write(tmp_path, *[poll_of(groups=("pay",))] * 3)
     lake = RecordingReader(tmp_path)
     times = lake.group_timeline("pay", lake.first.at, lake.last.at).observed_times

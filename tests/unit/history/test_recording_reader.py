@@ -247,7 +247,7 @@ def test_refresh_of_a_recording_reader_finds_new_polls(tmp_path: Path) -> None:
     assert lake.at(None).offsets("pay").committed[0].offset == 150
 
 
-def test_method_next_change_finds_changes_across_keyframes_and_days(tmp_path: Path) -> None:
+def test_next_change_of_a_group_is_found_across_keyframes_and_days(tmp_path: Path) -> None:
     """A change means that a group appears, disappears, or gets another state or assignment.
 
     A new offset is not a change.

@@ -183,7 +183,7 @@ def test_recorder_reports_an_earlier_crash_even_after_optimize(lake: Path) -> No
     lock.release()
 
 
-def test_function_current_holder_ignores_an_expired_lock_of_another_host(tmp_path: Path) -> None:
+def test_expired_lock_of_another_host_has_no_current_holder(tmp_path: Path) -> None:
     path = tmp_path / "recorder.lock"
     path.write_text(json.dumps({"host": "elsewhere", "pid": 1, "since": 1.0}))
     assert str(current_holder(path)) == "process 1 on elsewhere"
@@ -192,7 +192,7 @@ def test_function_current_holder_ignores_an_expired_lock_of_another_host(tmp_pat
     assert current_holder(tmp_path / "nothing") is None
 
 
-def test_prune_deletes_days_older_than_the_keep_rule(lake: Path) -> None:
+def test_prune_deletes_days_older_than_the_keep_rule_allows(lake: Path) -> None:
     done = {one.table: one for one in maintenance.prune(lake, KeepRules(2), now=NOW)}
     assert done["gold/lag"].what.startswith("deleted 2 rows from before 2026-11-22, in 2 files")
     read = RecordingReader(lake)

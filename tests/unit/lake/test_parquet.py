@@ -71,7 +71,7 @@ def test_compacted_file_has_all_rows_of_a_group_in_one_block(tmp_path: Path, mon
     assert all(size >= 10 for size in sizes[:-1])
 
 
-def test_method_block_of_returns_none_for_a_group_without_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compacted_file_has_no_block_for_a_group_without_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parquet, "BLOCK", 1)
     file = written(tmp_path / "file", {"b": 1, "d": 1})
     assert [file.block_of(group) for group in ("a", "b", "c", "d", "e")] == [None, 0, None, 1, None]

@@ -119,7 +119,7 @@ def test_rebalances_are_pending_from_the_earliest_new_rebalance(folder: LakeFold
     assert (found.days, found.since) == ((SECOND,), ms(SECOND))
 
 
-def test_late_source_rows_make_the_time_from_their_own_time_on_pending(folder: LakeFolder) -> None:
+def test_days_since_the_earliest_late_source_row_are_pending(folder: LakeFolder) -> None:
     run_pipeline(folder)
     write(folder, COMMITS, SECOND)
     run_pipeline(folder)
@@ -128,7 +128,7 @@ def test_late_source_rows_make_the_time_from_their_own_time_on_pending(folder: L
     assert (found.days, found.since) == ((FIRST, SECOND), ms(FIRST))
 
 
-def test_time_stored_in_a_commit_replaces_the_times_of_the_rows_that_the_commit_wrote(folder: LakeFolder) -> None:
+def test_days_are_pending_from_the_time_stored_in_the_metadata_of_a_commit(folder: LakeFolder) -> None:
     run_pipeline(folder)
     write(folder, REBALANCES, FIRST, SECOND)
     run_pipeline(folder)
@@ -141,7 +141,7 @@ def test_time_stored_in_a_commit_replaces_the_times_of_the_rows_that_the_commit_
     assert (found.days, found.since) == ((SECOND,), ms(SECOND, 3))
 
 
-def test_all_days_are_pending_if_the_log_no_longer_contains_the_new_versions(folder: LakeFolder) -> None:
+def test_all_days_are_pending_if_the_delta_log_lacks_the_new_table_versions(folder: LakeFolder) -> None:
     run_pipeline(folder)
     write(folder, COMMITS, SECOND)
     run_pipeline(folder)
@@ -229,7 +229,7 @@ def test_all_days_remain_pending_if_some_gold_tables_could_not_be_created(folder
     assert run_pipeline(folder) == (FIRST, SECOND)
 
 
-def test_function_pending_days_raises_lake_error_for_an_unreadable_table(folder: LakeFolder) -> None:
+def test_reading_pending_days_from_an_unreadable_table_raises_lake_error(folder: LakeFolder) -> None:
     run_pipeline(folder)
     log = folder.local_path / COMMITS.title / "_delta_log"
     log.mkdir(parents=True)

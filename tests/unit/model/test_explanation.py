@@ -46,7 +46,7 @@ def test_explanation_names_the_operation_that_the_request_needs() -> None:
     assert found.check == "the ACLs on the group: DESCRIBE_CONFIGS"
 
 
-def test_explanation_of_an_unknown_error_has_the_brokers_message() -> None:
+def test_explanation_of_an_unrecognized_error_has_the_brokers_message() -> None:
     found = explanation.explain_fault(Fault("UNKNOWN_999", "strange", 999))
     assert (found.title, found.message) == ("UNKNOWN_999 (999)", "strange")
     assert "no explanation for this error code" in found.meaning
@@ -64,7 +64,7 @@ def test_every_group_state_is_explained(state: str) -> None:
     assert not found.is_problem
 
 
-def test_explanation_of_an_unknown_state_names_the_state() -> None:
+def test_explanation_of_an_unrecognized_state_names_the_state() -> None:
     assert explanation.explain_state("Hovering").title == "Hovering"
     assert "does not know the state" in explanation.explain_state("Hovering").meaning
 

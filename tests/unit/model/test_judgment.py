@@ -74,7 +74,7 @@ def test_empty_group_with_unread_records_is_stopped_only_if_members_left() -> No
     assert found.since_text(lambda at: f"{at:.0f}") == f"since {NOW - 60:.0f}"
 
 
-def test_unobserved_start_of_a_problem_is_between_two_times() -> None:
+def test_start_of_a_problem_is_a_time_range_unless_it_was_observed() -> None:
     found = Judgment(GroupStatus.ERR, Problem.STOP, since=200.0, after=100.0)
     assert found.since_text(lambda at: f"{at:.0f}") == "between 100 and 200"
     assert found.since_text(lambda _: "00:53") == "since 00:53"
@@ -102,7 +102,7 @@ def test_final_health_verdict_replaces_the_problem_found_by_screening() -> None:
     assert found.basis_text == "observed 55 s"
 
 
-def test_problem_found_by_screening_remains_until_the_health_verdict_is_final() -> None:
+def test_more_severe_problem_is_kept_while_the_broker_does_not_respond() -> None:
     short = health_of(watch([offsets((100, 200))] * 2))
     assert with_group(health={"g": short}, screened={"g": SUSPECT}).judgment("g") == SUSPECT
     found = with_group(health={"g": short}).judgment("g")

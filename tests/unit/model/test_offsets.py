@@ -101,7 +101,7 @@ _bounds = st.none() | st.dictionaries(_partitions, st.builds(PartitionBounds, _f
 
 
 @given(_commits, _shares, _bounds)
-def test_quickly_computed_total_lag_equals_the_sum_over_the_partitions(
+def test_fast_computation_of_the_total_lag_equals_the_sum_over_the_partitions(
     commits: dict[tuple[str, int], tuple[int | None, int]],
     shares: dict[tuple[str, int], tuple[int | None, int | None, int]],
     bounds: dict[tuple[str, int], PartitionBounds] | None,

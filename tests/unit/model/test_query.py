@@ -149,7 +149,7 @@ def test_group_whose_topics_are_unknown_matches_no_filter_term_about_topics() ->
     assert parse("not:topic:payments").searched(snap) == (1, 2)
 
 
-def test_filter_takes_an_unlisted_state_or_type_from_the_background_sweep() -> None:
+def test_filter_uses_state_and_type_from_the_sweep_if_the_list_lacks_them() -> None:
     snap = snapshot(
         {"a": Listing(None, "consumer", None, 1), "b": Listing(None, "consumer", None, 1)},
         {"a": summary(state="Empty", type="classic")},
@@ -172,7 +172,7 @@ def test_filter_uses_a_description_that_is_newer_than_the_summary() -> None:
     assert chosen("client:old", snap) == set()
 
 
-def test_filter_progress_does_not_count_groups_that_the_group_list_excludes() -> None:
+def test_filter_progress_counts_only_groups_that_the_group_list_does_not_exclude() -> None:
     snap = mixed_snapshot()
     # The topics of three of the six groups are known. The other three groups have not been fully read yet.
     assert parse("topic:payments").searched(snap) == (3, 6)

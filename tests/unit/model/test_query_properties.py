@@ -114,7 +114,7 @@ def test_group_ids_that_match_a_word_also_match_each_prefix_of_the_word(word: st
     assert not replace(longer, negated=True).within(shorter)
 
 
-def test_filter_cache_limits_tests_to_ids_that_matched_or_changed() -> None:
+def test_filter_cache_tests_only_ids_that_matched_before_or_have_changed() -> None:
     """A longer word is tested only on the ids that matched the shorter word.
 
     If the word is the same, it is tested only on the ids in listings that have changed.

@@ -21,7 +21,7 @@ def count_to(number: int, *, seconds: float = 0.0) -> Generator[None, None, int]
     return number
 
 
-def test_function_run_at_once_returns_the_result_of_the_computation() -> None:
+def test_computation_that_runs_without_pauses_returns_its_result() -> None:
     assert run_at_once(count_to(3)) == 3
 
 

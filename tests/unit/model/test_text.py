@@ -43,7 +43,7 @@ from kgtui.model.text import MOST_MARKS, visible
         ("\\\\", "\\\\\\"),
     ],
 )
-def test_function_visible_escapes_unsafe_characters(text: str, shown: str) -> None:
+def test_unsafe_characters_in_a_text_are_escaped(text: str, shown: str) -> None:
     assert visible(text) == shown
 
 
@@ -54,7 +54,7 @@ hostile = st.text(
 
 
 @given(hostile)
-def test_function_visible_returns_text_without_invisible_characters(text: str) -> None:
+def test_escaped_text_contains_no_invisible_characters(text: str) -> None:
     shown = visible(text)
     assert shown.isprintable()
     shown.encode()

@@ -119,7 +119,7 @@ def test_changed_members_or_epoch_count_as_one_rebalance_in_the_trail() -> None:
     assert trail.rebalances == 2
 
 
-def test_rebalance_seen_in_the_list_of_groups_is_not_counted_again() -> None:
+def test_rebalance_found_in_the_list_of_groups_is_not_counted_again() -> None:
     trail = Trail()
     trail.describe(T0, described(epoch=1))
     trail.add(T0, [])

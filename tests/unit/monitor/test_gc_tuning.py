@@ -70,7 +70,7 @@ def test_only_memory_growth_starts_a_garbage_collection_if_there_are_many_groups
     assert collections == [1]
 
 
-def test_many_objects_that_survive_collections_are_frozen_so_that_the_next_ones_are_short(
+def test_objects_that_survive_many_collections_are_frozen_to_shorten_later_collections(
     tuning: GcTuning, collections: list[int]
 ) -> None:
     tuning.freeze_once(10_000)

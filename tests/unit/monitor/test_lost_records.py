@@ -54,7 +54,7 @@ async def test_lost_records_are_counted_at_each_read_without_progress() -> None:
     assert [row.lost if row is not None else None for row in found] == [None, 4, 4]
 
 
-async def test_group_near_the_log_start_is_observed_exactly_although_nothing_is_wrong_yet() -> None:
+async def test_group_near_the_log_start_is_observed_exactly_before_it_has_a_problem() -> None:
     admin = ScriptedAdmin()
     admin.add("g", "consumer")
     admin.commits["g"] = (CommittedOffset("t-g", 0, 10),)

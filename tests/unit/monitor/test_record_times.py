@@ -110,7 +110,7 @@ async def test_record_search_finds_the_selected_groups_record_time_and_expiry(se
     assert (setup.precisions, setup.changes) == ([0.0], 1)
 
 
-async def test_record_search_is_repeated_only_after_progress_and_30_seconds(setup: Setup) -> None:
+async def test_record_search_is_repeated_only_after_progress_and_a_pause_of_30_seconds(setup: Setup) -> None:
     setup.find(100)
     await setup.read(100)
     setup.now += 3600
@@ -131,7 +131,7 @@ async def test_record_search_skips_a_group_without_unread_records(setup: Setup) 
     assert setup.admin.calls == []
 
 
-async def test_record_search_covers_only_the_selected_group_and_suspects(setup: Setup) -> None:
+async def test_records_are_searched_only_for_the_selected_group_and_suspects(setup: Setup) -> None:
     setup.find(100)
     await setup.read(100, "b")
     assert setup.searches == 0
@@ -140,7 +140,7 @@ async def test_record_search_covers_only_the_selected_group_and_suspects(setup: 
     assert setup.precisions == [PRECISION]
 
 
-async def test_record_times_of_a_suspect_are_exact_to_the_second_once_selected(setup: Setup) -> None:
+async def test_record_times_of_a_suspect_become_exact_when_it_is_selected(setup: Setup) -> None:
     setup.admin.times[PART] = RecordTime(100, TimeRange(T0 - 900, T0 - 895), rounds=3)
     setup.tier.set_suspects(["b"])
     await setup.read(100, "b")

@@ -99,7 +99,7 @@ async def test_stop_that_screening_observed_has_a_start_time(sweep: Sweep) -> No
     assert (found.kind, found.since, found.since_seen) == (Problem.STOP, stopped_at, True)
 
 
-async def test_screening_trusts_a_group_that_commits_hourly_once_its_rate_is_known(sweep: Sweep) -> None:
+async def test_group_that_commits_hourly_is_suspected_only_until_its_rate_is_known(sweep: Sweep) -> None:
     found = []
     for minute in range(200):
         hour = minute // 60

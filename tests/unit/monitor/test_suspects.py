@@ -60,7 +60,7 @@ async def test_worst_of_50_000_suspects_are_observed_and_the_others_counted() ->
     assert store.snapshot().unobserved == 49_960
 
 
-async def test_observed_suspects_are_not_replaced_by_equally_harmful_suspects() -> None:
+async def test_observed_suspects_are_not_replaced_by_equally_severe_suspects() -> None:
     tier, store = await tier_with({"m": BEHIND, "n": BEHIND}, most=2)
     assert tier.choose() == ["m", "n"]
     await store.take_list(1, ListingDelta({"a": LISTING, "z": LISTING}, [], 4, 1.0), first=False)

@@ -73,7 +73,7 @@ async def test_sweep_catches_up_after_a_slow_batch_and_waits_briefly_after_clock
     assert found == pauses
 
 
-async def test_groups_whose_state_has_changed_count_in_the_groups_per_second(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_groups_whose_state_has_changed_count_towards_the_sweep_rate(monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise, many changes would increase the CPU time that the sweep uses."""
     admin, pauses = ScriptedAdmin(), []
     for number in range(6):

@@ -78,7 +78,7 @@ def test_export_of_a_group_contains_no_sensitive_configs_and_no_secrets() -> Non
         ("http://host/path", "http://host/path"),
     ],
 )
-def test_function_redact_replaces_secrets_and_no_other_text(text: str, clean: str) -> None:
+def test_redacting_a_text_replaces_secrets_and_nothing_else(text: str, clean: str) -> None:
     assert redact(text) == clean
 
 

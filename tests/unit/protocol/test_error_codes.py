@@ -26,7 +26,7 @@ def test_error_names_and_messages_equal_those_of_kafka(kafka_errors: dict[int, t
     assert len(ours) == 138
 
 
-def test_errors_that_kafka_does_not_retry_are_final_for_kgtui_too(
+def test_errors_that_kafka_does_not_retry_have_the_reaction_final(
     kafka_errors: dict[int, tuple[str, bool, str]],
 ) -> None:
     """Two codes are not final although Kafka does not retry them: 0 (no error) and 129."""
@@ -59,7 +59,7 @@ def test_constants_in_the_module_error_numbers_equal_kafkas_error_codes() -> Non
 
 
 @pytest.mark.parametrize("code", [137, 999, -2, 32767, -32768])
-def test_an_unknown_error_code_has_a_name_and_is_not_retried(code: int) -> None:
+def test_an_unrecognized_error_code_has_a_name_and_is_not_retried(code: int) -> None:
     error = lookup(code)
     assert (error.code, error.name, error.reaction) == (code, f"UNKNOWN_{code}", Reaction.FINAL)
     assert str(code) in error.message

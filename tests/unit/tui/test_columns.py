@@ -53,6 +53,6 @@ def test_narrow_table_drops_the_least_important_columns_and_never_cuts_numbers()
     assert [(column.id, width) for column, width in fit_columns(COLUMNS, preferred, 20)] == [("name", 10), ("count", 9)]
 
 
-def test_function_column_at_returns_the_column_that_covers_a_terminal_cell() -> None:
+def test_column_of_a_table_is_found_by_a_terminal_cell() -> None:
     arranged = fit_columns(COLUMNS, {"name": 6, "count": 5, "note": 6}, 80)
     assert [column_at(arranged, x) for x in (0, 6, 7, 13, 19, 20)] == ["name", "name", "count", "note", "note", None]

@@ -97,7 +97,7 @@ def test_diagnosis_names_the_members_that_delay_a_rebalance() -> None:
     assert diagnose(snapshot, GROUP, clock).who == "billing at /10.0.0.7 is 2 epochs behind, m-2 has left"
 
 
-def test_diagnosis_of_a_near_data_loss_says_at_which_time_and_in_how_many_minutes() -> None:
+def test_diagnosis_of_imminent_data_loss_says_when_the_data_is_lost() -> None:
     snapshot = with_health(sample_snapshot(), GROUP, "new")
     for exact, when in ((True, "from 00:53, in 6 min 24 s"), (False, "in about 6 min 24 s, 00:53")):
         loss = Loss("audit", 0, 384.0, "retention", None, at=1_000.0, exact=exact)

@@ -59,7 +59,7 @@ def test_node_summary_adds_up_the_lags_and_rates_of_the_groups() -> None:
     }  # fmt: skip
 
 
-def test_problems_of_a_node_leave_out_other_groups_and_count_unused_groups() -> None:
+def test_problems_of_a_node_exclude_groups_of_other_nodes_and_unused_groups() -> None:
     stopped = Judgment(GroupStatus.ERR, Problem.STOP, Basis.SCREENED, reason="no progress")
     unused = Judgment(GroupStatus.WARN, Problem.UNUSED, Basis.SCREENED)
     found = {group: replace(summary(5), screened=True) for group in "abc"}
@@ -77,7 +77,7 @@ def test_problems_of_a_node_leave_out_other_groups_and_count_unused_groups() -> 
     )  # fmt: skip
 
 
-def test_summary_with_new_problems_keeps_the_earlier_sums() -> None:
+def test_updating_the_problems_of_a_summary_does_not_recompute_its_sums() -> None:
     snapshot = snapshot_of(ROWS, lags={"a": 5, "b": 7})
     parts = list(snapshot.by_listing.values())
     earlier = run_at_once(summary_steps(snapshot, parts, Problems(), all_groups=True))
@@ -134,7 +134,7 @@ def test_problem_rows_of_a_node_have_the_lags_of_the_last_reads() -> None:
         assert [column.id for column, _ in fit_columns(PROBLEM_COLUMNS, preferred, room - narrower)][5:] == expected
 
 
-def test_function_last_rates_returns_the_rates_between_the_last_two_reads() -> None:
+def test_last_rates_are_computed_from_the_last_two_reads_of_a_group() -> None:
     reads = [(100, 0, 10), (110, 20, 50), (130, 60, 60), (140, 50, 90)]
     found = [last_rates(trail(*reads[:count])) for count in range(5)]
     assert found == [None, None, (4.0, 2.0), (0.5, 2.0), (3.0, 0.0)]
@@ -152,7 +152,7 @@ def test_state_table_first_leaves_out_the_states_with_the_fewest_groups() -> Non
     assert ranks["state-PreparingRebalance"] > ranks["state-Stable"] > ranks["state-Empty"] > ranks["type"]
 
 
-def test_placeholder_claims_nothing_about_groups_that_were_not_read() -> None:
+def test_placeholder_for_no_problems_says_how_many_groups_were_read() -> None:
     assert no_problem_placeholder(GroupSetSummary(groups=3)) == "no group has been read yet"
     some = no_problem_placeholder(GroupSetSummary(groups=3, read=1))
     assert some == "no problem found so far; 1 of 3 groups read"

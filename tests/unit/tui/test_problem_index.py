@@ -131,7 +131,7 @@ async def test_only_groups_that_changed_since_the_previous_snapshot_are_judged(
     assert problems.counts == {Problem.STOP: 1_499, Problem.BEHIND: 1}
 
 
-async def test_all_groups_are_judged_again_if_the_log_has_forgotten_some_changes() -> None:
+async def test_all_groups_are_judged_again_if_the_change_log_lacks_some_changes() -> None:
     store, index = await store_with(GROUPS), ProblemIndex()
     store.changes = ChangeLog(most=2)
     updated(index, store.snapshot())

@@ -317,7 +317,7 @@ def shown(width: int, grouping: Grouping = "type") -> set[str]:
     return {column.id for column in fit_columns(width, TREE_COLUMNS, grouping).shown}
 
 
-def test_narrow_tree_keeps_the_lag_column_longest_and_then_the_members() -> None:
+def test_tree_that_becomes_narrower_hides_the_members_column_before_the_lag_column() -> None:
     assert shown(110) == {"lag", "members", "problem", "plot", "trend", "timelag", "age"}
     assert shown(90) == {"lag", "members", "problem", "plot", "age", "trend"}
     assert shown(79) == {"lag", "members", "problem", "plot", "age"}
@@ -336,7 +336,7 @@ def test_columns_chosen_by_the_user_are_shown_in_order_of_their_importance() -> 
     assert [column.id for column in narrow.shown] == ["plot", "timelag"]
 
 
-def test_tree_column_at_a_terminal_cell_is_the_one_drawn_there() -> None:
+def test_tree_column_that_is_drawn_at_a_terminal_cell_is_found_there() -> None:
     fitted_columns = fitted(90)
     heading = "".join(piece for piece, _ in heading_line(fitted_columns, "by state", "name", False).pieces)
     for title, column in (("problem", "problem"), ("count", "members"), ("lag/s", "trend")):

@@ -122,7 +122,7 @@ def test_missing_permission_is_the_reason_for_an_unknown_expiry_of_a_stopped_gro
     assert judged(fine, {0: searched(2240, rules=rules)}, Retention(rules={"t": rules})).expiry_reason == ""
 
 
-def test_old_record_of_a_group_without_final_verdict_has_an_expiry() -> None:
+def test_expiry_of_an_old_record_is_predicted_before_the_verdict_is_final() -> None:
     first = stopped()[:3]
     assert judged(first, {0: searched(1000)}).loss is None
     old = judged(first, {0: searched(1000, T0 - 5_000)})

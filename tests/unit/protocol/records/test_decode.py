@@ -231,7 +231,7 @@ def group_of(protocol_type: str, *members: tuple[bytes, bytes]) -> CoordinatorRe
     return decoded(*encode(RecordType.GROUP_METADATA, {"group": "g"}, value, version=3))
 
 
-def test_function_classic_members_decodes_the_members_of_consumer_groups() -> None:
+def test_members_of_a_classic_group_of_consumers_are_decoded() -> None:
     subscription = consumer.Subscription(3, ("orders",), rack="eu-1a")
     assigned = (("orders", (0, 2)),)
     record = group_of("consumer", (consumer.encode_subscription(subscription), consumer.encode_assignment(assigned)))
@@ -243,7 +243,7 @@ def test_function_classic_members_decodes_the_members_of_consumer_groups() -> No
     )  # fmt: skip
 
 
-def test_function_classic_members_decodes_connect_workers_and_schema_registries() -> None:
+def test_members_of_connect_and_schema_registry_groups_are_decoded() -> None:
     worker = connect.Subscription(2, "http://worker:8083/", 42)
     tasks = connect.Assignment(2, 0, "m-1", "http://worker:8083/", 42, assigned=(("sink", (0, -1)),))
     (member,) = classic_members(
@@ -258,7 +258,7 @@ def test_function_classic_members_decodes_connect_workers_and_schema_registries(
     assert (member.subscription, member.assignment) == (node, primary)
 
 
-def test_function_classic_members_keeps_the_bytes_of_malformed_member_data() -> None:
+def test_malformed_data_of_a_classic_member_is_kept_as_bytes() -> None:
     """The decoded subscription and assignment are None."""
     noise = (b"\xff\xfe noise", b"")
     for protocol_type in ("consumer", "connect", "sr", "of somebody's own"):
@@ -267,7 +267,7 @@ def test_function_classic_members_keeps_the_bytes_of_malformed_member_data() -> 
         assert {(m.raw_subscription, m.raw_assignment) for m in members} == {noise}
 
 
-def test_function_classic_members_returns_nothing_for_records_without_members() -> None:
+def test_records_without_members_are_decoded_to_no_classic_members() -> None:
     """The record is a tombstone of a group, has an empty list of members, or is an offset commit."""
     assert classic_members(decoded(*encode(RecordType.GROUP_METADATA, {"group": "g"}, None))) == ()
     assert classic_members(decoded(*encode(RecordType.GROUP_METADATA, {"group": "g"}, {"members": []}))) == ()
