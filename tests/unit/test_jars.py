@@ -82,7 +82,7 @@ def test_error_of_a_failed_download_names_the_jar_that_does_not_exist(output: st
 
 
 def test_full_test_runs_fetch_the_brokers_of_six_versions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A normal test run fetches two of them. If Maven Central has no tools of a version, only the broker is fetched."""
+    """A normal test run fetches two versions. If Maven Central lacks a version's tools, only its broker is fetched."""
 
     archives: list[str] = []
 

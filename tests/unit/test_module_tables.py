@@ -41,7 +41,7 @@ def module_table(text: str) -> list[str] | None:
 
 
 PACKAGES = {".".join(path.parent.relative_to(ROOT).parts): path.parent for path in sorted(ROOT.rglob("__init__.py"))}
-del PACKAGES[""]  # the package kgtui itself: its docstring has no table, because CONTRIBUTING.md lists its packages
+del PACKAGES[""]  # The docstring of kgtui has no table, because CONTRIBUTING.md lists its packages.
 
 
 @pytest.mark.parametrize("package", PACKAGES)

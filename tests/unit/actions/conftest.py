@@ -21,5 +21,5 @@ def admin() -> ScriptedAdmin:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> StateFolder:
-    """Return a state folder that does not exist on disk yet."""
+    """Return a `StateFolder` whose folder does not exist on disk yet."""
     return StateFolder(tmp_path / "state")

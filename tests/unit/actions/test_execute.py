@@ -34,13 +34,13 @@ def delete_requests(admin: ScriptedAdmin) -> list[tuple[str, ...]]:
 
 
 def on_call(admin: ScriptedAdmin, call: str, act: Callable[[], None], *, nth: int = 1) -> None:
-    """Call `act` at the start of a call of one method of `admin`.
+    """Call `act` at the start of the `nth` call of a method of `admin`.
 
     Args:
         admin: the cluster.
         call: name of the method.
         act: function that changes the cluster.
-        nth: which call of the method triggers `act`, counted from 1.
+        nth: number of the call at which `act` is called, counted from 1.
     """
     record_call = admin._record_call
     seen = 0

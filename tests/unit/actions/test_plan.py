@@ -103,7 +103,7 @@ async def test_deletion_plan_refuses_a_group_if_some_offsets_cannot_be_read(admi
 
 
 async def test_deletion_plan_refuses_a_group_if_reading_its_offsets_times_out(admin: ScriptedAdmin) -> None:
-    """kgtui must not treat unread offsets as if the group had none."""
+    """kgtui must not treat offsets that it could not read as if the group had no offsets."""
 
     async def forbidden(groups: list[str], *, timeout: float = 30.0) -> object:
         raise ClientError("broker 1: no answer in 30 s", broker=1)

@@ -49,7 +49,7 @@ class FakePool(Pool):
         leaders: `(topic, partition)` → node id of its leader (1 by default), or a negative error code. If a key is
             only a topic, its value is a negative error code that applies to all partitions of the topic.
         sent: all requests, in the order in which they were sent.
-        looked_up: the unknown groups of each coordinator lookup.
+        looked_up: for each coordinator lookup, the requested groups whose coordinators were not cached.
         leaders_looked_up: the arguments of each leader lookup: topics, and whether cached leaders are ignored.
         recently_failed: node ids of the leaders whose last request failed. As in the real pool, `leader_failed` returns
             True only for the first failure of a leader.
@@ -167,7 +167,7 @@ class FakePool(Pool):
         return [sent for sent in self.sent if sent.api == api]
 
     def per_node(self, api: str) -> dict[int, int]:
-        """Return the number of requests for the API with this name by node id."""
+        """Return how many requests for this API were sent to each node, by node id."""
         counts: dict[int, int] = defaultdict(int)
         for sent in self.of(api):
             counts[sent.node] += 1

@@ -136,7 +136,7 @@ async def test_acls_are_not_read_if_the_metadata_response_already_determines_the
 
 
 async def test_denied_topic_is_named_if_the_broker_omits_its_offsets() -> None:
-    """The group has offsets in two topics. Then the broker leaves out both topics, but only one of them is denied."""
+    """The broker stops returning offsets in two topics. One no longer exists; access to the other one is denied."""
     pool = FakePool(answers={"Metadata": metadata(NO_TOPIC, 0), "OffsetFetch": offsets(topics=("deleted", "orders"))})
     admin = KafkaGroupAdmin(pool)
     await admin.access()
@@ -231,7 +231,7 @@ async def reads_after(admin: KafkaGroupAdmin, pool: FakePool, api: str, answer: 
 
 @pytest.mark.parametrize(("before", "during"), [(FORBIDDEN, NO_TOPIC), (NO_TOPIC, FORBIDDEN), (NO_TOPIC, NO_TOPIC)])
 async def test_offsets_are_marked_if_topics_were_hidden_before_or_during_the_read(before: int, during: int) -> None:
-    """`Answer.hidden` marks a group. kgtui reads the permissions before the offsets, and again during that request."""
+    """`hidden` names the groups to mark. The permissions are read before and during the request for the offsets."""
     pool = FakePool(answers={"Metadata": metadata(before, 0)})
     admin = KafkaGroupAdmin(pool)
     await admin.access()

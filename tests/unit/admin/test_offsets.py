@@ -83,7 +83,7 @@ async def test_offsets_of_up_to_200_small_groups_are_read_with_one_request() -> 
 async def test_groups_per_offset_request_depend_on_the_partitions_per_group(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """kgtui measures the mean number of partitions per group, so that a request is for about 20,000 partitions."""
+    """kgtui measures the mean number of partitions per group, and limits a request to about 20,000 partitions."""
     assert offsets.PARTITIONS_PER_REQUEST == 20_000
     monkeypatch.setattr(offsets, "PARTITIONS_PER_REQUEST", 200)
     reader, many = OffsetReader(pool := FakePool(answers={"OffsetFetch": every_group_with(20)})), NAMES[:25]
@@ -165,7 +165,7 @@ class OneByOne:
     Attributes:
         under_way: number of requests without a response at this time.
         most: maximum of `under_way`.
-        broken: id of the group for which the connection is lost; an empty string for none.
+        broken: id of a group. A request for this group closes the connection. If empty, no request closes it.
     """
 
     def __init__(self, broken: str = "") -> None:

@@ -34,7 +34,7 @@ class Log:
         self.end = records[-1][0] + 1 if end is None else end
 
     def answer(self, asked: int) -> tuple[int, int]:
-        """Return offset and timestamp of the first record whose timestamp is at least `asked`; (-1, -1) if none is."""
+        """Return `(offset, timestamp)` of the first record at or after time `asked`; (-1, -1) if there is none."""
         index = bisect_left(self.times, asked)
         return self.records[index] if index < len(self.records) else (-1, -1)
 
@@ -80,9 +80,9 @@ SHAPES = {
     "hourly": (hourly, 15),
     "stale": (stale, 7),
 }
-"""Maps each traffic pattern to a function that returns its timestamps, and to the maximum of search rounds.
+"""Maps each traffic pattern to a function that returns its timestamps, and to a limit of search rounds.
 
-The median of the rounds must not exceed the limit. The rounds for the last consumed record are included.
+The median number of rounds must not exceed this limit. The rounds that find the last consumed record count, too.
 """
 
 

@@ -222,7 +222,7 @@ class FakeCluster:
         self._news.set()
 
     async def until(self, condition: Callable[[], object]) -> None:
-        """Wait at most 60 s until `condition` is true. Each request and each lost connection causes an evaluation."""
+        """Wait at most 60 s until `condition` is true. It is checked after each request and each lost connection."""
         async with asyncio.timeout(60):
             while not condition():
                 self._news.clear()

@@ -101,7 +101,7 @@ async def test_the_token_endpoint_accepts_a_signed_assertion(
 async def test_assertion_template_adds_header_fields_and_overrides_claims(
     endpoint: TokenServer, keys: dict[str, PrivateKey], tmp_path: Path
 ) -> None:
-    """As in Kafka's LayeredAssertionJwtTemplate, the template overrides properties, but not the generated times."""
+    """As in Kafka's LayeredAssertionJwtTemplate, the template overrides all claims except the generated times."""
     template = tmp_path / "template.json"
     template.write_text('{"header": {"kid": "k1", "alg": "none"}, "payload": {"sub": "b", "roles": ["r"], "exp": 1}}')
     properties = properties_of(
@@ -122,7 +122,7 @@ async def test_assertion_template_adds_header_fields_and_overrides_claims(
 async def test_client_credentials_grant_sends_an_assertion_instead_of_the_secret(
     endpoint: TokenServer, keys: dict[str, PrivateKey], tmp_path: Path
 ) -> None:
-    """As in Kafka 4.3 (KIP-1258), setting `sasl.oauthbearer.assertion.claim.iss` selects the assertion."""
+    """As in Kafka 4.3 (KIP-1258), a client that sets `sasl.oauthbearer.assertion.claim.iss` sends an assertion."""
     properties = properties_of(
         endpoint, private_key_file=str(write_key(tmp_path / "key.pem", keys["RS256"])), claim_iss="i"
     )

@@ -40,7 +40,7 @@ def test_backoff_pause_does_not_overflow_after_two_thousand_failures() -> None:
 
 
 class Runners:
-    """Asynchronous functions that a test passes to `first_success`, each with its own number as argument.
+    """Asynchronous functions that a test passes to `first_success`. Each call gets a different number as argument.
 
     `answer` returns the number, `fail` raises an error, and `hang` never returns. `started` and `cancelled` contain
     the numbers of the calls that were started or cancelled.

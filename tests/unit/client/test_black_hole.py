@@ -81,7 +81,7 @@ async def inject_faults(links: tuple[FaultyLink, ...], chance: random.Random) ->
 
 
 async def call_at_random(pool: Pool, chance: random.Random) -> None:
-    """Make 25 calls, each to a random broker on one of the two connections (lanes) to it, chosen at random.
+    """Make 25 calls. Each call goes to a random broker, on one of its two connections (lanes), chosen at random.
 
     Every call must return the correct response or raise an error of a documented type.
     """

@@ -79,7 +79,8 @@ async def reason(
 ) -> str:
     """Connect a `Pool` to `address`, which must fail, and return the reason in the UnreachableError.
 
-    `probe_timeout` limits the probe of the port, in seconds. Only the probe of a server that never answers reaches it.
+    `probe_timeout` limits the probe of the port, in seconds. Only a probe of a server that never answers takes that
+    long.
     """
     with patch.object(connect_errors, "PROBE_TIMEOUT", probe_timeout):
         return await _reason(address, settings, options)

@@ -161,7 +161,7 @@ async def test_repeated_failures_of_a_leader_clear_cached_topics_less_often(
 ) -> None:
     """Only topics in which the failed broker leads a partition are removed from the cache.
 
-    After a removal, further failures of this broker have no effect during a pause, which grows with each removal. A
+    After a removal, later failures of this broker have no effect during a pause, which grows with each removal. A
     response from the broker resets the pause.
     """
     now = 1_000.0

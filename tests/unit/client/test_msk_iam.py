@@ -56,7 +56,7 @@ def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def sts(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, dict[str, list[str]]]]]:
-    """Play AWS STS. Returns the header `Authorization` and the form fields of each request."""
+    """Imitate AWS STS. Return the header `Authorization` and the form fields of each request so far."""
     with sts_server() as (url, received):
         monkeypatch.setenv("AWS_ENDPOINT_URL_STS", url)
         yield received

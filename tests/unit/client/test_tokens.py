@@ -312,7 +312,7 @@ async def test_an_oauth_token_is_used_until_it_expires_if_its_refresh_fails(
 async def test_token_refresh_uses_the_clock_of_the_token_endpoint(
     endpoint: TokenServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """This machine's clock is 1,000 s slow, so the token seems to be valid for 2,000 s instead of 1,000 s."""
+    """The client's clock is 1,000 s slow, so the token seems to be valid for 2,000 s instead of 1,000 s."""
     now = time.time()
     clock = [now]
     monkeypatch.setattr(tokens_module, "time", SimpleNamespace(time=lambda: clock[0]))

@@ -32,7 +32,7 @@ STOPS = 12
 
 
 def state_at(poll: int, **more: Any) -> PollResult:
-    """Return the recorded result of poll number `poll`. `more` are further arguments of `PollResult`."""
+    """Return the recorded result of poll number `poll`. `more` sets other attributes of the `PollResult`."""
     offsets = {"fine": 1000 + 200 * poll, "slow": 1000 + 100 * poll, "stuck": 1000 + 100 * min(poll, STOPS)}
     ends = {"fine": 1005 + 200 * poll, "slow": 1900 + 140 * poll, "stuck": 1010 + 100 * poll}
     return PollResult(

@@ -66,7 +66,7 @@ def test_kgtui_ls_without_a_filter_does_not_import_the_filter_language() -> None
 
 
 def test_connecting_to_a_cluster_imports_only_aiokafkas_connection_module() -> None:
-    """kgtui does not use the consumer and the producer of aiokafka, which take longer to import than the rest."""
+    """kgtui does not use the consumer and the producer of aiokafka, whose modules take longer to import."""
     loaded = modules_loaded_by("ls", "--bootstrap-server", "127.0.0.1:1")
     assert "aiokafka.conn" in loaded
     assert not loaded & {"aiokafka.client", "aiokafka.cluster", "aiokafka.consumer", "aiokafka.producer"}

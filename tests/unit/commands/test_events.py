@@ -52,7 +52,7 @@ class Watched:
                 assert not self.task.done()
 
     async def first_read(self) -> None:
-        """Wait until the groups have been described once, because earlier changes are no events."""
+        """Wait until the groups have been described once, because only later changes are events."""
         await self.until(lambda: any(call == "describe_groups" for call, _ in self.admin.calls))
         await asyncio.sleep(0.1)
 
@@ -93,7 +93,7 @@ async def test_kgtui_events_prints_each_event_when_it_happens(
 async def test_kgtui_events_says_that_the_user_may_see_no_groups(
     capfd: pytest.CaptureFixture[str], operations: frozenset[str]
 ) -> None:
-    """If a cluster really has no groups, this message is missing only if the user may list all groups."""
+    """The message is also printed if the cluster really has no groups, unless the user may list all groups."""
     admin = ScriptedAdmin(user_access=Access(operations, any_topic=True))
     watched = Watched(admin, capfd)
     await watched.until(lambda: sum(call == "poll" for call, _ in admin.calls) > 2 * len(admin.brokers))
@@ -221,7 +221,7 @@ def test_kgtui_events_exits_with_0_after_its_time_and_3_without_a_broker(cluster
 def test_kgtui_events_ends_silently_on_ctrl_c_and_when_its_pipe_is_closed(
     cluster: SimulatorProcess, close: bool
 ) -> None:
-    """Nothing is printed here, so that a closed pipe must be noticed without writing to it."""
+    """The command prints nothing in this test, so it must notice a closed pipe without writing to it."""
     words = ["events", "nobody", "--bootstrap-server", cluster.bootstrap]
     with subprocess.Popen(
         [sys.executable, "-m", "kgtui", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE

@@ -61,7 +61,7 @@ def test_commands_groups_show_and_doctor_work_with_a_share_group(company: Simula
 
 
 def test_kgtui_ls_watch_exits_silently_when_its_output_pipe_is_closed(company: SimulatorProcess) -> None:
-    """`head` closes the pipe in this way, for example in `kgtui ls --watch 0.01 | head -1`."""
+    """For example, `head` closes the pipe in `kgtui ls --watch 0.01 | head -1`."""
     command = [sys.executable, "-m", "kgtui", "ls", "--watch", "0.01", "--bootstrap-server", company.bootstrap]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None

@@ -28,7 +28,7 @@ OPTIONS = {
 
 
 def printed(capsys: pytest.CaptureFixture[str], words: Sequence[str]) -> tuple[list[str], dict[str, str], list[str]]:
-    """Print the command. Return its options without `--conf`, the configuration, and the words from the program on."""
+    """Print the command. Return its options, the values of `--conf`, and the program with its arguments."""
     assert main(["pipeline", "submit", "--print", *words]) == 0
     command, *rest = shlex.split(capsys.readouterr().out)
     assert command == "spark-submit"

@@ -41,7 +41,7 @@ def _own_folders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def recorder(cluster: SimulatorProcess, lake: Path, *more: str) -> subprocess.Popen[str]:
-    """Start `kgtui record` in another process, with a poll every 0.5 s and the further options `more`."""
+    """Start `kgtui record` in another process, with a poll every 0.5 s. `more` are additional options."""
     words = ["record", str(lake), "--bootstrap-server", cluster.bootstrap, "--interval", "0.5", *more]
     return subprocess.Popen(
         [sys.executable, "-m", "kgtui", *words], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True

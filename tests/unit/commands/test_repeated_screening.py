@@ -1,4 +1,4 @@
-"""`kgtui ls --watch` screens the groups: the verdict column is known from the second list."""
+"""Tests of the screening by `kgtui ls --watch`, which fills the verdict column from the second list onwards."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ async def test_repeated_screening_finds_a_stopped_group_after_a_minute(
         admin.add(group, members=(member(),), lag=10)
     clock = {"now": 1_700_000_000.0}
     monkeypatch.setattr(selection.time, "time", lambda: clock["now"])  # type: ignore[attr-defined]
-    # The test advances `time.time`, but not `time.monotonic`, so that `check_clock` would report a jump of the clock.
+    # The test advances `time.time`, but not `time.monotonic`. `check_clock` would report a jump of the clock, so the
+    # test disables it.
     monkeypatch.setattr(Screening, "check_clock", lambda _: None)
     screened = RepeatedScreening(admin, 5.0, 15.0)
     tables, selected = [], []

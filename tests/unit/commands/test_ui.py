@@ -208,7 +208,7 @@ async def test_kgtui_demo_offers_other_clusters_only_if_some_are_configured(fold
 
 
 async def test_kgtui_reads_groups_while_python_imports_the_terminal_ui(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first frame therefore already shows groups. Polling stops when the terminal UI closes."""
+    """Therefore, the first frame already shows groups. Polling stops when the terminal UI closes."""
     sessions_opened: list[Session] = []
 
     async def until_listed(session: Session) -> int:

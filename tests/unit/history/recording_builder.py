@@ -41,7 +41,7 @@ class RecordingBuilder:
         Args:
             result: the data that the poll has read from the cluster.
             at: time of the poll in milliseconds since the Unix epoch.
-            keyframe: whether to store the poll as a keyframe, even if it is not the first.
+            keyframe: True to store the poll as a keyframe. The first poll is always a keyframe.
             gap: reason for a gap before the poll; an empty string if there is no gap.
         """
         rows = new_rows()

@@ -82,7 +82,7 @@ def at(poll: int) -> float:
 def test_group_timeline_has_lag_rates_and_member_count_per_poll(tmp_path: Path) -> None:
     """The rates are the records written and the records read since the previous poll, in records/s.
 
-    The first poll has none.
+    The first poll has no rates.
     """
     write(tmp_path, poll_of(100, end=150), poll_of(120, end=200), poll_of(120, end=200), keyframes=(2,))
     lake = RecordingReader(tmp_path)

@@ -118,7 +118,7 @@ def poll_of(
         end: log end offset of the partition.
         owner: id of the member.
         groups: ids of the groups.
-        more: further attributes of `PollResult`, and optionally `listing`, the row of each group in the list of groups
+        more: other attributes of `PollResult`, and optionally `listing`, the row of each group in the list of groups
             (`STABLE` by default).
     """
     reader = Member(owner, "client", "/10.0.0.1", topics=("t",), assignment=(("t", (0,)),))
@@ -318,7 +318,7 @@ def test_open_recording_reader_still_works_after_a_compaction(tmp_path: Path) ->
 
 
 def test_reader_finds_when_a_group_disappeared(tmp_path: Path) -> None:
-    """A group is gone at a poll that records this, or at a keyframe without the group."""
+    """A group disappears at the poll that records its removal, or at the first keyframe without the group."""
     pay, both = PollResult({"pay": STABLE}), PollResult({"pay": STABLE, "old": STABLE})
     write(tmp_path / "poll", both, both, pay, pay)
     reader = RecordingReader(tmp_path / "poll")

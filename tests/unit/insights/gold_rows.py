@@ -59,7 +59,7 @@ def lag_rows(group: str, *, minutes: int = 60, lag: int = 1_000, **values: Any) 
         group: id of the group.
         minutes: number of rows.
         lag: lag of the group at `NOW` in records. In earlier rows, it is smaller by one record per minute.
-        values: further columns, which have the same value in all rows.
+        values: values of other columns, which are the same in all rows.
     """
     return [
         row(

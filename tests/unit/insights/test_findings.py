@@ -175,7 +175,7 @@ def churn_hours(bursts: dict[float, float]) -> list[dict[str, Any]]:
     """Return rows of table `churn` for group `g`: one row per hour of each burst of rebalances.
 
     Args:
-        bursts: begin of each burst → its end, both in hours before `NOW`.
+        bursts: start of each burst → end of the burst, both in hours before `NOW`.
     """
     return [
         row(CHURN, group="g", hour=NOW - back * HOUR, rebalances=9, per_hour=9.0, flapping=True,
@@ -310,7 +310,8 @@ def test_unusual_finding_begins_with_the_first_unusual_hour() -> None:
     rows = [hour(0), hour(5), hour(2), hour(1)]
     (finding,) = unusual(rows, ())
     assert finding.since == (NOW - 2 * HOUR).timestamp()
-    # The rates per minute show the beginning more exactly. Two minutes with usual rates do not end the search.
+    # The rates per minute show the beginning more exactly than the hourly rows. The search goes back in time, and
+    # continues across two minutes with usual rates.
     rates = [50.0] * 5 + [10.0] * 20 + [29.0, None, 31.0, 50.0, 10.0, 10.0, 50.0, 51.0]
     times = [NOW.timestamp() - 60 * back for back in reversed(range(len(rates)))]
     unknown = (None,) * len(rates)

@@ -178,7 +178,7 @@ def test_time_range_of_a_report_limits_plots_and_episodes_but_not_findings(tmp_p
 
 
 def test_report_says_why_a_gold_table_is_missing(report: Report) -> None:
-    """The page shows a dash instead of the number of findings that are computed from this table."""
+    """The page shows a dash instead of the number of findings, because they are computed from the missing table."""
     broken = replace(report.insights.tables[2], error="it was <never> made")
     without = tuple(one for one in report.insights.findings if one.kind is not Kind.FLAPPING)
     made = replace(report, insights=replace(report.insights, findings=without, tables=(broken,)), episodes=())

@@ -50,7 +50,7 @@ def append(path: Path, table: Table, poll: int, **values: object) -> RecordedTab
         path: folder of the table.
         table: definition of the table. The stored table may lack some of its columns.
         poll: time of the poll in milliseconds since the Unix epoch. The keyframe of the row is `START`.
-        values: further columns of the row.
+        values: values of other columns of the row.
     """
     values |= {"day": DAY, "keyframe": START, "poll": poll, "group": "pay", "gone": False, "state": "Stable"}
     recorded = RecordedTable(path, table)

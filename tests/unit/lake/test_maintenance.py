@@ -119,7 +119,7 @@ def test_optimize_compacts_files_without_changing_recorded_polls(lake: Path) -> 
 
 
 def test_optimize_rewrites_int96_timestamps_without_changing_rows_or_data(lake: Path) -> None:
-    """Older versions of kgtui wrote INT96 timestamps with Spark. Times of any year must survive."""
+    """Older versions of kgtui wrote INT96 timestamps with Spark. Timestamps of any year must stay the same."""
     path = lake / "silver/commits"
     times = [datetime(2026, 11, 21, 1, 2, 3, 456_789, UTC), datetime(9999, 12, 31, 23, 59, 59, 999_000, UTC)]
     rows = pa.table({"day": [times[0].date()] * 2, "group": ["b", "a"], "commit_time": times})

@@ -56,7 +56,7 @@ def write(folder: LakeFolder, table: Table, *days: date) -> None:
 
 
 def values_at_noon(day: date) -> dict[str, Any]:
-    """Return a value for each type of columns."""
+    """Return a value for each type of column."""
     noon = datetime(day.year, day.month, day.day, 12, tzinfo=UTC)
     return {"string": "", "boolean": False, "long": 0, "int": 0, "double": 0.0, "date": day, "timestamp": noon}
 

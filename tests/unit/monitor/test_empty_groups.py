@@ -28,9 +28,9 @@ def searching_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def cluster(ages: dict[str, tuple[float | None, ...]]) -> ScriptedAdmin:
-    """Return a cluster with Empty groups: id → age of the first unread record per partition, in days; None: not known.
+    """Return a cluster with Empty groups. `ages` has the age of each partition's first unread record, in days.
 
-    A partition whose age is negative has no unread record.
+    None stands for an unknown age. A partition with a negative age has no unread record.
     """
     admin = ScriptedAdmin(topic_retention=Retention(rules={f"t-{group}": TopicRules(9e9) for group in ages}))
     for group, partitions in ages.items():

@@ -149,7 +149,7 @@ def test_event_tracker_forgets_members_beyond_its_limit_unless_read_in_full() ->
 
 
 async def test_event_log_keeps_its_limit_when_100_000_groups_change_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Groups are removed in one step, so this step creates only the events that the log keeps."""
+    """All groups are removed in one step, which creates only as many events as the log keeps."""
     groups = {f"group-{number:06}": STABLE for number in range(100_000)}
     log = EventLog(10_000)
     store = Store(10, time.time, EventTracker(log, EVENT_MEMBERS))

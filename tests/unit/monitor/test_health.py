@@ -215,7 +215,7 @@ async def test_a_removed_or_dead_group_has_no_verdict() -> None:
 
 
 async def _empty_after_two_reads(setup: HealthSetup) -> tuple[float, bool]:
-    """Read an Empty group twice. Return for how many seconds it has been Empty, and whether this is a minimum."""
+    """Read an Empty group twice. Return for how many seconds it has been Empty, and whether this is a lower bound."""
     for _ in range(2):
         setup.take(5, 9, state="Empty")
         await setup.tier.process_reads()

@@ -85,7 +85,7 @@ def three_groups() -> ScriptedAdmin:
 
 
 async def test_garbage_is_collected_only_after_a_snapshot_was_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If garbage was collected before the frame is drawn, a key press would have to wait for both."""
+    """If garbage were collected before the frame is drawn, a key press would have to wait for both steps."""
     monkeypatch.setattr(module, "_FIRST_DRAW", 0.0)
     events: list[str] = []
     tidied = asyncio.Event()
@@ -281,7 +281,7 @@ async def test_function_forget_removes_a_group_before_the_next_list(admin: Scrip
 async def test_group_lists_that_arrive_together_are_published_in_one_snapshot(
     monkeypatch: pytest.MonkeyPatch, timeout: float
 ) -> None:
-    """The monitor waits for further lists for `timeout` seconds after each list."""
+    """After a list, the monitor waits up to `timeout` seconds for the lists of other brokers."""
     admin = three_groups()
     poll = ScriptedFeed.poll
 

@@ -30,10 +30,10 @@ STEP = 5.0
 
 
 class Rewound:
-    """A commit pattern: the group keeps up for 60 s, then goes back once, and stays as far behind."""
+    """A commit pattern: the group keeps up for 60 s. Then its offsets are set back once, and its lag stays constant."""
 
     def committed_offsets(self, topic: Topic, t: float) -> Sequence[int | None]:
-        """Return the log ends, and from 60 s on offsets that are 5,000 records lower."""
+        """Return the log ends until 60 s, and then offsets that are 5,000 records lower."""
         ends = topic.log_ends(t - 1)
         return ends if t < 60 else [max(0, end - 5_000) for end in ends]
 

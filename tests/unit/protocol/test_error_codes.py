@@ -1,4 +1,4 @@
-"""The table of error codes equals Kafka's table. The reaction to a code is FINAL if its exception is not retriable."""
+"""Tests of the table of error codes, which equals Kafka's table, and of kgtui's reaction to each code."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.unit.protocol.java_oracle import ask
 
 @pytest.fixture(scope="module")
 def kafka_errors() -> dict[int, tuple[str, bool, str]]:
-    """Return name, whether Kafka's exception is retriable, and message of each error of Kafka 4.4.0, by code.
+    """Map each error code of Kafka 4.4.0 to its name, whether its exception is retriable, and its message.
 
     The codes come from the class `org.apache.kafka.common.protocol.Errors`.
     """
@@ -29,7 +29,7 @@ def test_error_names_and_messages_equal_those_of_kafka(kafka_errors: dict[int, t
 def test_errors_that_kafka_does_not_retry_have_the_reaction_final(
     kafka_errors: dict[int, tuple[str, bool, str]],
 ) -> None:
-    """Two codes are not final although Kafka does not retry them: 0 (no error) and 129."""
+    """There are two exceptions: the codes 0 (no error) and 129 have other reactions."""
     retried = {code for code, error in CODES.items() if error.reaction is not Reaction.FINAL}
     retriable = {code for code, (_, again, _) in kafka_errors.items() if again}
     assert retried == retriable | {0, 129}

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 DIGESTS = Path(__file__).with_name("demo_digests.json")
 API = {api.name: api for api in APIS.values()}
 GENERATED = 40
-"""Maximum number of generated groups for which requests are sent."""
+"""If a cluster has more generated groups than this, requests are sent only for this many of them."""
 
 CLUSTERS: dict[str, dict[str, Any]] = {
     "company": {},
@@ -81,7 +81,7 @@ def responses(simulator: Simulator, node: Node) -> Iterator[bytes]:
 
 
 def digests(simulator: Simulator, times: Sequence[float]) -> list[str]:
-    """Return one digest per time; it covers all responses of all brokers at that time.
+    """Return one digest per time, computed from all responses of all brokers at that time.
 
     `times` are in seconds after the start of the cluster.
     """

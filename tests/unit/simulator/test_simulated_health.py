@@ -61,7 +61,7 @@ def described(group: Group, t: float) -> GroupDescription:
 
 
 def test_generated_groups_never_commit_a_lower_offset_than_before() -> None:
-    """This also holds during a rebalance, in an Empty group, and when members return."""
+    """The offsets do not decrease during a rebalance, in an Empty group, and when members return."""
     generated = GeneratedGroups(150, seed=3, partitions=2, churn=0.05, types=TYPES)
     newest: dict[tuple[str, str, int], int] = {}
     states: set[str] = set()

@@ -58,7 +58,7 @@ def _utc() -> Iterator[None]:
 
 @pytest.mark.usefixtures("_utc")
 def test_empty_tree_names_the_last_matching_groups_and_when_they_disappeared() -> None:
-    """It does not name groups that exist again or that the filter excludes, or names no group if there are too many."""
+    """Groups that exist again or that the filter excludes are not named. If too many disappeared, none is named."""
     listing = Listing("consumer", "consumer", "Empty", 1)
     names = ["orders.a", "orders.b", "orders.c", "orders.d", "orders.back", "billing", "orders.d"]
     events = [disappeared(name, 1_000.0 + 60 * number, listing) for number, name in enumerate(names)]

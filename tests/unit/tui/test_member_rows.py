@@ -85,7 +85,7 @@ def test_members_pane_lists_a_blocking_member_first_and_says_how_it_blocks() -> 
 
 
 def test_members_with_the_same_client_id_have_different_names_in_the_members_pane() -> None:
-    """The client id then has a column of its own, which a narrow screen leaves out."""
+    """The client id is shown in a separate column, which is hidden on a narrow screen."""
     members = (
         member("a-3fa8", client_id="billing", host="/10.0.3.7"),
         member("a-91cc", client_id="billing", host="/10.0.3.8"),

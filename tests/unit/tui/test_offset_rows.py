@@ -22,7 +22,7 @@ def rows_of(offsets: GroupOffsets) -> list[offset_bars.OffsetRow]:
 
 
 def test_offset_rows_show_lag_and_distance_to_data_loss_as_bars() -> None:
-    """A full bar of the lag is the largest lag, rounded up. The bar of the lead is empty at the log start."""
+    """The lag bar is full for the largest lag, rounded up. The lead bar is empty if the offset is at the log start."""
     offsets = GroupOffsets(
         tuple(CommittedOffset("t", number, offset) for number, offset in enumerate((1_000, 500, 990, 100, 0, None))),
         bounds={("t", number): PartitionBounds(100, 1_000) for number in range(6)},

@@ -12,10 +12,10 @@ MINUTE = 60_000
 
 
 def ages(*parts: tuple[int, float, float], noise: float = 5.0) -> list[tuple[int, float]]:
-    """Return one time lag per minute, from 0 on.
+    """Return `(time in seconds, time lag in seconds)` for each minute, beginning at time 0.
 
     Args:
-        parts: number of minutes, time lag at the begin, and its growth in seconds per minute.
+        parts: number of minutes, time lag at the start of the part, and growth of the time lag in seconds per minute.
     """
     random, found = Random(3), []
     for minutes, start, growth in parts:

@@ -207,7 +207,7 @@ def test_lag_at_an_observed_commit_is_computed_from_an_older_log_end_offset() ->
 def test_frequent_reads_observe_the_offset_of_each_commit(commits: list[tuple[int, int, int]], every: int) -> None:
     """The window computed from the reads has each committed offset.
 
-    Its time is less than one read interval too late.
+    The time of each offset is less than one read interval too late.
     """
     at, log_end, made = 0, 100, []
     for gap, offset, _ in commits:
@@ -265,7 +265,7 @@ def test_group_gets_a_bad_status_only_if_the_reads_are_sufficient(
 
 
 def test_partition_with_a_lag_but_without_a_committed_offset_is_ok() -> None:
-    """A group that was a share group until now can have such a partition: brokers report its lag, but no commit."""
+    """If the group was a share group before, brokers may report a lag, but no commit, for a partition."""
     row = PartitionLag("t", 0, None, 0, 90, 5, None, None)
     verdict, health = judge_observed(row, [Sample(1_000, None, 90, 0, 5)], Watching(Options(minimum_complete=0.0)))
     assert (verdict.status, verdict.first, health.still) == (Status.OK, None, 0.0)

@@ -61,7 +61,7 @@ def test_share_group_with_growing_lag_and_old_unread_records_gets_status_warn() 
 
 
 def test_share_group_whose_lag_grows_with_traffic_is_ok() -> None:
-    """The group is always a few seconds behind. With more traffic, this is a larger number of records."""
+    """The group is always a few seconds behind. With more traffic, the same delay is a larger number of records."""
     ends = [1000 + 50 * n + 3 * n * n for n in range(25)]
     rows: list[Row] = [(end - 20 - 2 * n, 20 + 2 * n, end) for n, end in enumerate(ends)]
     health = health_of(read_history(rows))

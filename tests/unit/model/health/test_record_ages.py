@@ -29,7 +29,7 @@ LAST = T0 + 24 * 5
 
 
 def searched(offset: int, written: float = WRITTEN, *, width: float = 0.0, rules: TopicRules = RULES) -> RecordTime:
-    """Return the record times around an offset, whose first unread record was written in a range of `width` seconds."""
+    """Return record times at `offset`. The first unread record was written from `written` to `written + width`."""
     found = RecordTime(offset, TimeRange(written, written + width), TimeRange(written - 5, written - 4))
     return with_expiry(found, rules)
 

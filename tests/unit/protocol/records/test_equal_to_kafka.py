@@ -52,8 +52,8 @@ def test_kgtui_never_decodes_damaged_records_differently_than_kafka() -> None:
     """If Kafka rejects a record, kgtui rejects it, too. If both decode the record, the results are equal.
 
 
-    kgtui also rejects records with trailing bytes or with strings that are not UTF-8, which Kafka accepts. Kafka does
-    not print unknown tagged fields.
+    kgtui also rejects records with trailing bytes or with strings that are not UTF-8, which Kafka accepts. Unknown
+    tagged fields are not compared, because Kafka does not print them.
     """
     random = Random(9)
     damaged: list[Record] = []
