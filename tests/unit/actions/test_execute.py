@@ -201,7 +201,9 @@ async def test_group_that_disappears_before_the_delete_request_is_reported_as_go
     assert (await delete(admin, folder, "g")).by_group["g"].status is DeletionStatus.GONE
 
 
-async def test_deletion_fails_if_the_broker_is_not_the_coordinator(admin: ScriptedAdmin, folder: StateFolder) -> None:
+async def test_deletion_fails_if_the_broker_responds_that_it_is_not_the_coordinator(
+    admin: ScriptedAdmin, folder: StateFolder
+) -> None:
     """The broker responds with NOT_COORDINATOR (16). The request is not sent again, and the group still exists."""
     admin.add("g", state="Empty", lag=5)
     fault = Fault("NOT_COORDINATOR", "This is not the correct coordinator.", 16, group="g")
@@ -240,7 +242,7 @@ async def test_deletion_whose_request_gets_no_response_succeeds_if_the_group_is_
     assert len(delete_requests(admin)) == 1
 
 
-async def test_deletion_is_uncertain_if_the_response_is_lost_and_the_group_exists(
+async def test_outcome_is_uncertain_if_the_response_is_lost_and_the_group_still_exists(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
     """The broker could still execute the request, so kgtui keeps the backup and logs no outcome."""
@@ -257,7 +259,9 @@ async def test_deletion_is_uncertain_if_the_response_is_lost_and_the_group_exist
     assert result.backup.exists()
 
 
-async def test_deletion_is_uncertain_if_the_request_raises_an_error(admin: ScriptedAdmin, folder: StateFolder) -> None:
+async def test_outcome_of_a_deletion_is_uncertain_if_its_request_raises_an_error(
+    admin: ScriptedAdmin, folder: StateFolder
+) -> None:
     """After an error such as a timeout, kgtui does not know whether the broker received the request."""
     admin.add("g", state="Empty", lag=5)
 
@@ -268,7 +272,7 @@ async def test_deletion_is_uncertain_if_the_request_raises_an_error(admin: Scrip
     assert (await delete(admin, folder, "g")).by_group["g"].status is DeletionStatus.UNCERTAIN
 
 
-async def test_deletion_is_uncertain_if_the_connection_is_closed_during_the_request(
+async def test_outcome_of_a_deletion_is_uncertain_if_the_connection_is_closed(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
     """Closing the connection cancels the request. kgtui returns one result for the group, and logs no outcome."""

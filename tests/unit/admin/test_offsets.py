@@ -80,7 +80,7 @@ async def test_offsets_of_up_to_200_small_groups_are_read_with_one_request() -> 
     assert (len(pool.sent), list(batch.rows)) == (1, NAMES)
 
 
-async def test_groups_per_offset_request_depend_on_the_partitions_per_group(
+async def test_number_of_groups_in_an_offset_request_depends_on_their_partitions(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """kgtui measures the mean number of partitions per group, and limits a request to about 20,000 partitions."""
@@ -183,7 +183,7 @@ class OneByOne:
 
 
 @pytest.mark.parametrize("version", [2, 5, BATCHED_FROM - 1])
-async def test_old_brokers_get_few_concurrent_offset_requests_each_for_one_group(version: int) -> None:
+async def test_old_brokers_get_few_concurrent_offset_requests_with_one_group_each(version: int) -> None:
     answer = OneByOne()
     pool = FakePool(answers={"OffsetFetch": answer}, versions={"OffsetFetch": version})
     batch = await read(pool, NAMES[:20])

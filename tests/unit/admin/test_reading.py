@@ -262,7 +262,7 @@ def test_deadline_divides_the_remaining_time_equally_among_remaining_steps(
     ],
     ids=["subscribed", "owned"],
 )
-async def test_members_topics_that_the_user_may_not_describe_are_hidden(logs: Logs, reader: Member) -> None:
+async def test_forbidden_topics_of_members_are_reported_as_hidden(logs: Logs, reader: Member) -> None:
     """The topic `new` is not hidden: the group has no offsets in this topic, but the user may describe it."""
     admin = ScriptedAdmin()
     admin.add("c", members=(reader,), lag=5)

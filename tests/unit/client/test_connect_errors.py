@@ -161,7 +161,7 @@ async def test_the_connection_error_says_what_listens_on_the_port_instead_of_kaf
         assert await reason(address, settings, options, probe_timeout=timeout) == f"{address} {says}"
 
 
-async def test_the_connection_error_says_that_the_port_may_require_tls_if_the_handshake_takes_too_long() -> None:
+async def test_connection_error_after_a_slow_handshake_says_the_port_may_require_tls() -> None:
     async def slow_tls(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Close connections in plain text, and never answer a TLS client hello."""
         if (await reader.read(1)) == b"\x16":
@@ -334,7 +334,7 @@ def many_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("many_addresses")
-async def test_the_next_ip_address_of_a_host_is_tried_if_the_first_does_not_respond(
+async def test_a_hosts_next_ip_address_is_tried_if_the_first_does_not_respond(
     certificate: Path, tls_server: ssl.SSLContext
 ) -> None:
     """The certificate is checked for the host name, not for the IP address."""

@@ -156,7 +156,7 @@ async def test_partition_leaders_are_looked_up_in_batches_and_cached() -> None:
         assert (await pool.find_leaders(["t3"], timeout=60, refresh=True)).nodes == {("t3", 0): 2}
 
 
-async def test_repeated_failures_of_a_leader_clear_cached_topics_less_often(
+async def test_cached_topics_of_a_failing_leader_are_cleared_at_growing_intervals(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Only topics in which the failed broker leads a partition are removed from the cache.

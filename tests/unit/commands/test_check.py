@@ -228,7 +228,7 @@ def test_kgtui_check_reads_only_groups_that_match_the_filter(
     assert set(watched) == {("stuck",)}
 
 
-def test_kgtui_check_applies_filter_terms_about_verdicts_to_the_final_verdicts(run: Callable[..., Completed]) -> None:
+def test_kgtui_check_applies_filter_terms_about_verdicts_at_the_end(run: Callable[..., Completed]) -> None:
     assert verdicts(run("check", "verdict:stop,ok")) == {"connect": "OK", "fine": "OK", "queue": "OK", "stuck": "STOP"}
     ran = run("check", "verdict:warn")
     assert (ran.code, verdicts(ran)) == (0, {"slow": "WARN"})
@@ -440,7 +440,7 @@ def test_kgtui_check_of_a_cluster_without_groups_exits_with_0(
     assert (ran.code, len(ran.out.splitlines()), script.steps) == (0, 1, [])
 
 
-def test_kgtui_check_on_a_terminal_prints_the_duration_and_the_groups_per_verdict(
+def test_kgtui_check_on_a_terminal_prints_its_duration_and_counts_of_verdicts(
     run: Callable[..., Completed], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)

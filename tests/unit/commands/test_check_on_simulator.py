@@ -100,7 +100,7 @@ async def test_kgtui_check_gives_no_final_verdict_if_all_offsets_are_hidden(
     assert "OFFSETS_MAY_BE_HIDDEN" in found["err"]
 
 
-async def test_check_does_not_call_a_group_ok_if_its_members_and_offsets_are_hidden(
+async def test_check_gives_no_group_the_verdict_ok_if_all_offsets_are_hidden(
     company: Simulator, capfd: pytest.CaptureFixture[str]
 ) -> None:
     company.faults.forbid_topics(["*"])

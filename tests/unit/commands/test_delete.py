@@ -208,7 +208,7 @@ def test_kgtui_delete_exits_with_1_without_asking_if_no_group_matches(
     assert sent(admin) == []
 
 
-def test_kgtui_delete_says_that_the_user_may_see_no_groups(
+def test_kgtui_delete_says_that_no_groups_are_visible_to_the_user(
     admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]
 ) -> None:
     admin.groups.clear()

@@ -90,7 +90,7 @@ async def test_kgtui_events_prints_each_event_when_it_happens(
 
 
 @pytest.mark.parametrize("operations", [frozenset[str](), frozenset({"DESCRIBE"})])
-async def test_kgtui_events_says_that_the_user_may_see_no_groups(
+async def test_kgtui_events_says_that_no_groups_are_visible_to_the_user(
     capfd: pytest.CaptureFixture[str], operations: frozenset[str]
 ) -> None:
     """The message is also printed if the cluster really has no groups, unless the user may list all groups."""
@@ -146,7 +146,7 @@ async def test_events_filter_also_selects_events_of_deleted_groups(
     assert {event["group"] for event in found} == selected
 
 
-async def test_kgtui_events_reads_configs_if_the_filter_matches_one_group(
+async def test_kgtui_events_reads_configs_if_the_filter_matches_a_single_group(
     admin: ScriptedAdmin, capfd: pytest.CaptureFixture[str]
 ) -> None:
     watched = Watched(admin, capfd, "orders")
@@ -211,7 +211,7 @@ def cluster() -> Iterator[SimulatorProcess]:
     process.stop()
 
 
-def test_kgtui_events_exits_with_0_after_its_time_and_3_without_a_broker(cluster: SimulatorProcess) -> None:
+def test_kgtui_events_exits_with_0_after_its_duration_and_3_without_a_broker(cluster: SimulatorProcess) -> None:
     done = kgtui("events", "nobody", "--for", "1s", "--bootstrap-server", cluster.bootstrap)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert kgtui("events", "--bootstrap-server", "127.0.0.1:1").returncode == 3

@@ -206,7 +206,7 @@ def test_ls_shows_no_lag_for_a_group_that_the_user_may_not_describe(
         assert (ran.code, groups(ran)) == (1, [])
 
 
-def test_ls_with_option_lag_finds_groups_that_read_no_record_of_the_last_day(
+def test_ls_with_option_lag_finds_groups_that_read_no_record_for_a_day(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     """If the first unread record is less than a day old, the group may have lost its members a minute ago."""
@@ -324,7 +324,7 @@ def test_kgtui_ls_shows_unknown_lag_for_groups_without_offsets_if_permissions_ar
 
 
 @pytest.mark.parametrize("words", [("ls",), ("ls", "--lag"), ("ls", "state:Empty"), ("check", "--for", "1s")])
-def test_kgtui_ls_and_check_report_that_the_user_may_see_no_groups(
+def test_kgtui_ls_and_check_report_that_no_groups_are_visible_to_the_user(
     run: Callable[..., Completed], admin: ScriptedAdmin, words: tuple[str, ...]
 ) -> None:
     admin.groups.clear()
@@ -384,7 +384,7 @@ def test_kgtui_ls_judges_only_empty_groups_with_unread_records_after_one_read(ru
 
 
 @pytest.mark.parametrize(("verdict", "found"), [("empty", ["idle"]), ("unused,abandoned", [])])
-def test_kgtui_ls_finds_unused_groups_without_other_options(
+def test_kgtui_ls_finds_unused_groups_without_watching_groups_with_members(
     run: Callable[..., Completed], verdict: str, found: list[str]
 ) -> None:
     """Only Empty groups can match these verdicts, so that groups with members need not be observed."""

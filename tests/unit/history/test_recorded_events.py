@@ -103,7 +103,7 @@ def test_recorded_events_do_not_depend_on_the_choice_of_keyframes(tmp_path: Path
     assert texts_by_poll(list(recorded_events(RecordingReader(tmp_path)))) == EXPECTED
 
 
-def test_monitor_finds_the_same_events_in_its_reads_as_in_a_recording_of_them() -> None:
+def test_monitor_finds_the_same_events_as_a_recording_of_its_reads() -> None:
     log = EventLog(100)
     tracker = EventTracker(log, 100)
     before: PollResult | None = None

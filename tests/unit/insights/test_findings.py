@@ -84,7 +84,7 @@ def test_unused_groups_have_only_findings_of_kind_unused(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("hidden", [True, False, None])
-def test_finding_of_an_unused_group_with_hidden_offsets_says_it_may_be_in_use(hidden: bool | None) -> None:
+def test_unused_group_with_hidden_offsets_has_a_finding_that_it_may_be_used(hidden: bool | None) -> None:
     rows = [row(CLEANUP, kind="group", name="tmp", groups=1, quiet_since=NOW, offsets_may_be_hidden=hidden)]
     (finding,) = unused(rows)
     assert ("it may be in use" in finding.what) is (hidden is True)
@@ -193,7 +193,7 @@ def test_flapping_finding_begins_at_the_first_rebalance_instead_of_the_full_hour
     assert flapping([{**one, "flapping": False} for one in churn_hours({2: 0})], NOW.timestamp()) == []
 
 
-def test_lake_without_recordings_has_findings_about_rebalances(tmp_path: Path) -> None:
+def test_lake_without_recordings_has_findings_about_rebalances_only(tmp_path: Path) -> None:
     rows = [{**one, "source": "silver", "covered_to": one["last_rebalance"]} for one in churn_hours({2.4: 0.1})]
     found = read_insights(write(tmp_path, {CHURN: rows}))
     assert found.as_of == (NOW - 0.1 * HOUR).timestamp()

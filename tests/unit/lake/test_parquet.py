@@ -99,7 +99,7 @@ def test_parquet_row_groups_with_the_same_kafka_group_form_one_block(tmp_path: P
         assert members(file, [block])[group] == count
 
 
-def test_compacted_file_has_one_block_if_the_column_group_is_nullable(tmp_path: Path) -> None:
+def test_compacted_file_with_a_nullable_column_for_the_group_has_one_block(tmp_path: Path) -> None:
     always: tuple[Any, ...] = (day_of(START), START, START)
     made = [(*always, "broker", 1, None, "A", False, None, None, None)]
     table = arrow_table(FAULTS, made).drop_columns([PARTITION])

@@ -156,7 +156,7 @@ def test_user_is_told_why_the_deletion_of_a_group_is_not_offered(taken: Snapshot
 
 
 @pytest.mark.parametrize(("listed", "words"), [("Stable", "Stable with 1 member: stop it first"), ("Dead", "60 s old")])
-def test_refusal_of_a_live_group_names_its_members_even_if_they_were_read_long_ago(listed: str, words: str) -> None:
+def test_refusal_of_a_live_group_names_members_that_were_read_long_ago(listed: str, words: str) -> None:
     """If the list of groups has the group in another state by now, the old description says nothing about it."""
     stable = replace(EMPTY_GROUP, state="Stable", members=(member(),))
     taken = snapshot(stable, at=40.0, listing=Listing("classic", "consumer", listed, 1))

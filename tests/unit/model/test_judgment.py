@@ -30,7 +30,7 @@ FAULT = Fault("GROUP_AUTHORIZATION_FAILED", "Not authorized.\ndetails", 30, grou
 SUSPECT = Judgment(GroupStatus.ERR, Problem.STOP, Basis.SCREENED, since=T0 - 600, since_seen=True, reason="no commit")
 
 
-def test_every_problem_has_a_unique_name_and_a_label_that_fits_into_the_tree() -> None:
+def test_every_problem_has_a_unique_name_and_a_label_for_the_tree() -> None:
     assert PROBLEM_TEXTS.keys() == set(Problem)
     assert len({texts.name for texts in PROBLEM_TEXTS.values()}) == len(Problem)
     assert [texts.label for texts in PROBLEM_TEXTS.values() if not 0 < len(texts.label) < 10] == []
@@ -120,7 +120,7 @@ def test_confirmed_stop_keeps_the_start_time_that_screening_observed() -> None:
 
 
 @pytest.mark.parametrize("problem", [Problem.EMPTY, Problem.UNUSED])
-def test_group_that_was_empty_at_the_start_stays_a_warning_while_it_is_observed(problem: Problem) -> None:
+def test_group_that_was_empty_at_the_start_stays_a_warning_while_observed(problem: Problem) -> None:
     stopped = replace(health_of(watch([offsets((100, 200))] * 20)), stopped_after=T0 - 900)
     screened = Judgment(GroupStatus.WARN, problem, Basis.SCREENED)
     found = with_group(CLASSIC, health={"g": stopped}, screened={"g": screened}).judgment("g")

@@ -184,7 +184,7 @@ async def test_verdict_on_the_selected_group_is_computed_first(monkeypatch: pyte
     assert set(judged) == set(names)
 
 
-async def test_only_the_selected_group_gets_a_verdict_after_the_cpu_budget_is_used_up() -> None:
+async def test_only_the_selected_group_gets_a_verdict_after_the_cpu_budget_is_used() -> None:
     names = ("a", "b", "selected")
     setup = HealthSetup(names)
     setup.tier.set_view("selected")
@@ -232,7 +232,7 @@ async def test_time_in_state_empty_begins_when_the_list_first_shows_the_state() 
     assert await _empty_after_two_reads(setup) == (242.0, False)
 
 
-async def test_group_that_was_empty_in_the_first_list_is_empty_at_least_since_then() -> None:
+async def test_empty_time_of_a_group_that_begins_empty_is_a_lower_bound() -> None:
     setup = HealthSetup()
     setup.store.groups["g"] = replace(LISTING, state="Empty")
     setup.store.set_broker(LISTING.coordinator, answered_since=T0 - 240)

@@ -49,7 +49,7 @@ def test_a_missing_group_that_its_broker_lists_again_is_not_removed(store: Store
     assert "a" in store.groups
 
 
-def test_a_silent_broker_delays_the_removal_of_a_group_only_for_a_grace_period(store: Store) -> None:
+def test_a_silent_broker_delays_a_removal_only_for_a_grace_period(store: Store) -> None:
     """The grace period does not apply to groups of a broker that has left the cluster."""
     now = 0.0
     removals = PendingRemovals(store, lambda: now)

@@ -60,7 +60,7 @@ def ignore(_: object) -> None:
     """Do nothing. Tests pass this function as the gold job or as a progress callback."""
 
 
-def test_waiting_for_the_end_of_a_query_does_not_stop_a_query_that_has_ended() -> None:
+def test_waiting_for_a_query_does_not_stop_a_query_that_has_ended() -> None:
     query: Any = FakeQuery(lambda: True, progress(7, "{}"))
     batches: list[int] = []
     assert await_end(query, batches.append) == 7

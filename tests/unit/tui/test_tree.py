@@ -284,7 +284,7 @@ def test_unused_groups_do_not_hide_the_problem_of_another_group_in_a_node() -> N
         assert (total["consumer",].severity, total["consumer",].problems) == shown
 
 
-def test_tree_row_has_one_status_mark_for_its_problem_or_else_for_its_state() -> None:
+def test_tree_row_has_a_status_mark_for_its_problem_or_its_state() -> None:
     snapshot = replace(
         snapshot_of([(name, "consumer", "consumer", "Stable", 1) for name in "ab"]), screened={"a": STOPPED}
     )
@@ -345,7 +345,7 @@ def test_tree_column_that_is_drawn_at_a_terminal_cell_is_found_there() -> None:
     assert fitted_columns.column_at(heading.index("by state")) is None
 
 
-def test_tree_row_of_a_group_shows_a_lag_plot_with_trend_and_time_lag() -> None:
+def test_tree_row_of_a_group_shows_lag_plot_trend_and_time_lag() -> None:
     trail = Trail()
     for at, lag in ((10, 0), (20, 50), (30, 400), (40, 200)):
         trail.add(at, [Position(("t", 0), 1_000 - lag, 1_000, lag)])

@@ -123,7 +123,7 @@ def test_loss_expected_by_retention_time_accounts_for_the_records_age() -> None:
         pytest.param(9100, 0, 200.0, True, id="115 of 200 s"),
     ],
 )
-def test_loss_is_near_only_if_the_position_is_in_the_older_half_of_the_log(
+def test_loss_is_near_only_for_positions_in_the_older_half_of_the_log(
     position: int, log_start: int, retention: float, near: bool
 ) -> None:
     """If a topic keeps records for an hour, even a healthy group is always less than an hour away from losing records.

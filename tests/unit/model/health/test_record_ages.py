@@ -66,7 +66,7 @@ def test_time_lag_is_a_range_if_its_precision_is_worse_than_one_percent(width: f
     assert judged(stopped(), {0: searched(1000, width=width)}).time_lag == expected
 
 
-def test_time_lag_of_a_group_is_a_lower_bound_if_one_partition_was_not_searched() -> None:
+def test_group_time_lag_is_a_lower_bound_if_one_partition_was_not_searched() -> None:
     reads = [offsets((1000, 2000 + n), (1000, 2000 + n)) for n in range(25)]
     both = judged(reads, {0: searched(1000), 1: searched(1000, WRITTEN + 60)})
     assert both.time_lag == TimeLag(LAST - WRITTEN, exact=True)
@@ -98,7 +98,7 @@ def test_predicted_loss_of_a_stopped_group_is_when_retention_deletes_the_record(
     assert (observed.at_most, observed.exact) == (True, False)
 
 
-def test_loss_of_a_group_that_reads_slowly_is_estimated_from_the_exact_record_age() -> None:
+def test_loss_of_a_slow_group_is_estimated_from_the_exact_record_age() -> None:
     reads = [offsets((1000 + 5 * n, 2000 + 10 * n)) for n in range(25)]
     loss = judged(reads, {0: searched(1120)}).loss
     assert loss is not None
@@ -107,7 +107,7 @@ def test_loss_of_a_group_that_reads_slowly_is_estimated_from_the_exact_record_ag
     assert loss_when(loss) == "in about 2 h 16 min"
 
 
-def test_records_of_a_topic_that_deletes_by_size_may_be_lost_at_any_time() -> None:
+def test_records_may_be_lost_at_any_time_if_their_topic_deletes_by_size() -> None:
     rules = TopicRules(7_200.0, by_size=True)
     health = judged(stopped(), {0: searched(1000, rules=rules)}, Retention(rules={"t": rules}))
     assert health.loss == Loss("t", 0, 0.0, "size", 1000)
@@ -153,7 +153,7 @@ def test_record_age_is_formatted_as_a_value_a_lower_bound_or_a_range(time_lag: T
     assert age(time_lag) == expected
 
 
-def test_local_time_has_a_date_only_if_it_is_at_least_half_a_day_away() -> None:
+def test_local_time_has_a_date_only_if_half_a_day_away() -> None:
     clock = local_clock(T0)
     assert len(clock(T0 + 3_600)) == len("01:18")
     assert len(clock(T0 + 3_600, seconds=True)) == len("01:18:04")
