@@ -26,7 +26,7 @@ public class Hello {
 
 @pytest.fixture
 def kafka_jar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The only jar of Kafka 4.3.1 in a new folder for jars."""
+    """Return the only jar in a new folder for the jars of Kafka 4.3.1."""
     monkeypatch.setenv("KGTUI_TEST_CACHE", str(tmp_path))
     jar = tmp_path / "kafka-4.3.1" / "kafka.jar"
     jar.parent.mkdir()

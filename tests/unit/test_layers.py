@@ -19,8 +19,8 @@ import pytest
 
 import kgtui
 
-# All tests of this module run in one xdist worker, because they share the cached results of `loaded_by`, which starts
-# a process.
+# All tests of this module run in one xdist worker, because they share the cached results of `loaded_by`. Each call
+# without a cached result starts a process.
 pytestmark = pytest.mark.xdist_group("layers")
 
 HEAVY = {

@@ -104,7 +104,7 @@ async def test_start_of_kgtui_does_not_check_deletions_in_other_clusters(killed:
 
 
 class OtherCluster(ScriptedAdmin):
-    """A cluster whose id differs from the one in the audit log."""
+    """A cluster whose id differs from the cluster id in the audit log."""
 
     async def cluster(self, *, timeout: float = 30.0) -> ClusterInfo:
         return replace(await super().cluster(), cluster_id="another")

@@ -151,7 +151,7 @@ def test_list_backups_reports_files_that_are_not_backups(folder: StateFolder) ->
 async def test_backup_and_intent_are_flushed_before_the_delete_request(
     admin: ScriptedAdmin, folder: StateFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Both are flushed to disk with fsync before the request; the outcome is flushed after it."""
+    """They are flushed to disk with fsync before the request. The outcome is flushed after the request."""
     steps: list[str] = []
     fsync, record_call = os.fsync, admin._record_call
 

@@ -1,4 +1,4 @@
-"""Tests of the text that the user types to confirm a deletion: it is typeable, and differs for each group."""
+"""Tests of the text that the user types to confirm a deletion: it is easy to type, and differs for each group."""
 
 from __future__ import annotations
 

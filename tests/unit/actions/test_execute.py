@@ -227,7 +227,7 @@ async def test_deletion_succeeds_if_the_coordinator_changed_after_the_plan(
 async def test_deletion_whose_request_gets_no_response_succeeds_if_the_group_is_gone(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
-    """kgtui does not send the request again, but describes the group, which no longer exists."""
+    """kgtui does not send the request again. It describes the group, and finds that it no longer exists."""
     admin.add("g", state="Empty", lag=5)
     admin.delete_outcomes["g"] = Outcome("g", LOST, uncertain=True)
 

@@ -211,7 +211,7 @@ async def test_groups_whose_describe_rpc_is_missing_are_reported_as_unsupported(
 
 
 async def test_group_that_an_old_broker_describes_as_dead_exists_if_it_is_listed() -> None:
-    """DescribeGroups before version 6 returns Dead for unknown groups, so kgtui also requests the list of groups.
+    """DescribeGroups before version 6 returns Dead for missing groups, so kgtui also requests the list of groups.
 
 
     The description of a listed group is built from the list, and is marked as not authoritative.

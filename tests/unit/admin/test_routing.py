@@ -1,4 +1,4 @@
-"""Tests of `Router`, which sends requests to coordinators in batches of groups, and repeats requests if it is safe."""
+"""Tests of `Router`: it sends requests in batches of groups to coordinators, and repeats requests that are safe."""
 
 from __future__ import annotations
 

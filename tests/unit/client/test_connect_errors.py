@@ -77,7 +77,7 @@ async def reason(
     *,
     probe_timeout: float = 60,
 ) -> str:
-    """Connect a `Pool` to `address`, which must fail, and return the reason in the UnreachableError.
+    """Assert that a `Pool` cannot connect to `address`, and return the reason in the UnreachableError.
 
     `probe_timeout` limits the probe of the port, in seconds. Only a probe of a server that never answers takes that
     long.

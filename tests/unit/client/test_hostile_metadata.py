@@ -24,7 +24,7 @@ int32s = st.one_of(st.integers(-(2**31), 2**31 - 1), st.sampled_from([-1, 0, 655
 
 @pytest.fixture(autouse=True)
 def no_dns_queries(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Resolve only 127.0.0.1 and localhost; for other names, fail as the resolver does for unknown or invalid names."""
+    """Let the resolver fail for all names except 127.0.0.1 and localhost, as it does for unknown or invalid names."""
     resolve = socket.getaddrinfo
 
     def resolve_locally(host: str, *args: Any, **options: Any) -> Any:

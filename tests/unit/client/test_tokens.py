@@ -43,7 +43,7 @@ def source(properties: dict[str, str]) -> Tokens:
 
 
 async def failure(properties: dict[str, str]) -> str:
-    """Request a token, which must fail, and return the error message. The traceback must contain no secret."""
+    """Assert that a token request fails, and return the error message. The traceback must contain no secret."""
     with pytest.raises(ConnectError) as caught:
         await source(properties).get()
     text = "".join(traceback.format_exception(caught.value))

@@ -269,7 +269,7 @@ class SimulatedRecording:
 async def test_kgtui_check_gives_the_same_verdicts_for_a_recording_and_its_cluster(
     company: Simulator, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The recording has a poll every 5 s for two minutes, as many as `kgtui check` reads from a cluster."""
+    """The recording has a poll every 5 s for two minutes. `kgtui check` reads a cluster equally often."""
     options, clock = RecorderOptions(interval=5.0, flush=30.0, describe=5.0), company.clock.now
     async with connect(company.bootstrap.split(",")) as admin:
         recording = SimulatedRecording(company, admin, polls=25)

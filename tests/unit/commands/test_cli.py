@@ -284,7 +284,7 @@ def test_error_for_an_unknown_option_says_how_to_show_help(
 def test_an_empty_name_of_a_cluster_group_or_file_is_rejected(
     words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The name is empty if a script passes an unset variable. With a default value, kgtui could use another cluster."""
+    """The name is empty if a script passes an unset variable. A default could then select a wrong cluster."""
     assert cli.main(words) == 2
     assert "the value is empty" in capsys.readouterr().err
 

@@ -138,7 +138,7 @@ def test_kgtui_show_names_an_assigned_topic_that_the_user_may_not_describe(
 def test_kgtui_show_says_that_offsets_in_hidden_topics_are_not_listed(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
-    """The exit code is 0, because only offsets in other topics, which brokers leave out, could be missing."""
+    """Brokers leave out offsets in hidden topics. The exit code is 0, because all visible offsets were read."""
     admin.user_access = Access(any_topic=False)
     ran = run("show", "pay")
     assert (ran.code, ran.err) == (0, "")

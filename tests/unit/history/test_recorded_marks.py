@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 HIDDEN, VISIBLE = frozenset({"pay"}), frozenset[str]()
 BEGIN = START / 1000
-"""Time of the first poll in seconds since the epoch. The next polls follow after 10 s each."""
+"""Time of the first poll in seconds since the epoch. There is one poll every 10 s."""
 
 
 async def marked_groups(lake: Path, poll: int) -> set[str]:

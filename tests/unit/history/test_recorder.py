@@ -39,7 +39,7 @@ FAST = RecorderOptions(interval=0.02, flush=0.02, describe=0.05)
 
 @dataclass
 class ScriptedMonitor:
-    """A substitute for the monitor, whose snapshot always contains the current groups of `admin`."""
+    """A substitute for the monitor. Its snapshot always contains the current groups of `admin`."""
 
     admin: ScriptedAdmin
     cluster_id: str = "scripted"
@@ -176,7 +176,7 @@ class Disk:
 
     Attributes:
         full: name of the table for which appends fail; an empty string if no append fails.
-        late: whether a failing append writes its rows before it raises the error.
+        late: True if a failing append writes its rows before it raises the error.
         refused: number of failed appends.
     """
 

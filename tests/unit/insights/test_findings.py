@@ -161,7 +161,7 @@ def test_finding_of_expired_records_is_more_urgent_than_of_expiring_records() ->
 
 
 def test_growing_lag_of_a_group_without_other_findings_is_reported() -> None:
-    """It is not reported if the oldest unread record is only a few seconds old, or if the trend is uncertain."""
+    """A growing lag is not reported if the oldest unread record is a few seconds old, or if the trend is uncertain."""
     rows = [row(FORECAST, group="g", hour=NOW, lag=500, trend=2.0, trend_error=0.5)]
     (finding,) = drain(rows, {"g": {"time_lag": 90.0}}, ())
     assert finding.what == "500 unread records, growing by 120 per minute"

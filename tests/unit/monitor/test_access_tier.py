@@ -51,7 +51,7 @@ async def test_lags_are_marked_while_the_user_may_describe_only_some_topics(admi
 async def test_lag_remains_marked_after_a_grant_until_it_is_read_again(
     admin: ScriptedAdmin, selected: str | None
 ) -> None:
-    """The user may now describe all topics, but the group's offsets were read before that."""
+    """The user may now describe all topics, but the group's offsets were read before the grant."""
     admin.hidden = {"orders": ()}
     async with watching(admin) as monitor:
         monitor.set_view(selected)

@@ -85,7 +85,7 @@ def test_objects_that_survive_many_collections_are_frozen_to_shorten_later_colle
 
 
 def test_objects_that_the_garbage_collector_does_not_track_are_freed(tuning: GcTuning) -> None:
-    """Their memory is freed by reference counts."""
+    """Reference counting frees these objects."""
     few = [object()]
     assert gc.is_tracked(untrack(few)), "nothing may happen before there are many groups"
     tuning.freeze_once(10_000)

@@ -34,7 +34,7 @@ RECONCILING = Listing("consumer", "consumer", "Reconciling", 1)
 
 
 class Sweep:
-    """A store with the group `g`, whose reads a test passes to the screening."""
+    """A store with the group `g`. A test passes reads of this group to the screening."""
 
     def __init__(self) -> None:
         self.now = T0

@@ -21,7 +21,7 @@ CASES = messages() + data_messages()
 
 
 def with_defaults(struct: Struct, value: dict[str, Any]) -> dict[str, Any]:
-    """Return `value` with a default for each missing field, which is what decoding should return."""
+    """Return the expected result of decoding: `value` with a default for each missing field."""
     whole: dict[str, Any] = {}
     for field in struct.fields:
         got = value.get(field.name, default_value(field))

@@ -171,7 +171,7 @@ def test_tree_says_that_lags_are_lower_bounds_if_topics_may_be_hidden(any_topic:
 
 
 def lag_cell(line: TreeLine) -> str:
-    """Return the text in the column for the lag, which is the last column of a row without an age."""
+    """Return the text in the lag column. This is the last column if the row shows no age."""
     return "".join(piece for piece, _ in line.pieces).rstrip()[-LAG_WIDTH:].strip()
 
 

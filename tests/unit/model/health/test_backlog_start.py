@@ -25,7 +25,7 @@ def ages(*parts: tuple[int, float, float], noise: float = 5.0) -> list[tuple[int
 
 @pytest.mark.parametrize("growth", [60.0, 30.0, 6.0, 1.8])
 def test_rise_of_the_time_lag_begins_when_the_group_stops_keeping_up(growth: float) -> None:
-    """The group reads nothing, or at 0.5, 0.9 or 0.97 of the speed that it needs."""
+    """The group reads nothing, or reads at 0.5, 0.9 or 0.97 of the speed that it needs."""
     minutes = rising_since(ages((600, 10.0, 0.0), (240, 10.0, growth))) / MINUTE
     assert abs(minutes - 600) <= 5
 

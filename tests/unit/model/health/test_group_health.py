@@ -112,7 +112,7 @@ def test_predicted_offset_expiry_is_an_upper_limit_if_it_depends_on_commits(grou
 
 
 def test_share_groups_and_simple_groups_have_no_expiry_time() -> None:
-    """Offsets of share groups never expire. Those of simple groups do, but kgtui does not see their commits."""
+    """Offsets of share groups never expire. Offsets of simple groups expire, but kgtui does not know when."""
     for description_read, reads in (
         (replace(described("Empty"), type="share", protocol="share"), [offsets((1, 1))] * 3),
         (replace(described("Empty"), type="classic", protocol=""), [offsets((1, 1))] * 3),

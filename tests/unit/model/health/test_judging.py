@@ -76,8 +76,8 @@ def test_growing_lag_causes_status_warn_after_five_commits_with_known_lag() -> N
     def slow(reads: int) -> list[GroupOffsets]:
         return [offsets((1000 + 10 * n, 3000 + 14 * n)) for n in range(reads)]
 
-    # The lag of a commit is computed from the log end offset `offset_refresh` seconds before the commit, which is
-    # unknown for the first two commits. Five commits with a known lag therefore need seven reads.
+    # The lag of a commit is computed from the log end offset `offset_refresh` seconds before the commit. For the first
+    # two commits, this log end offset is unknown, so five commits with a known lag need seven reads.
     early, late = health_of(watch(slow(6))), health_of(watch(slow(7)))
     assert (early.status, kinds(early)) == (Status.OK, [("WARN", "commits")])
     assert missing(early.undecided[0]) == "WARN needs 5 commits, observed 4"
