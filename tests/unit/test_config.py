@@ -281,7 +281,7 @@ def test_list_of_valid_broker_addresses_is_split_at_commas() -> None:
     assert config.parse_bootstrap(" a:1 ,[::1]:9092,,10.0.0.1:65535", "x") == ("a:1", "[::1]:9092", "10.0.0.1:65535")
 
 
-def test_warning_about_a_property_names_its_line_and_the_source_that_is_used(
+def test_warning_about_an_unused_property_names_its_line_and_what_is_used_instead(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = folder / "client.properties"

@@ -1,4 +1,4 @@
-"""Tests of `Router`: it sends requests in batches of groups to coordinators, and repeats requests that are safe."""
+"""Tests of `Router`: it sends requests in batches of groups to coordinators, and repeats requests if that is safe."""
 
 from __future__ import annotations
 

@@ -109,7 +109,9 @@ async def test_error_for_an_expired_sso_session_gives_the_login_command(
         ),
     ],
 )
-def test_error_for_a_refused_aws_request_has_advice_for_this_request(operation: str, profile: str, advice: str) -> None:
+def test_error_for_a_refused_aws_request_has_advice_that_fits_the_request(
+    operation: str, profile: str, advice: str
+) -> None:
     assert advice in explain_refused_request(operation, "Denied", Session(profile=profile or None), profile)
 
 

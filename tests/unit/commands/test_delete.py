@@ -182,7 +182,7 @@ def test_kgtui_delete_applies_the_filters_before_and_after_the_command_name(admi
     assert sent(admin) == ["idle-b"]
 
 
-def test_kgtui_delete_reports_groups_that_cannot_be_read_and_keeps_them(
+def test_kgtui_delete_reports_groups_that_cannot_be_read_and_does_not_delete_them(
     admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]
 ) -> None:
     admin.broken["idle-b"] = Fault("GROUP_AUTHORIZATION_FAILED", "not authorized", 30, group="idle-b")

@@ -46,7 +46,7 @@ def test_kgtui_insights_prints_findings_with_advice_and_the_most_urgent_first(
     assert " ago; the tables were computed " in out.splitlines()[-1]
 
 
-def test_kgtui_insights_with_the_option_since_lists_past_problems_with_their_end(
+def test_kgtui_insights_with_the_option_since_says_when_past_problems_ended(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     began = NOW - 6 * HOUR

@@ -40,7 +40,7 @@ async def watched(cluster: Simulator, interval: float, filter_text: str = "", *,
 
 @pytest.mark.parametrize("lag", [False, True])
 @longer_if_busy(1)
-async def test_kgtui_ls_watch_keeps_the_rows_of_a_silent_broker_with_their_age(lag: bool, timeout: float) -> None:
+async def test_kgtui_ls_watch_still_shows_rows_of_a_silent_broker_with_their_age(lag: bool, timeout: float) -> None:
     """Each read takes less than twice its timeout. Unless the machine is busy, the timeout is one interval."""
     async with (
         Simulator(brokers=3, scenario="plain", groups=60) as cluster,

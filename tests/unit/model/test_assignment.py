@@ -134,7 +134,7 @@ def test_assignment_is_none_if_the_broker_withholds_the_members() -> None:
     assert assignment_of(GroupDescription("g", "share", "share", "Stable", 1, members=None)) is None
 
 
-def test_huge_partition_number_adds_only_a_limited_number_of_other_partitions() -> None:
+def test_huge_partition_number_adds_only_a_limited_number_of_unowned_partitions() -> None:
     found = made(member("a", assignment=(("t", (2**31 - 1,)),), topics=("t",)))
     assert len(found.placements) == MOST_INFERRED + 1
 

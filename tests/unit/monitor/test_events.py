@@ -200,7 +200,7 @@ async def test_changed_verdict_causes_an_event_with_its_reason() -> None:
     assert judged(store, tracker, replace(stopped, since_seen=False)) == expected, "it may have been stopped before"
 
 
-async def test_lost_records_keep_the_time_at_which_they_were_found() -> None:
+async def test_problem_of_lost_records_keeps_the_time_at_which_it_was_found() -> None:
     now = 100.0
     tracker = EventTracker(EventLog(10), 0)
     store = Store(10, lambda: now, tracker)
@@ -218,7 +218,7 @@ async def test_lost_records_keep_the_time_at_which_they_were_found() -> None:
     assert store.snapshot().judgment("g").since_text(str) == "since before 280.0"
 
 
-async def test_unreadable_group_says_when_it_was_last_read() -> None:
+async def test_judgment_on_an_unreadable_group_says_when_it_was_last_read() -> None:
     tracker = EventTracker(EventLog(10), 0)
     store = Store(10, time.time, tracker)
     await store.take_list(1, ListingDelta({"g": STABLE}, (), 1), first=True)

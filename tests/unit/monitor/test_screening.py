@@ -71,7 +71,7 @@ async def sweep() -> Sweep:
     return sweep
 
 
-async def test_group_that_keeps_up_gets_the_status_ok_from_its_second_read_on(sweep: Sweep) -> None:
+async def test_group_that_keeps_up_gets_the_status_ok_at_its_second_read(sweep: Sweep) -> None:
     assert sweep.read(rows((100, 105))).status is GroupStatus.UNKNOWN
     found = [sweep.read(rows((100 + 50 * n, 105 + 50 * n))) for n in range(1, 12)]
     assert {one.status for one in found} == {GroupStatus.OK}
@@ -84,7 +84,7 @@ async def test_group_that_was_read_once_is_unknown_without_a_stored_judgment(swe
     assert sweep.store.screened == {}
 
 
-async def test_screening_suspects_one_partition_without_progress_among_others(sweep: Sweep) -> None:
+async def test_screening_suspects_a_group_if_one_of_its_partitions_makes_no_progress(sweep: Sweep) -> None:
     found = [sweep.read(rows((100, 105), (50 * n, 50 * n))) for n in range(6)]
     assert [one.kind for one in found] == [None, None, None, None, Problem.STOP, Problem.STOP]
     assert (found[-1].status, found[-1].basis_text) == (GroupStatus.ERR, "screened")
@@ -136,7 +136,7 @@ async def test_screening_reports_lost_records_until_a_read_finds_none(sweep: Swe
     assert sweep.read(rows((25, 90))).kind is None
 
 
-async def test_screening_suspects_idle_members_from_the_second_description_on(sweep: Sweep) -> None:
+async def test_screening_suspects_idle_members_only_after_a_second_description(sweep: Sweep) -> None:
     found = [sweep.read([], description=described()).kind for _ in range(2)]
     assert found == [None, Problem.NO_PARTITIONS]
 
@@ -183,8 +183,8 @@ async def test_screening_reports_flapping_until_the_group_no_longer_rebalances(s
     assert sweep.read(rows((5, 5)), after=module.CALM_AFTER + 20).kind is None
 
 
-async def test_flapping_keeps_its_beginning_while_rebalances_go_on(sweep: Sweep) -> None:
-    """The rule looks at the last three rebalances only."""
+async def test_start_of_flapping_stays_the_same_while_rebalances_continue(sweep: Sweep) -> None:
+    """The rule for flapping uses only the last three rebalances."""
     sweep.read(rows((5, 5)))
     since = []
     for _ in range(8):

@@ -156,7 +156,7 @@ def test_version_ranges_are_parsed_with_and_without_an_upper_limit(text: str, lo
     assert not versions.has(low - 1)
 
 
-def test_messages_have_compact_lengths_from_their_first_flexible_version_on() -> None:
+def test_messages_of_all_flexible_versions_have_compact_lengths() -> None:
     message = Message("Once", (("Name", "string", "0+"),), low=0, high=1, flexible=1)
     assert message.encode(0, {"Name": "x"}) == b"\0\1x"
     assert message.encode(1, {"Name": "x"}) == b"\2x\0"

@@ -173,7 +173,7 @@ def test_diagnosis_of_lost_records_names_partition_and_owner() -> None:
     assert found.who == "billing at /10.0.0.7 owns orders-1; records of 1 more partition are lost"
 
 
-def test_diagnosis_of_members_without_partitions_names_them() -> None:
+def test_diagnosis_of_a_group_with_idle_members_names_the_first_of_them() -> None:
     members = tuple(Member(f"m-{number}", f"c-{number}", "/10.0.0.7", assignment=()) for number in range(5))
     found = diagnose(described(screened(sample_snapshot(), Problem.NO_PARTITIONS), *members), GROUP, clock)
     named = ", ".join(f"c-{number} at /10.0.0.7 has no partition" for number in range(3))

@@ -259,7 +259,7 @@ def test_tree_layout_finds_the_row_of_a_group_among_100_000_rows() -> None:
 STOPPED = Judgment(GroupStatus.ERR, Problem.STOP, Basis.SCREENED)
 
 
-def test_tree_node_shows_the_worst_status_of_its_groups_and_their_number() -> None:
+def test_tree_node_shows_its_worst_status_and_how_many_groups_have_it() -> None:
     warn = Judgment(GroupStatus.WARN, Problem.BEHIND, Basis.SCREENED)
     rows: list[Row] = [
         (name, "consumer", "consumer", state, 1) for name, state in zip("abcd", ["Stable"] * 3 + ["Empty"], strict=True)

@@ -151,7 +151,7 @@ def test_rebalances_of_a_classic_group_are_counted_from_its_states() -> None:
 
 
 def test_rebalances_of_a_classic_group_between_two_reads_are_inferred_from_its_members() -> None:
-    """While the group is in a rebalance, its members are incomplete, so that they count as no further rebalance."""
+    """The broker reports incomplete members during a rebalance. They do not count as another rebalance."""
     log = RebalanceLog()
     reads = [("Stable", 1), ("Stable", 2), ("Stable", 2), ("PreparingRebalance", 3), ("Stable", 4), ("Stable", 5)]
     for n, (state, members) in enumerate(reads):

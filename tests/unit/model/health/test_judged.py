@@ -32,14 +32,14 @@ def steady_lag(*lags: int) -> GroupHealth:
 
 
 def test_group_whose_lag_stays_the_same_is_not_falling_behind() -> None:
-    """By Burrow's rules it gets the status WARN, because its lag never fell over a few commits."""
+    """By Burrow's rules, the group gets the status WARN, because its lag never fell over a few commits."""
     health = steady_lag(*[1600] * 30)
     assert (health.kind, health.lag_grows) == (Status.WARN, False)
     assert judgment_of_health(health, SCREENED_OK, state="Stable", group_type="consumer").kind is None
 
 
 def test_group_whose_lag_grows_unevenly_is_falling_behind_although_burrow_says_ok() -> None:
-    """A group whose lag grows, but fell once, has Burrow's status OK. The suspicion of screening remains."""
+    """If a growing lag fell once, Burrow's status is OK. The problem found by screening remains."""
     health = steady_lag(*(600 + 50 * n + 40 * (n % 3) for n in range(40)))
     assert (health.status, health.lag_grows) == (Status.OK, True)
     behind = Judgment(GroupStatus.WARN, Problem.BEHIND, Basis.SCREENED, since=5.0, reason="the lag grew")
@@ -48,8 +48,8 @@ def test_group_whose_lag_grows_unevenly_is_falling_behind_although_burrow_says_o
     assert judgment_of_health(health, behind, state="Stable", group_type="consumer").kind is None
 
 
-def test_group_whose_members_left_is_stopped_for_this_reason() -> None:
-    """When they left is known from the list of groups, and the missing commits are a consequence."""
+def test_stop_of_an_empty_group_is_explained_by_the_departure_of_its_members() -> None:
+    """The list of groups shows when the members left. The missing commits are only a consequence."""
     empty = described("Empty", members=())
     health = health_of(watch([offsets((1000, 1100 + 10 * n)) for n in range(40)], description=empty))
     left = judgment_of_empty(490, 1_000_010.0, Basis.SCREENED)
