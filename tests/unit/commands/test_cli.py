@@ -281,7 +281,7 @@ def test_error_for_an_unknown_option_says_how_to_show_help(
     ],
     ids=" ".join,
 )
-def test_an_empty_name_of_a_cluster_group_or_file_is_rejected(
+def test_an_empty_name_is_rejected_for_a_cluster_a_group_and_a_file(
     words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The name is empty if a script passes an unset variable. A default could then select a wrong cluster."""

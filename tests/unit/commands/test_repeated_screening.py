@@ -66,7 +66,8 @@ async def test_repeated_screening_finds_lost_records_and_unused_groups(monkeypat
         written = TimeRange(clock["now"] - age, clock["now"] - age)
         admin.times[f"t-{group}", 0] = RecordTime(1_000, written)
     monkeypatch.setattr(selection.time, "time", lambda: clock["now"])  # type: ignore[attr-defined]
-    # The test advances `time.time`, but not `time.monotonic`, so that `check_clock` would report a jump of the clock.
+    # The test advances `time.time`, but not `time.monotonic`. `check_clock` would report a jump of the clock, so the
+    # test disables it.
     monkeypatch.setattr(Screening, "check_clock", lambda _: None)
     screened = RepeatedScreening(admin, 5.0, 15.0)
     for log_start in (900, 900, 1_004):

@@ -117,7 +117,7 @@ def test_csv_of_kgtui_ls_has_empty_cells_for_unknown_values() -> None:
     assert list(found["old.group"]) == [field.name for field in LISTED]
 
 
-def test_table_of_kgtui_ls_without_members_and_lag_has_only_the_default_columns() -> None:
+def test_table_of_kgtui_ls_omits_the_columns_for_members_and_lag_by_default() -> None:
     text = group_list.as_table(group_list_of(mixed_snapshot(), members=False, lag=False))
     assert text.splitlines()[0].split() == ["GROUP", "TYPE", "PROTOCOL", "STATE", "COORDINATOR"]
     assert text.splitlines()[-1].split() == ["payments.settle", "consumer", "consumer", "Stable", "1"]

@@ -26,6 +26,6 @@ def test_one_remaining_change_is_listed_instead_of_counted() -> None:
     assert [row.folded for row in event_rows(events, 2)] == [()] * 3
 
 
-def test_events_of_brokers_are_never_folded() -> None:
+def test_events_of_brokers_are_always_listed_instead_of_counted() -> None:
     events = [broker_lost(2, "b:9092", at, Fault("TIMEOUT", "no response")) for at in (5.0, 4.0, 3.0, 2.0)]
     assert [row.event for row in event_rows(events, 1)] == events

@@ -140,7 +140,7 @@ def test_last_rates_are_computed_from_the_last_two_reads_of_a_group() -> None:
     assert found == [None, None, (4.0, 2.0), (0.5, 2.0), (3.0, 0.0)]
 
 
-def test_state_table_has_only_occurring_states_and_a_row_for_all_types() -> None:
+def test_state_table_shows_only_states_that_occur_and_a_row_for_all_types() -> None:
     rows, columns = state_table({("consumer", "Empty"): 2, ("consumer", "Stable"): 3, ("share", "Stable"): 1})
     assert [column.id for column in columns] == ["type", "state-Stable", "state-Empty", "total"]
     assert [(row.label, row.total) for row in rows] == [("consumer", 5), ("share", 1), ("all", 6)]

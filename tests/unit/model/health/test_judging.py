@@ -236,7 +236,7 @@ reads = st.lists(
 
 
 @given(reads, st.sampled_from([1.0, 5.0, 20.0]))
-def test_group_gets_a_bad_status_only_if_the_reads_are_sufficient(
+def test_group_gets_a_status_other_than_ok_only_if_the_reads_suffice(
     rows: list[tuple[int | None, int | None]], every: float
 ) -> None:
     """Every status except OK needs a lag above 0. STOP also needs reads without progress, and WARN needs five commits.

@@ -267,7 +267,7 @@ def test_malformed_data_of_a_classic_member_is_kept_as_bytes() -> None:
         assert {(m.raw_subscription, m.raw_assignment) for m in members} == {noise}
 
 
-def test_records_without_members_are_decoded_to_no_classic_members() -> None:
+def test_record_without_members_has_no_classic_members() -> None:
     """The record is a tombstone of a group, has an empty list of members, or is an offset commit."""
     assert classic_members(decoded(*encode(RecordType.GROUP_METADATA, {"group": "g"}, None))) == ()
     assert classic_members(decoded(*encode(RecordType.GROUP_METADATA, {"group": "g"}, {"members": []}))) == ()
