@@ -48,13 +48,14 @@ The process gets SIGHUP when an SSH connection is lost.
 TERMINAL_CHECK_INTERVAL = 1.0
 """Time, in seconds, between two checks whether the terminal still exists.
 
-Without these checks, the app would not end if its terminal is closed but is not the controlling terminal.
+If the terminal is not the controlling terminal of the process, the process gets no SIGHUP when the terminal is closed.
+Without these checks, the app would then continue to run.
 """
 
 UNFINISHED_DELETES_DELAY = 1.0
-"""Delay, in seconds, between opening a cluster and searching the audit log for deletions without a result.
+"""Delay, in seconds, between opening a cluster and searching the audit log for unfinished deletions.
 
-A deletion has no result if kgtui ended before the deletion had ended.
+A deletion is unfinished if the audit log contains no result for it, because kgtui ended before the deletion did.
 """
 
 
@@ -222,7 +223,7 @@ class KgtuiApp(CrashReportingApp):
         self.push_screen(DeleteDialog(self.session, message.groups), self._deleted)
 
     def _deleted(self, results: Results | None) -> None:
-        """Poll the cluster immediately and unmark all groups. Do nothing without results (no group was deleted)."""
+        """Poll the cluster immediately and unmark all groups. Do nothing if `results` is None (nothing was deleted)."""
         if results is None or self.session.monitor is None:
             return
         self.session.monitor.forget(result.group for result in results.by_group.values() if result.verified)

@@ -30,7 +30,7 @@ class EventRow(NamedTuple):
 
     @property
     def key(self) -> object:
-        """Identifies the row when the list is drawn again."""
+        """Key of the row. After a refresh, the cursor stays on the row with the same key."""
         return ("folded", self.event.group) if self.folded else self.event
 
     @property
@@ -48,10 +48,10 @@ class EventRow(NamedTuple):
 
 
 def event_rows(events: Iterable[Event], each: int) -> list[EventRow]:
-    """Return rows for events, in the same order. Of each group, the first `each` events have a row of their own.
+    """Return rows for events, in the same order. The first `each` events of a group have one row each.
 
-    If a group has at least two more events, these are folded into one row, at the place of the first of them. Events of
-    brokers are never folded.
+    If a group has at least two more events, all of its other events are folded into one row, which is at the position
+    of the first folded event. Events of brokers are never folded.
     """
     events = list(events)
     of_group = Counter(event.group for event in events)

@@ -23,11 +23,14 @@ class SnapshotArrived(Message):
 
 
 class GroupSelected(Message):
-    """The cursor of the tree has moved to another group or node. `GroupTree.group` is the group, if it is one."""
+    """The cursor of the tree has moved to another group or node.
+
+    `GroupTree.group` is the id of this group; None if the cursor is on a node.
+    """
 
 
 class GroupOpened(Message):
-    """The user has opened a group with enter or a double click, so that the panes should get the focus.
+    """The user has opened a group with enter or a double click. The panes should get the focus.
 
     `group` is None if the user has opened the row of the cluster. The cluster's page should then get the focus.
     """
@@ -38,7 +41,7 @@ class GroupOpened(Message):
 
 
 class ActionRequested(Message):
-    """The user has clicked a key in the footer, so that the screen should run its action.
+    """The user has clicked a key in the footer. The screen should run the key's action.
 
     Attributes:
         action: id of the action in `kgtui.tui.screen_actions.table`.

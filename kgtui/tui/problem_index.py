@@ -32,7 +32,7 @@ class Problems:
     Attributes:
         version: a number that changes when a group gets another problem or status, but not when only the time or reason
             of a problem changes, as it does with nearly every read.
-        groups: problem → sorted ids of the groups with this problem. The most harmful problem comes first.
+        groups: problem → sorted ids of the groups with this problem. The most severe problem comes first.
         judgments: group id → newest judgment. A group is missing if it has no problem any more.
         hidden: ids of groups whose problem the user has acknowledged.
     """
@@ -52,9 +52,10 @@ class Problems:
         return [group for group in groups if group not in self.hidden] if self.hidden else groups
 
     def worst_first(self) -> Iterator[tuple[str, Judgment]]:
-        """Yield the groups that need attention with their judgments, the most harmful problem first, then by name.
+        """Yield pairs (group id, judgment) of the groups that need attention, the most severe problem first.
 
-        Hidden groups, and groups with a problem of `ONLY_COUNTED`, are left out.
+        Groups with the same problem are sorted by name. Hidden groups, and groups with a problem of `ONLY_COUNTED`, are
+        left out.
         """
         for kind in self.groups:
             for group in self.visible(kind) if kind not in ONLY_COUNTED else ():
@@ -64,7 +65,7 @@ class Problems:
 
     @property
     def counts(self) -> dict[Problem, int]:
-        """Maps each problem to the number of groups with it, including hidden groups. `ONLY_COUNTED` is left out."""
+        """Maps each problem, except `ONLY_COUNTED`, to the number of groups with it, including hidden groups."""
         return {kind: len(groups) for kind, groups in self.groups.items() if kind not in ONLY_COUNTED}
 
 
@@ -90,19 +91,18 @@ class ProblemIndex:
         return self._judgments
 
     def problems(self, hidden: Iterable[str] = ()) -> Problems:
-        """Return the groups with a problem. Later changes do not change the result, except for its judgments."""
+        """Return the groups with a problem. If `steps` runs later, only the judgments in the result change."""
         groups = {kind: self._groups[kind] for kind in Problem if kind in self._groups}
         return Problems(self._version, groups, self._judgments, frozenset(hidden))
 
     def steps(self, snapshot: Snapshot) -> Generator[None, None, None]:
         """Judge the groups that have changed since the previous snapshot. This generator yields after each slice.
 
-        Several computations may run at the same time. When a computation for another snapshot begins, the earlier ones
-        stop.
+        If a later call for another snapshot begins before this computation has finished, this computation stops.
         """
         self._newest = snapshot
         faults = {node: broker.fault for node, broker in snapshot.brokers.items() if broker.fault is not None}
-        # Judgments on observed groups change with the time, even if the groups do not change.
+        # The judgment on an observed group can change over time, even if the data of the group does not change.
         observed = frozenset(snapshot.health)
         changed = None if snapshot.changes is None else snapshot.changes.changed_since(self._mark)
         if changed is None:

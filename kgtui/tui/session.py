@@ -262,8 +262,8 @@ class Playback:
         speed: playing speed, as a multiple of real time.
         worker: the worker that plays the recording; None while the recording is stopped.
         remembered: the time that the user has saved with key `m` for a comparison, in seconds since the epoch.
-        last_opened: session of the recording that was last opened from this screen; None if there was none. Its
-            `replay_position` is the time that was displayed last.
+        last_opened: session of the recording that was last opened from this screen; None if no recording was opened.
+            Its `replay_position` is the time that was displayed last.
     """
 
     session: Session

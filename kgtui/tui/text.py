@@ -154,7 +154,7 @@ def _tail(shown: str, width: int) -> str:
 def pad(shown: str, width: int, *, right: bool = False) -> str:
     """Cut a string, or fill it with blanks, to exactly `width` cells. The string must be a result of `plain`.
 
-    With `right`, the blanks are added on the left, so that the string is aligned to the right.
+    If `right` is true, the blanks are added on the left, so that the string is aligned to the right.
     """
     shown = fit(shown, width)
     blanks = " " * (width - (len(shown) if shown.isascii() else cell_len(shown)))
@@ -190,7 +190,8 @@ def lag(value: int | None, lower_bound: bool | int = False) -> str:
     Args:
         value: the sum of the known lags; None if no lag is known.
         lower_bound: whether the real sum may be larger, because some lags are unknown, or because the broker may hide
-            topics from the user. The sum is then written as `≥ 4.1k`. An integer is the number of unknown lags.
+            topics from the user. The sum is then written as `≥ 4.1k`. Callers can pass the number of unknown lags
+            instead of a bool.
 
     If `value` is None, the result is `?` if `lower_bound` is true, and `–` otherwise.
     """
@@ -250,7 +251,7 @@ _CLOCK, _CLOCK_MINUTES, _DATE, _DAY = "%H:%M:%S", "%H:%M", "%Y-%m-%d", "%m-%d"
 def clock(at: float | None, *, offset: bool = False) -> str:
     """Format a time of day, such as `10:04:23`. None is formatted as `–`.
 
-    With `offset`, the offset from UTC is added: `10:04:23 +01:00` or `10:04:23 UTC`.
+    If `offset` is true, the offset from UTC is added: `10:04:23 +01:00` or `10:04:23 UTC`.
     """
     if at is None:
         return marks().none

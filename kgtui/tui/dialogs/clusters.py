@@ -32,7 +32,7 @@ CONFIG_EXAMPLE = """\
   command_config = "/etc/kafka/client.properties"   # Java properties
   environment = "PROD"    # a label; optional, as are color and read_only
 """
-"""Example of clusters in `config.toml`."""
+"""Example that shows how to configure clusters in `config.toml`."""
 
 MAX_WIDTH = 100
 """Maximum width of the dialog, in cells."""

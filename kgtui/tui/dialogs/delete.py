@@ -59,7 +59,10 @@ The remaining lines of the screen are available for the details of the plan.
 
 
 MOST_LIVE = 100
-"""Maximum number of groups for which a change of a group leads to a new plan. A plan takes several requests."""
+"""If the dialog is about more groups than this, a change of a group does not start a new plan.
+
+Planning sends several requests to the cluster.
+"""
 
 
 class DeleteDialog(ModalScreen[Results | None]):
@@ -142,7 +145,7 @@ class DeleteDialog(ModalScreen[Results | None]):
         self._unsubscribe: Callable[[], None] | None = None
         self._planning = False
         self._planned_from: tuple[object, ...] = ()
-        """The monitor's data about the groups when planning began. A change of the data starts another plan."""
+        """The monitor's data about the groups when planning began. If this data changes, another plan is made."""
 
     def compose(self) -> ComposeResult:
         with Vertical(id="box"):
@@ -222,7 +225,7 @@ class DeleteDialog(ModalScreen[Results | None]):
         self._show_details()
 
     def _last_commits(self) -> dict[str, float]:
-        """Return the times of the last commits that kgtui has observed, by group id."""
+        """Return group id → time of the last commit that kgtui has observed."""
         monitor = self._session.monitor
         if monitor is None:
             return {}
@@ -235,7 +238,7 @@ class DeleteDialog(ModalScreen[Results | None]):
         return times
 
     def _observed(self) -> Observed:
-        """Return since when the groups have been Empty, and when their last consumed records were written."""
+        """Return when each group became Empty, and when the newest record that it has read was written."""
         now, monitor = text.display_settings().now(), self._session.monitor
         if monitor is None:
             return Observed(now)

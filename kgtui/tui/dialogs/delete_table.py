@@ -1,4 +1,4 @@
-"""Contents of the delete dialogs: fields with details of one group, and a table of groups. The dialog with results."""
+"""Contents of the delete dialogs (details of one group, a table of groups), and the dialog with the results."""
 
 from __future__ import annotations
 
@@ -304,7 +304,7 @@ def _command(command: CommandLine, width: int) -> Iterable[Content]:
 
 
 def kafka_commands(made: Plan, bootstrap: str, command_config: str | None) -> list[CommandLine]:
-    """Return commands of Kafka's own tools that delete those groups of a plan whose deletion is not refused.
+    """Return commands of Kafka's own tools that delete the groups in a plan, except groups that are refused.
 
     There is one command per kind of group, such as `consumer` or `share`.
 

@@ -28,9 +28,9 @@ LABEL_WIDTH = 10
 
 
 def explanation_lines(explanations: Sequence[Explanation], width: int) -> list[tuple[Cell, ...]]:
-    """Return the lines of some explanations, with at most `width` terminal cells each.
+    """Format explanations as lines that are at most `width` terminal cells wide.
 
-    A blank line separates two explanations.
+    Explanations are separated by blank lines.
     """
     lines: list[tuple[Cell, ...]] = []
     for explanation in explanations:
@@ -104,10 +104,11 @@ class ExplainDialog(ModalScreen[None]):
 
     @classmethod
     def about_group(cls, snapshot: Snapshot, group: str, *, refused: tuple[str, str] | None = None) -> ExplainDialog:
-        """Create a dialog that explains the verdict on a group, its errors, its missing numbers and its state.
+        """Create a dialog that explains the verdict on a group, its errors, its unknown values and its state.
 
         Args:
-            refused: pair (action, reason) for an unavailable action, which is explained first; None if there is none.
+            refused: name of an unavailable action, and the reason why it is unavailable, which the dialog explains
+                first; None to explain no action.
         """
         explanations = explain_group(snapshot, group, time_text)
         return cls(group, [explain_refusal(*refused), *explanations] if refused is not None else explanations)

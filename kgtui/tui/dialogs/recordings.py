@@ -96,7 +96,7 @@ class OpenRecordingDialog(TextPrompt["Session"]):
     Dismissed with the recording's session, or None if canceled.
 
     Args:
-        session: session on the live cluster.
+        session: session of the live cluster.
         lake: initial content of the folder field; None for the folder that `lake_of` returns.
         at: initial content of the time field, in seconds since the epoch; None leaves the field empty.
     """

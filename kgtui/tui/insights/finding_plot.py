@@ -1,4 +1,4 @@
-"""The plot of a finding, which shows lag and rates of its group, also for some time before the problem began."""
+"""The plot of a finding: lag and rates of the group during its problem, and for some time before."""
 
 from __future__ import annotations
 

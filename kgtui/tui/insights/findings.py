@@ -151,7 +151,7 @@ def _cut(lines: list[PaneLine], most: int, width: int) -> list[PaneLine]:
 def _since(row: FindingRow, *, short: bool) -> str:
     """Return the start and the duration of a problem as text, such as ` since 2026-11-21 10:04 (2 h)`.
 
-    With `short`, return only the duration, such as ` for 2 h`. The result is `""` if the start is unknown.
+    If `short` is true, return only the duration, such as ` for 2 h`. The result is `""` if the start is unknown.
     """
     finding = row.finding
     if finding.since is None:

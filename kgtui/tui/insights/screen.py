@@ -273,7 +273,7 @@ class InsightsScreen(ModalScreen["str | None"]):
 
     def on_resize(self) -> None:
         # Setting heights requests a layout. Textual ignores layout requests during a layout, so the heights are set
-        # after it.
+        # after the current layout.
         self.call_after_refresh(self._divide_height)
 
     def _divide_height(self) -> None:

@@ -71,7 +71,7 @@ class PageTitle(LineWidget):
 
 
 class PartTabs(LineTabs):
-    """The line with the titles of the parts. A title also contains the number of rows if `show` received it."""
+    """The line with the titles of the parts. A title also contains the number of rows if `show` has set this number."""
 
     def __init__(self) -> None:
         super().__init__(PARTS[0].id)

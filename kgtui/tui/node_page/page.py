@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 MOST_EVENTS = 1_000
 """Maximum number of events that the table of changes shows."""
 LISTED_EACH = 2
-"""Number of changes of one group that have a row of their own in this table. Further ones are folded into one row."""
+"""Maximum number of changes per group that this table lists in separate rows. Older ones are folded into one row."""
 SPARKLINE_POINTS = 12
 """Number of values in a sparkline. Each value is the sum over all groups at one snapshot."""
 TALL = 28
@@ -51,9 +51,9 @@ SLICE_SECONDS = 0.004
 GROUPS_PER_SECOND = 20_000
 """Maximum number of groups that are added up for the page per second, on average.
 
-A page with 100,000 groups is therefore computed every 5 s. In a cluster with at most this many groups, the page is
-computed earlier if the problems have changed. In a larger cluster, lags and rates are added up more rarely than the
-rest of the page (`GROUPS_SUMMED_PER_SECOND`), because that takes longer.
+A page with 100,000 groups is therefore computed every 5 s. A page with at most this many groups is computed earlier if
+the problems have changed. On a page with more groups, the sums of lags and rates take longest, and are computed more
+rarely (see `GROUPS_SUMMED_PER_SECOND`) than the other values.
 """
 
 
@@ -115,14 +115,14 @@ class RecentEventTable(LineTable[EventRow]):
     """
 
     def action_choose(self) -> None:
-        """Post `GroupChosen`, so that the screen goes to the group under the cursor, unless it is a broker's change."""
+        """Post `GroupChosen`, so that the screen goes to the group. Do nothing in the row of a broker's change."""
         if self.row is not None and self.row.event.group is not None:
             self.post_message(NodePage.GroupChosen(self.row.event.group, "open"))
 
 
 @dataclass(slots=True)
 class _Sums:
-    """The last values of one set of groups for the sparklines.
+    """The latest values of a set of groups, which the sparklines show.
 
     Attributes:
         at: time of the newest snapshot whose values were added, in seconds since the epoch.
@@ -136,7 +136,7 @@ class _Sums:
     consumed: deque[float] = field(default_factory=lambda: deque(maxlen=SPARKLINE_POINTS))
 
     def add(self, at: float, summary: GroupSetSummary) -> None:
-        """Add the values of a snapshot that was taken at `at`, unless they were the last ones added.
+        """Add the values of the snapshot from the time `at`. Do nothing if its values have already been added.
 
         If a replay has gone back to an earlier time, all stored values are removed first.
         """
@@ -225,7 +225,7 @@ class NodePage(Vertical):
 
     @property
     def is_current(self) -> bool:
-        """Whether the page is hidden, or shows the values of the newest snapshot."""
+        """Whether the page shows the values of the newest snapshot. The result is also true for a hidden page."""
         return self._subject is None or (not self._due.is_set() and not self._computing)
 
     def show(self, snapshot: Snapshot, subject: PageSubject, problems: Problems, acknowledged: int) -> None:
@@ -297,7 +297,10 @@ class NodePage(Vertical):
                 await asyncio.wait_for(self._urgent.wait(), pause)
 
     def _earlier_summary(self, subject: PageSubject) -> GroupSetSummary | None:
-        """Return the last summary of the same groups; None if there are few groups, or if their sums are due again."""
+        """Return the last summary of the same groups if its sums can be reused; otherwise None.
+
+        The sums are not reused if there are few groups, or if it is time to compute the sums again.
+        """
         if self._summary is None or self._summary[0] != subject.path or self._summary[1].groups <= GROUPS_PER_SECOND:
             return None
         summary = self._summary[1]
@@ -345,7 +348,7 @@ class NodePage(Vertical):
 
 
 def no_problem_placeholder(summary: GroupSetSummary) -> str:
-    """Return the text that replaces an empty table of problems. It says nothing about groups that were not read."""
+    """Return the text that replaces an empty table of problems. It also says how many groups have been read so far."""
     if not summary.read:
         return "no group has been read yet"
     if summary.read < summary.groups:

@@ -58,7 +58,7 @@ class RightSide(Vertical):
 
     @property
     def counts(self) -> Mapping[Problem, int]:
-        """Maps each problem to the number of groups with it, even if acknowledged. `ONLY_COUNTED` is left out."""
+        """Maps each problem, except `ONLY_COUNTED`, to the number of groups with it, including acknowledged ones."""
         return self._problems.counts
 
     def compose(self) -> ComposeResult:
@@ -81,7 +81,7 @@ class RightSide(Vertical):
         self._due.set()
 
     def show_nothing(self) -> None:
-        """Hide the panes and the page, because the filter matches no group, so that there is no cursor."""
+        """Hide the panes and the page. The tree has no cursor, because the filter matches no group."""
         self._stop_page()
         self._switch(page=False, panes=False)
 
@@ -125,7 +125,7 @@ class RightSide(Vertical):
     def next_problem(self, group: str | None) -> str | None:
         """Return the group that follows `group` in the list of problems; None if the list is empty.
 
-        If `group` is the last one or not in the list, return the first group, which has the most harmful problem.
+        If `group` is the last one or not in the list, return the first group, which has the most severe problem.
         """
         groups = [name for name, _ in self._problems.worst_first()]
         if not groups:

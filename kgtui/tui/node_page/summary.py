@@ -36,9 +36,10 @@ class GroupSetSummary:
         read: number of groups whose offsets have been read at least once.
         oldest_read: the earliest time of a group's last read of offsets, in seconds since the epoch; None if no group
             has been read.
-        problems: pairs (group id, judgment) of the first `MOST_PROBLEMS` groups with a problem, the most harmful first.
-        problem_counts: problem → number of groups with this problem, the most harmful problem first.
-        counted: problem of `ONLY_COUNTED` → number of groups with this problem. The other attributes leave them out.
+        problems: pairs (group id, judgment) of the first `MOST_PROBLEMS` groups with a problem, the most severe first.
+        problem_counts: problem → number of groups with this problem, the most severe problem first.
+        counted: problem of `ONLY_COUNTED` → number of groups with this problem. These problems are neither in
+            `problems` nor in `problem_counts`.
         states: `(label, state)` → number of groups. The label names type and protocol, as `type_label` returns it.
         lag: sum of the known lags in records; None if no lag is known.
         lag_unknown: number of groups whose lag is not completely known.
@@ -85,7 +86,8 @@ class GroupSetSummary:
             self.read += 1
             if self.oldest_read is None or summary.lag_at < self.oldest_read:
                 self.oldest_read = summary.lag_at
-            # `facts.may_hide_topics` is slow. It returns False if none of these conditions is met.
+            # `facts.may_hide_topics` is slow. It is called only if `ask` is true, because it would otherwise return
+            # False.
             ask = hides_topics or summary.hidden or group in offsets or group in faults
             if summary.lag_unknown or summary.fault is not None or (ask and facts.may_hide_topics(snapshot, group)):
                 self.lag_unknown += 1
@@ -116,7 +118,8 @@ def summary_steps(
         parts: lists of group ids that together contain all groups of the set. Each list is sorted.
         problems: the problems of all groups of the snapshot.
         all_groups: whether the set contains all groups of the snapshot.
-        earlier: an earlier summary of the same groups, of which everything except the problems is copied.
+        earlier: an earlier summary of the same groups. Its values are copied, except the problems; None to compute all
+            values.
     """
     summary = GroupSetSummary() if earlier is None else replace(earlier)
     found: dict[Problem, list[str]] = defaultdict(list)

@@ -53,7 +53,7 @@ class LoadRow:
     """The number of partitions or tasks of one member, host or rack.
 
     Attributes:
-        even: number of partitions or tasks in this row if they were distributed evenly over all members.
+        even: number of partitions or tasks that this row would have if they were distributed evenly over all members.
         heaviest: largest number of partitions or tasks in any row. Its bar has the full length.
         gives_up: number of partitions or tasks that this member must revoke; 0 for a host or rack.
         behind: whether this member has not reached the epoch of the target assignment; false for a host or rack.
@@ -76,11 +76,12 @@ class LoadRow:
 
 
 def lag_by_item(description: GroupDescription, offsets: GroupOffsets | None) -> dict[Item, int]:
-    """Return a mapping from partitions and active tasks to their known lags. A task has the total lag of its
-    partitions.
+    """Return partition or active task → its lag. Partitions and tasks with an unknown lag are left out.
+
+    The lag of a task is the total lag of its partitions.
 
     Args:
-        offsets: offsets of the group; None if they have not been read, so that the result is empty.
+        offsets: offsets of the group; None if they have not been read. The result is then empty.
     """
     known = {} if offsets is None else {(row.topic, row.partition): row.lag for row in lags(offsets)}
     found = {Item(topic, part): lag for (topic, part), lag in known.items() if lag is not None}
@@ -256,7 +257,7 @@ def _holds_text(row: LoadRow) -> str | None:
 
 
 def holds_up_text(gives_up: int, *, behind: bool) -> str:
-    """Return why the target assignment is not reached because of a member; empty if the member delays nothing.
+    """Return why a member delays the change to the target assignment; empty if it does not delay the change.
 
     Args:
         gives_up: number of partitions or tasks that the member must revoke.

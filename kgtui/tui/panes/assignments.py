@@ -42,7 +42,11 @@ if TYPE_CHECKING:
 
 
 Prepared = tuple[Assignment | None, dict[str, str], dict[Item, int]]
-"""The assignment, or None if the members are not known; member id → name; and partition or task → lag."""
+"""Result of `AssignmentsPane.prepare`: the assignment, the names of the members, and the known lags.
+
+The assignment is None if the members are not known. The other values map member ids to names, and partitions or tasks
+to lags.
+"""
 
 
 class AssignmentsPane(Pane):
@@ -174,7 +178,7 @@ class AssignmentsPane(Pane):
     def _draw_grid(self, assignment: Assignment, *, fresh: bool) -> PaneLine:
         """Draw the grid with the chosen member and as many neighboring members as fit, and return its legend.
 
-        With `fresh`, the cursor moves to the first row, because another group was shown before.
+        If `fresh` is true, another group was shown before, and the cursor moves to the first row.
         """
         rows = placement_rows(assignment, self._names, unsettled=self._unsettled, lag_of=self._lags)
         room = self.table.scrollable_content_region.width - 1
@@ -261,9 +265,9 @@ def _natural(name: str) -> list[tuple[int, int, str]]:
 
 
 def _titles(names: Sequence[str]) -> list[str]:
-    """Return a unique title for each name, which consists of as few as possible of the last characters of the name.
+    """Return a unique title for each name: its last characters. All titles have the same number of characters.
 
-    If more than `LONGEST_END` characters would be necessary, the titles are the numbers 1, 2, 3, and so on.
+    This number is as small as possible. If it would be larger than `LONGEST_END`, the titles are 1, 2, 3, and so on.
     """
     shown = [text.plain(name, 40, cut="middle") for name in names]
     for length in range(1, LONGEST_END + 1):
@@ -313,8 +317,8 @@ def item_name(row: PlacementRow) -> str:
 def grid_mark(member: GridMember, row: PlacementRow) -> Cell:
     """Return the symbol that says whether the member owns, must revoke or will get the partition.
 
-    The symbol of an owned partition with lag is higher if the lag is larger, and it has another color from half of the
-    scale on.
+    If an owned partition has lag, the height of its symbol represents the lag. A symbol for at least half of
+    `row.scale` has a warning color.
     """
     placement = row.placement
     has = member.member_id in placement.owners
@@ -364,7 +368,7 @@ def legend(
         at: index of the chosen member in `members`.
         first: index of the member in the first column of the grid.
         count: number of members that have a column in the grid.
-        scale: lag of the highest mark in the grid; 0 if no lag is known, or if there is none.
+        scale: lag that the highest symbol in the grid represents; 0 if no partition has a known lag above 0.
     """
     marks = [(text.marks().bar, "owns", OK)]
     if assignment.targeted:

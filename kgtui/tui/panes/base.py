@@ -118,7 +118,7 @@ class Pane(Vertical):
     reading_name: ClassVar[str] = "the group"
     """Name of this pane's data in the placeholder, such as `the members` in `reading the members…`."""
     tool_view: ClassVar[View] = "state"
-    """The data that this pane shows. The user can copy a command of Kafka's own tools that shows the same data."""
+    """Identifies the command of Kafka's own tools that shows the same data as this pane and that the user can copy."""
 
     shows_faults: ClassVar[bool] = False
     """Whether the pane itself lists the failed requests (faults) of the group, so that the notice omits them."""

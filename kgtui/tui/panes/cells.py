@@ -41,7 +41,7 @@ def fit_text(value: str, width: int, *, cut: Cut = "end") -> SafeText:
     """Escape control characters and shorten the text to `width` terminal cells.
 
     Args:
-        cut: whether the end or the middle is replaced with an ellipsis.
+        cut: which part of a text that is too long is replaced with an ellipsis: its end or its middle.
     """
     if isinstance(value, SafeText):
         return SafeText(text.fit(value, width, cut=cut))

@@ -1,4 +1,4 @@
-"""The columns of tables. Also decides which columns fit the width of a table."""
+"""The columns of tables, and the choice of the columns that fit the width of a table."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Column(Generic[RowT]):
         min_width: smallest width of a left-aligned column, in terminal cells. If the columns do not fit even at their
             smallest width, the column with the highest rank is left out.
         max_width: largest width of the column, in terminal cells.
-        cut: whether a text that is too long is shortened at its end or in its middle.
+        cut: where a text that is too long is shortened: at its end or in its middle.
         if_spare: whether the column is shown only if no text in any column has to be shortened for it.
         full: returns the text for the detail area below the table; None to use the cell.
         field: the field of `kgtui.model.fields` that the column shows; None for a column that shows no such field.

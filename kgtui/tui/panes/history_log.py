@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kgtui.model.timeline import Change, GroupTimeline
 
 MOST_MEMBERS_NAMED = 100
-"""Maximum number of members that joined, and of members that left, whose names the detail area shows per change."""
+"""For each change, the detail area names at most this many members that joined, and as many that left."""
 
 
 def _role(change: Change) -> str:
@@ -87,7 +87,7 @@ def _members_text(change: Change, most: int = 3) -> SafeText:
     For an event, return the text of the event.
 
     Args:
-        most: maximum number of joined members, and of members that left, whose names are in the text.
+        most: the text names at most this many members that joined, and at most this many members that left.
     """
     if change.event is not None:
         return event_text(change.event)
@@ -135,9 +135,9 @@ COLUMNS: tuple[Column[Change], ...] = (
 
 
 def observed_times(snapshot: Snapshot, group: str) -> dict[str, float | None]:
-    """Return titles with the times at which kgtui observed something about a group, in seconds since the epoch.
+    """Return title → time for the observations of a group, such as `last progress`, in seconds since the epoch.
 
-    A time is None if it was not observed.
+    The time is None if nothing was observed.
     """
     return {
         f"{snapshot.state_of(group)} since": snapshot.state_since.get(group),

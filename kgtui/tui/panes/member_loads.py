@@ -81,7 +81,7 @@ class MemberRow:
             group, is highlighted.
         threads: in the row of a process, all its members, which are its threads; otherwise empty.
         load: load of the member; None in the row of a process.
-        holds_up: why the target assignment is not reached because of this member; empty if the member delays nothing.
+        holds_up: why the member delays the change to the target assignment; empty if it does not delay the change.
         name: the shortest name that distinguishes the member from the others (`kgtui.model.member_names`).
     """
 
@@ -166,7 +166,7 @@ def _load_column(name: str, title: str, load_of: Callable[[MemberLoad], Load], r
 
 
 def holds_up_column() -> Column[MemberRow]:
-    """Return the column that says why the target assignment is not reached because of a member."""
+    """Return the column that says why each member delays the change to the target assignment."""
     return Column("holds", "HOLDS UP", lambda row: row.holds_up or None, lambda row: Cell(row.holds_up, WARN), rank=1,
                   min_width=8, max_width=24)  # fmt: skip
 
@@ -187,6 +187,6 @@ def _count(row: MemberRow) -> Cell:
 
 
 def holds_up(blocker: Blocker) -> str:
-    """Return why the target assignment is not reached because of a member, such as `must revoke 2, behind`."""
+    """Return why a member delays the change to the target assignment, such as `must revoke 2, behind`."""
     held = holds_up_text(blocker.gives_up, behind=blocker.behind != 0)
     return held or (f"must take {blocker.waiting}" if blocker.waiting else "")

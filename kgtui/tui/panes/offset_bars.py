@@ -16,7 +16,7 @@ LAG_BAR, LEAD_BAR = 6, 8
 """Widths of the bars for the lag and for the lead, in terminal cells."""
 
 _NEAR_LOSS = 0.1
-"""Smallest distance to data loss, as a fraction of the log, that is not shown as a warning."""
+"""If the distance to data loss is below this fraction of the log, the bar has a warning color."""
 
 
 class OffsetRow(NamedTuple):

@@ -40,11 +40,11 @@ if TYPE_CHECKING:
 
 
 _WITH_DATE = 43_200.0
-"""Smallest difference from the current time, in seconds, at which a time is shown with its day."""
+"""A time is shown with its day if it differs from the current time by at least this many seconds."""
 
 
 CYCLED_COLUMNS = ("topic", "lag", "lead", "owner")
-"""Ids of the columns that key `s` selects in turn for sorting the table."""
+"""Ids of the columns by which key `s` sorts the table, one after the other."""
 
 LARGEST_FIRST = frozenset({"lag", "lag-bar", "note"})
 """Ids of the columns that are sorted with the largest value first; the others have the smallest value first.
@@ -144,8 +144,8 @@ def offset_columns(*, share: bool, timed: bool = True) -> list[Column[OffsetRow]
     Args:
         share: whether the group is a share group. If so, the table has a column for the share-partition start offset
             in place of the committed offset, and no column for metadata.
-        timed: whether the times of unread records are known in any row. If not, the table has no columns for their age
-            and expiry.
+        timed: whether times of unread records are known for at least one partition. If not, the table has no columns
+            for the age and the expiry of unread records.
     """
 
     position = partition_fields.START_OFFSET if share else partition_fields.COMMITTED

@@ -59,7 +59,8 @@ def mark_and_role(status: str, *, problem: bool) -> tuple[str, str]:
 
     Args:
         status: name of a `GroupStatus`.
-        problem: whether the group has a problem. Otherwise, only the status OK has a symbol of its own.
+        problem: whether the group has a problem. If not, the symbol of an unknown value is returned, except for the
+            status OK.
     """
     if not problem and status != GroupStatus.OK.name:
         return text.marks().unknown, MUTED
@@ -69,15 +70,14 @@ def mark_and_role(status: str, *, problem: bool) -> tuple[str, str]:
 def verdict_fields(snapshot: Snapshot, group: str) -> Iterator[Field]:
     """Return the fields of the verdict: `verdict`, `who` (who causes the problem), and `next` (what to do next).
 
-    The last two are missing if they are not known.
+    The fields `who` and `next` are left out if their values are not known.
     """
     diagnosis = diagnose(snapshot, group, time_text)
     judgment, health = diagnosis.judgment, snapshot.health.get(group)
     name = diagnosis.name
     mark, role = mark_and_role(judgment.status.name, problem=judgment.kind is not None)
     if health is not None and any(one.why == HIDDEN for one in health.undecided):
-        # The user lacks permission to describe all topics. The verdict ignores the hidden topics, so it is followed by
-        # a `?`.
+        # The user may not describe all topics. The verdict ignores the hidden topics, so it is shown with a `?`.
         name, role = f"{name}?", MUTED if judgment.status is GroupStatus.OK else role
     cells = [Cell(f"{mark} {name}", role)]
     if since := judgment.since_text(time_text):

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 TREND_WINDOW = 60.0
-"""Time span of the latest lag samples from which the trend of the lag is computed, in seconds."""
+"""The trend of the lag is computed from lag samples that are at most this many seconds old."""
 STEADY = 0.05
 """Smallest change of the lag, in records per second, that is shown as a number.
 
@@ -67,7 +67,8 @@ def health_fields(
     if health is not None:
         yield from _loss(health)
         yield from _rebalances(health)
-        # If the verdict is `rebalancing`, the diagnosis at the top names these members.
+        # If the verdict is `rebalancing`, the diagnosis at the top already names the members that hold up the
+        # rebalance.
         if snapshot.judgment(group).kind is not Problem.REBALANCING:
             yield from _held_up(health)
         yield from _empty(snapshot, group, health)
@@ -76,7 +77,7 @@ def health_fields(
 
 
 def _progress(snapshot: Snapshot, group: str) -> Iterator[Field]:
-    """Yield the field with the time of the last observed progress and, except in a recording, of the first read."""
+    """Yield the field `progress`: the time of the last observed progress and, on a live cluster, of the first read."""
     at, first = facts.last_progress(snapshot, group), facts.first_seen(snapshot, group)
     if first is None:
         return
@@ -88,7 +89,7 @@ def _progress(snapshot: Snapshot, group: str) -> Iterator[Field]:
 def _trend(snapshot: Snapshot, group: str, series: Series | None) -> Iterator[Field]:
     """Yield the field with the trend of the lag and, if the lag falls, the time at which it will reach zero.
 
-    Until the selected group has been read twice, the trend is taken from the reads of the background sweep.
+    Until the selected group has been read twice, the trend is computed from the reads of the background sweep.
     """
     rate, span, gone, health = None, 0.0, None, snapshot.health.get(group)
     if health is not None and health.trend is not None:
@@ -117,7 +118,7 @@ def _trend(snapshot: Snapshot, group: str, series: Series | None) -> Iterator[Fi
 
 
 def time_text(at: float, *, seconds: bool = False) -> str:
-    """Format a time as `01:29`, or as `01:29:04` with `seconds`. If it is at least 12 hours away, add the date."""
+    """Format a time as `01:29`, or as `01:29:04` if `seconds` is true. Add the date if it is at least 12 hours away."""
     near = abs(at - text.display_settings().now()) < _WITH_DATE
     if seconds:
         return text.clock(at) if near else text.date_seconds(at)
@@ -198,7 +199,7 @@ def _held_up(health: GroupHealth) -> Iterator[Field]:
 def _empty(snapshot: Snapshot, group: str, health: GroupHealth) -> Iterator[Field]:
     """Yield the field `Empty for`: how long the group has been in state Empty, and when its offsets may expire.
 
-    If the expiry is unknown, the field is yielded only if the field `state` does not show this duration.
+    If the expiry is unknown and the field `state` already shows how long the group has been Empty, yield nothing.
     """
     spell = health.empty
     if spell is None or (group in snapshot.state_since and spell.expires_in is None):

@@ -74,7 +74,7 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
         return "\n".join("".join(safe_text(cell.text) for cell in line) for line in self._lines)
 
     def set_lines(self, lines: Sequence[PaneLine], *, fresh: bool = False) -> None:
-        """Show these lines. With `fresh`, they belong to another group than before, so scroll to the top."""
+        """Show these lines. If `fresh` is true, scroll to the top, because another group was shown before."""
         old, self._lines = self._lines, lines
         top = self.scroll_offset.y
         self.set_line_count(len(lines))
@@ -82,7 +82,7 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
         if self.scroll_offset.y != top:
             self.refresh()
             return
-        # While the widget is hidden, its height is 0, but lines from before may still be in the cache.
+        # While the widget is hidden, its height is 0, but lines that were rendered earlier may still be in the cache.
         height = max(self.size.height, max(self._line_cache, default=-1) + 1)
         for y in range(top, top + height):
             if old[y : y + 1] != lines[y : y + 1]:

@@ -26,10 +26,10 @@ MIN_LINES = 7
 """Minimum height of all plots together, in lines."""
 
 _CLOCK_WITH_SECONDS = 900.0
-"""Maximum time span of the plots, in seconds, for which the times below the plots include seconds."""
+"""If the plots cover at most this many seconds, the times on the time axis include seconds."""
 
 _CLOCK_WITH_DATE = 86_400.0
-"""Maximum time span of the plots, in seconds, for which the times below the plots do not include the date."""
+"""If the plots cover more than this many seconds, the times on the time axis include the date."""
 
 
 _AVERAGED_SECONDS = 10.0
@@ -193,7 +193,8 @@ def _members(timeline: GroupTimeline, plot_width: int, at: float | None) -> Stac
 def _states(timeline: GroupTimeline, plot_width: int) -> StackedPlot:
     """Draw the plot of states. Each terminal cell represents a time span, and shows the group's state in it.
 
-    If the group had several states in a time span, a rebalancing state has precedence, then any state but Stable.
+    If the group had several states in a time span, a rebalancing state is preferred, and Stable is shown only if the
+    group was in no other state.
     """
     change_points = _by_cell(timeline, plot_width)
     marks: list[tuple[str, str]] = []
@@ -254,7 +255,7 @@ def _column(timeline: GroupTimeline, at: float, plot_width: int) -> int | None:
 
 
 def _draw_stroke(line: PaneLine, column: int) -> PaneLine:
-    """Draw one cell of a vertical line (`│`) into a line of the plot, unless this cell is not empty."""
+    """Draw one cell of a vertical line (`│`) into a line of the plot. If the cell is not empty, leave it unchanged."""
     stroke = "|" if text.display_settings().ascii else "│"
     cells: list[Cell] = []
     left = 0

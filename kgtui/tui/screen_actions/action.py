@@ -26,8 +26,8 @@ class ActionContext:
         snapshot: the displayed snapshot of the cluster.
         group: id of the selected group; None if no group is selected.
         marked: number of marked groups.
-        now: current time in seconds since the epoch, from which the age of data is computed; None takes the time of the
-            snapshot.
+        now: current time in seconds since the epoch, from which the age of data is computed; None to use the time of
+            the snapshot.
     """
 
     session: Session

@@ -30,7 +30,8 @@ def _why_not_deletable(context: ActionContext) -> str | None:
     if context.group is None:
         return needs_group(context)
     if not context.session.read_only and is_listed_as_empty(context.snapshot, context.group, now=context.now):
-        # The group was just selected. The delete dialog describes it again anyway before it offers the deletion.
+        # Kafka lists the group as Empty, but its description is missing or outdated. The delete dialog describes the
+        # group before it offers the deletion.
         return None
     return delete_availability(context.snapshot, context.group, context.session.read_only, now=context.now)
 

@@ -106,7 +106,7 @@ def go_to_time(screen: ClusterScreen, at: float) -> None:
 
 
 def _move(screen: ClusterScreen, move: Callable[[ReplayPosition], Awaitable[bool]], at_the_end: str) -> None:
-    """Call `move` in a worker, and show the poll to which it has moved the replay.
+    """Call `move` in a worker. Then show the poll to which `move` has moved the replay position.
 
     If `move` returns False, show the message `at_the_end`. If the recording cannot be read, show the error.
     """

@@ -184,7 +184,7 @@ class ClusterScreen(Screen[None]):
 
     @property
     def action_done(self) -> asyncio.Event:
-        """Set unless keys must wait until the cursor is on the match of an accepted filter."""
+        """Event that is cleared while keys must wait until the cursor is on the match of an accepted filter."""
         return self.group_tree.match_selected
 
     @property
@@ -245,7 +245,7 @@ class ClusterScreen(Screen[None]):
         return PageSubject(path, " · ".join(path), parts)
 
     def redraw(self) -> None:
-        """Draw all widgets that show times again, for example after a change of the time zone."""
+        """Redraw all widgets that show times, for example after a change of the time zone."""
         self.draw_bars()
         self.query_one(BrokerFaults).show(self.snapshot)
         self.detail.redraw()

@@ -47,7 +47,7 @@ _KINDS: dict[str, frozenset[EventKind]] = {
         for shown in EVENT_KINDS.values()
     },
 }
-"""Maps the name of each selection among which key `o` switches to the kinds of events that it shows."""
+"""The selections among which key `o` switches: name of a selection → kinds of events that are then shown."""
 
 _SELECTIONS = tuple(_KINDS)
 
@@ -61,7 +61,7 @@ Computing the width from the texts of all events would take too long.
 """
 
 LISTED_EACH = 5
-"""Number of changes of one group that have a row of their own. Further ones are folded into one row."""
+"""Maximum number of changes per group that are listed in separate rows. Older ones are folded into one row."""
 
 
 def _kind(row: EventRow) -> Cell:
@@ -209,7 +209,8 @@ class EventsScreen(ModalScreen["str | None"]):
     @on(SnapshotArrived)
     def _snapshot_arrived(self, message: SnapshotArrived) -> None:
         if message.snapshot.events is not self._events:
-            # If the cursor is on the newest event, the table scrolls to new events. Otherwise, the cursor stays.
+            # If the cursor is on the newest event, the table scrolls to new events. Otherwise, the cursor stays on its
+            # event.
             self._list(fresh=self.table.cursor == 0)
 
     @property
@@ -219,7 +220,7 @@ class EventsScreen(ModalScreen["str | None"]):
 
     @work(exclusive=True, group="events", description="events")
     async def _list(self, *, fresh: bool) -> None:
-        """Read the events, and show those that meet the conditions. With `fresh`, move the cursor to the newest one."""
+        """Read the events, and show the selected ones. If `fresh` is true, move the cursor to the newest event."""
         position, snapshot = self._main.session.replay_position, self._main.monitor.snapshot
         since = self._now - SPANS[self._span]
         if position is None:
@@ -274,7 +275,7 @@ class EventsScreen(ModalScreen["str | None"]):
         self.query_one(FilterBar).begin()
 
     def action_span(self) -> None:
-        """Show the events of the next time span in `SPANS`; after the last one, those of the first one again."""
+        """Show the events of the next time span in `SPANS`. The first time span follows the last one."""
         self._span = (self._span + 1) % len(SPANS)
         self._list(fresh=True)
 

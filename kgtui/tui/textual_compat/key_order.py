@@ -92,7 +92,8 @@ class KeyOrder:
                 await asyncio.wait_for(done.wait(), ACTION_TIMEOUT)
             await _wait_for_queues(path)
         if self._app.screen is not screen:
-            # The key has closed a dialog or opened a screen. The other screen must be ready for the next key.
+            # The key has closed a dialog or opened a screen. Before the next key is sent, the screen that is now active
+            # must handle its queued messages.
             await _wait_for_queues(_path(self._app))
         if self._held:
             # `_send` runs in the app and not in this task, so that the app handles an exception that the key causes.

@@ -1,4 +1,4 @@
-"""The columns of the tree: their titles, widths and cells. Also decides which columns fit the width of the tree."""
+"""The columns of the tree (titles, widths and cells), and the choice of the columns that fit the width of the tree."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.grouping import Grouping
 
 Piece = tuple[str, str]
-"""Pair of a text and its role. The role is the end of the name of a component class, such as `lag` or `kg-warn`."""
+"""Pair (text, role). The role is the last part of the name of a component class, such as `lag` or `kg-warn`."""
 
 FRESH_SECONDS = 15.0
 """Maximum age, in seconds, of data that is shown as current. A row with older data also shows the age of the data."""
@@ -31,12 +31,12 @@ LAG_WIDTH = 9
 _NAME_WIDTHS = (16, 22, 28, 28, 34)
 """Minimum widths of the names, in terminal cells, in a tree with one column, two columns, and so on."""
 _UNCHANGED = 0.05
-"""Smallest change of the lag that is not shown as 0, in records per second."""
+"""If the lag changes by less than this many records per second, the change is shown as 0."""
 _WITH_FRACTION = 10.0
-"""Smallest change of the lag that is shown without a decimal place, in records per second."""
+"""If the lag changes by at least this many records per second, the change is shown without a decimal place."""
 
 _LEAST_AGE = 10.0
-"""Smallest lower bound of a record's age, in seconds, that is shown. Below it, the age is shown as unknown."""
+"""If only a lower bound of a record's age is known and is below this many seconds, the age is shown as unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +51,8 @@ class TreeRow:
         judgment_stale: whether the judgment is based on old data.
         lags: total lag in the last reads by the background sweep, oldest first.
         trend: change of the lag in records per second; None if it is unknown.
-        time_lag: pair of the age of the oldest unread record in seconds, which is None if it is unknown, and whether
-            this age is only a lower bound. The pair is None if the offsets have not been read.
+        time_lag: pair (age of the oldest unread record in seconds, whether the age is only a lower bound). The age is
+            None if it is unknown, and the pair is None if the offsets have not been read.
     """
 
     group: str
@@ -75,7 +75,7 @@ class TreeRow:
 
 
 def tree_row(snapshot: Snapshot, group: str, total: LagTotal | None, *, marked: bool) -> TreeRow:
-    """Return the values in the row of a group. If the newest read of a value failed, its last value is returned."""
+    """Return the values in the row of a group. If the newest read of a value failed, use the last known value."""
     at, lag_at = facts.read_at(snapshot, group), facts.lag_read_at(snapshot, group)
     age = None if at is None or snapshot.taken_at - at <= FRESH_SECONDS else snapshot.taken_at - at
     if lag_at is not None and facts.lag_is_outdated(snapshot, group):

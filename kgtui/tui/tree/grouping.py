@@ -191,14 +191,14 @@ def _split_by_known_state(
     ids: Sequence[str],
     buckets: dict[Path, list[Sequence[str]]],
 ) -> Generator[None, None, None]:
-    """Add groups to `buckets` that an old broker has listed without type or state.
+    """Put groups that an old broker has listed without type or state under nodes.
 
     Type and state of each group are taken from its description in the snapshot, if there is one.
 
     Args:
         listing: the listing that all these groups have.
         ids: sorted ids of the groups.
-        buckets: path of a node → lists of ids of the groups under this node. This function adds lists to it.
+        buckets: path of a node → lists of ids of the groups under this node. This function adds lists to this mapping.
     """
     ids_by_path: dict[Path, list[str]] = defaultdict(list)
     for start in range(0, len(ids), SLICE):
@@ -255,7 +255,7 @@ def _by_group(
 
 
 def _join_singles(ids_by_key: dict[str, list[str]]) -> None:
-    """Move each group that is the only one with its prefix to the key `OTHER_NAMES`."""
+    """Put all groups that do not share their prefix with another group under the key `OTHER_NAMES`."""
     single = [key for key, part in ids_by_key.items() if len(part) == 1 and key != OTHER_NAMES]
     for key in single:
         ids_by_key.setdefault(OTHER_NAMES, []).extend(ids_by_key.pop(key))

@@ -244,7 +244,7 @@ class TreeModel:
         return min(self.cursor_row, layout.rows - 1) if row is None else row
 
     def _row_after_move(self, group: str) -> int | None:
-        """Return the row of a group that has moved to another node, or this node's row if the node is closed."""
+        """Return the row of a group that has moved to another node. If that node is closed, return the node's row."""
         path = path_of(self.snapshot, group, self.grouping)
         if path is None:
             return None
@@ -277,7 +277,7 @@ class TreeModel:
         return None
 
     def group_row(self, group: str) -> TreeRow:
-        """Return the values in the row of a group. If the newest read of a value failed, its last value is returned."""
+        """Return the values in the row of a group. If the newest read of a value failed, use the last known value."""
         return tree_row(self.snapshot, group, self._lag(group), marked=group in self.marked)
 
     def _lag(self, group: str) -> LagTotal | None:
@@ -305,8 +305,8 @@ class TreeModel:
     def groups_under_cursor(self) -> tuple[Path, Sequence[Sequence[str]]]:
         """Return the path of the node under the cursor, and sorted lists with the ids of the node's groups.
 
-        If the cursor is on a group, its node is meant. Path and lists are empty if the tree has no rows, or if the
-        cursor is on the row of the cluster.
+        If the cursor is on a group, use the node that contains this group. Path and lists are empty if the tree has no
+        rows, or if the cursor is on the row of the cluster.
         """
         row_key = self.layout.row_key(self.cursor_row)
         node = None if row_key is None else self.nodes.by_path.get(row_key.path)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.layout import RowKey
 
 _MOST_CACHED_STRIPS = 400
-"""Maximum number of rendered lines in the cache. With the cache, only one line is rendered to scroll by one row."""
+"""Maximum number of rendered lines in the cache. Because of the cache, scrolling by one row renders only one line."""
 
 ROLES = (
     "node", "guide", "leaf", "count", "lag", "muted", "stale", "mark", "kg-ok", "kg-warn", "kg-error", "kg-muted",
@@ -284,7 +284,7 @@ class TreeHeading(LineWidget):
         return [(words, f"tree-heading--{role}") for words, role in line.pieces]
 
     def _columns(self, width: int) -> FittedColumns:
-        # The last terminal cell of the line, which is above the scroll bar of the tree, is empty.
+        # The last cell of the heading stays empty, because it is in the column of the tree's scroll bar.
         return fit_columns(max(width - 1, 1), self._model.columns, self._model.grouping)
 
     def on_click(self, event: events.Click) -> None:

@@ -130,7 +130,7 @@ def group_line(row: TreeRow, depth: int, columns: FittedColumns, *, cursor: bool
 
 
 def _padded(cells: Iterable[tuple[TreeColumn, Piece]]) -> list[Piece]:
-    """Align the cells to the right of their columns, and append the blank at the end of the line."""
+    """Align each cell to the right edge of its column, and append the blank at the end of the line."""
     return [*((text.pad(content, column.width, right=True), role) for column, (content, role) in cells), (" ", "leaf")]
 
 

@@ -23,7 +23,7 @@ def merge_sorted(parts: Sequence[Sequence[_Item]]) -> Generator[None, None, Sequ
     """Merge sorted lists, such as lists of group ids, into one sorted list, and return it.
 
     This generator yields after each step, so that the event loop is not blocked. The first step merges the smallest
-    items of all lists, and each further step merges the next larger ones.
+    items of all lists, the second step merges the next larger items, and so on.
     """
     if len(parts) == 1:
         return parts[0]

@@ -27,7 +27,7 @@ The sums are computed again after (number of groups / this value) seconds: 20 s 
 
 @dataclass(frozen=True, slots=True)
 class NodeTotal:
-    """The total lag of all groups under a node, the worst status of a group, and the number of groups with it.
+    """The total lag of all groups under a node, the worst status of these groups, and how many of them have it.
 
     Attributes:
         lag: sum of the known lags, in records; None if no lag is known.

@@ -65,7 +65,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             self.searched = searched
 
     class SettingsChanged(Message):
-        """The user changed filter, grouping, order or marks, so that the heading and the number of marks change."""
+        """The user changed filter, grouping, order or marks. The heading and the number of marks must be updated."""
 
     def __init__(self, snapshot: Snapshot, title: str = "", problems: ProblemIndex | None = None) -> None:
         super().__init__(snapshot, title)
@@ -80,7 +80,10 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self._group_to_reveal: str | None = None
         self._match_to_select: str | None = None
         self.match_selected = asyncio.Event()
-        """Set unless the cursor will move to the match of an accepted filter as soon as the tree shows the matches."""
+        """Event that is cleared while the cursor has yet to move to the match of an accepted filter.
+
+        The cursor moves as soon as the tree shows the matches of this filter.
+        """
         self.match_selected.set()
         self._shown = 0
         self._totals_due = 0.0
@@ -122,7 +125,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self._choice_made()
 
     def show_columns(self, columns: tuple[str, ...]) -> None:
-        """Show those of these columns that fit. The most important one is first."""
+        """Show these columns, the most important one first. Columns that do not fit are left out."""
         self.model.columns = columns
         self.refresh_changed()
         self.post_message(self.SettingsChanged())
@@ -146,7 +149,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         while True:
             await self._layout_due.wait()
             self._layout_due.clear()
-            # The event is cleared before the layout and not after it, so that a change of filter, grouping or order
+            # `_user_chose` is cleared before the layout and not after it, so that a change of filter, grouping or order
             # during the layout ends the pause that follows the layout.
             self._user_chose.clear()
             self._layout_done.clear()
@@ -161,7 +164,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
     async def _wait_for_more(self) -> None:
         """Wait until the next layout may begin, or until the user changes filter, grouping or order.
 
-        The time is in proportion to the number of groups (see `GROUPS_LAID_OUT_PER_SECOND`).
+        The pause between two layouts is proportional to the number of groups (see `GROUPS_LAID_OUT_PER_SECOND`).
         """
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(
@@ -243,7 +246,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         return True
 
     def reveal_later(self, group: str) -> None:
-        """Put the cursor on a group after the next layout, which is the first one that contains this group."""
+        """Put the cursor on a group after the next layout, because the current layout may not contain the group."""
         self._group_to_reveal = group
         self._choice_made()
 
@@ -251,7 +254,8 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         """Put the cursor on the group whose id equals a filter, or on the only group that matches the filter.
 
         If there is no such group, or if `expression` is empty, the cursor does not move. If the tree does not show the
-        matches of the newest filter yet, the cursor moves as soon as it does, unless the filter changes before.
+        matches of the newest filter yet, the cursor moves as soon as the tree shows them. If the filter changes before
+        then, the cursor does not move.
         """
         self._match_to_select = expression or None
         if not expression:
@@ -329,7 +333,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
     def mark(self) -> None:
         """Mark or unmark the group under the cursor, or all groups of the node under the cursor.
 
-        After a group, the cursor moves down to the next row.
+        If a single group was marked or unmarked, the cursor then moves down to the next row.
         """
         row_key = self.model.layout.row_key(self.model.cursor_row)
         if row_key is None:

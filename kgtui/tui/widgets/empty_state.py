@@ -35,7 +35,7 @@ SLICE_SECONDS = 0.005
 """Longest time for which the search for similar names may block the event loop, in seconds."""
 
 _RECORDING_DELAY = 1.0
-"""Time after the last change of the filter at which the recording is searched for the group, in seconds."""
+"""Delay, in seconds, between the last change of the filter and the search of the recording for the group."""
 
 
 class EmptyState(Static):
@@ -50,7 +50,7 @@ class EmptyState(Static):
         """Posted when it is known why no group matches the filter.
 
         Attributes:
-            meant: the filter that the user may have meant; `` if there is no such filter.
+            meant: the filter that the user may have meant; `""` if there is no such filter.
         """
 
         def __init__(self, meant: str) -> None:
@@ -95,7 +95,8 @@ class EmptyState(Static):
     @work(exclusive=True, group="explain", exit_on_error=False, description="explain")
     async def _explain(self, snapshot: Snapshot, session: Session, query: Query) -> None:
         """Find out why no group matches the filter, and show it. The recording of the cluster is searched last."""
-        # Imported here and not at startup, because the first frame of the terminal UI does not need it.
+        # `no_match_steps` is imported here and not at startup, because the first frame of the terminal UI does not need
+        # it.
         from kgtui.model.absence import no_match_steps
 
         self._why = await Slices(asyncio.sleep, SLICE_SECONDS).run(no_match_steps(query, snapshot))

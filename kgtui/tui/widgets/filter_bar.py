@@ -1,4 +1,4 @@
-"""The filter bar: the filter expression, a note beside it, and below it the message of a syntax error, or a hint."""
+"""The filter bar: the filter expression with a note beside it, and a line below them for a syntax error or a hint."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class FilterBar(Vertical):
         """Posted when the user leaves the filter bar. The screen then moves the focus to the tree.
 
         Attributes:
-            accepted: the filter, if the user pressed enter; `` after other keys.
+            accepted: the filter, if the user pressed enter; `""` after other keys.
         """
 
         def __init__(self, accepted: str = "") -> None:
@@ -157,7 +157,7 @@ class FilterBar(Vertical):
             self.query_one("#note", Static).update(coverage)
 
     def show_hint(self, hint: str) -> None:
-        """Show a hint below the filter until its text changes or, with an empty text, hide the hint.
+        """Show a hint below the filter until the user changes the filter. If `hint` is empty, hide the current hint.
 
         A syntax error has priority over the hint.
         """

@@ -41,7 +41,8 @@ class ActionFooter(LineWidget):
 
     Args:
         items: the keys from left to right.
-        why_unavailable: takes the id of an action, and returns the reason why it is unavailable, or None if it is not.
+        why_unavailable: takes the id of an action, and returns the reason why the action is unavailable, or None if the
+            action is available.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"footer--key", "footer--name", "footer--off"}
@@ -69,7 +70,7 @@ class ActionFooter(LineWidget):
         self._ends: list[tuple[int, FooterItem]] = []
 
     def pieces(self, width: int) -> Sequence[Piece]:
-        """Return the keys that fit into the width. The last two, help and quit, are left out only after all others."""
+        """Return the keys that fit into the width. The keys for help and quit are left out last."""
         pieces: list[Piece] = []
         self._ends = []
         end = 0
@@ -104,7 +105,7 @@ class ActionFooter(LineWidget):
 
 
 def _fitting(items: Sequence[FooterItem], width: int) -> list[FooterItem]:
-    """Return the items that fit. Items are left out from the right, but the last two only after all others."""
+    """Return the items that fit. Leave out items from right to left, but the two rightmost items last."""
     kept = list(items)
     while len(kept) > 1 and sum(item.width for item in kept) > width:
         kept.pop(-3 if len(kept) > 2 else 0)

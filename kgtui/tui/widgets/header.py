@@ -159,7 +159,8 @@ class ClusterHeader(LineWidget):
         """Return the pieces of text in the left part of the header, and update `PollStatus` in the right part.
 
         If not all pieces fit into the width, the less important ones are left out: first the poll status, then the
-        numbers of brokers (if all respond) and groups, and then the problems that do the least harm, which are counted.
+        numbers of brokers (if all respond) and groups, and then the least severe problems, of which only the number of
+        groups is shown.
         """
         left, right = self._left([problem.piece for problem in self._problems]), self._right()
         while right and _width(left) + _reserved_width(right) + 2 > width:
@@ -199,8 +200,8 @@ class ClusterHeader(LineWidget):
                 (f"{text.exact(groups)} group{'' if groups == 1 else 's'}", "header--plain"),
             ]  # fmt: skip
         if snapshot.hides_topics:
-            # This text explains why the tree shows lower bounds such as `≥ 120`. On a narrow screen, there is no other
-            # explanation, because the details of groups are hidden.
+            # `not all topics` explains why the tree shows lower bounds such as `≥ 120`. On a narrow screen, there is no
+            # other explanation, because the details of groups are hidden.
             figures.append(("not all topics", "header--warn"))
         if self._matching is not None:
             figures.append((f"{text.exact(self._matching)} shown", "header--plain"))
@@ -260,11 +261,11 @@ class ProblemCount(NamedTuple):
 
 
 def problem_counts(problems: Mapping[Problem, int], *, rebalancing: int = 0) -> list[ProblemCount]:
-    """Return the kinds of problems that groups have, the most harmful first.
+    """Return the kinds of problems that groups have, the most severe first.
 
     Args:
         problems: problem → number of groups with this problem.
-        rebalancing: number of groups in a rebalance. They are counted even if the rebalance is not a problem.
+        rebalancing: number of groups in a rebalance. Groups whose rebalance is not a problem are included.
     """
     marks = text.marks()
     counts = {**problems, Problem.REBALANCING: max(rebalancing, problems.get(Problem.REBALANCING, 0))}
@@ -287,7 +288,7 @@ def newest_answer(snapshot: Snapshot) -> float | None:
 
 
 def _after_dots(pieces: Iterable[Piece]) -> list[Piece]:
-    """Return the pieces with a dot in front of each."""
+    """Put a dot in front of each piece."""
     return [one for piece in pieces for one in ((f" {text.marks().dot} ", "header--quiet"), piece)]
 
 

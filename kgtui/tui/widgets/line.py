@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.style import Style
 
 Piece = tuple[str, str]
-"""Pair of a text without control characters and the component class for its style; the class can be empty."""
+"""Pair (text without control characters, component class that sets the style of the text). The class can be empty."""
 
 
 class LineWidget(StyleCache):
@@ -63,7 +63,7 @@ class LineWidget(StyleCache):
         base = self.base_style
         width = self.size.width
         if width != self._width:
-            # The text was computed while the widget was hidden, when its width is 0.
+            # The text was laid out for width 0, because the widget was hidden. Lay it out again.
             self._fitted_pieces()
         if y or not self._pieces:
             return Strip.blank(width, base)
