@@ -78,7 +78,7 @@ async def test_events_are_limited_by_time_span_kind_group_and_filter(tmp_path: P
         await pilot.press("v")
         await until(pilot, lambda: "state" in kinds(screen))
         await pilot.press("v")
-        await until(pilot, lambda: "kgtui started at 09:01:40" in screen_words(app))
+        await until(pilot, lambda: "no events before 09:01:40, when kgtui started" in screen_words(app))
         await pilot.press("o")
         await until(pilot, lambda: kinds(screen) == ["disappeared", "state"])
         await pilot.press("o", "o", "o", "o", "o", "l")

@@ -79,7 +79,7 @@ async def test_key_z_shows_only_groups_with_a_problem_in_order_of_harm(tmp_path:
         assert list(layout.groups(0, layout.rows)) == [
             "orders.enrich", "payments.settle", "orders.export", "fraud-scoring",
         ]  # fmt: skip
-        assert "49,960 not observed exactly" in note_of(app)
+        assert "49,960 groups not read in full" in note_of(app)
         await pilot.press("z")
         await settled(pilot)
         model = main_screen(app).group_tree.model

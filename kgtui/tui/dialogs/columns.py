@@ -72,7 +72,7 @@ class ColumnsDialog(ModalScreen[None]):
             yield OptionList(*(Option(self._row(column), id=column) for column in TREE_COLUMNS), markup=False)
             keys = f" {text.marks().dot} ".join(("space show or hide", "esc close"))
             yield Static(
-                f"Columns that do not fit are left out, the lowest ones first.\n{keys}", id="hint", markup=False
+                f"If not all columns fit, the last ones in this list are left out first.\n{keys}", id="hint", markup=False
             )
 
     def _row(self, column: str) -> Content:

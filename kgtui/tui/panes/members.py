@@ -88,7 +88,7 @@ def members_summary(description: GroupDescription) -> list[PaneLine]:
         1 for member in members if target_epoch is not None and member.epoch is not None and member.epoch < target_epoch
     )
     if behind:
-        parts.append((Cell(f"{behind} behind epoch {target_epoch}", WARN),))
+        parts.append((Cell(f"{plural(behind, 'member')} behind epoch {target_epoch}", WARN),))
     idle = sum(map(is_idle, members))
     if idle:
         parts.append((Cell(f"{idle} idle", WARN),))

@@ -258,7 +258,7 @@ class EventsScreen(ModalScreen["str | None"]):
             parts.append((Cell("group ", MUTED), Cell(text.plain(self._only_group, 40, cut="middle"), ACCENT)))
         began = self._main.monitor.snapshot.events_since
         if began is not None and began > self._now - SPANS[self._span]:
-            parts.append((Cell(SafeText(f"kgtui started at {text.clock(began)}"), WARN),))
+            parts.append((Cell(SafeText(f"no events before {text.clock(began)}, when kgtui started"), WARN),))
         return parts
 
     @on(FilterBar.Changed)

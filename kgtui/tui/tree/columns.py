@@ -270,7 +270,7 @@ COLUMNS: dict[str, TreeColumn] = {
     for column in (
         TreeColumn("problem", "problem", 10, "the problem of the group", "verdict", _problem),
         TreeColumn("state", "state", 13, "the state, if no node shows it", "state", _state),
-        TreeColumn("members", "count", 8, "the number of members; of a node, the number of groups", "members",
+        TreeColumn("members", "count", 8, "the number of members; for a node, the number of groups", "members",
                    _members),
         TreeColumn("lag", "lag", LAG_WIDTH, "the total lag in records", "lag", _lag),
         TreeColumn("plot", "plot", SAMPLES + 1, "a plot of the lag in the last reads", "trend", _plot),

@@ -145,7 +145,7 @@ class FilterBar(Vertical):
         active = self.active_filter.strip()
         notes = [text.plain(name, 24) for name, saved in self._presets.items() if saved == active][:1]
         notes += ["only problems (z)"] if only_problems else []
-        notes += [f"{text.exact(unobserved)} not observed exactly"] if only_problems and unobserved else []
+        notes += [f"{text.exact(unobserved)} groups not read in full"] if only_problems and unobserved else []
         if searched is not None and searched[0] < searched[1]:
             watching = Need.WATCHING in parse(self.active_filter).needs
             known, every = text.exact(searched[0]), text.exact(searched[1])
