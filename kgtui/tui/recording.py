@@ -38,7 +38,7 @@ _NOT_IN_FILE_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 
 @cache
 def missing_library() -> str:
-    """Return the name of a Python package that recordings need and that is not installed; empty if none is missing.
+    """Return the name of a Python package that recordings need but that is not installed; empty if all are installed.
 
     The packages are looked up without importing them, because importing them takes long.
     """
@@ -73,7 +73,7 @@ class Recording:
     """A recording of the session's cluster. Its recorder runs in this process and uses the session's connections.
 
     Args:
-        session: session whose cluster is recorded. While the recorder runs, its `recording` is this object.
+        session: session whose cluster is recorded. While the recorder runs, `session.recording` is this object.
         path: folder of the recording.
         notify: shows a message to the user. The second argument says whether the message is a warning.
         on_change: called after the recording has ended.

@@ -41,7 +41,7 @@ FRAME_WIDTH = 6
 
 
 class ClusterDialog(ModalScreen["Session | None"]):
-    """Lists the configured clusters. Dismissed with a session on the chosen cluster, or None if none was chosen."""
+    """Lists the configured clusters. Dismissed with a session on the chosen cluster, or None if canceled."""
 
     DEFAULT_CSS = f"""
     ClusterDialog {{

@@ -71,9 +71,8 @@ class ColumnsDialog(ModalScreen[None]):
             box.border_title = "Columns of the tree"
             yield OptionList(*(Option(self._row(column), id=column) for column in TREE_COLUMNS), markup=False)
             keys = f" {text.marks().dot} ".join(("space show or hide", "esc close"))
-            yield Static(
-                f"If not all columns fit, the last ones in this list are left out first.\n{keys}", id="hint", markup=False
-            )
+            hint = f"If not all columns fit, the last ones in this list are left out first.\n{keys}"
+            yield Static(hint, id="hint", markup=False)
 
     def _row(self, column: str) -> Content:
         sign = "[x]" if column in self._columns else "[ ]"

@@ -21,7 +21,7 @@ class CopiedDialog(ModalScreen[None]):
 
     Args:
         copied: the copied text, which is a command line with shell quoting. It is shown exactly as it was copied.
-        note: a remark about the copied text; empty if there is none.
+        note: a remark about the copied text; empty to show no remark.
     """
 
     DEFAULT_CSS = """

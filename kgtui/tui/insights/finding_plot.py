@@ -29,7 +29,7 @@ usual time span.
 """
 
 MOST_TIMELINES = 64
-"""Maximum number of cached group timelines. A finding to which the user returns is plotted from the cache."""
+"""Maximum number of cached group timelines. If the user returns to a finding, its plot is drawn from the cache."""
 
 
 class FindingPlotRequest(NamedTuple):

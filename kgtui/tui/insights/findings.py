@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from kgtui.tui.screens.cluster import ClusterScreen
 
 NARROW = 76
-"""Width, in terminal cells, below which the description of a finding omits the time at which the problem began."""
+"""If the description of a finding is narrower than this, in terminal cells, it omits when the problem began."""
 
 SEVERITY_ROLES = {Severity.ERROR: ERROR, Severity.WARN: WARN, Severity.NOTE: MUTED}
 
@@ -216,7 +216,7 @@ def _why_not(row: FindingRow, main: ClusterScreen, recorded: str | None) -> str:
 
 
 OLD_SECONDS = 3_600.0
-"""Findings are shown as old if the newest data in the tables is older than this, in seconds."""
+"""If the newest data in the tables is older than this many seconds, the findings are shown as old."""
 
 BEHIND_SECONDS = 2 * 86_400.0
 """Maximum difference, in seconds, between the newest data of all tables and the newest data of one table.

@@ -277,7 +277,6 @@ class InsightsScreen(ModalScreen["str | None"]):
         self.call_after_refresh(self._divide_height)
 
     def _divide_height(self) -> None:
-        """Set the heights of plot and evidence to fit the height of the screen."""
         height = self.size.height
         low = height < LOW_SCREEN
         self.set_class(low, "-low")

@@ -45,7 +45,7 @@ LISTED_EACH = 2
 SPARKLINE_POINTS = 12
 """Number of values in a sparkline. Each value is the sum over all groups at one snapshot."""
 TALL = 28
-"""Minimum height of a page, in lines, that shows all parts below each other instead of only one part."""
+"""If the page has at least this many lines, it shows all parts below each other; otherwise only one part."""
 SLICE_SECONDS = 0.004
 """Maximum time, in seconds, for which the computation of the page blocks the event loop without a pause."""
 GROUPS_PER_SECOND = 20_000
@@ -357,11 +357,11 @@ def no_problem_placeholder(summary: GroupSetSummary) -> str:
 
 
 def no_problem_text(snapshot: Snapshot, summary: GroupSetSummary, since: float | None) -> str:
-    """Return the text for a set of groups without problems: how many groups were read, and for how long.
+    """Return how many groups were read and how long they were observed, for a set of groups without problems.
 
     Args:
         since: time of the first snapshot in which a group had been read, in seconds since the epoch; None if there is
-            none yet.
+            no such snapshot yet.
     """
     read = f"{text.exact(summary.read)} of {plural(summary.groups, 'group')} read"
     if summary.oldest_read is None or since is None:

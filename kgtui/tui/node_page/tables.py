@@ -32,7 +32,7 @@ class ProblemRow(NamedTuple):
 
     Attributes:
         lag: total lag in records; None if it is unknown.
-        progress: time of the last observed progress, in seconds since the epoch; None if none was observed.
+        progress: time of the last observed progress, in seconds since the epoch; None if no progress was observed.
         first_seen: time of the first read of the group, in seconds since the epoch; None if it was not read yet.
         lag_age: age of the lag in seconds if the group cannot be read; otherwise None.
         lags: total lag in records at each of the last reads, oldest first.
@@ -137,7 +137,7 @@ class BrokerRow:
     """A broker with the number of groups of the set that it coordinates.
 
     Attributes:
-        age: time since the last response, in seconds; None if there was none.
+        age: time since the last response of the broker, in seconds; None if the broker has never responded.
     """
 
     status: BrokerStatus

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 NO_GROUP_HINT = "No group is selected. Press n to select the next group."
 
 MOST_ITEMS_INLINE = 400
-"""Maximum number of items, such as members, for which `Pane.prepare` runs on the event loop.
+"""If a pane has at most this many items, such as members, `Pane.prepare` runs on the event loop.
 
 With more items, it runs in a thread, so that it does not delay the handling of keys and the next update of the screen.
 """
@@ -333,9 +333,9 @@ def awaited_text(snapshot: Snapshot, group: str, readings: Mapping[str, Reading[
 
 
 def _fault_of(snapshot: Snapshot, group: str) -> Fault | None:
-    """Return why data of the group could not be read: the error of the group or, if it has none, of its coordinator.
+    """Return why the group's data could not be read: the error of the group, or else the error of its coordinator.
 
-    Return None if neither has an error.
+    Return None if neither the group nor its coordinator has an error.
     """
     own = snapshot.group_faults.get(group)
     if own is not None:

@@ -49,7 +49,7 @@ def fit_text(value: str, width: int, *, cut: Cut = "end") -> SafeText:
 
 
 def event_text(event: Event) -> SafeText:
-    """Return the text of an event with escaped control characters, in ASCII if the terminal UI uses ASCII only."""
+    """Return the text of an event, with escaped control characters. In ASCII mode, the text is ASCII only."""
     return SafeText(text.plain(event.text.replace("→", text.marks().arrow)))
 
 
@@ -90,7 +90,7 @@ def one_line_field(label: str, *cells: Cell | str) -> Field:
 
 
 def note(content: str, role: str = MUTED) -> Cell:
-    """Return text that explains the value before it on the same line. Two blanks separate the text from the value."""
+    """Return a cell that explains the cell to its left. The text begins with two blanks to separate the two cells."""
     return Cell(f"  {content}", role)
 
 

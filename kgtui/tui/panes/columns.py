@@ -36,7 +36,7 @@ class Column(Generic[RowT]):
             smallest width, the column with the highest rank is left out.
         max_width: largest width of the column, in terminal cells.
         cut: where a text that is too long is shortened: at its end or in its middle.
-        if_spare: whether the column is shown only if no text in any column has to be shortened for it.
+        if_spare: if true, the column is shown only if there is enough space to show the texts of all columns in full.
         full: returns the text for the detail area below the table; None to use the cell.
         field: the field of `kgtui.model.fields` that the column shows; None for a column that shows no such field.
     """

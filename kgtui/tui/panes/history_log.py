@@ -147,7 +147,7 @@ def observed_times(snapshot: Snapshot, group: str) -> dict[str, float | None]:
 
 
 def history_summary(timeline: GroupTimeline, times: Mapping[str, float | None]) -> list[PaneLine]:
-    """Return the parts of the summary above the plots, such as the number of rebalances and the time not recorded.
+    """Return the parts of the summary above the plots, such as the number of rebalances and the length of gaps.
 
     Args:
         times: the result of `observed_times`; empty in a recording.

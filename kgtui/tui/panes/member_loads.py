@@ -31,7 +31,7 @@ LOAD_WIDTH = 11
 """Width of a number with its bar, in terminal cells."""
 
 _HOT = 2.0
-"""A load of a member is highlighted if it exceeds the average of all members multiplied by this value."""
+"""The load of a member is highlighted if it is more than this many times the average load of all members."""
 
 
 class Load(NamedTuple):

@@ -244,7 +244,7 @@ def _age(row: OffsetRow) -> Cell:
     if seconds is None:
         return unknown_cell() if row.lag.times is not None else Cell("")
     # If the group has made progress since the search for record times, its first unread record is newer than the record
-    # that was found.
+    # that was found. The age is then only an upper bound.
     return Cell(("" if row.lag.exact_times else text.marks().at_most) + duration(seconds))
 
 

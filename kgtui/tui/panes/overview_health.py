@@ -45,7 +45,7 @@ STEADY = 0.05
 
 A smaller change is shown as `steady`.
 """
-_WITH_DATE = 43_200.0  # A time at least this far in the future, in seconds (12 hours), is shown with its date.
+_WITH_DATE = 43_200.0  # If a time is at least this many seconds (12 hours) away, it is shown with its date.
 _MOST_MEMBERS_NAMED = 3  # Maximum number of members that the field `held up by` lists by name.
 
 

@@ -287,7 +287,7 @@ class ClusterScreen(Screen[None]):
         self.leave_panes()
 
     def go_to_if_chosen(self, group: str | None) -> None:
-        """Put the cursor on the group that the user chose on a modal screen; do nothing if the user chose none."""
+        """Put the cursor on the group that the user chose on a modal screen; do nothing if `group` is None."""
         if group is not None:
             self.go_to(group)
 

@@ -179,7 +179,7 @@ class DifferenceTable(LineTable[Difference]):
 class ComparisonScreen(ModalScreen["str | None"]):
     """Shows the differences between two points in time.
 
-    The screen is dismissed with the id of the group that the user chose, or None if the user chose none.
+    The screen is dismissed with the id of the group that the user chose, or None if the user chose no group.
 
     Args:
         comparison: the differences.

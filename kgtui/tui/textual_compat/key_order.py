@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
 ROUNDS = 3
-"""Number of rounds after a key. In each round, the focused widget and all its ancestors empty their message queues.
+"""After a key, the focused widget and all its ancestors empty their message queues in this many rounds.
 
 In the first round, the widgets handle the key itself; in the second round, a message that the key causes, such as
 `Input.Submitted`; and in the third round, a message that is posted in response to that message. Then the next key is

@@ -31,7 +31,7 @@ GROUPING_TITLES: dict[Grouping, str] = {
 """Maps each grouping to its name in the heading of the tree, in the command palette and in the help."""
 
 Path = tuple[str, ...]
-"""The keys of a node's ancestors and of the node itself, which identify the node; such as `("consumer", "Stable")`.
+"""Path that identifies a node: the keys of its ancestors and its own key, such as `("consumer", "Stable")`.
 
 A key is a name from the cluster, such as the name of a state or topic, or one of the constants below.
 """
@@ -228,7 +228,7 @@ _KEYS_OF_GROUP: Mapping[Grouping, Callable[[Snapshot, str], Sequence[str]]] = {
 }
 """Maps each grouping to a function from snapshot and group id to the keys of the nodes that contain the group.
 
-Contains only the groupings that are not based on the type, state or coordinator in the list of groups.
+Groupings by the type, state or coordinator in the list of groups are not in this mapping.
 """
 
 

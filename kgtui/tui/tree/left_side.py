@@ -48,7 +48,7 @@ class SavedView:
 
 
 def load_view(path: Path, configured: tuple[str, ...]) -> SavedView | None:
-    """Return the saved view; None if there is none, or if a newer kgtui has written it in another format.
+    """Return the saved view; None if no view was saved, or if a newer kgtui has saved it in another format.
 
     Args:
         path: the file with the view.

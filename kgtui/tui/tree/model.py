@@ -35,12 +35,12 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.totals import NodeTotal
 
 OPEN_ALL_UP_TO = 200
-"""Maximum number of groups in a tree in which all nodes are initially open.
+"""If the tree contains at most this many groups, all of its nodes are initially open.
 
 In a larger tree, only the nodes that contain other nodes are initially open.
 """
 SORTED_AT_ONCE = 3_000
-"""Maximum number of groups in a node that is sorted immediately when the user opens it.
+"""If a node contains at most this many groups, its groups are sorted immediately when the user opens the node.
 
 The groups of a larger node are shown by name at first, and are then sorted in the background.
 """

@@ -33,8 +33,8 @@ class NodeTotal:
         lag: sum of the known lags, in records; None if no lag is known.
         unknown: number of groups whose lag is not completely known, because the lag of at least one partition is
             unknown, or because brokers may have left out topics that the user may not see.
-        severity: the highest `Judgment.severity` of a group; 0 if no group has a problem. Unused groups count like
-            abandoned ones, so that thousands of them do not hide a group with another problem.
+        severity: the highest `Judgment.severity` of all groups under the node; 0 if no group has a problem. Unused
+            groups count like abandoned ones, so that thousands of them do not hide a group with another problem.
         problems: number of groups with this severity; 0 if no group has a problem.
     """
 

@@ -225,7 +225,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         """Post `GroupSelected` if the cursor has moved to another group or node.
 
         Args:
-            before: id of the group that was selected before; None if none was selected.
+            before: id of the group that was selected before; None if no group was selected.
         """
         row_key = self.model.layout.row_key(self.model.cursor_row)
         node = None if row_key is None or row_key.group is not None else row_key.path

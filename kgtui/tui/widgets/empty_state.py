@@ -129,8 +129,8 @@ def empty_state(
         query: the filter, if no group matches it; otherwise None.
         interval: time between two polls, in seconds.
         why: why no group matches the filter; None if that is not known yet.
-        gone_at: time at which the group disappeared according to a recording, in seconds since the epoch; None if
-            unknown.
+        gone_at: time at which the group that the filter names disappeared, according to a recording, in seconds since
+            the epoch; None if the time is unknown.
     """
     if snapshot.groups:
         return None if query is None else _filtered_out(snapshot, query, why, gone_at)

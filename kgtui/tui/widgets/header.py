@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 _WIDEST = ("", "in 999 ms", "· lag read: 100%")
-"""Longest texts of the three pieces of the poll status. Their widths are reserved, so that the widget does not grow.
+"""The longest texts that the three pieces of the poll status can have. The widget reserves space for these texts.
 
 The pieces are the time of the last poll, its duration, and for how many groups the lag has been read. The first text is
 empty, because all times have the same length.
@@ -66,8 +66,8 @@ class PollStatus(LineWidget):
             return []
         (first, role), *others = self._shown
         blank = width - sum(cell_len(piece) for piece, _ in self._shown) - 1
-        # The blanks that align the text are part of the first piece. A separate piece would have a style of its own,
-        # so that more bytes would be sent to the terminal.
+        # The blanks that align the text are part of the first piece. In a separate piece, they would have another
+        # style, so that more bytes would be sent to the terminal.
         return [(" " * blank + first, role), *others, (" ", "")]
 
 
@@ -249,7 +249,7 @@ class ClusterHeader(LineWidget):
 
 
 def groups_in_rebalance(snapshot: Snapshot) -> int:
-    """Return the number of groups that a broker lists in a state of a rebalance, even if it has just begun."""
+    """Return the number of groups that brokers list as rebalancing, even if the rebalance has just begun."""
     return sum(len(ids) for listing, ids in snapshot.by_listing.items() if listing.state in REBALANCING)
 
 
@@ -288,7 +288,6 @@ def newest_answer(snapshot: Snapshot) -> float | None:
 
 
 def _after_dots(pieces: Iterable[Piece]) -> list[Piece]:
-    """Put a dot in front of each piece."""
     return [one for piece in pieces for one in ((f" {text.marks().dot} ", "header--quiet"), piece)]
 
 
