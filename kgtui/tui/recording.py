@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 FIRST_ERRORS_WAIT = 0.7
-"""Time, in seconds, for which `begin` waits for an error. Most errors, such as a folder in use, occur within it."""
+"""Time, in seconds, for which `begin` waits for an error. Most errors, such as a folder in use, occur by then."""
 
 LAST_WRITE_TIMEOUT = 10.0
-"""Maximum time, in seconds, to wait for the last write of a recording when the recording is stopped."""
+"""When a recording is stopped, kgtui waits at most this many seconds until the last rows have been written."""
 
 _NOT_IN_FILE_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -206,7 +206,7 @@ class FindingsRead:
         insights: the findings; None if an error occurred.
         cluster: id of the recorded cluster; None if the id is unknown.
         error: message of the error; empty if the findings have been read.
-        recorded: whether the folder is a lake. A lake can be without gold tables.
+        recorded: whether the folder is a lake. A lake may not have any gold tables yet.
     """
 
     gold: Gold | None = None

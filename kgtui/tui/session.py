@@ -217,8 +217,8 @@ class Session:
         open_recording: opens a session that replays a recording. Its arguments are the folder of the recording and a
             time that the user typed (`""` for the end). Raises `KgtuiError` if folder or time are invalid. None if
             recordings cannot be opened.
-        live_session: the live session over which this session's recording was opened. It continues to poll. None if
-            this session is live or was started as a replay.
+        live_session: the live session over which this session's recording was opened. The live session continues to
+            poll. None if this session is live or was started as a replay.
         warnings: sentences about the cluster's configuration that the user should read.
         monitor_task: the task that runs `monitor.run()`, if it was started before the app; it is canceled when the app
             ends. None if the app must start the monitor.

@@ -219,9 +219,9 @@ OLD_SECONDS = 3_600.0
 """If the newest data in the tables is older than this many seconds, the findings are shown as old."""
 
 BEHIND_SECONDS = 2 * 86_400.0
-"""Maximum difference, in seconds, between the newest data of all tables and the newest data of one table.
+"""If the newest data in a table is more than this many seconds older than in another table, the table is old.
 
-If the difference is larger, the table is reported as outdated. Some tables contain only whole days.
+The screen reports such a table as outdated. The limit is two days because some tables contain only whole days.
 """
 
 

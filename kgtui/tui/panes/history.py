@@ -54,7 +54,7 @@ class HistoryPlotRequest(NamedTuple):
         since: time at the left edge of the plots.
         until: time at the right edge of the plots.
         newest: time of the newest lag sample of a live session; None in a recording.
-        at: the recorded time that the terminal UI shows, which the plots mark; None in a live session.
+        at: the replayed time, at which the plots have a vertical line; None in a live session.
         utc: whether the time axis is in UTC.
     """
 

@@ -38,7 +38,7 @@ class Load(NamedTuple):
     """A number that says how much load a member has, such as its number of partitions.
 
     Attributes:
-        value: the number; None if it is unknown.
+        value: the number of partitions, records, or records per second; None if it is unknown.
         scale: value that is drawn as a full bar.
         hot: whether the value is far above the average of all members.
     """

@@ -33,9 +33,9 @@ _CLOCK_WITH_DATE = 86_400.0
 
 
 _AVERAGED_SECONDS = 10.0
-"""Minimum time span over which rates are averaged, in seconds.
+"""Rates are averaged over at least this many seconds.
 
-If one value in the plot represents a longer time span, rates are averaged over that time span.
+If each value in the plot represents a longer time span, rates are averaged over that longer time span.
 """
 
 

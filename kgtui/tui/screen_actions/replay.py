@@ -24,10 +24,10 @@ SPEEDS = (1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600)
 """Playing speeds that the user can select with keys + and -, as multiples of real time."""
 
 PLAY_INTERVAL = 0.5
-"""Time, in seconds, after which the screen shows the next poll while a recording is playing."""
+"""Time, in seconds, between two polls that the screen shows while a recording is playing."""
 
 MIN_PAUSE = 0.1
-"""Minimum pause, in seconds, between showing a poll and reading the next one while a recording is playing.
+"""Minimum pause, in seconds, between drawing a poll and reading the next poll while a recording is playing.
 
 Without this pause, keys might not be handled if each read took longer than `PLAY_INTERVAL`.
 """

@@ -33,14 +33,14 @@ forwarded.
 """
 
 HOLD_TIMEOUT = 3.0
-"""Maximum time for which a key waits until widgets have handled the key before it, in seconds.
+"""A key waits at most this many seconds until the widgets have handled the previous key.
 
-On an idle computer, this takes a few milliseconds. Without this limit, the key would wait forever if a widget stopped
-handling messages.
+On an idle computer, widgets handle a key in a few milliseconds. Without this limit, the key would wait forever if a
+widget stopped handling messages.
 """
 
 ACTION_TIMEOUT = 10.0
-"""Maximum time for which a key waits until the screen has finished an action, in seconds.
+"""A key waits at most this many seconds until the screen has finished an action.
 
 A dialog closes when its action is done. The action of the main screen is to select the match of an accepted filter.
 """

@@ -81,7 +81,7 @@ class LeftSide(Vertical):
     """The tree with its heading, or the message that replaces an empty tree.
 
     Args:
-        problems: the problems of all groups, which the page shows too.
+        problems: the problems of all groups. The tree and the node page share this object.
     """
 
     BLANK = True

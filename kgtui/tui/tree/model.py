@@ -55,8 +55,8 @@ class TreeModel:
         columns: ids of the columns to show, the most important one first.
         sort: the sort key (in `SORT_KEYS`) by which the groups of each node are sorted.
         marked: ids of the groups that the user has marked.
-        cursor_key: the node or group on which the user put the cursor. If the filter hides it, the cursor returns to it
-            as soon as it is shown again.
+        cursor_key: the node or group on which the user put the cursor. If the filter hides this node or group, the
+            cursor returns to it as soon as the filter no longer hides it.
         cursor_row: number of the row in which the cursor is drawn. This row shows another node or group than
             `cursor_key` while the filter hides `cursor_key`, and after the group has been deleted.
         filter_cache: groups that matched recent filters. If the user extends a filter, only these groups are tested.

@@ -1,4 +1,4 @@
-"""Compute the totals of each node of the tree: the lag of its groups, and how many of them have the worst status."""
+"""Compute the totals of each tree node: the lag of its groups, and the number of groups with the worst status."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ The sums are computed again after (number of groups / this value) seconds: 20 s 
 
 @dataclass(frozen=True, slots=True)
 class NodeTotal:
-    """The total lag of all groups under a node, the worst status of these groups, and how many of them have it.
+    """The total lag of all groups under a node, their worst status, and the number of groups with this status.
 
     Attributes:
         lag: sum of the known lags, in records; None if no lag is known.
@@ -63,7 +63,7 @@ def sum_nodes(
     This generator yields after each slice of about 1,000 groups, so that the event loop is not blocked for long.
 
     Args:
-        problems: the problems of all groups. This function updates them to the snapshot.
+        problems: the problems of all groups. This function first updates them, so that they match the snapshot.
     """
     yield from problems.steps(snapshot)
     judgments = problems.judgments
