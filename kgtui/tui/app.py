@@ -91,7 +91,7 @@ class KgtuiApp(CrashReportingApp):
         self.set_keymap({action: ",".join(_split_keys(value)) for action, value in session.keymap.items()})
 
     def get_driver_class(self) -> type[Driver]:
-        """Return Textual's terminal driver for this platform, extended by kgtui's workarounds for its bugs."""
+        """Return Textual's terminal driver for this platform, with kgtui's workarounds for bugs of this driver."""
         return with_workarounds(super().get_driver_class())
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
@@ -187,7 +187,7 @@ class KgtuiApp(CrashReportingApp):
         return self.session.state_folder.crashes
 
     async def on_event(self, event: events.Event) -> None:
-        """Pass keys and pasted text to `KeyOrder`, so that each key is handled completely before the next one."""
+        """Pass keys and pasted text to `KeyOrder`, so that a key is handled completely before the next key."""
         if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
             await self._key_order.send(event)
         else:

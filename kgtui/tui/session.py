@@ -188,7 +188,7 @@ class ClusterChoice:
 
 @dataclass(slots=True)
 class Session:
-    """One run of the terminal UI on one cluster or recording.
+    """One cluster or recording that is open in the terminal UI, with its settings.
 
     Attributes:
         target: the cluster.

@@ -144,7 +144,7 @@ def _tail(shown: str, width: int) -> str:
         if used > width:
             break
         start -= 1
-    # If the cut separated a letter from its combining marks, drop the marks as well. Otherwise, the terminal would draw
+    # If the cut separated a letter from its combining marks, drop these marks, too. Otherwise, the terminal would draw
     # them over the ellipsis.
     while start < len(shown) and cell_len(shown[start]) == 0:
         start += 1

@@ -48,7 +48,7 @@ def shipped_folder() -> Path:
 def load(folders: Iterable[Path | None]) -> tuple[list[Theme], list[FailedTheme]]:
     """Return the themes in these folders, and the invalid files.
 
-    If several themes have the same name, the last of them is returned.
+    If several files define themes with the same name, only the last of these themes is returned.
     """
     loaded: dict[str, Theme] = {}
     failed: list[FailedTheme] = []

@@ -119,7 +119,7 @@ class DeleteRow:
     """One row of the table in a delete dialog, which represents one group.
 
     Attributes:
-        status: `delete` or `refused` before the deletion, and the result after it, such as `deleted`.
+        status: `delete` or `refused` before the deletion, and the result after the deletion, such as `deleted`.
         role: color role of the status.
         details: what will be lost, why the deletion was refused or failed, or the name of the backup file.
     """
@@ -311,7 +311,7 @@ def kafka_commands(made: Plan, bootstrap: str, command_config: str | None) -> li
     Args:
         made: the plan.
         bootstrap: bootstrap servers of the cluster, separated by commas.
-        command_config: path of the client properties file for the commands; None leaves out the option for it.
+        command_config: path of the client properties file for the commands; None for commands without this option.
     """
     by_kind: dict[str, list[str]] = {}
     for line in made.allowed:

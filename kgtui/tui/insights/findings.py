@@ -190,7 +190,7 @@ def toggle_marks(row: FindingRow, main: ClusterScreen, recorded: str | None) -> 
 
 
 def cluster_mismatch(recorded: str | None, main: ClusterScreen) -> str:
-    """Return a warning if the findings are about another cluster than the one on the screen; otherwise an empty text.
+    """Return a warning if the findings are not about the cluster on the screen; otherwise an empty text.
 
     Args:
         recorded: id of the cluster that the findings are about; None if it is unknown.
@@ -219,9 +219,9 @@ OLD_SECONDS = 3_600.0
 """If the newest data in the tables is older than this many seconds, the findings are shown as old."""
 
 BEHIND_SECONDS = 2 * 86_400.0
-"""If the newest data in a table is more than this many seconds older than in another table, the table is old.
+"""If the newest data in a table is more than this many seconds older than in another table, the table is outdated.
 
-The screen reports such a table as outdated. The limit is two days because some tables contain only whole days.
+The limit is two days because some tables contain only whole days.
 """
 
 

@@ -87,7 +87,7 @@ class PartTabs(LineTabs):
         self.redraw()
 
     def titles(self, width: int) -> dict[str, str]:
-        """Return the titles by part id. Short titles are returned if the long ones do not fit into `width` cells."""
+        """Return part id → title. If the long titles do not fit into `width` cells, return the short titles."""
         shown = self._numbered([part.title for part in PARTS])
         if sum(len(title) + 1 for title in shown.values()) > width:
             return self._numbered([part.short for part in PARTS])

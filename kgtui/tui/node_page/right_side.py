@@ -58,7 +58,7 @@ class RightSide(Vertical):
 
     @property
     def counts(self) -> Mapping[Problem, int]:
-        """Maps each problem, except `ONLY_COUNTED`, to the number of groups with it, including acknowledged ones."""
+        """Maps each problem, except `ONLY_COUNTED`, to the number of groups with this problem, acknowledged or not."""
         return self._problems.counts
 
     def compose(self) -> ComposeResult:

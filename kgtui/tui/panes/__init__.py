@@ -90,7 +90,7 @@ PANES_BY_ID = {entry.id: entry for entry in PANES}
 
 
 def pane_titles(width: int, gap: int = 1) -> dict[str, str]:
-    """Return the titles by pane id, such as `2 Members`. If the titles do not fit, some of them are shortened.
+    """Return pane id → title, such as `2 Members`. If the titles do not fit, some of them are shortened.
 
     Args:
         width: number of terminal cells that are available for all titles and gaps together.

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 SPANS = (3600.0, 21_600.0, 86_400.0, 900.0)
-"""Time spans that the plots can cover, in seconds. Key `v` switches to the next one.
+"""Time spans that the plots can cover, in seconds. Key `v` switches to the next time span.
 
 If kgtui has been running for a shorter time, the plots cover only this time.
 """
@@ -125,7 +125,7 @@ class HistoryPane(Pane):
         return self.table
 
     def draw_inputs(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
-        # Redraw the pane for each new snapshot, because the lag samples or the replay position may have changed too.
+        # The pane is redrawn for each new snapshot, because lag samples and replay position change with the snapshots.
         return (snapshot,)
 
     def prepare(self, snapshot: Snapshot, group: str) -> None:

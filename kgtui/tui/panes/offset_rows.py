@@ -47,7 +47,7 @@ CYCLED_COLUMNS = ("topic", "lag", "lead", "owner")
 """Ids of the columns by which key `s` sorts the table, one after the other."""
 
 LARGEST_FIRST = frozenset({"lag", "lag-bar", "note"})
-"""Ids of the columns that are sorted with the largest value first; the others have the smallest value first.
+"""Ids of the columns that are sorted by descending value. All other columns are sorted by ascending value.
 
 For `lead` (committed offset minus log start offset), the smallest values are the most urgent, because retention may
 soon delete unread records of these partitions.

@@ -1,8 +1,8 @@
 """Plots of a group's lag, rates, members and states over time, as lines of text.
 
-If the optional dependency textual-plotext is installed (extra `plots`), `curves` draws curves with it, and imports it
-for the first curve. Otherwise, plots consist of block characters. Drawing takes so long that callers should run it in a
-thread, which is safe, because drawing uses no widgets.
+If the optional dependency textual-plotext is installed (extra `plots`), `curves` uses this library, and imports it when
+the first curve is drawn. Otherwise, plots consist of block characters. Drawing takes so long that callers should run it
+in a thread, which is safe, because drawing uses no widgets.
 
 | module | contents |
 |---|---|

@@ -85,7 +85,7 @@ class ClusterScreen(Screen[None]):
     """
 
     def __init__(self, session: Session, monitor: GroupMonitor, *, like: ClusterScreen | None = None) -> None:
-        """Create a screen on one cluster.
+        """Create a screen for one cluster or recording.
 
         Args:
             session: the cluster or recording to show.

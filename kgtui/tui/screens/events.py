@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from kgtui.tui.screens.cluster import ClusterScreen
 
 SPANS = (600.0, 3_600.0, 21_600.0, 86_400.0)
-"""Time spans for which the screen can show events, in seconds. Key `v` switches to the next one."""
+"""Time spans for which the screen can show events, in seconds. Key `v` switches to the next time span."""
 
 KEYS = "enter go to group  / filter  v time  o kind  l selected group  esc close"
 

@@ -31,6 +31,6 @@ class CompletingInput(Input):
         super().__init__(value, **options)
 
     def watch_value(self, value: str) -> None:
-        """Find a completion for the changed text. Textual calls this method after it has removed the old proposal."""
+        """Find a completion for the changed text. Textual has already removed the old proposal."""
         typed = value.casefold()
         self._suggestion = next((text for text in self._completions if value and text.casefold().startswith(typed)), "")

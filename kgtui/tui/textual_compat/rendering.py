@@ -80,10 +80,10 @@ _textual_divide = Strip.divide
 def prevent_strip_cycles() -> None:
     """Patch `Strip.divide`, so that a strip with only one part does not contain a reference to itself.
 
-    For each line, Textual 8.2.8 cuts the strip of a widget where other widgets begin, and caches the list of parts in
-    the strip. If there is nothing to cut, the only part is the strip itself. Only the garbage collector can free such a
-    reference cycle of about twenty objects. Scrolling creates thousands of them per second, and with 100,000 groups in
-    memory, each garbage collection takes long.
+    For each line, Textual 8.2.8 divides the strip of a widget at the edges of other widgets, and caches the list of
+    parts in the strip. If there is nothing to cut, the only part is the strip itself. Only the garbage collector can
+    free such a reference cycle of about twenty objects. Scrolling creates thousands of them per second, and with
+    100,000 groups in memory, each garbage collection takes long.
     """
     setattr(Strip, "divide", _divide)  # noqa: B010 - mypy forbids a plain assignment to a method
 

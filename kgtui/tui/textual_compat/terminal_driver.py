@@ -114,9 +114,9 @@ class LossTolerantTerminal:
 
 _RESET = "\x1b[0m"
 _RUN = re.compile(r"\x1b\[([0-9;]*[1-9][0-9;]*)m([^\x1b\r\n]*)\x1b\[0m((?:\r?\n|\x1b\[[0-9]+;[0-9]+H)*)")
-"""Matches one run of cells: its style, its text, the reset, and the newlines and cursor moves before the next run."""
+"""Matches a run of cells (style, text and reset), and the newlines and cursor moves between it and the next run."""
 _MOVE = re.compile(r"\x1b\[[0-9]+;[0-9]+H\Z")
-"""Matches an absolute cursor move at the end of a text. Newlines and cursor moves before it have no effect."""
+"""Matches an absolute cursor move at the end of a text. It makes earlier newlines and cursor moves superfluous."""
 
 _VISIBLE_ON_BLANKS = frozenset({"4", "7", "9", "21", "53"})
 """SGR codes that are visible even on a blank: underline, reverse, strike, double underline, overline."""

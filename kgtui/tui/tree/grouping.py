@@ -193,7 +193,7 @@ def _split_by_known_state(
 ) -> Generator[None, None, None]:
     """Put groups that an old broker has listed without type or state under nodes.
 
-    Type and state of each group are taken from its description in the snapshot, if there is one.
+    If the snapshot contains a description of a group, its type and state come from this description.
 
     Args:
         listing: the listing that all these groups have.

@@ -96,7 +96,7 @@ class FilterBar(Vertical):
         self._before = expression
         self._coverage = ""
         self.active_filter = ""
-        """The filter expression that is applied to the tree: the last one without a syntax error."""
+        """The filter expression that is applied to the tree: the last expression without a syntax error."""
 
     def compose(self) -> ComposeResult:
         """Create the input field, the note beside it, and the line for a syntax error below it."""
@@ -139,8 +139,8 @@ class FilterBar(Vertical):
                 no filter, or if it needs only the list of groups. Other filters can test a group only after its data
                 has been read.
             only_problems: whether only groups with a problem are shown, because the user has pressed `z`.
-            unobserved: number of groups with a possible problem that are not read in full, because there are too many.
-                It is shown only if `only_problems` is true.
+            unobserved: number of groups with a possible problem that are not read in full, because there are too many
+                such groups. The note contains this number only if `only_problems` is true.
         """
         active = self.active_filter.strip()
         notes = [text.plain(name, 24) for name, saved in self._presets.items() if saved == active][:1]

@@ -106,7 +106,7 @@ class PaneTabs(LineTabs):
     """The line with the titles of the panes."""
 
     def titles(self, width: int) -> dict[str, str]:
-        """Return the titles by pane id. Short titles are returned if the long ones do not fit into `width` cells."""
+        """Return pane id → title. If the long titles do not fit into `width` cells, return the short titles."""
         return pane_titles(width)
 
 

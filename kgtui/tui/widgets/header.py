@@ -158,7 +158,7 @@ class ClusterHeader(LineWidget):
     def pieces(self, width: int) -> Sequence[Piece]:
         """Return the pieces of text in the left part of the header, and update `PollStatus` in the right part.
 
-        If not all pieces fit into the width, the less important ones are left out: first the poll status, then the
+        If not all pieces fit into the width, the less important pieces are left out: first the poll status, then the
         numbers of brokers (if all respond) and groups, and then the least severe problems, of which only the number of
         groups is shown.
         """
@@ -226,7 +226,7 @@ class ClusterHeader(LineWidget):
         return ("NO ANSWER", "header--error") if snapshot.faults else ("CONNECTING", "header--warn")
 
     def _right(self) -> list[Piece]:
-        """Return the pieces of the poll status, with the most important one first."""
+        """Return the pieces of the poll status, the most important piece first."""
         snapshot = self._snapshot
         newest = newest_answer(snapshot)
         if self._replay_position is not None:
@@ -294,7 +294,7 @@ def _after_dots(pieces: Iterable[Piece]) -> list[Piece]:
 def _fitting(problems: Sequence[ProblemCount], width: int) -> list[Piece]:
     """Return the texts of the first problems that fit into a width, and the number of groups with other problems.
 
-    If not even the first one fits, return its symbol and the number of groups with any problem.
+    If not even the first problem fits, return its symbol and the number of groups with any problem.
     """
     for shown in range(len(problems), 0, -1):
         hidden = sum(problem.groups for problem in problems[shown:])

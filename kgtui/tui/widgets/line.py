@@ -105,7 +105,7 @@ def _changed_cells(old: list[tuple[str, str]], new: list[tuple[str, str]]) -> tu
     """Return the range of cells to redraw as a pair (first cell, cell after the last one); (0, 0) if nothing differs.
 
     The single range can contain cells that have not changed. Several ranges would not be better, because Textual would
-    write the start of the line again for each of them.
+    write the start of the line again for each range.
     """
     length = max(len(old), len(new))
     differ = [index for index in range(length) if old[index : index + 1] != new[index : index + 1]]
