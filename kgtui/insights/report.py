@@ -26,7 +26,7 @@ from kgtui.model.rfc3339 import utc_datetime
 from kgtui.model.text import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
     from kgtui.insights.finding import Finding, Insights
@@ -39,8 +39,21 @@ DEFAULT_INTERVAL = 14 * 86_400.0
 MAX_PLOTTED_GROUPS = 60
 """Maximum number of groups whose lag and rates are plotted, so that the page stays below 5 MB."""
 
+MAX_FINDINGS = 40
+"""Maximum number of findings of one kind on the page, the most urgent first, so that the page stays below 5 MB."""
+
 MAX_PAST_PROBLEMS = 100
 """Maximum number of past problems on the page."""
+
+MAX_EPISODES = 200
+"""Maximum number of episodes in the table of episodes."""
+
+MAX_BARS = 1_000
+"""Maximum number of bars in the plot that shows when groups were unhealthy. Each bar is one episode."""
+
+MAX_COMMAND_LENGTH = 2_000
+"""Maximum number of characters of a command line on the page. Longer ones are left out, because a part of a command
+line would do something else."""
 
 MAX_BAR_ROWS = 40
 """Maximum number of groups in the plot that shows when groups were unhealthy. Each group has one row of bars."""
@@ -64,6 +77,8 @@ class Report:
         lag_histories: group id → its lag and rates; at most `MAX_PLOTTED_GROUPS` groups with findings or episodes.
         episodes: time spans in which groups were unhealthy, newest first.
         groups: number of groups in the newest minute of table `lag`.
+        not_plotted: number of groups with findings on the page, or with episodes, that have no plot because of
+            `MAX_PLOTTED_GROUPS`.
     """
 
     lake: str
@@ -75,6 +90,7 @@ class Report:
     lag_histories: Mapping[str, LagHistory] = field(default_factory=dict)
     episodes: tuple[Episode, ...] = ()
     groups: int = 0
+    not_plotted: int = 0
 
 
 def build_report(
@@ -100,13 +116,24 @@ def build_report(
     insights = find_insights(gold, begin)
     unused = {group for finding in insights.findings if finding.kind is Kind.UNUSED for group in finding.groups}
     episodes = tuple(episode for episode in read_episodes(gold, begin, end) if episode.group not in unused)
-    with_findings = [group for finding in insights.findings for group in finding.groups[:1]]
-    groups = list(dict.fromkeys([*with_findings, *(episode.group for episode in episodes)]))[:MAX_PLOTTED_GROUPS]
+    on_page = {id(finding) for some in _by_kind(insights).values() for finding in some[:MAX_FINDINGS]}
+    with_findings = [finding.groups[0] for finding in insights.findings if finding.groups and id(finding) in on_page]
+    candidates = list(dict.fromkeys([*with_findings, *(episode.group for episode in episodes)]))
+    groups = candidates[:MAX_PLOTTED_GROUPS]
     histories = gold.lag_histories(groups, since=utc_datetime(begin), until=utc_datetime(end))
     first = min((history.minutes[0] for history in histories.values()), default=begin)
     group_count = len({row["group"] for row in gold.newest(LAG, "minute", ("group",), where=only_whole_groups)})
     cluster = recorded_cluster_id(gold.path)
-    return Report(str(gold.path), cluster, max(begin, first), end, made_at, insights, histories, episodes, group_count)
+    return Report(str(gold.path), cluster, max(begin, first), end, made_at, insights, histories, episodes, group_count,
+                  len(candidates) - len(groups))  # fmt: skip
+
+
+def _by_kind(insights: Insights) -> dict[Kind, list[Finding]]:
+    """Return the findings of each kind, the most urgent first; an empty list for a kind without findings."""
+    found: dict[Kind, list[Finding]] = {kind: [] for kind in Kind}
+    for finding in insights.findings:
+        found[finding.kind].append(finding)
+    return found
 
 
 def render_page(report: Report, version: str) -> bytes:
@@ -119,10 +146,10 @@ def render_page(report: Report, version: str) -> bytes:
         LakeError: Jinja2 or matplotlib is not installed.
     """
     environment, markup = _environment()
-    findings = report.insights.findings
     by_group: dict[str, list[Episode]] = {}
-    for episode in report.episodes:
-        by_group.setdefault(episode.group, []).append(episode)
+    for episode in report.episodes[:MAX_BARS]:
+        if episode.group in by_group or len(by_group) < MAX_BAR_ROWS:
+            by_group.setdefault(episode.group, []).append(episode)
 
     def plot_of(finding: Finding) -> object:
         history = None if finding.family else report.lag_histories.get(finding.subject)
@@ -135,12 +162,15 @@ def render_page(report: Report, version: str) -> bytes:
         insights=report.insights,
         version=version,
         cluster=f"cluster {report.cluster}" if report.cluster else "a Kafka cluster",
-        kinds={kind: [finding for finding in findings if finding.kind is kind] for kind in Kind},
+        kinds=_by_kind(report.insights),
         episode_plot=markup(_plot_episodes(report, by_group)) if by_group else "",
-        episode_rows=[_episode_cells(episode) for episode in report.episodes[: 5 * MAX_BAR_ROWS]],
-        more_groups=max(len(by_group) - MAX_BAR_ROWS, 0),
+        episode_rows=[_episode_cells(episode) for episode in report.episodes[:MAX_EPISODES]],
+        more_bars=len(report.episodes) - sum(map(len, by_group.values())),
+        more_groups=len({episode.group for episode in report.episodes}) - len(by_group),
         plot_of=plot_of,
+        most=MAX_FINDINGS,
         most_past=MAX_PAST_PROBLEMS,
+        most_plots=MAX_PLOTTED_GROUPS,
     )
     return page.encode("utf-8", "backslashreplace")
 
@@ -171,7 +201,7 @@ def _environment() -> tuple[Any, type[str]]:
     )
     environment.filters |= {
         "cell": _cell,
-        "command_line": join,
+        "command_line": _command_line,
         "duration": duration,
         "number": lambda number: f"{number:,}",
         "shorten": lambda text: escape(_shorten(visible(text), MAX_ID_LENGTH)),
@@ -183,7 +213,7 @@ def _environment() -> tuple[Any, type[str]]:
 def _plot_episodes(report: Report, by_group: Mapping[str, Iterable[Episode]]) -> str:
     rows = {
         group: [Bar(one.since, one.until, one.worst != "WARN", _episode_text(one)) for one in episodes]
-        for group, episodes in list(by_group.items())[:MAX_BAR_ROWS]
+        for group, episodes in by_group.items()
     }
     labels = {group: _shorten(visible(group), _MAX_LABEL_LENGTH) for group in rows}
     return plot_episodes([(labels[group], bars) for group, bars in rows.items()], report.since, report.until)
@@ -216,6 +246,12 @@ def _cell(value: float | bool | datetime | None) -> str:
     if isinstance(value, float):
         return short(value) if abs(value) >= 1_000 else f"{value:,.2f}"
     return _time(value.timestamp())
+
+
+def _command_line(words: Sequence[str]) -> str | None:
+    """Return a command line; None if it is longer than `MAX_COMMAND_LENGTH` characters."""
+    text = join(words)
+    return text if len(text) <= MAX_COMMAND_LENGTH else None
 
 
 def _time(seconds: float) -> str:

@@ -17,8 +17,18 @@ from kgtui.errors import LakeError
 from kgtui.insights import report as report_module
 from kgtui.insights.finding import Evidence, Finding, Insights, Kind, Severity
 from kgtui.insights.past_problems import Episode
-from kgtui.insights.report import MAX_ID_LENGTH, MAX_PLOTTED_GROUPS, Report, build_report, render_page
+from kgtui.insights.report import (
+    MAX_BARS,
+    MAX_FINDINGS,
+    MAX_ID_LENGTH,
+    MAX_PAST_PROBLEMS,
+    MAX_PLOTTED_GROUPS,
+    Report,
+    build_report,
+    render_page,
+)
 from kgtui.insights.report_plots import Bar, plot_episodes, plot_lag_history, thin_out
+from kgtui.insights.rules import MAX_EVIDENCE_ROWS
 from kgtui.lake.schemas.gold import HEALTH
 from kgtui.model.timeline import LagHistory
 from tests.unit.insights.gold_rows import HOUR, NOW, row, rows_with_problems, write
@@ -228,6 +238,74 @@ def test_plots_of_two_weeks_in_a_report_take_less_than_four_megabytes() -> None:
     noise = tuple(number * 7_919 % 1_000 for number in range(len(minutes)))
     svg = plot_lag_history(LagHistory(minutes, noise, noise, noise, noise, noise), 0.0, minutes[-1], 1_000.0)
     assert MAX_PLOTTED_GROUPS * len(svg) < 4_000_000
+
+
+def many_findings(number: int, kinds: list[Kind]) -> list[Finding]:
+    """Return findings of some kinds in turn, each with as many evidence rows as a finding may have."""
+    columns = ("topic", "partition", "status", "lag", "position", "last_commit", "complete")
+    rows = tuple((f"orders.eu.{part}", part, "STOP", 12_345, 987_654, NOW, 1.0) for part in range(MAX_EVIDENCE_ROWS))
+    return [
+        Finding(
+            kinds[number % len(kinds)], Severity.ERROR, group, (group,), "stopped committing; 12,345 unread records",
+            NOW.timestamp() - 60, "look in the logs of its members", Evidence("gold/health", columns, rows, 1_234),
+            ("kgtui", "show", group),
+        )
+        for number in range(number)
+        for group in [f"team-{number % 400:03d}.orders-service-{number:06d}"]
+    ]  # fmt: skip
+
+
+def test_report_of_100_000_findings_is_small_and_says_what_it_leaves_out(report: Report) -> None:
+    """One megabyte is left for all texts of the page if the plots need four megabytes."""
+    past = tuple(
+        replace(one, until=NOW.timestamp(), ended="the group committed again")
+        for one in many_findings(20_000, [Kind.UNHEALTHY])
+    )
+    insights = Insights(tuple(many_findings(100_000, list(Kind))), as_of=NOW.timestamp(), past=past)
+    episodes = tuple(
+        Episode(f"group-{number % 3_000}", "STOP", at, at + 60, False, 5)
+        for number in range(30_000)
+        for at in [NOW.timestamp() - 3_600 - number]
+    )
+    large = replace(report, insights=insights, episodes=episodes, lag_histories={}, not_plotted=23_456)
+    page = render_page(large, "1.0")
+    assert len(page) < 1_000_000
+    words = " ".join(read(large).words.split())
+    for kind in list(Kind):
+        count = sum(finding.kind is kind for finding in insights.findings)
+        assert f"{count:,} {kind.value}" in words
+        assert f"… and {count - MAX_FINDINGS:,} more, which this page leaves out" in words
+    assert f"… and {len(past) - MAX_PAST_PROBLEMS:,} more, which this page leaves out" in words
+    assert "The plot leaves out 29,960 episodes; 2,960 more groups were unhealthy" in words
+    assert "… and 29,800 more episodes, which are older" in words
+    assert "23,456 more groups with problems have no plot" in words
+
+
+def test_plot_of_episodes_has_at_most_1_000_bars(report: Report) -> None:
+    times = [NOW.timestamp() - 3_600 * number for number in range(3_000)]
+    episodes = tuple(Episode("pay", "STOP", at, at + 60, False, 5) for at in times)
+    words = " ".join(read(replace(report, episodes=episodes)).words.split())
+    assert f"The plot leaves out {3_000 - MAX_BARS:,} episodes." in words
+
+
+def test_groups_plotted_in_a_report_have_findings_on_the_page(tmp_path: Path) -> None:
+    groups = [f"group-{number:03d}" for number in range(MAX_FINDINGS + 20)]
+    rows = rows_with_problems()
+    rows[HEALTH] = [
+        row(HEALTH, group=group, window_start=NOW, status="ERR", worst="STOP", affected=1, bad_since=NOW - HOUR, lag=9)
+        for group in groups
+    ]
+    made = build_report(write(tmp_path, rows), MADE)
+    assert {"fraud", "fill"} <= made.lag_histories.keys(), "findings on the page come before other unhealthy groups"
+    with_problems = {finding.groups[0] for finding in made.insights.findings}
+    assert made.not_plotted == len(with_problems) - MAX_PLOTTED_GROUPS
+
+
+def test_report_leaves_out_commands_that_are_too_long(report: Report) -> None:
+    finding = replace(report.insights.findings[0], command=("kgtui", "delete", "x" * 3_000))
+    page = read(replace(report, insights=replace(report.insights, findings=(finding,))))
+    assert "x" * 100 not in page.words
+    assert "The command is too long for this page; kgtui insights prints it." in page.words
 
 
 def test_report_without_the_jinja2_package_gives_the_install_command(
