@@ -33,7 +33,9 @@ _VERDICTS_AT_ONCE = 500
 More groups would delay the app's response when the user presses a key.
 """
 
-_FOUND = frozenset({Problem.DATA_LOST, Problem.LOSS_NEAR, Problem.NO_PARTITIONS, Problem.FLAPPING})
+_FOUND = frozenset({
+    Problem.DATA_LOST, Problem.LOSS_NEAR, Problem.NO_PARTITIONS, Problem.FLAPPING, Problem.BEHIND
+})  # fmt: skip
 """Problems whose beginning is not visible in the reads. The time at which kgtui finds the problem is used instead."""
 
 _OBSERVED_BEFORE = 30.0

@@ -72,7 +72,8 @@ def health_steps(history: ReadHistory, retention: Retention = NOT_KNOWN) -> Gene
     topics = subscribed_topics(history.description) if history.description is not None else None
     verdicts: dict[TopicPartition, PartitionVerdict] = {}
     partitions: dict[TopicPartition, PartitionHealth] = {}
-    ages, losses = _Ages(), []
+    ages, losses, written = _Ages(), [], 0.0
+    trend_since = _trend_since(history)
     for key, row in history.rows.items():
         samples = list(history.samples[key])
         verdicts[key], health = judge(row, samples)
@@ -81,6 +82,7 @@ def health_steps(history: ReadHistory, retention: Retention = NOT_KNOWN) -> Gene
         ages.add(row, age)
         loss = _loss(history, row, samples, _kept(retention, row, health, age))
         losses += [] if loss is None else [loss]
+        written += 0.0 if trend_since is None else _written(samples, trend_since)
         yield
     verdict = roll_up(verdicts)
     bad = [row for row in partitions.values() if row.status == verdict.worst and row.status > Status.OK]
@@ -95,6 +97,7 @@ def health_steps(history: ReadHistory, retention: Retention = NOT_KNOWN) -> Gene
         trend=None if trend is None else trend.rate,
         trend_seconds=0.0 if trend is None else trend.seconds,
         trend_error=0.0 if trend is None else trend.error,
+        written=0.0 if trend is None else written,
         time_lag=ages.oldest,
         drain=_drain(history, trend),
         lost=_lost(history),
@@ -192,10 +195,25 @@ def _merged(undecided: Iterable[Undecided], given: Status) -> tuple[Undecided, .
     return tuple(sorted(kinds.values(), key=lambda one: -one.status))
 
 
-def _trend(history: ReadHistory) -> Slope | None:
+def _trend_since(history: ReadHistory) -> float | None:
     if history.lag_since is None or history.read_at is None:
         return None
-    start, series = max(history.lag_since, history.read_at - TREND_SECONDS), history.series
+    return max(history.lag_since, history.read_at - TREND_SECONDS)
+
+
+def _written(samples: Sequence[Sample], since: float) -> float:
+    """Return the new records per second in one partition since a time."""
+    ends = [(one.at / 1000, one.log_end) for one in samples if one.log_end is not None and one.at >= since * 1000]
+    if len(ends) < 2:
+        return 0.0
+    (began, first), (at, last) = ends[0], ends[-1]
+    return max(last - first, 0) / (at - began)
+
+
+def _trend(history: ReadHistory) -> Slope | None:
+    start, series = _trend_since(history), history.series
+    if start is None:
+        return None
     points = [(at, lag) for at, lag in zip(series.times, series.lag, strict=True) if at >= start]
     return slope([at for at, _ in points], [lag for _, lag in points])
 

@@ -279,6 +279,7 @@ class GroupHealth:
         trend: change of the lag in records per second, negative if it falls; None if it is not known.
         trend_seconds: time over which the trend was computed; 0 without a trend.
         trend_error: standard error of the trend, in records per second; 0 without a trend.
+        written: new records per second in the time of the trend; 0 without a trend.
         time_lag: age of the oldest unread record; None if it is not known.
         drain: seconds until the lag is 0 at the current trend; 0 if there is no lag, None if the lag does not fall.
         lost: records that expired before they were read; None if that is not known.
@@ -323,7 +324,10 @@ class GroupHealth:
     expiry_reason: str = ""
     stopped_after: float | None = None
     trend_error: float = 0.0
+    written: float = 0.0
 
+    GROWS_BY = 0.05
+    """Minimum growth of the lag to say that it grows, as a fraction of the new records."""
     GROWS_AFTER = 60.0
     """Minimum time over which the trend must be computed to say that the lag grows, in seconds."""
 
@@ -334,13 +338,14 @@ class GroupHealth:
 
     @property
     def lag_grows(self) -> bool | None:
-        """Whether the lag grows: its trend is larger than three times the standard error. None if that is not known.
+        """Whether the group leaves so many new records unread that its lag grows. None if that is not known.
 
-        The lag of a group that keeps up rises and falls too, but its trend is about 0.
+        The lag of a group that keeps up rises and falls too, and follows the traffic. Its trend is therefore compared
+        with its standard error and with the number of new records.
         """
         if self.trend is None or self.trend_seconds < self.GROWS_AFTER:
             return None
-        return self.trend > 3 * self.trend_error
+        return self.trend > max(3 * self.trend_error, self.GROWS_BY * self.written)
 
     @property
     def kind(self) -> Status:

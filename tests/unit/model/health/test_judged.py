@@ -56,3 +56,11 @@ def test_stop_of_an_empty_group_is_explained_by_the_departure_of_its_members() -
     judgment = judgment_of_health(health, left, state="Empty", group_type="consumer")
     assert (judgment.kind, judgment.basis, judgment.since) == (Problem.STOP, Basis.OBSERVED, 1_000_010.0)
     assert judgment.reason == "all members left, 490 unread"
+
+
+def test_group_whose_lag_follows_the_traffic_is_not_falling_behind() -> None:
+    """Its lag grows steadily, but by 1 % of the new records only."""
+    health = steady_lag(*(1600 + n for n in range(40)))
+    assert (health.kind, health.lag_grows) == (Status.WARN, False)
+    assert judgment_of_health(health, SCREENED_OK, state="Stable", group_type="consumer").kind is None
+    assert steady_lag(*(1600 + 20 * n for n in range(40))).lag_grows
