@@ -55,12 +55,12 @@ def test_the_target_of_a_benchmark_is_a_maximum_ratio_or_a_maximum_value() -> No
     assert Figure("", 20, "ms").met is None
 
 
-def test_the_benchmark_table_marks_figures_that_miss_their_target() -> None:
+def test_the_benchmark_table_marks_results_that_miss_their_target() -> None:
     lines = list(table([Figure("one", 250, "ms", "another", 100, 2, of_ratio=True), Figure("two", 1.5, "s", target=2)]))
     assert lines[1].split() == ["one", "250", "ms", "100", "ms", "2.5", "≤", "2×", "MISS", "another"]
     assert lines[2].split() == ["two", "1.5", "s", "≤", "2", "ok"]
 
 
-def test_a_percentile_of_a_list_is_one_of_its_values() -> None:
+def test_a_percentile_of_a_list_is_one_of_the_values_in_the_list() -> None:
     assert percentile([float(number) for number in range(1, 101)], 0.98) == 99
     assert percentile([3.0], 0.99) == 3.0

@@ -22,7 +22,7 @@ def test_the_cost_per_record_excludes_the_fixed_cost_of_a_run() -> None:
     assert layers["gold"].stored == 0
 
 
-def test_the_extrapolation_yields_figures_for_the_bronze_job_and_the_gold_job() -> None:
+def test_the_extrapolation_yields_results_for_the_bronze_job_and_the_gold_job() -> None:
     costs = extrapolation.layer_costs(2, run(1, 0, 0, 0), run(10**6, 1, 2, 3))
     names = [figure.name for figure in extrapolation.figures(costs)]
     assert any("cores that the bronze job keeps busy" in name for name in names)

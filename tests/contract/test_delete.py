@@ -100,7 +100,7 @@ async def test_deletion_of_a_live_group_is_refused(deletion_cluster: DeletionClu
     assert {states[group] for group in live} == {"Stable"}
 
 
-async def test_deletion_of_a_group_that_became_active_is_refused(
+async def test_deletion_is_refused_if_a_member_joined_after_the_plan_was_made(
     deletion_cluster: DeletionCluster, folder: StateFolder
 ) -> None:
     """A member joins after the plan was made and before the plan is executed. Neither group nor offsets are deleted."""
@@ -119,7 +119,7 @@ async def test_deletion_of_a_group_that_became_active_is_refused(
     ).exit_code == 0
 
 
-async def test_deletion_reports_a_group_that_somebody_else_deleted_as_gone(
+async def test_a_group_that_somebody_else_has_deleted_is_reported_as_gone(
     deletion_cluster: DeletionCluster, folder: StateFolder
 ) -> None:
     """The other deletion happens before the plan is executed. The status of the group is GONE instead of DELETED."""
@@ -152,7 +152,7 @@ async def test_the_outcome_of_an_interrupted_deletion_is_determined_by_the_next_
     assert (result.group, result.status, result.verified) == ("interrupted", DeletionStatus.DELETED, True)
 
 
-async def test_the_outcome_of_a_deletion_without_a_response_is_uncertain(folder: StateFolder) -> None:
+async def test_the_outcome_of_a_deletion_is_uncertain_if_the_broker_does_not_respond(folder: StateFolder) -> None:
     """The broker does not respond, so the outcome is uncertain, and kgtui does not repeat the request.
 
 
@@ -317,7 +317,7 @@ async def test_deletion_without_the_required_acl_is_refused(secure_broker: Secur
         assert "ask for the ACL operation DESCRIBE on this group" in getattr(line, "reason", "")
 
 
-async def test_a_principal_can_delete_only_groups_for_which_it_has_the_acl(
+async def test_a_principal_can_delete_only_groups_on_which_it_has_delete_permission(
     secure_broker: Secure, folder: StateFolder
 ) -> None:
     """A principal with DELETE permission on its own groups can delete one of them, but no group of another team."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 GROUP, TOPIC = "events-orders", "events-topic"
 
 
-async def test_events_are_printed_in_the_order_of_the_groups_changes(
+async def test_kgtui_events_prints_the_changes_to_a_group_in_chronological_order(
     broker_431: Cluster, capfd: pytest.CaptureFixture[str]
 ) -> None:
     broker = broker_431

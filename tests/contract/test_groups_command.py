@@ -212,7 +212,7 @@ def test_the_json_output_of_kgtui_groups_contains_every_group_with_its_type(live
             assert listed[group.id] == group_type
 
 
-def test_a_repeated_protocol_option_fails_only_after_listing(broker_431: Cluster) -> None:
+def test_a_repeated_protocol_option_is_rejected_only_after_listing_the_groups(broker_431: Cluster) -> None:
     """If `--protocol` is repeated, both tools list the groups first, and then fail."""
     words = ("--bootstrap-server", broker_431.bootstrap, "--list", "--protocol", "a", "--protocol", "b")
     theirs = run_java(words)

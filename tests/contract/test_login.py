@@ -253,7 +253,7 @@ async def test_the_error_for_a_refused_token_shows_its_claims(
 
 @pytest.mark.broker
 @pytest.mark.parametrize(("clock", "claim", "word"), [(-600, "exp", "until"), (600, "nbf", "from")])
-async def test_the_error_for_a_token_outside_its_lifetime_names_times_and_clocks(
+async def test_the_error_for_a_token_outside_its_lifetime_mentions_time_and_clocks(
     secure_broker: Secure, clock: int, claim: str, word: str
 ) -> None:
     """The client's clock is wrong by ten minutes, so the client considers the token valid; the broker refuses it."""
@@ -420,7 +420,7 @@ async def test_a_client_can_log_in_with_pkcs12_stores(secure_broker: Secure, tmp
 
 
 @pytest.mark.broker
-async def test_a_client_can_log_in_with_a_certificate_inside_a_property(secure_broker: Secure) -> None:
+async def test_a_client_can_log_in_with_a_certificate_in_a_propertys_value(secure_broker: Secure) -> None:
     """The value of a property can be a certificate in PEM format (KIP-651)."""
     pem = secure_broker.certificates.client.read_text()
     key_end = pem.index("-----END PRIVATE KEY-----") + len("-----END PRIVATE KEY-----")

@@ -38,7 +38,7 @@ async def changing(secure_broker: Secure) -> AsyncIterator[KafkaGroupAdmin]:
         yield admin
 
 
-async def test_monitor_marks_hidden_offsets_only_while_a_permission_is_missing(
+async def test_the_monitor_marks_hidden_offsets_only_while_a_permission_is_missing(
     secure_broker: Secure, changing: KafkaGroupAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The tree, the panes and the header of the terminal UI show the monitor's snapshot, which has these marks."""
@@ -58,7 +58,7 @@ async def test_monitor_marks_hidden_offsets_only_while_a_permission_is_missing(
         await until(monitor, marked)
 
 
-async def test_repeated_ls_marks_hidden_offsets_only_while_a_permission_is_missing(
+async def test_kgtui_ls_watch_marks_hidden_offsets_only_while_a_permission_is_missing(
     secure_broker: Secure, changing: KafkaGroupAdmin
 ) -> None:
     async def lag(max_age: float) -> tuple[LagTotal | None, bool]:

@@ -161,7 +161,7 @@ async def test_the_permissions_in_the_readme_suffice_for_each_action(secure_brok
 
 
 @pytest.mark.parametrize(("line", "permission", "advice"), MISSING)
-async def test_an_action_fails_without_any_one_of_its_permissions_in_the_readme(
+async def test_an_action_fails_if_one_of_its_permissions_in_the_readme_is_missing(
     secure_broker: Secure, line: str, permission: Permission, advice: str
 ) -> None:
     async with _as_principal(secure_broker, without(permission)) as admin:
@@ -219,7 +219,7 @@ def test_lags_are_lower_bounds_for_users_who_may_describe_only_some_topics(
         assert ("permission" in {one["lacks"] for one in row["undecided"]}) == hidden
 
 
-def test_the_topic_that_an_acl_denies_is_named_if_a_member_reads_it(
+def test_kgtui_names_a_topic_denied_by_an_acl_if_a_member_reads_it(
     secure_broker: Secure, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """An ACL denies principal `denied` DESCRIBE on `team-b-events`. The principal may describe all other topics."""
@@ -242,7 +242,7 @@ def test_the_topic_that_an_acl_denies_is_named_if_a_member_reads_it(
         delete_groups(secure_broker.cluster, "permission-denied")
 
 
-def test_the_topic_that_an_acl_denies_is_named_if_no_member_reads_it(
+def test_kgtui_names_a_topic_denied_by_an_acl_if_no_member_reads_it(
     secure_broker: Secure, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """kgtui finds the topic in the ACLs. Principal `denied` may read the ACLs, because it may describe the cluster."""
@@ -257,7 +257,7 @@ def test_the_topic_that_an_acl_denies_is_named_if_no_member_reads_it(
         assert (code, err) == (0, "")
 
 
-def test_lag_without_commits_is_unknown_if_offsets_may_be_hidden(
+def test_the_lag_of_a_group_without_visible_commits_may_be_unknown(
     secure_broker: Secure, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """The user `groupsonly` sees that a member of the group reads a topic that this user may not describe.

@@ -39,7 +39,7 @@ def lake(newest_live: Live, tmp_path_factory: pytest.TempPathFactory) -> str:
     return path
 
 
-def test_kgtui_ls_and_show_print_the_same_from_a_recording_and_from_brokers(newest_live: Live, lake: str) -> None:
+def test_kgtui_ls_and_show_print_equal_values_for_a_recording_and_its_brokers(newest_live: Live, lake: str) -> None:
     where = ("--bootstrap-server", newest_live.bootstrap)
     fields = ("group", "type", "state", "coordinator", "lag", "members")
     live, recorded = (json_of("ls", "--lag", "--members", *of) for of in (where, ("--lake", lake)))

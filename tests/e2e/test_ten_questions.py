@@ -205,7 +205,7 @@ def screens(
     ],
     ids=["120x40", "80x24 without color", "60x20 in ASCII"],
 )
-def test_first_frame_with_groups_says_what_is_wrong(
+def test_the_first_frame_with_groups_names_the_groups_problems(
     scene: TroubledGroups, tmp_path: Path, size: tuple[int, int], options: tuple[str, ...],
     variables: dict[str, str],
 ) -> None:  # fmt: skip
@@ -225,7 +225,7 @@ def test_first_frame_with_groups_says_what_is_wrong(
 
 @pytest.mark.parametrize("size", [WIDE, NARROW, NARROWEST], ids=lambda size: f"{size[0]}x{size[1]}")
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.text)
-def test_each_of_ten_questions_is_answered_with_at_most_three_keys(
+def test_each_of_ten_on_call_questions_is_answered_with_at_most_three_keys(
     scene: TroubledGroups, screens: dict[tuple[int, int], Terminal], question: Question, size: tuple[int, int]
 ) -> None:
     """The keys are pressed on the main screen, with the cursor in the first row."""

@@ -55,7 +55,7 @@ def hold_layouts(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
     return may_finish
 
 
-async def test_a_key_after_an_accepted_filter_acts_on_the_match_however_late(
+async def test_a_key_after_an_accepted_filter_waits_until_the_match_is_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Key `y` waits until the tree shows the matches of the filter. Without a selected group, it would copy nothing."""
@@ -91,7 +91,7 @@ async def test_clearing_a_filter_before_its_match_is_shown_keeps_the_cursor(
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)])
-async def test_a_filter_without_match_leaves_the_right_side_empty(tmp_path: Path, size: tuple[int, int]) -> None:
+async def test_a_filter_without_a_match_leaves_the_right_side_empty(tmp_path: Path, size: tuple[int, int]) -> None:
     """Neither the page of the cluster nor the panes of the previous group are shown, and their keys do nothing."""
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=size) as pilot:

@@ -102,7 +102,7 @@ async def choose(pilot: Pilot[int], *presses: str) -> None:
     await settled(pilot)
 
 
-async def test_choosing_another_cluster_closes_the_first_and_shows_the_new_one(tmp_path: Path) -> None:
+async def test_choosing_another_cluster_closes_the_old_session_and_shows_the_new_cluster(tmp_path: Path) -> None:
     """The screen shows groups and header of the new cluster. It keeps its theme, but not its marks and its filter.
 
     The session of the first cluster is closed.
@@ -146,7 +146,7 @@ async def test_the_screen_ignores_snapshots_of_a_cluster_that_was_closed(tmp_pat
         assert list(main_screen(app).snapshot.groups) == ["new.one"]
 
 
-async def test_an_unreachable_cluster_can_be_opened_and_left_again(tmp_path: Path) -> None:
+async def test_the_user_can_switch_to_an_unreachable_cluster_and_back(tmp_path: Path) -> None:
     clusters = Clusters(tmp_path)
     clusters.snapshots["payments"] = Snapshot(2, NOW, snapshot_of([], brokers=0).cluster, faults=(REFUSED,))
     app = clusters.app()

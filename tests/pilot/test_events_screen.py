@@ -92,7 +92,7 @@ async def test_events_are_limited_by_time_span_kind_group_and_filter(tmp_path: P
         assert app.screen is main_screen(app)
 
 
-async def test_many_changes_of_one_group_are_one_row_until_enter_lists_them(tmp_path: Path) -> None:
+async def test_many_changes_to_one_group_share_a_row_until_enter_lists_them(tmp_path: Path) -> None:
     """A group that rebalances again and again does not hide the older change of another group."""
     joined = Event(NOW, EventKind.JOINED, "payments.settle", STABLE, None, "m-2", "client-2 at /10.0.0.2")
     flapping = [joined._replace(at=NOW - 90 + number) for number in range(60)]
@@ -146,7 +146,7 @@ async def test_filter_for_a_deleted_group_says_when_the_group_disappeared(tmp_pa
         await until(pilot, lambda: "orders.gone: deleted or expired at 09:50:00" in screen_words(app))
 
 
-async def test_only_the_newest_events_are_listed_if_there_are_very_many(tmp_path: Path) -> None:
+async def test_only_the_newest_2000_of_10000_events_are_listed(tmp_path: Path) -> None:
     """With 10,000 rows, each new event would delay the handling of keys."""
     events = [disappeared(f"g-{number}", NOW - 500 + number / 100, EMPTY) for number in range(10_000)]
     app, _ = app_on(sample_snapshot(events=events), tmp_path)

@@ -107,7 +107,7 @@ class ExtremeAdmin(ScriptedAdmin):
 
 
 @pytest.mark.parametrize("rounds", [4, pytest.param(200, marks=[pytest.mark.full, pytest.mark.timeout(1_800)])])
-async def test_extreme_values_from_brokers_do_not_end_the_app(
+async def test_extreme_values_from_brokers_do_not_crash_the_app(
     tmp_path: Path, rounds: int, chance: random.Random
 ) -> None:
     admin = ExtremeAdmin()

@@ -65,7 +65,7 @@ async def test_a_health_verdict_from_an_old_read_is_marked_as_stale(tmp_path: Pa
         assert view.group_row("payments.settle").judgment_stale
 
 
-async def test_key_z_shows_only_groups_with_a_problem_in_order_of_harm(tmp_path: Path) -> None:
+async def test_key_z_shows_only_groups_with_a_problem_sorted_by_severity(tmp_path: Path) -> None:
     snapshot = unhealthy_snapshot()
     worse = Judgment(GroupStatus.ERR, Problem.DATA_LOST, Basis.SCREENED)
     gone = Judgment(GroupStatus.ABANDONED, Problem.ABANDONED, Basis.SCREENED)
@@ -134,7 +134,7 @@ async def test_the_overview_shows_the_reason_for_a_verdict_and_the_lag_trend(tmp
     assert "≥ 2 min age of the oldest unread record" in overview
 
 
-async def test_the_overview_says_how_long_to_observe_a_group_for_verdict_stop(tmp_path: Path) -> None:
+async def test_the_overview_says_how_long_kgtui_must_observe_before_verdict_stop(tmp_path: Path) -> None:
     app, _ = app_on(with_health(sample_snapshot(), "payments.settle", "new"), tmp_path)
     async with app.run_test(size=(160, 50)) as pilot:
         await settled(pilot)

@@ -50,7 +50,7 @@ async def test_opening_a_pane_for_the_first_time_creates_and_focuses_the_pane(tm
         assert len(screen.query(Pane)) == len(PANES)
 
 
-async def test_tabs_that_change_while_they_are_hidden_have_long_titles_when_shown(
+async def test_tabs_that_changed_while_hidden_have_long_titles_when_shown_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A hidden widget has width 0, for which the titles are as short as possible."""

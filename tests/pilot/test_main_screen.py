@@ -148,7 +148,7 @@ async def test_a_read_only_session_has_no_delete_key(tmp_path: Path) -> None:
         assert "delete" not in {binding.binding.id for binding in app.screen.active_bindings.values()}
 
 
-async def test_keys_pause_polling_refresh_and_change_the_polling_interval(tmp_path: Path) -> None:
+async def test_keys_pause_polling_change_its_interval_and_refresh_the_data(tmp_path: Path) -> None:
     app, monitor = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)
@@ -374,7 +374,7 @@ async def test_exceptions_after_a_crash_cause_no_second_report(tmp_path: Path, m
     assert len(reported) == 1
 
 
-async def test_a_filter_without_a_match_is_explained(tmp_path: Path) -> None:
+async def test_the_filter_bar_suggests_corrections_for_a_filter_without_a_match(tmp_path: Path) -> None:
     """The filter bar shows what the user may have meant until the filter changes."""
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:

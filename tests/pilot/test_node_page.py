@@ -92,7 +92,7 @@ async def test_key_e_in_the_table_of_problems_explains_the_group(tmp_path: Path)
         await until(pilot, lambda: isinstance(app.screen, ExplainDialog))
 
 
-async def test_the_key_exclamation_mark_goes_to_each_group_with_a_problem(tmp_path: Path) -> None:
+async def test_the_key_exclamation_mark_goes_to_the_next_group_with_a_problem(tmp_path: Path) -> None:
     app, _ = app_on(snapshot_with_problems(), tmp_path)
     async with app.run_test(size=(140, 44)) as pilot:
         await settled(pilot)
@@ -131,7 +131,7 @@ async def test_the_page_of_a_node_shows_only_its_groups_and_their_changes(tmp_pa
         assert [row.event.group for row in page.query_one("#page-changes").rows] == ["orders.enrich"]  # type: ignore[attr-defined]
 
 
-async def test_keys_1_to_4_switch_between_the_parts_on_a_small_screen(tmp_path: Path) -> None:
+async def test_keys_1_to_4_select_the_visible_part_of_the_cluster_page(tmp_path: Path) -> None:
     app, _ = app_on(snapshot_with_problems(), tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)

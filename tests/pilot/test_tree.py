@@ -259,7 +259,7 @@ async def test_sorting_by_lag_puts_groups_with_unknown_lag_last(tmp_path: Path) 
     assert names[:5] == ["orders.export", "share-mailer", "payments.settle", "orders.enrich", "old-batch"]
 
 
-async def test_a_sort_term_in_the_filter_sorts_the_tree_by_any_key(tmp_path: Path) -> None:
+async def test_a_sort_term_in_the_filter_sorts_the_tree_by_any_field(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -368,7 +368,7 @@ async def test_the_last_valid_filter_stays_active_while_the_filter_is_invalid(tm
         assert len([row for row in rows(app) if row.startswith("     ")]) == len(ROWS)
 
 
-async def test_key_z_shows_groups_that_could_not_be_read_until_escape_is_pressed(tmp_path: Path) -> None:
+async def test_key_z_shows_only_unreadable_groups_and_escape_shows_all_again(tmp_path: Path) -> None:
     from kgtui.model.answer import Fault
 
     fault = Fault("GROUP_AUTHORIZATION_FAILED", "Group authorization failed.", 30, group="old-batch")
@@ -384,7 +384,7 @@ async def test_key_z_shows_groups_that_could_not_be_read_until_escape_is_pressed
         assert any("orders.enrich" in row for row in rows(app))
 
 
-async def test_the_mouse_moves_the_cursor_scrolls_and_opens_nodes(tmp_path: Path) -> None:
+async def test_mouse_actions_move_the_cursor_scroll_the_tree_and_open_nodes(tmp_path: Path) -> None:
     """A click moves the cursor and opens or closes nodes, the wheel scrolls, and a double click opens the panes."""
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def test_time_lags_before_a_row_show_since_when_a_partition_falls_behind(spark: SparkSession) -> None:
+def test_the_start_of_a_backlog_is_computed_from_earlier_time_lags(spark: SparkSession) -> None:
     series = (("g", "t", 0, 0), ("g", "t", 1, 700), ("g", None, None, 0), ("h", "t", 0, 9))
     lag = [
         {"group": group, "topic": topic, "partition": partition, "covered_to": at(60 * minute),

@@ -109,7 +109,7 @@ def test_gold_table_cleanup_lists_unused_groups_and_families_from_polls_and_reco
     assertDataFrameEqual(result, spark.createDataFrame(expected, result.schema))
 
 
-def test_offset_expiry_is_counted_from_the_last_commit_or_from_becoming_empty(spark: SparkSession) -> None:
+def test_offset_expiry_starts_at_the_last_commit_or_when_a_group_becomes_empty(spark: SparkSession) -> None:
     """Polls do not show a commit that repeats the previous offset.
 
 

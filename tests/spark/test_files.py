@@ -60,7 +60,7 @@ def test_a_missing_folder_and_a_folder_without_record_files_are_rejected(lake: S
         stream_files(lake.spark, tmp_path / "other")
 
 
-def test_unusual_timestamps_of_records_neither_end_a_run_nor_hide_other_days(lake: SparkLake, tmp_path: Path) -> None:
+def test_records_with_unusual_timestamps_do_not_affect_the_decoding_of_others(lake: SparkLake, tmp_path: Path) -> None:
     """A wrong clock of one broker must not make all groups look unused."""
     year = 365 * 86_400_000_000
     micros = {-1: 0, -100 * year: 0, 130 * year: 130 * year, 20_000 * year: 253_402_128_000_000_000}

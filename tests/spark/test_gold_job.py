@@ -86,7 +86,7 @@ def without_column(path: Path, column: str) -> None:
     write_deltalake(str(path), rows, mode="overwrite", schema_mode="overwrite", partition_by=["day"])
 
 
-def test_gold_rows_of_later_polls_equal_the_rows_of_a_complete_run(
+def test_gold_rows_of_an_incremental_run_equal_the_rows_of_a_complete_run(
     spark: SparkSession, uninterrupted_lake: SparkLake, tmp_path: Path
 ) -> None:
     """Before the complete run, a table loses a column, so that all rows are computed again."""

@@ -36,7 +36,7 @@ FULL = [pytest.param(seed, marks=pytest.mark.full) for seed in range(2, 20)]
 
 
 @pytest.mark.parametrize("seed", [1, *FULL])
-def test_lag_from_a_time_on_equals_the_lag_of_a_complete_run(spark: SparkSession, seed: int) -> None:
+def test_lag_computed_since_a_start_time_equals_lag_of_a_complete_run(spark: SparkSession, seed: int) -> None:
     random = Random(seed)
     tables = random_recording(random, 80).frames(spark)
     since = ms(60 * random.randint(5, 22))
@@ -46,7 +46,7 @@ def test_lag_from_a_time_on_equals_the_lag_of_a_complete_run(spark: SparkSession
 
 
 @pytest.mark.parametrize("seed", FULL)
-def test_churn_from_an_hour_on_equals_the_churn_of_a_complete_run(spark: SparkSession, seed: int) -> None:
+def test_churn_computed_since_a_start_time_equals_churn_of_a_complete_run(spark: SparkSession, seed: int) -> None:
     recording = random_recording(Random(seed), 250)
     timeline, groups, partitions, _ = recording.frames(spark)
     members = frame(spark, MEMBERS, recording.members)

@@ -144,7 +144,7 @@ def test_java_decodes_many_random_and_damaged_records_like_python(spark: SparkSe
     assert check_equal(spark, random_records(seed, 60)) == set(STRUCTS)
 
 
-def test_records_that_are_not_commits_are_kept_while_commits_are_decoded(spark: SparkSession) -> None:
+def test_while_commits_are_decoded_all_other_records_are_kept_in_memory(spark: SparkSession) -> None:
     records = [*commits(), *unusual(), *classic_groups()]
     batch = bronze_rows(spark, records)
     rest = [index for index, record in enumerate(records) if decode_record(*record)[0] != "commit"]
@@ -160,7 +160,7 @@ def test_records_that_are_not_commits_are_kept_while_commits_are_decoded(spark: 
     assert found == {tuple(row) for row in every if row.offset in rest}
 
 
-def test_kept_records_are_discarded_if_their_number_or_size_is_wrong(spark: SparkSession) -> None:
+def test_records_kept_in_memory_are_discarded_if_incomplete_or_too_large(spark: SparkSession) -> None:
     """The second batch has 40 records of 1 MB, which are more than the 32 MB that are kept."""
     for expected, count, size in ((1, 2, 10), (40, 40, 1 << 20)):
         kept = KeptRecords(spark)
@@ -176,7 +176,7 @@ def test_kept_records_are_discarded_if_their_number_or_size_is_wrong(spark: Spar
         assert kept.take(expected) is None
 
 
-def test_session_without_the_class_does_not_use_the_decoder(
+def test_a_session_without_the_decoders_java_class_does_not_use_the_decoder(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session = spark.newSession()
@@ -188,7 +188,7 @@ def test_session_without_the_class_does_not_use_the_decoder(
     assert has_decoder(session)
 
 
-def test_decoder_whose_result_has_other_fields_is_not_used(
+def test_a_session_does_not_use_a_decoder_that_returns_unexpected_fields(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session = spark.newSession()
@@ -197,7 +197,7 @@ def test_decoder_whose_result_has_other_fields_is_not_used(
     assert not has_decoder(session)
 
 
-def test_forged_number_of_elements_is_rejected_without_allocating_memory(spark: SparkSession) -> None:
+def test_a_forged_array_length_is_rejected_without_allocating_memory(spark: SparkSession) -> None:
     """The array claims 2,147,483,647 elements, so that a list of them would not fit into the JVM's memory."""
     key, value = encode(
         RecordType.GROUP_METADATA, {"group": "g"}, _classic("consumer", [], -1) | {"protocol": None}, version=3

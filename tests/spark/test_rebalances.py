@@ -137,7 +137,7 @@ def test_silver_table_rebalances_has_times_a_cause_and_the_number_of_moved_parti
     assertDataFrameEqual(result, expected, ignoreNullable=True)
 
 
-def test_creation_of_a_group_is_unknown_if_compaction_may_have_removed_earlier_records(spark: SparkSession) -> None:
+def test_a_groups_creation_is_unknown_if_compaction_may_have_removed_earlier_records(spark: SparkSession) -> None:
     old = GroupLog("late", "classic")
     old.add_generation(10, 41, {"a": ["t-0"]})
     created_twice = classic_group()

@@ -74,7 +74,7 @@ def test_a_new_column_of_a_recorded_table_is_null_in_older_rows(lake: SparkLake)
     assert read() == [(START, None, None), (LATER, 7, "new")]
 
 
-def test_rows_are_appended_to_a_silver_table_with_a_new_column(spark: SparkSession, lake: SparkLake) -> None:
+def test_rows_with_a_new_column_are_appended_to_a_silver_table(spark: SparkSession, lake: SparkLake) -> None:
     wider = with_added_columns(COMMITS)
     create_tables(lake.folder, [wider])
     assert not lake.was_written(COMMITS)

@@ -144,12 +144,12 @@ async def test_recorder_warns_once_that_a_store_does_not_enforce_the_lock(bucket
     assert message.startswith(f"nothing enforces that only one process records into {bucket.uri()}")
 
 
-async def test_store_without_conditional_writes_for_tables_is_explained(bucket: Bucket) -> None:
+async def test_recorder_error_explains_that_the_store_lacks_conditional_writes(bucket: Bucket) -> None:
     bucket.switch_on("reject-conditions")
     assert "AWS_S3_LOCKING_PROVIDER" in await error_of_recorder(bucket.uri())
 
 
-async def test_missing_permission_to_write_is_explained(bucket: Bucket) -> None:
+async def test_recorder_error_explains_that_the_permission_to_write_is_missing(bucket: Bucket) -> None:
     bucket.switch_on("refuse-writes")
     message = await error_of_recorder(bucket.uri())
     assert message.startswith(f"{bucket.uri()} cannot be written: the store refuses the access")
@@ -163,7 +163,7 @@ async def test_recorder_error_explains_that_the_bucket_does_not_exist(bucket: Bu
         RecordingReader(uri)
 
 
-async def test_missing_credentials_are_explained_with_the_variables_to_set(
+async def test_recorder_error_for_missing_credentials_names_the_variables_to_set(
     bucket: Bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
@@ -173,7 +173,9 @@ async def test_missing_credentials_are_explained_with_the_variables_to_set(
     assert "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY" in await error_of_recorder(bucket.uri())
 
 
-async def test_store_that_does_not_answer_is_explained(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_recorder_error_explains_that_the_store_does_not_answer(
+    bucket: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", UNWANTED_SERVER)
     assert "the store does not answer" in await error_of_recorder(bucket.uri())
     monkeypatch.delenv("AWS_ALLOW_HTTP")

@@ -80,7 +80,7 @@ async def test_history_pane_of_a_live_session_has_plots_and_a_log(tmp_path: Path
         assert "2 rebalances" in screen_text(app)
 
 
-async def test_history_of_a_live_session_says_what_was_observed_and_when(tmp_path: Path) -> None:
+async def test_history_pane_shows_times_of_state_change_progress_and_first_read(tmp_path: Path) -> None:
     """The times are the same as in the Overview pane and in the JSON of `kgtui ls --watch`."""
     trail, group = Trail(), sample_history.GROUP
     for seconds in (300, 60):
@@ -117,7 +117,7 @@ async def test_history_pane_without_plotext_shows_bars_and_the_install_command(
         assert "pip install 'kgtui[plots]'" in screen_text(app)
 
 
-async def test_key_v_changes_the_time_span_and_key_l_hides_the_plots(tmp_path: Path) -> None:
+async def test_key_v_changes_the_historys_time_span_and_key_l_hides_the_plots(tmp_path: Path) -> None:
     app, _ = app_with_history(tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         pane = await shown_history(pilot, app)
@@ -192,7 +192,7 @@ async def test_history_pane_of_a_recording_shows_gaps_and_enter_goes_to_a_change
             await until(pilot, lambda: "the disk is [/gone]" in screen_text(app))
 
 
-async def test_history_pane_of_a_live_session_lists_events_without_change_points(tmp_path: Path) -> None:
+async def test_history_pane_of_a_live_session_also_lists_events_without_change_points(tmp_path: Path) -> None:
     """Change points do not cover the time before the first full read of the group, and not all kinds of events."""
     first = NOW - (sample_history.POLLS - 1) * 10.0
     listing = Listing("consumer", "consumer", "Stable", 1)

@@ -114,7 +114,7 @@ async def test_recording_into_a_lake_that_another_process_writes_is_refused(tmp_
         lock.release()
 
 
-async def test_recording_into_a_folder_with_files_that_is_no_lake_is_refused(tmp_path: Path) -> None:
+async def test_recording_into_a_nonempty_folder_that_is_not_a_lake_is_refused(tmp_path: Path) -> None:
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "cat.jpg").write_text("meow", encoding="utf-8")
     app = live(tmp_path)

@@ -38,7 +38,7 @@ async def replaying(tmp_path: Path, at: str) -> AsyncIterator[tuple[KgtuiApp, Pi
             yield app, pilot, admin
 
 
-async def test_playing_stops_on_a_key_and_at_the_end_of_the_recording(
+async def test_a_playing_replay_stops_on_a_key_and_at_the_recordings_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While the recording is playing, the header shows the speed. Keys `p` and `[` stop it.
@@ -68,7 +68,7 @@ async def test_playing_stops_on_a_key_and_at_the_end_of_the_recording(
         assert admin.poll == admin.recording.last
 
 
-async def test_playing_adds_up_short_steps_and_skips_gaps_in_the_recording(tmp_path: Path) -> None:
+async def test_short_replay_steps_add_up_to_one_poll_and_gaps_are_skipped(tmp_path: Path) -> None:
     """`advance` moves the replay forward by a duration. Short durations add up until the next poll is reached."""
     args = parse_args(["replay", str(sample_history.record(tmp_path / "prod"))])
     admin = await open_recording(args.lake, None)

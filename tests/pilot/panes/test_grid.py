@@ -88,7 +88,7 @@ async def test_keys_left_and_right_scroll_the_grid_to_hidden_members() -> None:
         assert grid(pane)["ITEM"].split() == first
 
 
-async def test_column_titles_are_numbers_if_client_ids_have_the_same_ending() -> None:
+async def test_column_titles_of_the_grid_are_numbers_if_client_ids_end_equally() -> None:
     snapshot = group_of_many_members(12)
     description = snapshot.details["orders.enrich"].value
     assert description.members is not None
@@ -101,7 +101,7 @@ async def test_column_titles_are_numbers_if_client_ids_have_the_same_ending() ->
         assert grid(pane)["ITEM"].split()[1:] == [str(number) for number in range(1, 13)]
 
 
-async def test_the_same_member_stays_chosen_after_a_new_snapshot_and_a_resize() -> None:
+async def test_the_grid_keeps_the_chosen_member_after_a_new_snapshot_and_a_resize() -> None:
     pane = AssignmentsPane()
     app = PaneApp(pane, group_of_many_members(60), "orders.enrich")
     async with app.run_test(size=(100, 24)) as pilot:
