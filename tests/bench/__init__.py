@@ -1,1 +1,1 @@
-"""Benchmarks; see README.md."""
+"""Benchmarks of kgtui. `tests/bench/README.md` describes them."""

@@ -7,8 +7,8 @@ The benchmark measures calls to the first two brokers of each cluster, while ano
 broker. The two clusters are called in short turns, so that other load on the machine affects both equally. Only two
 calls run at the same time, because queueing on a busy CPU would hide the effect.
 
-The result is a ratio: the 99th percentile of the calls' durations in the second cluster, divided by the one in the
-first cluster.
+The result is a ratio: the 99th percentile of the calls' durations in the second cluster, divided by the same percentile
+in the first cluster.
 """
 
 from __future__ import annotations

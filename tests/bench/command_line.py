@@ -117,7 +117,7 @@ def _tool(broker: Cluster, tool: str, *arguments: str) -> str:
 
 @contextmanager
 def broker() -> Iterator[Cluster]:
-    """Start a broker with an empty data folder, and stop it at the end."""
+    """Start a broker with an empty data folder, and stop the broker at the end of the context."""
     with tempfile.TemporaryDirectory() as folder:
         cluster = Cluster(VERSION, Path(folder))
         cluster.start()
@@ -149,8 +149,7 @@ def make_groups(broker: Cluster, size: Size) -> None:
 
 
 def _commit_all(connection: Connection, topics: Mapping[str, str]) -> dict[str, str]:
-    """Commit offsets for each group in `topics`, which maps each group to its topic; return the part of `topics` whose
-    commits failed."""
+    """Commit offsets for each group in `topics` (group → topic), and return the groups whose commits failed."""
     failed: dict[str, str] = {}
     names = list(topics)
     for start in range(0, len(names), IN_FLIGHT):

@@ -1,8 +1,8 @@
 """Extrapolate the measured rates of the pipeline to 100,000 groups × 10 partitions that commit every 5 seconds.
 
-The cost per record is computed from the difference between two runs, so that it does not contain the fixed cost of a
-run. The extrapolation assumes that the executors' cores are as fast as the cores of the benchmark's machine. Half of
-the cores should be idle, so that the pipeline can catch up after an executor has failed, at twice the normal speed.
+The cost per record is computed from two runs of different sizes, so that the fixed cost of a run cancels out. The
+extrapolation assumes that the executors' cores are as fast as the cores of the benchmark's machine. Half of the cores
+should be idle, so that the pipeline can catch up after an executor has failed, at twice the normal speed.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ BUSY = 0.5
 """Maximum fraction of a layer's cores that may be busy. The other cores are spare capacity."""
 
 WIRE_BYTES = 130
-"""Assumed size of a record in the topic, in bytes: 40 to 70 for the key, 24 or 42 for the value, and log overhead.
+"""Assumed size of a record in `__consumer_offsets`, in bytes.
 
-Records are assumed to be uncompressed, because coordinators do not compress them by default.
+It is the sum of 40 to 70 bytes for the key, 24 or 42 bytes for the value, and the log's overhead. Records are assumed to
+be uncompressed, because coordinators do not compress them by default.
 """
 
 
@@ -63,8 +64,8 @@ def layer_costs(cores: int, smaller: Mapping[str, Any], larger: Mapping[str, Any
 
     Args:
         cores: number of cores that both runs used.
-        smaller, larger: results of the two runs. `records` is the number of records. `seconds` and `bytes` map each
-            layer to its duration and to the size of its tables.
+        smaller, larger: results of the two runs. `records` is the number of records. `seconds` maps each layer to its
+            duration, and `bytes` maps each layer to the size of its tables.
     """
     records = larger["records"] - smaller["records"]
     return [

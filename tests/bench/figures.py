@@ -44,7 +44,7 @@ _WIDTHS = (88, 13, 13, 9, 10, 6)
 
 
 def table(figures: Iterable[Figure]) -> Iterator[str]:
-    """Yield a heading, and one line per figure as soon as the figure has been measured."""
+    """Yield a heading, and then one line per benchmark result as soon as the result has been measured."""
     yield _line("what", "kgtui", "reference", "ratio", "target", "", "reference is")
     for figure in figures:
         target = "" if figure.target is None else f"≤ {_number(figure.target)}{'×' if figure.of_ratio else ''}"

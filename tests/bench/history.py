@@ -56,7 +56,8 @@ class Size:
         polls: number of polls that are recorded live while CPU time is measured.
         segments: number of keyframes in the synthetic lake.
         seeks: number of seeks in the synthetic lake.
-        timelines: number of timelines of one hour to load, and also of timelines of one day.
+        timelines: number of timelines to load that cover one hour; the same number of timelines that cover one day is
+            loaded, too.
         interval: time between two polls of the live recording, in seconds.
         segment_polls: number of polls per keyframe in the synthetic lake.
     """

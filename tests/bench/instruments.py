@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 LONG_MS = 20.0
-"""CPU time of a callback above which a user notices a delay after a key, in milliseconds."""
+"""CPU time in milliseconds. If a callback takes longer, a user notices a delay after pressing a key."""
 
 
 class Callbacks:

@@ -103,7 +103,7 @@ def figures(size: Size) -> Iterator[Figure]:
 
 
 def _measure(broker: Cluster, lake: Path, size: Size) -> dict[str, list[float]]:
-    """Return, by table name, the seconds from each commit until the committed offset was in the table."""
+    """Return, for each table name, how many seconds each committed offset took to arrive in the table."""
     silver = _ObservedTable(lake / "silver" / "commits", "offset")
     gold = _ObservedTable(lake / "gold" / "lag", "position")
     recorder = _running(broker, "record", str(lake), "--interval", _INTERVAL, "--flush", _INTERVAL)

@@ -1,4 +1,4 @@
-"""Measure the pipeline on random records: decoding, compared with reading the files, and complete runs.
+"""Measure the pipeline on random records: first only decoding, compared with reading the files, and then complete runs.
 
 The complete runs have several sizes. The benchmark starts `python -m tests.bench.pipeline CORES DECODE SIZE…` in a new
 process for each number of cores, because the number of threads of a Spark session cannot be changed. Without a SIZE,
@@ -34,7 +34,7 @@ _WARM_UP, _ROUNDS = 5, 12
 """Number of rounds in which decoding warms up the JVM's compiler, and number of rounds that are measured."""
 
 _WARM_UP_FROM = 100_000
-"""Minimum number of records of a run before which a shorter run warms up the JVM."""
+"""If a run has at least this many records, a shorter run warms up the JVM first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ TINY = Size(2_000, (1_000,), 0)
 
 
 def figures(size: Size) -> Iterator[Figure]:
-    """Yield figures of decoding, of complete runs, and of the extrapolation to a large cluster.
+    """Yield the results for decoding, for complete runs, and for the extrapolation to a large cluster.
 
     The reference for decoding is reading the same files. The reference for a complete run is the smallest run.
     """
@@ -120,8 +120,8 @@ def main(cores: int, decode: int, *runs: int) -> None:
 def _decode(spark: SparkSession, folder: Path) -> dict[str, float]:
     """Return the CPU time of only reading the files, and of reading the files and decoding the records, in seconds.
 
-    Records are decoded as in the job for the silver tables. The results are discarded. The CPU time is that of this
-    process, the JVM and all Python workers. Of several rounds, the fastest one counts.
+    Records are decoded as in the job for the silver tables, but the decoded rows are discarded. The CPU time is that of
+    this process, the JVM and all Python workers, in the fastest of several rounds.
     """
     from kgtui.pipeline.jobs.bronze import coordinator_records
     from kgtui.pipeline.jobs.silver import decode_non_commits

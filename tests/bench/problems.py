@@ -1,6 +1,7 @@
 """Measure on a real broker how fast the monitor reads all groups, and how fast it finds misbehaving ones.
 
-Of the groups, 20 misbehave in eight ways. All others commit every few seconds, and keep up with their topics.
+Twenty groups misbehave, each in one of eight ways. All other groups commit every few seconds, and keep up with their
+topics.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ COMMIT_EVERY = 5.0
 """Time between two commits of a group, in seconds."""
 
 SAMPLES_WINDOW = 90.0
-"""Time in which screening reads a group often enough to see that its lag grew in every read, in seconds."""
+"""Time that screening needs to read a group often enough to see that the lag grows from read to read, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +64,9 @@ class Size:
     Attributes:
         groups: number of groups; 20 of them misbehave.
         begin: time at which groups begin to misbehave, in seconds after the first read of all groups.
-        seconds: time for which the monitor then looks for them, in seconds.
-        swept: number of groups with 10 partitions each, for the time in which all groups are read.
-        swept_seconds: length of the measurement after all groups have been read once, in seconds.
+        seconds: time for which the monitor then looks for misbehaving groups, in seconds.
+        swept: number of groups, with 10 partitions each, in the measurement of how fast all groups are read.
+        swept_seconds: length of the part of this measurement after all groups have been read once, in seconds.
     """
 
     groups: int = 1_000
@@ -80,7 +81,7 @@ TINY = Size(groups=24, begin=1.0, seconds=2.0, swept=40, swept_seconds=0.5)
 
 
 def figures(size: Size) -> Iterator[Figure]:
-    """Yield the figures of the sweep on one broker, and the figures of the search for problems on another broker."""
+    """Yield the results for the sweep on one broker, and the results for the search for problems on another broker."""
     with command_line.broker() as broker:
         command_line.make_groups(broker, command_line.Size(groups=size.swept))
         yield from asyncio.run(_sweep(broker, size))
@@ -136,7 +137,7 @@ class _Way(NamedTuple):
 
     Attributes:
         groups: number of groups.
-        window: time from the beginning of the misbehavior in which the group still seems healthy, in seconds.
+        window: time for which the group still seems healthy after the misbehavior has begun, in seconds.
         problem: the problem that the monitor must find.
     """
 
@@ -166,7 +167,7 @@ class _Scene:
     Attributes:
         ends: log end offset of every partition of the topics `t-0`, `t-1`, …
         began_at: time at which groups began to misbehave; None before that.
-        frozen: log end offsets at that time.
+        frozen: log end offset of every partition at the time `began_at`.
     """
 
     broker: Cluster
@@ -344,7 +345,10 @@ async def _find(broker: Cluster, size: Size) -> list[Figure]:
 def _figures_of(
     expected: Mapping[str, _Way], found: Mapping[str, float], others: set[str], began: float, size: Size
 ) -> Iterator[Figure]:
-    """Yield the time after which the last group was found, per kind of misbehavior, and the numbers of groups."""
+    """Yield, per kind of misbehavior, the time until all groups were found.
+
+    Then yield the number of misbehaving groups that were missed, and of other groups that were wrongly suspected.
+    """
     for way in WAYS:
         times = [at - began for group, at in found.items() if expected[group] is way]
         if len(times) == way.groups:

@@ -15,10 +15,11 @@ def cpu_seconds(process: int) -> float:
     ticks: dict[int, int] = {}
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
-            # A process may exit before this line reads its file.
+            # A process may exit before its file is read.
             with suppress(OSError):
-                # The fields after the name, which is in parentheses and may contain spaces. They begin with the state
-                # and the parent's id. Numbers 11 to 14 are the times of the process and of its exited children.
+                # Skip the process's name, which is in parentheses and may contain spaces. The fields after the name
+                # begin with the state and the parent's id. Fields 11 to 14 are the CPU times of the process and of its
+                # exited children.
                 fields = (folder / "stat").read_text().rpartition(")")[2].split()
                 parents[int(folder.name)] = int(fields[1])
                 ticks[int(folder.name)] = sum(map(int, fields[11:15]))

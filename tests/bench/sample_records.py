@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Kind = Literal["commits", "commits with topic ids", "commits and 1 % other records"]
 
 MIXED: Kind = "commits and 1 % other records"
-"""Records that are offset commits, except one record in `_COMMITS_PER_OTHER`, which has another record type."""
+"""One record in `_COMMITS_PER_OTHER` has another record type. All other records are offset commits."""
 
 PARTITIONS = 16
 """Number of partitions of `__consumer_offsets`. `write_records` writes one file per partition."""
@@ -27,7 +27,7 @@ _GROUPS, _PARTITIONS_PER_GROUP = 2_000, 10
 _START_MS, _STEP_MS = 1_790_000_000_000, 50
 _COMMITS_PER_OTHER = 100
 _OTHER_KEYS = b"\x00\x02"
-"""Lowest key of records that are not offset commits."""
+"""The keys of offset commits are lower than this value. The keys of all other record types are not."""
 
 _COMMIT = [("version", ">i2"), ("offset", ">i8"), ("epoch", ">i4"), ("metadata", "u1"), ("time", ">i8"), ("tags", "u1")]
 _TOPIC_ID = [("tag", "u1"), ("size", "u1"), ("id", ">u8", 2)]

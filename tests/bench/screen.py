@@ -26,7 +26,7 @@ NEXT_MATCH = b"n"
 INTERVAL = 2.0
 """Time between two polls, in seconds."""
 FIRST_SWEEP_CPU, LATER_CPU = 500, 250
-"""Maximum CPU time per poll, in milliseconds, while the sweep reads all groups for the first time, and later.
+"""Maximum CPU time per poll, in milliseconds, during the first sweep (the first read of all groups) and after it.
 
 During the first sweep, kgtui may use a quarter of a core, because the sweep reads more groups per second than later.
 """
@@ -59,7 +59,7 @@ TINY = Size(groups=300, large_node_groups=400, keys=3, seconds=0.5, soak_seconds
 
 
 def figures(size: Size) -> Iterator[Figure]:
-    """Yield the figures of the terminal UI. The reference for figures about keys is the minimal app `bare_app`."""
+    """Yield the results for the terminal UI. Measurements of keys are compared with the minimal app `bare_app`."""
     with Terminal("tests.bench.bare_app") as bare:
         bare.wait_for(BARE_APP_READY)
         bare_keys = _Keyboard(bare)
@@ -98,7 +98,7 @@ def _polls(size: Size, ui: Terminal, when: str, target: float) -> Iterator[Figur
     """Measure the CPU time, long callbacks and the output to the terminal while no key is pressed.
 
     Args:
-        when: phase of the background reading of all groups, which the names of the figures contain.
+        when: phase of the background sweep in which this is measured. The names of the measurements end with it.
         target: maximum CPU time per poll, in milliseconds.
     """
     ui.ask("reset")
@@ -116,7 +116,7 @@ def _polls(size: Size, ui: Terminal, when: str, target: float) -> Iterator[Figur
 
 
 def _page(size: Size, ui: Terminal, keys: _Keyboard) -> Figure:
-    """Measure what the page of the cluster costs, compared with the panes of one group, which replace it."""
+    """Measure the CPU time per poll while the page of the cluster is shown, compared with the panes of one group."""
     cpu: dict[bytes, float] = {}
     for key in (NEXT_MATCH, HOME):
         ui.press(key)
@@ -133,7 +133,7 @@ def _latencies(size: Size, keys: _Keyboard, bare_keys: _Keyboard, when: str = ""
     """Measure the time from pressing down or page down to the frame with the key's result, while polls continue.
 
     Args:
-        when: text that is added to the names of the figures.
+        when: phase of the background sweep in which this is measured. It is added to the names of the measurements.
     """
     keys.expand_largest_node()
     for name, key in (("Down", DOWN), ("page down", PAGE_DOWN)):

@@ -15,7 +15,7 @@ from tests.bench.figures import Figure
 
 PARTITIONS = 10
 READS, INTERVAL = 12, 120
-"""Number of reads per group, and the time between two reads in seconds. They are enough to find stopped groups."""
+"""Number of reads per group, and the time between two reads in seconds. Both suffice to find stopped groups."""
 
 
 def figure(groups: int) -> Figure:
@@ -50,7 +50,7 @@ def _memory(groups: int, *, screened: bool) -> int:
 
 
 async def _store(groups: int) -> Store:
-    """Return a store that knows these groups from the list of their broker."""
+    """Return a store that knows `groups` groups from the list of one broker."""
     listing = Listing("consumer", "consumer", "Stable", 1)
     ids = [f"team-{number:06}" for number in range(groups)]
     store = Store(10)

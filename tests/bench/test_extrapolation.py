@@ -1,4 +1,4 @@
-"""Two pipeline runs give the cost per record, and this cost gives the figures for a large cluster."""
+"""The cost per record is computed from two pipeline runs. The load of a large cluster is computed from this cost."""
 
 from __future__ import annotations
 

@@ -194,7 +194,8 @@ def broker_392(brokers: Brokers) -> Cluster:
 
 @pytest.fixture(scope="session", params=_ON_ALL_VERSIONS)
 def broker(request: pytest.FixtureRequest, brokers: Brokers) -> Cluster:
-    """Run a test once with `broker_431` and once with `broker_392`; with `--full`, also brokers of other versions."""
+    """Run a test once with `broker_431` and once with `broker_392`; with `--full`, also with brokers of more
+    versions."""
     cluster: Cluster = brokers.get(named("broker", request.param))
     return cluster
 
@@ -225,8 +226,7 @@ def live(request: pytest.FixtureRequest, brokers: Brokers) -> Live:
     params=[BROKER_VERSIONS[0], *(pytest.param(v, marks=pytest.mark.full) for v in ALL_BROKER_VERSIONS[1:])],
 )
 def newest_live(request: pytest.FixtureRequest, brokers: Brokers) -> Live:
-    """Return the live groups on the 4.3.1 broker, for a slow test; with `--full`, once per broker, with the live groups
-    on this broker."""
+    """Return live groups for a slow test: those on the 4.3.1 broker. With `--full`, run the test once per broker."""
     live: Live = brokers.get(named("live", request.param))
     return live
 

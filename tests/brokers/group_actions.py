@@ -73,7 +73,7 @@ def subscribed_by_expression(cluster: Cluster, group: str, expression: str) -> I
 
 
 def commit_with_retention(cluster: Cluster, group: str, topic: str, offset: int, retention: timedelta) -> None:
-    """Commit `offset` in partition 0, with a retention time of its own, as clients before Kafka 2.1 do."""
+    """Commit `offset` in partition 0. The request contains a retention time, as in clients before Kafka 2.1."""
     partition = OffsetCommitRequestPartition(
         partition_index=i32(0), committed_offset=i64(offset), committed_metadata="expires"
     )

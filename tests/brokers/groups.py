@@ -45,7 +45,7 @@ class LiveGroup:
     topics: tuple[str, ...] = ()
     """Topics to which the members subscribe.
 
-    For a group without members, topics in which the group has committed offsets.
+    If the group has no members, these are the topics in which it has committed offsets.
     """
     committed: Mapping[TopicPartition, int] = field(default_factory=dict)
     """Committed offsets; for a share group, start offsets. Offsets in internal topics of streams groups are omitted."""

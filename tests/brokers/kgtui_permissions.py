@@ -56,7 +56,10 @@ LINES = {
 _ALL = frozenset(permission for permissions in LINES.values() for permission in permissions)
 
 _ALSO_MISSING = {LIST_ONE: {LIST_ALL}, SEE_TOPIC: {SEE_ANY_TOPIC}}
-"""Maps each permission to broader permissions that include it. A principal without it must not have these either."""
+"""Maps each permission to broader permissions that include it.
+
+A principal that lacks a permission must not have the broader permissions either.
+"""
 
 
 def only(line: str) -> str:

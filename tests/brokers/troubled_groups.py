@@ -2,7 +2,7 @@
 
 | group | what is wrong |
 |---|---|
-| `payments.settle` | three members own the partitions of `payments`, and commit nothing any more |
+| `payments.settle` | three members own the partitions of `payments`, but no longer commit offsets |
 | `orders.enrich` | a second member joins and leaves again and again |
 | `search.index` | a member of a KIP-848 group does not give up partitions that are assigned to another member |
 | `reports.daily` | nothing: the group is catching up with a backlog |
@@ -42,13 +42,13 @@ PARTITIONS = 12
 
 STOPPED_FOR, EXPIRES_IN, RETENTION = 1_500, 1_800, 7_200
 """Age of the oldest unread record of `STOPPED`, time until the oldest unread record of `EXPIRING` expires, and
-retention of its topic.
+retention time of the topic that `EXPIRING` reads.
 
-All three are in seconds, at the time when the scene is created.
+All three values are in seconds. The first two are measured when the groups are created.
 """
 
 BACKLOG, DRAINED_PER_SECOND = 200_000, 200
-"""Number of unread records of `DRAINING` at the start, and how many of them it reads per second."""
+"""Number of unread records of `DRAINING` at the start, and number of records that this group reads per second."""
 
 TIMEOUT = 60.0
 _STEP = 1.0  # time between two commits of the groups that make progress, in seconds

@@ -145,7 +145,7 @@ def _run(live: Live, program: str, *arguments: str) -> None:
 
 
 def _create_empty_connect_group(live: Live, group: str) -> None:
-    """Create a Connect group without members, with protocol requests, because starting a Connect worker takes long."""
+    """Create a Connect group without members. No real worker is used, because starting one takes long."""
     connection = kio_client.Connection(kio_client.find_coordinator(live.bootstrap, group, TIMEOUT))
     member = ""
     # JoinGroup is sent twice, because the first response only assigns the member id that the second request must

@@ -42,7 +42,7 @@ class Site:
     Attributes:
         broker: the real broker.
         folder: an empty folder.
-        stack: stops the servers that a test starts, after the test.
+        stack: stops, after a test, the servers that the test has started.
     """
 
     broker: Secure

@@ -232,7 +232,7 @@ async def kgtui(folder: StateFolder, *words: str, typed: str = "") -> tuple[int,
 async def test_the_delete_command_deletes_all_matching_groups(newest: DeletionCluster, folder: StateFolder) -> None:
     """With `--dry-run`, or with a wrong number after `--expect`, the command deletes nothing.
 
-    With the right number, it deletes the groups and writes this to the audit log.
+    With the right number, it deletes the groups and records the deletions in the audit log.
     """
     for name in ("cmd-one", "cmd-two"):
         newest.make_simple(name)

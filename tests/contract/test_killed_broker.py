@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 READS_UNTIL_COMPLETE = 5
 """Maximum number of reads after the election of new leaders until the lag of the group is complete.
 
-The group is read every second. On a busy machine, the pause between two reads is longer, because the other brokers then
-need more time to become leaders: it is 10 times the duration of a lookup of the leaders.
+The group is read every second. If a lookup of the leaders takes more than 0.1 s, the machine is busy, and the other
+brokers need more time to become leaders. The pause between two reads is then 10 times the duration of the lookup.
 """
 
 

@@ -36,7 +36,7 @@ ALLOWED_GROWTH = 300_000
 RECOVERED_WITHIN = 10.0
 """Maximum time until everything is read without an error after the end of the faults, in seconds.
 
-It is compared with the result of `counting_waits`.
+Time in which the process had to wait for the CPU is not counted; see `counting_waits`.
 """
 
 _TIME_WAIT, _LISTEN = "06", "0A"
@@ -45,7 +45,7 @@ _TIME_WAIT, _LISTEN = "06", "0A"
 OPTIONS = MonitorOptions(
     interval=INTERVAL, timeout=1.0, failure_pause_max=0.5, list_load=1.0, publish_interval=0.0, sweep_rate=2_000.0,
     sweep_pause=0.2, metadata_interval=0.3,
-    kept_events=50,  # Otherwise, the memory that events take would grow during the test.
+    kept_events=50,  # The default keeps so many events that memory would grow during the test.
 )  # fmt: skip
 
 
@@ -88,7 +88,7 @@ def memory_of_kgtui() -> int:
 
 
 async def make_faults(cluster: Simulator, chance: random.Random) -> None:
-    """Break a random broker and repair it, until the task is cancelled. Finally, repair all brokers."""
+    """Break a random broker and repair it, again and again, until the task is canceled. Finally, repair all brokers."""
     try:
         while True:
             node = chance.choice([1, 2, 3])

@@ -40,7 +40,7 @@ class Login:
         properties: the client properties.
         secrets: kind of secret → text of the secret.
         variables: environment variables to which the properties refer, or which the login's libraries read.
-        created: returns kind of secret → texts of the secrets that exist only after a login, such as tokens.
+        created: function that returns kind of secret → texts of the secrets that a login creates, such as tokens.
     """
 
     address: str
@@ -114,7 +114,7 @@ def _token(broker: Secure) -> tuple[str, str]:
     while True:
         try:
             asyncio.run(connect(broker.sasl, _token_login(name, hmac)))
-        except UnreachableError:  # the broker does not accept the new token yet
+        except UnreachableError:  # the broker may not know the new token yet
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.1)

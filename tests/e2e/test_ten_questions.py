@@ -1,7 +1,7 @@
 """The ten questions that somebody on call asks, each answered with at most three keys on a real broker.
 
 The scene is `tests.brokers.troubled_groups`. Each test prints how many keys it pressed, and how long the answer took
-after the last one; `pytest -rP` shows that. A typed name or filter does not count as a key.
+after the last key. `pytest -rP` shows these lines. A typed name or filter does not count as a key.
 
 On a screen of 120×40, the page of the cluster is beside the tree. Narrower screens show the tree or the page.
 """
@@ -47,11 +47,12 @@ class Question(NamedTuple):
         text: the question.
         keys: the keys to press. A text with the prefix `text:` is typed, and does not count.
         answer: regular expressions that the screen must match, in any order.
-        needs: regular expression that the screen matches when kgtui has observed the groups for long enough; `` if the
-            question can be asked immediately.
+        needs: regular expression that the screen matches when kgtui has observed the groups for long enough; empty if
+            the question can be asked immediately.
         about_deleted: whether the group `DELETED` is deleted before the question is asked.
-        narrow_keys: the keys to press where the page of the cluster is not beside the tree; None if they are the same.
-        narrow_answer: the answer there; None if it is the same.
+        narrow_keys: the keys to press on a narrow screen, where the page of the cluster is not beside the tree; None if
+            they are the same as `keys`.
+        narrow_answer: the answer on a narrow screen; None if it is the same as `answer`.
     """
 
     text: str
@@ -71,7 +72,7 @@ class Question(NamedTuple):
 
     @property
     def counted(self) -> int:
-        """The number of keys that count."""
+        """The number of keys without typed texts, which do not count."""
         return sum(1 for key in self.keys if not key.startswith("text:"))
 
 
@@ -183,7 +184,7 @@ def connected(scene: TroubledGroups) -> tuple[str, ...]:
 def screens(
     scene: TroubledGroups, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[dict[tuple[int, int], Terminal]]:
-    """Maps each size to a terminal with the running UI. All of them observe the groups while the first tests run."""
+    """Maps each size to a terminal in which the UI runs. All these UIs observe the groups while the first tests run."""
     with ExitStack() as stack:
         terminals = {
             size: stack.enter_context(Terminal(tmp_path_factory.mktemp("home"), size=size))

@@ -33,7 +33,8 @@ def test_the_tree_shows_every_group_that_ls_prints(ui: Ui, cluster: SimulatorPro
     """Ids that the screen cuts off or escapes are not compared."""
     ids = listed_groups(cluster, tmp_path)
     terminal = ui.terminal
-    # The row of the cluster contains the number of groups. On a narrow screen, problems replace it in the header.
+    # Look for the number of groups in the row of the cluster, because a narrow header shows problems instead of this
+    # number.
     terminal.wait_for(lambda screen: any(str(len(ids)) in line.split() for line in screen.splitlines()[2:]))
     # The fifth `b` removes the grouping. Otherwise, groups whose state changes during the test would move in the tree.
     terminal.keys("b", "b", "b", "b", "b", "Home")

@@ -104,7 +104,7 @@ def _up_to_date(screen: MainScreen) -> bool:
 
 
 async def until(pilot: Pilot[Any], true: Callable[[], bool], seconds: float = 60) -> None:
-    """Let the app run until a condition is true. Fail after this number of seconds."""
+    """Let the app run until the condition `true` holds; fail after `seconds` seconds."""
     async with asyncio.timeout(seconds):
         while not true():
             await pilot.pause()

@@ -58,7 +58,7 @@ def hold_layouts(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
 async def test_a_key_after_an_accepted_filter_waits_until_the_match_is_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Key `y` waits until the tree shows the matches of the filter. Without a selected group, it would copy nothing."""
+    """Key `y` waits until the tree shows the match of the filter. Before that, `y` would find no group to copy."""
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)

@@ -193,7 +193,7 @@ async def test_the_cluster_dialog_shows_settings_of_each_cluster_and_marks_the_o
 
 
 async def test_control_characters_in_cluster_names_are_escaped(tmp_path: Path) -> None:
-    """A user may have copied the configuration from somebody else. Each name takes exactly one line."""
+    """Names are not trusted, because a user may have copied somebody else's configuration. Each name takes one line."""
     choices = tuple(ClusterChoice(name, name[:40], "no[color]", name[:30]) for name in HOSTILE)
     app = Clusters(tmp_path, choices).app()
     async with app.run_test(size=(80, 24)) as pilot:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def ascii_id(value: str) -> str:
-    """Return a group id in ASCII, cut to 20 characters, which pytest shows as the name of a parameter."""
+    """Return the first 20 characters of a group id in ASCII. Pytest shows them as the name of the parameter."""
     return ascii(value)[:20]
 
 

@@ -30,7 +30,7 @@ MOVES = ("down", "pagedown", "up", "pageup", "end", "up", "home", "space", "left
 async def equals_full_redraw(app: KgtuiApp, pilot: Pilot[int]) -> bool:
     await settled(pilot)
     screen = main_screen(app)
-    # The right side follows the cursor after a delay, and the page of a node is computed in the background.
+    # Wait for the right side, which follows the cursor after a delay and computes the page of a node in the background.
     await until(pilot, lambda: screen._pane_timer is None and screen.right_side.page.is_current)
     before = ""
     while before != (before := app.export_screenshot()):

@@ -27,7 +27,7 @@ UNUSED = Judgment(GroupStatus.WARN, Problem.UNUSED, Basis.SCREENED, reason="Empt
 
 
 def snapshot_with_problems(**fields: object) -> Snapshot:
-    """Return the sample snapshot with groups that are stopped, that fall behind, that are abandoned, and unused."""
+    """Return the sample snapshot, in which some groups are stopped, falling behind, abandoned or unused."""
     screened = {"share-mailer": BEHIND, "orders.enrich": STOPPED, "old-batch": ABANDONED, "legacy-mirror": UNUSED}
     return sample_snapshot(screened=screened, **fields)
 

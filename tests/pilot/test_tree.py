@@ -279,7 +279,7 @@ async def test_a_sort_term_in_the_filter_sorts_the_tree_by_any_field(tmp_path: P
 
 
 async def test_clicking_a_column_title_sorts_the_tree_and_saves_the_order(tmp_path: Path) -> None:
-    """The first click puts the largest value first, and the next one the smallest."""
+    """The first click puts the largest value first, and the second click puts the smallest value first."""
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)

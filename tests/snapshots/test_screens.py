@@ -89,7 +89,7 @@ def test_main_screen_with_health_verdicts_and_the_health_of_a_group(shows: Calla
 
 def test_health_of_a_group_on_80_by_24(shows: Callable[..., bool]) -> None:
     """The health verdict, lag trend and time lag of a group are below its state, with wrapped text beside the labels.
-    The rest can be scrolled into view.
+    The other lines of the Overview can be scrolled into view.
     """
     assert shows(unhealthy_snapshot(), (80, 24), "n", "n", "enter", "1")
 

@@ -57,8 +57,8 @@ class BackgroundRuns:
     def start(self, *kills: int) -> None:
         """Start one run on a standalone cluster, and one series of runs for each number in `kills`.
 
-        The run on the cluster is not killed. The number says how many runs of the series are killed. The last run of
-        each series is not killed, so that the series completes a lake.
+        The run on the cluster is not killed. Each number in `kills` says how many runs of its series are killed. The
+        last run of each series is not killed, so that the series completes a lake.
         """
         self._uninterrupted = self._pool.submit(self._run_on_cluster)
         self._killed = {number: self._pool.submit(self._run_with_kills, number) for number in kills}

@@ -29,7 +29,7 @@ COMMIT_TIME = 1_795_262_400_123
 
 
 def commit(version: int, group: str = "payments", *, key_version: int = 1, **fields: Any) -> Record:
-    """Return the key and the value of an offset commit, encoded.
+    """Return the encoded key and the encoded value of an offset commit.
 
     Args:
         group: id of the group that commits.

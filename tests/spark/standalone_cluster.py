@@ -30,8 +30,8 @@ class StandaloneCluster:
     script runs, it appends a line to the file `python-starts`, and then starts the Python that runs the tests.
 
     Args:
-        bare: whether the worker's Python has only its standard library and PySpark, which Spark adds: no pyarrow, no
-            kgtui.
+        bare: if true, the worker's Python has only its standard library and PySpark (added by Spark), but neither
+            pyarrow nor kgtui.
 
     Attributes:
         url: `spark://127.0.0.1:PORT`, the value for Spark's option `--master`.

@@ -1,4 +1,4 @@
-"""The begin of a backlog is computed from the time lags of a partition or group in gold `lag` since the last gap."""
+"""The start of a backlog of a partition or group is computed from its time lags in gold `lag` since the last gap."""
 
 from __future__ import annotations
 

@@ -52,8 +52,8 @@ def commits() -> list[Record]:
     records += [commit(4, topicId=UUID(bytes=byte * 16)) for byte in (b"\xfb", b"\xff")]
     key, value = commit(4, topicId=UUID(int=1))
     assert value is not None
-    # The last byte of the value is the last byte of a topic id that equals 1. A topic id of 0 means that the commit has
-    # no topic id.
+    # The value ends with a topic id that equals 1. Replace its last byte, so that the topic id is 0, which means that
+    # the commit has no topic id.
     records.append((key, value[:-1] + b"\0"))
     return records + [(key, None) for key, _ in records[::3]]
 

@@ -52,7 +52,7 @@ def test_findings_of_the_demo_are_the_incidents_of_the_simulator(lake: SparkLake
 
 
 def check_findings(findings: list[Finding], plan: HistoryPlan) -> None:
-    """Assert that each incident has a finding with its group, kind, begin and end, and that there are no others."""
+    """Assert that each incident has a finding with the same group, kind, begin and end, and that no others exist."""
     expected, healthy = incidents(plan)
     assert len(healthy) >= 20
     assert healthy.isdisjoint(group for finding in findings for group in finding.groups)

@@ -50,9 +50,10 @@ def test_gold_table_forecast_says_when_groups_catch_up_and_first_lose_records(sp
                    "time_lag_at_least": True}  # fmt: skip
         rows.append(lag_row("stuck", minute, "t", **stuck))
         rows.append(lag_row("stuck", minute, lag=100_000 + 600 * minute, lost=0))
-        # Group `slow` has the values of `stuck`, but reads 300 records per minute. The time until it loses records is
-        # estimated from the retention time and from the log start, and the shorter estimate is used: in topic `k` the
-        # one from the retention time, and in topic `l` the one from the log start.
+        # Group `slow` has the values of `stuck`, but reads 300 records per minute. The time until the group loses
+        # records is estimated twice: from the retention time, and from the log start offset. The shorter estimate is
+        # used. For topic `k`, this is the estimate from the retention time; for topic `l`, the estimate from the log
+        # start offset.
         slow = stuck | {"time_lag": 600.0, "position": 100_000 + 300 * minute}
         rows += [lag_row("slow", minute, topic, **slow) for topic in ("k", "l")]
         # The time lag of `later` grows by 0.11 s per second. It would be the retention time (75 min) only in 8.8 h.

@@ -1,4 +1,4 @@
-"""Gold rows that are computed only from a time on are equal to the rows of a run that computes everything."""
+"""Gold rows from a start time onwards are the same whether a run computes only them or all rows."""
 
 from __future__ import annotations
 
@@ -63,7 +63,10 @@ def test_churn_computed_since_a_start_time_equals_churn_of_a_complete_run(spark:
 def test_gold_tables_of_random_batches_equal_the_tables_of_one_complete_run(
     spark: SparkSession, tmp_path: Path, seed: int
 ) -> None:
-    """Each batch has polls and commits. Some commits are of the time of earlier batches. Some polls follow a gap."""
+    """Each batch has polls and commits.
+
+    Some commits arrive in a later batch than the polls of the same time. Some batches begin after a gap.
+    """
     random, cluster = Random(seed), Cluster(seed)
     lake = new_lake(spark, tmp_path / "batches")
     recording, commits = RecordingBuilder(lake.folder.local_path), RandomCommits(lake, random)
@@ -85,7 +88,7 @@ def test_gold_tables_of_random_batches_equal_the_tables_of_one_complete_run(
 
 
 class RandomCommits:
-    """Writes rows of silver `commits` and `rebalances` of the groups that `Cluster` has, a part of them late."""
+    """Writes random rows of silver `commits` and `rebalances`. It holds some rows back and writes them later."""
 
     def __init__(self, lake: SparkLake, random: Random) -> None:
         self._lake, self._random = lake, random
@@ -93,7 +96,7 @@ class RandomCommits:
         self._late: list[tuple[int, int]] = []
 
     def write(self, start: int, end: int) -> None:
-        """Write the commits of a time span, in milliseconds since the epoch, and those that earlier calls held back."""
+        """Write the rows of a time span, and the rows that the previous call held back. Times are in milliseconds."""
         spans, self._late = [*self._late, (start, end)], []
         if self._random.random() < 0.4:
             self._late.append(spans.pop())

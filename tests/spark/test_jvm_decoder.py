@@ -161,7 +161,7 @@ def test_while_commits_are_decoded_all_other_records_are_kept_in_memory(spark: S
 
 
 def test_records_kept_in_memory_are_discarded_if_incomplete_or_too_large(spark: SparkSession) -> None:
-    """The second batch has 40 records of 1 MB, which are more than the 32 MB that are kept."""
+    """The second batch has 40 records of 1 MB, which is more than the limit of 32 MB."""
     for expected, count, size in ((1, 2, 10), (40, 40, 1 << 20)):
         kept = KeptRecords(spark)
         records = spark.range(count, numPartitions=2).select(

@@ -29,7 +29,7 @@ UNWANTED_SERVER = "http://127.0.0.1:1"
 
 @pytest.fixture(autouse=True)
 def fail_fast(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let requests that fail be repeated only once."""
+    """Repeat failed requests only once, so that tests of errors do not take long."""
     monkeypatch.setitem(store.DEFAULT_OPTIONS, "max_retries", "1")
 
 
@@ -168,7 +168,7 @@ async def test_recorder_error_for_missing_credentials_names_the_variables_to_set
 ) -> None:
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
-    # Without credentials, the clients ask the metadata service of the machine.
+    # Without credentials, the clients would ask the metadata service of the machine.
     monkeypatch.setenv("AWS_METADATA_ENDPOINT", UNWANTED_SERVER)
     assert "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY" in await error_of_recorder(bucket.uri())
 
@@ -179,7 +179,7 @@ async def test_recorder_error_explains_that_the_store_does_not_answer(
     monkeypatch.setenv("AWS_ENDPOINT_URL", UNWANTED_SERVER)
     assert "the store does not answer" in await error_of_recorder(bucket.uri())
     monkeypatch.delenv("AWS_ALLOW_HTTP")
-    # The first part of this test has opened the bucket with AWS_ALLOW_HTTP, so that another name is used here.
+    # Use another bucket name, because this test has already opened the first bucket with AWS_ALLOW_HTTP.
     assert "AWS_ALLOW_HTTP" in await error_of_recorder(f"s3a://other-{bucket.name}/lake")
 
 

@@ -193,7 +193,7 @@ async def test_history_pane_of_a_recording_shows_gaps_and_enter_goes_to_a_change
 
 
 async def test_history_pane_of_a_live_session_also_lists_events_without_change_points(tmp_path: Path) -> None:
-    """Change points do not cover the time before the first full read of the group, and not all kinds of events."""
+    """There are no change points before the first full read of a group, and none for some kinds of events."""
     first = NOW - (sample_history.POLLS - 1) * 10.0
     listing = Listing("consumer", "consumer", "Stable", 1)
     shown = [

@@ -148,7 +148,7 @@ async def test_panes_say_whether_offsets_may_be_hidden(access: Access | None, ex
     snapshot = replace(snapshot, offsets={group: Reading(GroupOffsets(), snapshot.taken_at)}, summaries={})
     offsets, overview = OffsetsPane(), OverviewPane()
     async with PaneApp(offsets, snapshot, group).run_test(size=(100, 40)) as pilot:
-        # The same offsets are shown again with permissions, because the monitor reads permissions after offsets.
+        # Show the same offsets together with permissions, because the monitor reads permissions later than offsets.
         offsets.show(replace(snapshot, access=access), group)
         await pilot.pause()
         assert str(offsets.query_one(SummaryLine).content).strip() == expected

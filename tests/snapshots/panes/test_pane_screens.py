@@ -116,7 +116,7 @@ def test_assignments_as_a_grid_with_an_idle_member(snap_compare: Compare) -> Non
 def test_assignments_by_member(snap_compare: Compare) -> None:
     """Each member has a bar. The member with the most partitions comes first, with an amber bar.
 
-    The idle member has a 0. The last column shows which partitions wait for each member.
+    The idle member has a 0. The last column says how a member holds up the rebalance.
     """
     assert snap_compare(pane_app(AssignmentsPane(), "payments.settle"), press=["v", "v"], terminal_size=(80, 16))
 
