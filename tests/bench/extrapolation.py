@@ -25,8 +25,8 @@ BUSY = 0.5
 WIRE_BYTES = 130
 """Assumed size of a record in `__consumer_offsets`, in bytes.
 
-It is the sum of 40 to 70 bytes for the key, 24 or 42 bytes for the value, and the log's overhead. Records are assumed to
-be uncompressed, because coordinators do not compress them by default.
+It is the sum of 40 to 70 bytes for the key, 24 or 42 bytes for the value, and the log's overhead. Records are assumed
+to be uncompressed, because coordinators do not compress them by default.
 """
 
 

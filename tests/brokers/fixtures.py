@@ -194,8 +194,7 @@ def broker_392(brokers: Brokers) -> Cluster:
 
 @pytest.fixture(scope="session", params=_ON_ALL_VERSIONS)
 def broker(request: pytest.FixtureRequest, brokers: Brokers) -> Cluster:
-    """Run a test once with `broker_431` and once with `broker_392`; with `--full`, also with brokers of more
-    versions."""
+    """Run a test once with `broker_431` and once with `broker_392`; with `--full`, also with more versions."""
     cluster: Cluster = brokers.get(named("broker", request.param))
     return cluster
 

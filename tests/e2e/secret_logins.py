@@ -253,16 +253,14 @@ def _kerberos_cache(broker: Secure, folder: Path, _: ExitStack) -> Login:
 
     def created() -> dict[str, list[str | bytes]]:
         content = cache.read_bytes()
+        # The last four bytes of the cache are the length of an optional second ticket.
         return {"session key": [match[1] for match in _SESSION_KEY.finditer(content)], "ticket": [content[-36:-4]]}
 
     return Login(broker.sasl, with_cache(cache), {}, dict(broker.kdc.variables), created)
 
 
 _SESSION_KEY = re.compile(rb"\0[\x11-\x14]\0\0\0[\x10\x20](.{16})", re.DOTALL)
-"""Matches a session key in a ticket cache: encryption type, length, and key. Group 1 is the first half of the key.
-
-After the key, a ticket has the length of an optional second ticket.
-"""
+"""Matches a session key in a ticket cache: encryption type, length, and key. Group 1 is the first half of the key."""
 
 
 def _aws_profile(broker: Secure, folder: Path, _: ExitStack) -> Login:

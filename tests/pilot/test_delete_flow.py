@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def admin() -> ScriptedAdmin:
-    """Return a cluster with the Empty groups `payment` and `third`, and a group with members that looks like `payment`.
+    """Return a cluster with the Empty groups `payment` and `third`, and one group that has members.
 
-    The id of the last group contains a Cyrillic letter.
+    The id of the group with members looks like `payment`, but contains a Cyrillic letter.
     """
     scripted = ScriptedAdmin()
     scripted.add("payment", state="Empty", lag=5)

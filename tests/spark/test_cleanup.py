@@ -112,7 +112,6 @@ def test_gold_table_cleanup_lists_unused_groups_and_families_from_polls_and_reco
 def test_offset_expiry_starts_at_the_last_commit_or_when_a_group_becomes_empty(spark: SparkSession) -> None:
     """Polls do not show a commit that repeats the previous offset.
 
-
     Without decoded commits, kgtui therefore assumes that a group committed until it became Empty.
     """
     tables = RecordedTables()

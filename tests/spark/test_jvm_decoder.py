@@ -99,7 +99,7 @@ def unusual() -> list[Record]:
 def check_equal(spark: SparkSession, records: list[Record]) -> set[str]:
     """Assert that Java decodes all records like Python. Return the names of the structs that records were decoded into.
 
-    The key and the value of a record in the message are hexadecimal.
+    The message of a failed assertion shows the record's key and value in hexadecimal.
     """
     rows = bronze_rows(spark, records).transform(decode_in_jvm).collect()
     assert sorted(row.record_offset for row in rows) == list(range(len(records)))
