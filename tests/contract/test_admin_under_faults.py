@@ -80,7 +80,7 @@ async def test_the_error_for_an_unreachable_cluster_names_every_tried_broker(tim
         assert len(caught.value.attempts) == 2
 
 
-async def test_a_group_that_moved_is_read_from_its_new_coordinator() -> None:
+async def test_a_group_whose_coordinator_changed_is_read_from_the_new_coordinator() -> None:
     async with cluster() as (simulator, admin):
         await admin.list_groups()
         group = coordinated_by(simulator, 1)[0]

@@ -76,7 +76,7 @@ def test_history_pane_with_two_rebalances(snap_compare: Compare, tmp_path: Path)
     assert snap_compare(app_with_history(tmp_path), terminal_size=(120, 40), run_before=show_history())
 
 
-def test_history_pane_on_80_by_24(snap_compare: Compare, tmp_path: Path) -> None:
+def test_history_pane_on_an_80_by_24_terminal(snap_compare: Compare, tmp_path: Path) -> None:
     """The plots replace the tree, and have fewer lines than on a large screen. Four lines of the log are visible."""
     assert snap_compare(app_with_history(tmp_path), terminal_size=(80, 24), run_before=show_history())
 
@@ -96,7 +96,7 @@ def test_history_pane_in_ascii_mode(snap_compare: Compare, tmp_path: Path) -> No
     assert snap_compare(app, terminal_size=(80, 24), run_before=show_history())
 
 
-def test_log_of_the_history_pane_in_16_colors(snap_compare: Compare, tmp_path: Path) -> None:
+def test_history_pane_shows_only_its_log_in_16_colors(snap_compare: Compare, tmp_path: Path) -> None:
     """After the keys `l` and `f`, only the log is shown, in full width and in the 16 colors of the terminal."""
     app = app_with_history(tmp_path, ui=UiSettings(theme="kgtui-ansi"))
     assert snap_compare(app, terminal_size=(100, 20), run_before=show_history("l", "f"))
@@ -138,7 +138,7 @@ def show_comparison(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
     return run
 
 
-def test_comparison_of_two_times(snap_compare: Compare, tmp_path: Path) -> None:
+def test_comparison_screen_of_two_points_in_time(snap_compare: Compare, tmp_path: Path) -> None:
     """The comparison shows both times, the number of differences of each kind, and a row per difference. Control
     characters in names are escaped.
     """
@@ -146,13 +146,13 @@ def test_comparison_of_two_times(snap_compare: Compare, tmp_path: Path) -> None:
     assert snap_compare(app, terminal_size=(100, 24), run_before=show_comparison())
 
 
-def test_comparison_of_one_group_on_80_by_24(snap_compare: Compare, tmp_path: Path) -> None:
+def test_comparison_screen_of_one_group_on_an_80_by_24_terminal(snap_compare: Compare, tmp_path: Path) -> None:
     """Only the changes to payments.settle are shown: members that joined and left, and partitions that moved."""
     app = KgtuiApp(session_of(ScriptedMonitor(sample_snapshot()), state_folder=StateFolder(tmp_path)))
     assert snap_compare(app, terminal_size=(80, 24), run_before=show_comparison("l", "down"))
 
 
-def test_events_screen(snap_compare: Compare, tmp_path: Path) -> None:
+def test_events_screen_lists_the_newest_event_first(snap_compare: Compare, tmp_path: Path) -> None:
     """The table has five events, the newest first, each with its time, kind, group and text.
 
     The line above the table says that these are the events of the last 10 minutes. Control characters in names are
@@ -178,7 +178,7 @@ def test_events_screen(snap_compare: Compare, tmp_path: Path) -> None:
     assert snap_compare(app, terminal_size=(100, 24), run_before=run)
 
 
-def test_record_dialog(snap_compare: Compare) -> None:
+def test_record_dialog_suggests_a_folder_and_names_keys(snap_compare: Compare) -> None:
     """The dialog says what is recorded and how often. It has an input field with the default folder, and names the keys
     that start and stop the recording.
     """

@@ -76,7 +76,7 @@ def open_insights(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
     return run
 
 
-def test_insights_with_details_of_the_first_finding(snap_compare: Compare) -> None:
+def test_insights_screen_with_details_of_the_first_finding(snap_compare: Compare) -> None:
     """The line at the top says how many findings of each severity there are, and how old the data is. The table has one
     line per finding, the most urgent first. For the first finding, the screen shows a description with a command, a
     plot of lag and rates with a vertical line where the problem began, and the partitions that are its evidence.
@@ -84,7 +84,7 @@ def test_insights_with_details_of_the_first_finding(snap_compare: Compare) -> No
     assert snap_compare(app_on_findings(rows_with_problems()), terminal_size=(120, 40), run_before=open_insights())
 
 
-def test_insights_screen_on_80_by_24(snap_compare: Compare) -> None:
+def test_insights_screen_on_an_80_by_24_terminal(snap_compare: Compare) -> None:
     """The table of findings has no column for the kind of finding.
 
     Below the table are only the description and the plot, without the evidence.
@@ -92,7 +92,7 @@ def test_insights_screen_on_80_by_24(snap_compare: Compare) -> None:
     assert snap_compare(app_on_findings(rows_with_problems()), terminal_size=(80, 24), run_before=open_insights())
 
 
-def test_evidence_of_a_finding_on_80_by_24(snap_compare: Compare) -> None:
+def test_insights_screen_shows_a_findings_evidence_on_an_80_by_24_terminal(snap_compare: Compare) -> None:
     """The finding about an unusual group is selected.
 
     Its evidence replaces the plot and shows the name of every column.
@@ -103,7 +103,7 @@ def test_evidence_of_a_finding_on_80_by_24(snap_compare: Compare) -> None:
     )
 
 
-def test_insights_with_marked_unused_groups(snap_compare: Compare) -> None:
+def test_insights_screen_with_marked_unused_groups(snap_compare: Compare) -> None:
     """The last two findings are marked.
 
     One of these findings is about several groups, and the evidence has a row for each group.
@@ -114,7 +114,7 @@ def test_insights_with_marked_unused_groups(snap_compare: Compare) -> None:
     )
 
 
-def test_insights_with_missing_tables_and_escaped_names(snap_compare: Compare) -> None:
+def test_insights_screen_with_missing_tables_and_escaped_group_ids(snap_compare: Compare) -> None:
     """Warnings say which tables and findings are missing, and which command creates the tables.
 
     Markup in group ids has no effect.
@@ -130,13 +130,13 @@ def test_insights_with_missing_tables_and_escaped_names(snap_compare: Compare) -
     assert snap_compare(app, terminal_size=(100, 34), run_before=open_insights("end", "up", "up"))
 
 
-def test_insights_in_ascii_mode(snap_compare: Compare) -> None:
+def test_insights_screen_in_ascii_mode(snap_compare: Compare) -> None:
     """The screen contains only ASCII characters, except for the frame."""
     app = app_on_findings(rows_with_problems(), ascii=True)
     assert snap_compare(app, terminal_size=(80, 24), run_before=open_insights("end"))
 
 
-def test_insights_without_a_recording(snap_compare: Compare, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_insights_screen_without_a_recording(snap_compare: Compare, monkeypatch: pytest.MonkeyPatch) -> None:
     """The screen says that the cluster is not recorded, which key to press and which commands to run, in this order."""
     monkeypatch.delenv("KGTUI_LAKE")
     app = KgtuiApp(

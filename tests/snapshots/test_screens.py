@@ -79,7 +79,7 @@ def test_main_screen_with_overview_of_a_group(shows: Callable[..., bool]) -> Non
     assert shows(sample_snapshot(), (120, 40), "n", "n")
 
 
-def test_main_screen_with_health_verdicts_and_the_health_of_a_group(shows: Callable[..., bool]) -> None:
+def test_main_screen_with_health_verdicts_in_the_tree_and_the_overview(shows: Callable[..., bool]) -> None:
     """ERR and WARN are in a column of the tree, and a sign is in front of each group that has one of these verdicts.
 
     The Overview shows the verdict with its reason, the lag trend, and the time lag.
@@ -87,24 +87,24 @@ def test_main_screen_with_health_verdicts_and_the_health_of_a_group(shows: Calla
     assert shows(unhealthy_snapshot(), (120, 40), "n", "n")
 
 
-def test_health_of_a_group_on_80_by_24(shows: Callable[..., bool]) -> None:
+def test_overview_pane_with_a_health_verdict_on_an_80_by_24_terminal(shows: Callable[..., bool]) -> None:
     """The health verdict, lag trend and time lag of a group are below its state, with wrapped text beside the labels.
     The other lines of the Overview can be scrolled into view.
     """
     assert shows(unhealthy_snapshot(), (80, 24), "n", "n", "enter", "1")
 
 
-def test_health_verdicts_on_a_narrow_screen_in_ascii_mode(shows: Callable[..., bool]) -> None:
+def test_tree_with_health_verdicts_on_a_narrow_screen_in_ascii_mode(shows: Callable[..., bool]) -> None:
     """There is no column for health verdicts, so signs in front of two groups show their verdicts."""
     assert shows(unhealthy_snapshot(), (100, 24), "n", display=DisplaySettings(ascii=True, utc=True, now=lambda: NOW))
 
 
-def test_health_after_a_short_observation(shows: Callable[..., bool]) -> None:
+def test_overview_pane_says_how_long_detecting_a_stop_takes(shows: Callable[..., bool]) -> None:
     """The verdict is OK. A muted line says how long kgtui must observe the group to notice a stop."""
     assert shows(with_health(sample_snapshot(), "payments.settle", "new"), (120, 40), "n", "n")
 
 
-def test_main_screen_on_80_by_24_shows_only_the_tree(shows: Callable[..., bool]) -> None:
+def test_main_screen_on_an_80_by_24_terminal_shows_only_the_tree(shows: Callable[..., bool]) -> None:
     """The tree has the full width.
 
     Counts and lag are aligned to the right, and the keys are in one line at the bottom.
@@ -112,7 +112,7 @@ def test_main_screen_on_80_by_24_shows_only_the_tree(shows: Callable[..., bool])
     assert shows(sample_snapshot(), (80, 24), "n")
 
 
-def test_main_screen_on_60_by_20(shows: Callable[..., bool]) -> None:
+def test_main_screen_on_a_60_by_20_terminal(shows: Callable[..., bool]) -> None:
     """The tree has only names, counts and lag, and the header has only the time on its right side.
 
     The footer has fewer keys than on a large screen.
@@ -121,7 +121,7 @@ def test_main_screen_on_60_by_20(shows: Callable[..., bool]) -> None:
 
 
 @pytest.mark.parametrize("pane", "12346")
-def test_a_pane_on_80_by_24(shows: Callable[..., bool], pane: str) -> None:
+def test_a_pane_on_an_80_by_24_terminal_replaces_the_tree(shows: Callable[..., bool], pane: str) -> None:
     """After Enter, the pane replaces the tree. The group's title and the tabs are above the pane."""
     assert shows(sample_snapshot(), (80, 24), "n", "n", "enter", pane)
 
@@ -154,13 +154,13 @@ def test_main_screen_when_a_broker_does_not_respond(shows: Callable[..., bool]) 
     assert shows(sample_snapshot(faults={2: SILENT}), (120, 30), "n")
 
 
-def test_errors_of_many_brokers_take_three_lines(shows: Callable[..., bool]) -> None:
+def test_errors_of_many_brokers_are_shown_on_three_lines(shows: Callable[..., bool]) -> None:
     """Two lines show the errors of two brokers, and a third line says how many more brokers have an error."""
     faults = dict.fromkeys((2, 3, 4, 5), SILENT) | {1: REFUSED}
     assert shows(snapshot_of(many_groups(30), brokers=6, faults=faults), (100, 24))
 
 
-def test_tree_by_coordinator_sorted_by_lag(shows: Callable[..., bool]) -> None:
+def test_tree_grouped_by_coordinator_and_sorted_by_lag(shows: Callable[..., bool]) -> None:
     """The nodes are brokers, with nodes of states below them.
 
     The group with the largest lag comes first, and the title of the lag column is highlighted.
@@ -168,7 +168,7 @@ def test_tree_by_coordinator_sorted_by_lag(shows: Callable[..., bool]) -> None:
     assert shows(sample_snapshot(), (100, 30), "b", "b", "s")
 
 
-def test_tree_by_topic(shows: Callable[..., bool]) -> None:
+def test_tree_grouped_by_topic(shows: Callable[..., bool]) -> None:
     """A group that reads two topics is listed under each of the two topics.
 
     Groups that have not been read come last.
@@ -178,7 +178,7 @@ def test_tree_by_topic(shows: Callable[..., bool]) -> None:
     assert shows(snapshot_of(rows, summaries=known), (100, 20), "b", "b", "b")
 
 
-def test_tree_by_name_prefix_with_marked_groups(shows: Callable[..., bool]) -> None:
+def test_tree_grouped_by_name_prefix_with_marked_groups(shows: Callable[..., bool]) -> None:
     """Each name prefix is a node with its total lag.
 
     Two groups are marked with a star, and the header says "2 marked".
@@ -202,7 +202,7 @@ def test_main_screen_in_ascii_mode(shows: Callable[..., bool]) -> None:
     assert shows(sample_snapshot(faults={2: SILENT}), (100, 30), "n", display=session.display)
 
 
-def test_nodes_of_a_large_cluster_are_closed_at_first(shows: Callable[..., bool]) -> None:
+def test_tree_nodes_of_a_large_cluster_are_closed_at_first(shows: Callable[..., bool]) -> None:
     """The tree shows only the nodes of the 20,000 groups, with the number of groups in each node.
 
     The lag has the sign for "at least", because it has not been read for all groups.
@@ -253,7 +253,7 @@ def test_dialog_with_the_copied_command(shows: Callable[..., bool]) -> None:
     assert shows(sample_snapshot(), (100, 24), "n", "n", "Y")
 
 
-def test_help_screen_on_80_by_24(shows: Callable[..., bool]) -> None:
+def test_help_screen_on_an_80_by_24_terminal(shows: Callable[..., bool]) -> None:
     """The keys are listed by section and cover the whole screen."""
     assert shows(sample_snapshot(), (80, 24), "question_mark")
 
