@@ -82,8 +82,8 @@ def _pipeline(scale: Scale) -> Iterator[Figure]:
     from tests.bench import pipeline as bench
 
     yield from bench.figures(_size(bench, scale))
-    # At the scale `tiny`, which tests run, the latency benchmark is left out, because it takes minutes even for a few
-    # commits.
+    # At the scale `tiny`, which the tests use, the latency benchmark is left out, because it takes minutes even for a
+    # few commits.
     if scale != "tiny":
         yield from latency.figures(_size(latency, scale))
 

@@ -2,7 +2,7 @@
 
 The cost per record is computed from two runs of different sizes, so that the fixed cost of a run cancels out. The
 extrapolation assumes that the executors' cores are as fast as the cores of the benchmark's machine. Half of the cores
-should be idle, so that the pipeline can catch up after an executor has failed, at twice the normal speed.
+should be idle, so that the pipeline can catch up at twice the normal speed after an executor has failed.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ class Callbacks:
     Attributes:
         worst: CPU time of the longest callback, in milliseconds.
         worst_name: name of the longest callback.
-        count: number of times that any callback was called.
+        count: number of calls of all callbacks.
         long: callback's name → number of its calls that took longer than `LONG_MS`.
     """
 

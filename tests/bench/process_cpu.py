@@ -10,7 +10,7 @@ _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
 
 def cpu_seconds(process: int) -> float:
-    """Return the CPU time of a process, of its descendants, and of those descendants that have exited, in seconds."""
+    """Return the CPU time of a process and its descendants, including those that have exited, in seconds."""
     parents: dict[int, int] = {}
     ticks: dict[int, int] = {}
     for folder in Path("/proc").iterdir():

@@ -108,7 +108,7 @@ class Terminal:
         return len(self._output)
 
     def wait_for(self, pattern: bytes, *, since: int = 0, timeout: float = 60.0) -> float:
-        """Wait for `pattern` in the output after the first `since` bytes; return the time at which it was complete.
+        """Wait until the output after its first `since` bytes matches `pattern`; return the time of arrival.
 
         Raises:
             TimeoutError: the pattern did not arrive in time, or the program has ended. The message contains the end of

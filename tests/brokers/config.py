@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 HOST = "127.0.0.1"
 
-# Ports that `free_ports` has already returned. It must not return them again, although they seem free until the broker
-# starts to listen, which takes seconds.
+# Ports that `free_ports` has already returned. The function must not return a port twice, although the port seems free
+# until a broker starts to listen on it, which takes seconds.
 _handed_out: set[int] = set()
 _handing_out = threading.Lock()
 

@@ -113,7 +113,7 @@ ACTIONS: dict[str, Callable[[KafkaGroupAdmin], Awaitable[str]]] = dict(
         strict=True,
     )
 )
-"""Maps each action (first cell of a line in the table) to the function that tries it.
+"""Maps each action (first cell of a line in the table) to the function that tries the action.
 
 The function returns the advice of the fault, `missing` if data is missing without a fault, or `""` for success.
 """

@@ -101,7 +101,7 @@ def test_the_deletion_of_marked_groups_is_confirmed_by_typing_their_number(ui: U
     [("[/red]", "[/red]"), ("gnp.exe", r"\u202egnp.exe"), ("lines", r"two\nlines"), ("longest", "yyyyyyyyyyyy 32000")],
 )  # fmt: skip
 def test_the_delete_dialog_asks_for_a_typable_form_of_unusual_group_ids(ui: Ui, found_by: str, asked: str) -> None:
-    """For ids with control characters and for very long ids, the dialog asks for a form that the user can type."""
+    """If an id contains control characters or is very long, the user types an escaped or shortened form of the id."""
     ui.select(found_by)
     ui.terminal.keys("d")
     screen = ui.terminal.wait_for("To confirm, type the")

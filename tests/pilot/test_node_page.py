@@ -1,4 +1,4 @@
-"""Tests of the cluster row of the tree, and of the page of the cluster or of a node."""
+"""Tests of the tree's row for the cluster, and of the page that is shown for the cluster or for a node."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def incidents(plan: HistoryPlan) -> tuple[list[Incident], set[str]]:
 
 
 def _with_times(value: Any, plan: HistoryPlan) -> Any:
-    """Replace each table that describes a time with the time, in seconds since the start of the history."""
+    """Replace each TOML table that describes a time with this time, in seconds since the start of the history."""
     if isinstance(value, list):
         return [_with_times(item, plan) for item in value]
     if not isinstance(value, dict):
@@ -92,7 +92,7 @@ def _of_speeds(name: str, speeds: list[tuple[float, float]], kept: float, plan: 
     if age < 60:
         return
     if speed < 1:
-        # The time lag grows until it is the time for which the topic keeps records.
+        # The time lag grows until it equals the retention time of the topic.
         left = (kept - age) / (1 - speed)
         if left <= kept:
             yield Incident(Kind.AT_RISK, name, begin, seconds=max(left, 0.0))

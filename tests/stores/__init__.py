@@ -1,4 +1,4 @@
-"""An S3 server on the loopback interface for tests of lakes in stores, and the tests.
+"""Tests of lakes in object stores, and the S3 server on the loopback interface that the tests use.
 
 | module | contents |
 |---|---|
