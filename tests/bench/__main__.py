@@ -19,7 +19,6 @@ Scale = Literal["tiny", "quick", "full"]
 
 
 def _size(bench: Any, scale: Scale) -> Any:
-    """Return the size of the benchmark `bench` at `scale`, as defined in the benchmark's module."""
     return {"tiny": bench.TINY, "quick": bench.QUICK, "full": bench.Size()}[scale]
 
 

@@ -199,7 +199,7 @@ class _Scene:
         self._run(self._keep_writing)
 
     def misbehave(self) -> None:
-        """Let the groups of all ways begin to misbehave."""
+        """Begin all kinds of misbehavior in `WAYS`."""
         self.frozen, self.began_at = self.ends, time.time()
         self.broker.delete_records("deleted", 0, BACKLOG // 2)
         for members in self.members:

@@ -1,4 +1,4 @@
-"""Change groups with transactional commits, commits that expire, regular expressions, and deletions."""
+"""Change groups with transactions, commits that expire, subscriptions to regular expressions, and deletions."""
 
 from __future__ import annotations
 

@@ -16,8 +16,8 @@ Config = Mapping[str, str | int | bool]
 IDLE: Config = {
     "enable.auto.commit": False,
     "auto.offset.reset": "earliest",
-    # `Members` no longer polls a consumer after the consumer has got its partitions. Because of this long interval, the
-    # consumer remains in the group.
+    # `Members` stops polling a consumer when the consumer has got its partitions. With a shorter interval, the consumer
+    # would then leave the group.
     "max.poll.interval.ms": 86_400_000,
     "fetch.wait.max.ms": 5000,
 }

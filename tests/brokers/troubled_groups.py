@@ -154,7 +154,7 @@ class TroubledGroups:
         self._members[BLOCKED].commit({0: 20})
         self._members[DRAINING].commit({0: 0})
         self._members[EXPIRING].commit({0: 0})
-        # The first member of this group is no longer polled. It therefore does not give up partitions for the second.
+        # The first member of this group is no longer polled, so it does not give up partitions for the second member.
         self._members[f"{BLOCKED} 2"] = Members(
             self.cluster, BLOCKED, "documents", {**KIP_848, "client.id": f"{BLOCKED}-2"}
         )

@@ -234,7 +234,6 @@ def _openssl(*arguments: str | Path) -> None:
 
 
 def _key_line(broker: Secure) -> str:
-    """Return one line of the client's private key."""
     return broker.certificates.client_key.read_text().splitlines()[4]
 
 

@@ -171,7 +171,7 @@ COMMANDS = (
     ("report", "{lake}", "-o", "-"),
     ("pipeline", "run", "--lake", "{lake}", "--remote", f"sc://127.0.0.1:1/;token={CONNECT_TOKEN}"),
 )
-"""The words of each command in all of its formats. `{lake}` stands for the folder of a recording."""
+"""Command lines that run each command once per output format. `{lake}` stands for the folder of a recording."""
 
 
 def in_all_outputs_and_recordings(prepared: Prepared, tools: Tools) -> None:

@@ -121,7 +121,8 @@ def test_the_keys_b_and_s_change_the_trees_grouping_and_sort_order(ui: Ui) -> No
     ui.terminal.wait_for(by_lag.search)
     ui.terminal.keys("s")
     ui.terminal.wait_for("count-")
-    # The sort order is shown in the title of its column if the tree has room for the column, and otherwise by its name.
+    # The title of the sorted column shows the sort order. If the tree has no room for the column, the name of the sort
+    # order is shown instead.
     for title in ("plot-|trend-", "timelag-", "problem-|verdict-"):
         ui.terminal.keys("s")
         ui.terminal.wait_for(re.compile(title).search)

@@ -1,4 +1,4 @@
-"""Tests of the main screen: its header, footer and lines with errors, its keys and focus, and its sizes."""
+"""Tests of the main screen: header, footer, lines with errors, keys, focus and several terminal sizes."""
 
 from __future__ import annotations
 

@@ -167,8 +167,8 @@ class BackgroundRuns:
                 start_new_session=True,
                 env=environment | {"KGTUI_SPARK_JARS": str(jars.spark_folder()), "KGTUI_SPARK_MEMORY": "700m"},
             )
-        # The program's priority is lower, so that it does not slow down the tests. It is not much lower, because Spark
-        # waits only 10 s until a Python worker has started.
+        # Lower the priority of the program, so that it does not slow down the tests. Do not lower it much, because
+        # Spark waits at most 10 s for a Python worker to start.
         os.setpriority(os.PRIO_PROCESS, self._running.pid, os.getpriority(os.PRIO_PROCESS, 0) + 2)
         return self._running
 

@@ -178,7 +178,7 @@ def consumer_offsets() -> GroupOffsets:
 
 
 def classic_offsets() -> GroupOffsets:
-    """Return offsets with known lags, and for each reason why a lag can be unknown, one partition with such a lag."""
+    """Return offsets of partitions with a known lag, and of one partition for each reason why a lag can be unknown."""
     committed = [CommittedOffset("orders.created", part, 1000, 1, "") for part in range(12)]
     committed += [
         CommittedOffset("orders.paid", 0, None), CommittedOffset("orders.paid", 1, 77),
