@@ -158,7 +158,7 @@ class ScriptedAdmin:
             fault = self._fault(group) or (self._fault(row.coordinator) if row else None)
             if fault:
                 faults.append(fault)
-            elif group in rows:
+            elif group in rows and (row is not None or not known):
                 picked[group] = rows[group]
             elif known:
                 faults.append(Fault("GROUP_ID_NOT_FOUND", f"Group {group} not found.", 69, group=group))

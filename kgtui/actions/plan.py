@@ -274,7 +274,9 @@ class Safety(NamedTuple):
 _SHORT = {Answer.YES: "safe", Answer.UNCERTAIN: "uncertain", Answer.NO: "not safe"}
 
 
-def safety_of(line: Allowed | Refused, *, now: float, empty_since: float | None = None) -> Safety:
+def safety_of(
+    line: Allowed | Refused, *, now: float, empty_since: float | None = None, appeared: bool = False
+) -> Safety:
     """Return whether it is safe to delete a group.
 
     The answer is yes only if nothing has used the group recently, if no record is unread, and if the backup can restore
@@ -285,6 +287,7 @@ def safety_of(line: Allowed | Refused, *, now: float, empty_since: float | None 
         now: seconds since the epoch.
         empty_since: when kgtui observed that the group became Empty, in seconds since the epoch; None if the group was
             already Empty when kgtui started.
+        appeared: whether the group has been Empty since kgtui observed that it appeared.
     """
     if not isinstance(line, Allowed):
         return Safety(Answer.NO, line.reason)
@@ -296,6 +299,8 @@ def safety_of(line: Allowed | Refused, *, now: float, empty_since: float | None 
         return Safety(Answer.NO, "no backup can restore the offsets of deleted topics")
     if empty_since is not None and now - empty_since < RECENT:
         age = duration(now - empty_since)
+        if appeared:
+            return Safety(Answer.UNCERTAIN, f"the group appeared {age} ago, so the application may just be starting")
         return Safety(Answer.UNCERTAIN, f"all members left {age} ago, so the application may just be restarting")
     return _safety_of_offsets(loss)
 

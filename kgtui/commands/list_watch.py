@@ -19,12 +19,13 @@ from kgtui.model.query import Query
 from kgtui.model.trail import Trail, positions_of
 from kgtui.monitor.empty_groups import EmptyGroupSearch
 from kgtui.monitor.lost_records import compare_with_log_starts
+from kgtui.monitor.missing_groups import MissingGroups
 from kgtui.monitor.policy import SHOWN_AFTER_LEAVING, answered_since, watch_timeout
 from kgtui.monitor.screening import Screening
 from kgtui.monitor.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Container, Mapping
 
     from kgtui.admin.base import GroupAdmin
     from kgtui.admin.groups_read import GroupsRead
@@ -44,6 +45,7 @@ class ListWatch:
         select: reads the groups within a timeout in seconds. Raises `UnreachableError` if no broker responds.
         interval: time between two reads, in seconds.
         timeout: upper limit for the timeout that is passed to `select`, in seconds.
+        missing: contains the groups that no broker lists, although they may exist.
     """
 
     def __init__(
@@ -52,7 +54,9 @@ class ListWatch:
         select: Callable[[float], Awaitable[Selection]],
         interval: float,
         timeout: float,
+        missing: Container[str] = (),
     ) -> None:
+        self._missing = missing
         self._query, self._select, self._interval, self._timeout = query or Query(), select, interval, timeout
         self._last: Selection | None = None
         self._slowest: float | None = None
@@ -89,7 +93,7 @@ class ListWatch:
             broker = new.snapshot.brokers.get(listing.coordinator)
             at = self._read_at.get(group, last.snapshot.taken_at)
             silent = now - at < SHOWN_AFTER_LEAVING if broker is None else broker.fault is not None
-            unlisted = silent and group not in new.listed
+            unlisted = group not in new.listed and (silent or group in self._missing)
             fault = new.snapshot.group_faults.get(group)
             if not unlisted and (fault is None or fault.name in (HIDDEN, HIDDEN_TOPICS)):
                 continue
@@ -131,6 +135,9 @@ class RepeatedScreening:
             to find lost records, and the times of unread records in Empty groups, to find unused groups.
         timeout: maximum duration of such a read, in seconds.
         interval: time between two lists of groups, in seconds.
+
+    Attributes:
+        missing: groups that no broker lists, although they may exist.
     """
 
     def __init__(self, admin: GroupAdmin, timeout: float, interval: float) -> None:
@@ -142,6 +149,8 @@ class RepeatedScreening:
         self._screening = Screening(self._store)
         self._empty_groups = EmptyGroupSearch(admin, self._store, self._screening, timeout)
         self._listed: set[int] = set()
+        self.missing = MissingGroups(admin, self._store, timeout)
+        self._check_at = 0.0
 
     async def add(self, snapshot: Snapshot, read: GroupsRead) -> Snapshot:
         """Screen the groups that were read, and return the snapshot with the judgments on them."""
@@ -152,13 +161,15 @@ class RepeatedScreening:
         for node, status in snapshot.brokers.items():
             if status.answered_at is not None:
                 since = answered_since(store.brokers.get(node), self._now)
-                store.set_broker(node, answered_at=self._now, answered_since=since, interval=self._interval)
+                store.set_broker(node, answered_at=self._now, answered_since=since, interval=self._interval, fault=None)
+            else:
+                store.set_broker(node, fault=status.fault)
         for node, listed in nodes.items():
             await store.take_list(node, ListingDelta(listed, [], len(listed), 0.0), first=node not in self._listed)
         if not nodes.keys() <= self._listed:
             self._screening.note_unsettled()
         self._listed |= nodes.keys()
-        store.forget(store.groups.keys() - snapshot.groups.keys())
+        await self._forget_missing(snapshot)
         self._screening.check_clock()
         summaries, trails = dict(snapshot.summaries), dict[str, Trail]()
         for group in {*read.committed, *read.share} & summaries.keys():
@@ -174,5 +185,26 @@ class RepeatedScreening:
             pass
         self._screening.judge_unsettled()
         return replace(
-            snapshot, summaries=summaries, screened=dict(store.screened), state_since=dict(store.state_since)
+            snapshot,
+            summaries=summaries,
+            screened=dict(store.screened),
+            state_since=dict(store.state_since),
+            appeared=dict(store.appeared),
         )
+
+    async def _forget_missing(self, snapshot: Snapshot) -> None:
+        """Forget groups that are not in the list, but only those whose coordinators say that they do not exist.
+
+        Groups of a broker that did not answer are kept. Other groups may be moving to another coordinator.
+        """
+        store, now = self._store, snapshot.taken_at
+        self.missing.listed(snapshot.groups)
+        for group in store.groups.keys() - snapshot.groups.keys():
+            node = store.groups[group].coordinator
+            broker = snapshot.brokers.get(node)
+            if broker is None or broker.answered_at is not None:
+                self.missing.add(node, (group,))
+        if self.missing and (self.missing.due_in == 0.0 or now >= self._check_at):
+            while await self.missing.check() and self.missing:
+                pass
+            self._check_at = now + self.missing.due_in

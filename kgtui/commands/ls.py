@@ -147,7 +147,7 @@ async def _print_repeatedly(args: argparse.Namespace, query: Query | None, admin
 
     screened = RepeatedScreening(admin, timeout_of(args), args.watch)
     select = partial(_select, args, query, admin, on_read=screened.add)
-    watch = ListWatch(query, select, args.watch, timeout_of(args))
+    watch = ListWatch(query, select, args.watch, timeout_of(args), screened.missing)
     while True:
         selection, earlier = await watch.read()
         _print(args, query, admin, selection, earlier)

@@ -60,7 +60,7 @@ class Problem(Enum):
     UNREADABLE = "unreadable"
     """The newest read of the group failed, or its coordinator does not respond."""
     EMPTY = "empty"
-    """There are unread records and no members, but kgtui did not observe when the members left."""
+    """There are unread records and no members, but kgtui did not observe that members left."""
     UNUSED = "unused"
     """The same as `EMPTY`, but all unread records are older than `ABANDONED_AFTER`, so the group is probably abandoned.
     """
@@ -287,7 +287,9 @@ def unreadable(fault: Fault, judgment: Judgment, read_at: float | None = None) -
     )
 
 
-def judgment_of_summary(summary: Summary | None, state: str | None, since: float | None) -> Judgment:
+def judgment_of_summary(
+    summary: Summary | None, state: str | None, since: float | None, *, appeared: bool = False
+) -> Judgment:
     """Return the judgment on a group in which screening found no problem, or which was not screened yet.
 
     Args:
@@ -295,6 +297,7 @@ def judgment_of_summary(summary: Summary | None, state: str | None, since: float
         state: the state in the newest list; None if it is not known.
         since: time at which kgtui observed that the state began, in seconds since the epoch; None if it was not
             observed.
+        appeared: whether the group has been in this state since kgtui observed that it appeared.
     """
     if summary is None or (summary.lag_at is None and not summary.screened):
         return NOT_READ
@@ -304,19 +307,21 @@ def judgment_of_summary(summary: Summary | None, state: str | None, since: float
         return READ_ONCE
     if not summary.lag:
         return READ_OK
-    return judgment_of_empty(summary.lag, since, Basis.READ_ONCE)
+    return judgment_of_empty(summary.lag, since, Basis.READ_ONCE, appeared=appeared)
 
 
-def judgment_of_empty(lag: int, since: float | None, basis: Basis) -> Judgment:
+def judgment_of_empty(lag: int, since: float | None, basis: Basis, *, appeared: bool = False) -> Judgment:
     """Return the judgment on an Empty group that has unread records and is not abandoned.
 
     Args:
         lag: number of unread records.
-        since: time at which kgtui observed that the last member left, in seconds since the epoch; None if the group
-            was already Empty when kgtui started.
+        since: time at which kgtui observed that the group became Empty, or that it appeared, in seconds since the
+            epoch; None if the group was already Empty when kgtui started.
+        appeared: whether the group has been Empty since it appeared, so that kgtui has never observed members.
     """
-    if since is None:
-        reason = f"Empty since before kgtui started, {lag:,} unread"
+    if since is None or appeared:
+        began = "before kgtui started" if since is None else "it appeared"
+        reason = f"Empty since {began}, {lag:,} unread"
         return Judgment(GroupStatus.WARN, Problem.EMPTY, basis, reason=reason)
     reason = f"all members left, {lag:,} unread"
     return Judgment(GroupStatus.ERR, Problem.STOP, basis, since=since, since_seen=True, reason=reason)

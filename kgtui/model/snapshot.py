@@ -161,6 +161,8 @@ class Snapshot:
         state_since: group id → time at which the current state was first observed, in seconds since the epoch. A group
             is missing if it was already in this state when kgtui started. All snapshots share this mapping, like
             `summaries`.
+        appeared: ids of the groups that have been in their current state since they appeared, which kgtui observed. All
+            values are None. For these groups, `state_since` is the time of the first list that contained them.
         brokers: node id → how the broker responds.
         group_faults: group id → why its newest description or offsets could not be read.
         faults: faults that concern the whole cluster.
@@ -186,6 +188,7 @@ class Snapshot:
     offsets: Mapping[str, Reading[GroupOffsets]] = field(default_factory=dict)
     configs: Mapping[str, Reading[tuple[GroupConfig, ...]]] = field(default_factory=dict)
     state_since: Mapping[str, float] = field(default_factory=dict)
+    appeared: Mapping[str, None] = field(default_factory=dict)
     brokers: Mapping[int, BrokerStatus] = field(default_factory=dict)
     group_faults: Mapping[str, Fault] = field(default_factory=dict)
     faults: tuple[Fault, ...] = ()
@@ -240,7 +243,9 @@ class Snapshot:
         if screened and judgment is None and health is None and fault is None:
             return SCREENED_OK
         if judgment is None:
-            judgment = judgment_of_summary(summary, self.state_of(group), self.state_since.get(group))
+            judgment = judgment_of_summary(
+                summary, self.state_of(group), self.state_since.get(group), appeared=group in self.appeared
+            )
         if health is not None and not (screened and self.taken_at - (health.read_at or 0.0) > FRESH_HEALTH):
             from kgtui.model.health.judged import judgment_of_health
 

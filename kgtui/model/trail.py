@@ -31,14 +31,16 @@ REBALANCES_KEPT = 3
 """Number of rebalances whose times a trail contains."""
 
 _UNKNOWN = -1
-_HEADER = Struct("<IIIIHHIIIBBBI")
-_SAMPLES_FIELD = 11
+_HEADER = Struct("<IIIIIHHIIIBBBI")
+_SAMPLES_FIELD = 12
 """Index of the header field that contains the number of samples."""
 _SAMPLES_AT = _HEADER.size - 5
 """Byte offset of the header field that contains the number of samples."""
 _SUMS = Struct("<IqqH")
 _TWO_SUMS = Struct("<IqqHIqqH")
 _REWIND = Struct("<IIqB")
+_MOST_COMPARED = 500
+"""Maximum number of partitions that are compared with those of a read with fewer partitions."""
 _FORGET_REWIND_AFTER = 10
 """After this many reads with progress, a rewind is forgotten, as in Burrow, whose window has this many commits."""
 _INT64 = 2**63 - 1
@@ -104,12 +106,14 @@ class Trail:
     """
 
     __slots__ = (
-        "_layout", "_members", "_rewind", "first_at", "idle", "pace", "positions", "progress_at", "reads",
+        "_layout", "_members", "_partial", "_rewind", "first_at", "idle", "pace", "positions", "progress_at", "reads",
         "rebalanced_at", "rebalances", "samples", "waited",
     )  # fmt: skip
 
     def __init__(self) -> None:
-        self._layout = self._members = 0
+        # Hashes of the partitions of the newest read, of the members, and of the partitions of a read after the newest
+        # one that is ignored because partitions are missing in it; 0 stands for none.
+        self._layout = self._members = self._partial = 0
         self.first_at = self.progress_at = self.pace = self.rebalances = 0
         self.rebalanced_at: tuple[int, ...] = (0,) * REBALANCES_KEPT
         self.reads = self.idle = 0
@@ -127,8 +131,8 @@ class Trail:
         if not data:
             return trail
         (
-            trail._layout, trail._members, trail.first_at, trail.progress_at, trail.pace, trail.rebalances,
-            first, second, third, trail.reads, trail.idle, samples, partitions,
+            trail._layout, trail._members, trail._partial, trail.first_at, trail.progress_at, trail.pace,
+            trail.rebalances, first, second, third, trail.reads, trail.idle, samples, partitions,
         ) = _HEADER.unpack_from(data)  # fmt: skip
         trail.rebalanced_at = (first, second, third)
         start = _HEADER.size
@@ -144,7 +148,7 @@ class Trail:
 
     def encode(self) -> bytes:
         header = _HEADER.pack(
-            self._layout, self._members, self.first_at, self.progress_at, self.pace, self.rebalances,
+            self._layout, self._members, self._partial, self.first_at, self.progress_at, self.pace, self.rebalances,
             *self.rebalanced_at, self.reads, self.idle, len(self.samples), len(self.positions),
         )  # fmt: skip
         sums = b"".join([_SUMS.pack(*row) for row in self.samples])
@@ -164,7 +168,9 @@ class Trail:
     def add(self, at: int, rows: Sequence[Position], jump: int = 0) -> None:
         """Add a read of the offsets.
 
-        If a topic was recreated, or if the clock went back, all values except `first_at` and the rebalances are reset.
+        If a topic was recreated, if the clock went back, or if partitions were added or removed, all values except
+        `first_at` and the rebalances are reset. A read in which partitions are missing is ignored unless the same ones
+        are missing in the next read, because a broker may have left them out only once.
 
         Args:
             at: time of the read. If it is earlier than the newest read, the clock went back.
@@ -172,15 +178,17 @@ class Trail:
             jump: seconds by which the clock was set forward since the previous read.
         """
         sums = _sums(at, rows)
-        layout = hash(tuple([row[0] for row in rows])) & 0xFFFFFFFF
+        layout = _hash([row[0] for row in rows])
         last = self.samples[-1] if self.samples else None
         self.first_at = self.first_at or at
         if last is None or at < last.at or (layout == self._layout and _recreated(rows, self.positions)):
             self._start_again(sums, rows, layout)
         elif layout != self._layout:
-            # A partition was added or removed, so the earlier sums can no longer be compared. A larger sum of positions
-            # still counts as progress.
-            moved = sums.positions > last.positions
+            if len(rows) < len(self.positions) and layout != self._partial:
+                self._partial = layout
+                return
+            # The earlier sums can no longer be compared, but the positions of the partitions in both reads can.
+            moved = self._moved_forward(rows)
             self._start_again(sums, rows, layout)
             if moved:
                 self._progress(at)
@@ -188,9 +196,28 @@ class Trail:
             self._compare(at, rows, max(at - last.at - jump, 0))
             self.samples = [*self.samples[1 - SAMPLES :], sums]
             self.reads = min(self.reads + 1, _MANY)
+            self._partial = 0
+
+    def _moved_forward(self, rows: Sequence[Position]) -> bool:
+        """Return whether a position moved forward since the newest read, which had some of these partitions.
+
+        The trail does not store which partitions these are. They are found by their hash if the added partitions are
+        next to each other, as those of one topic are. Otherwise, the result is False.
+        """
+        added = len(rows) - len(self.positions)
+        if added <= 0 or len(rows) > _MOST_COMPARED:
+            return False
+        keys = [row[0] for row in rows]
+        for start in range(len(self.positions) + 1):
+            if _hash(keys[:start] + keys[start + added :]) == self._layout:
+                common = [*rows[:start], *rows[start + added :]]
+                return any(
+                    row[1] is not None and row[1] > old >= 0 for row, old in zip(common, self.positions, strict=True)
+                )
+        return False
 
     def _start_again(self, sums: Sums, rows: Sequence[Position], layout: int) -> None:
-        self._layout, self.samples, self.reads = layout, [sums], 1
+        self._layout, self._partial, self.samples, self.reads = layout, 0, [sums], 1
         self.positions = array("q", [_UNKNOWN if row[1] is None else row[1] for row in rows])
         self.waited = array("H", [1 if row[3] and row[1] is not None else 0 for row in rows])
         self._rewind = None
@@ -311,6 +338,11 @@ def last_rates(data: bytes) -> tuple[float, float] | None:
         return None
     written, consumed, seconds = end - first_end, (end - lag) - (first_end - first_lag), at - began
     return max(written, 0) / seconds, max(consumed, 0) / seconds
+
+
+def _hash(keys: Sequence[tuple[str, int]]) -> int:
+    """Return a hash of the keys of partitions, from 1 to 2³² − 1. It is only valid in this process."""
+    return hash(tuple(keys)) & 0xFFFFFFFF or 1
 
 
 def _sums(at: int, rows: Sequence[Position]) -> Sums:

@@ -9,6 +9,7 @@ that a command that needs only the polling policy does not load the monitor.
 | `policy` | the polling policy: intervals, what counts as a gap, and limits on visible groups, suspects and events |
 | `poll_timer` | the timer that all polling loops share: interval, pausing and refreshing |
 | `list_tier` | tier 0: reads the list of groups from each broker |
+| `missing_groups` | checks whether groups that no broker lists any longer exist |
 | `detail_tiers` | tier 1: reads the selected and visible groups in full; runs all tiers except tier 0 |
 | `sweep` | tier 2: reads all groups in the background |
 | `screening` | rules that find groups with a possible problem in the reads of the sweep |

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from kgtui.admin.groups_read import GroupsRead
     from kgtui.model.offsets import PartitionLag, TopicPartition
     from kgtui.model.record_times import RecordTime
+    from kgtui.model.snapshot import BrokerStatus
     from kgtui.monitor.poll_timer import PollTimer
     from kgtui.monitor.screening import Screening
     from kgtui.monitor.store import Store
@@ -81,6 +82,8 @@ class EmptyGroupSearch:
             summary = store.summaries.get(group)
             if summary is None or group in store.unread_since or self._failed_at.get(group, latest) > latest:
                 continue
+            if group not in store.groups or _is_silent(store.brokers.get(store.groups[group].coordinator)):
+                continue
             partitions += summary.partitions
             if found and partitions > RECORD_TIME_PARTITIONS:
                 break
@@ -102,6 +105,10 @@ class EmptyGroupSearch:
                 self._failed_at.pop(group, None)
                 store.unread_since[group] = since
                 self._screening.judge(group)
+
+
+def _is_silent(broker: BrokerStatus | None) -> bool:
+    return broker is not None and broker.fault is not None
 
 
 class EmptyGroupTier:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kgtui.errors import KgtuiError, UnreachableError
 from kgtui.model.answer import Fault, fault_of
+from kgtui.monitor.missing_groups import MissingGroups
 from kgtui.monitor.policy import REMOVAL_GRACE, SHOWN_AFTER_LEAVING, answered_since, metadata_pause
 
 if TYPE_CHECKING:
@@ -45,10 +47,13 @@ class PendingRemovals:
 
     When groups move to another coordinator, the old broker drops them before the new broker has loaded them. Until
     then, the groups stay in the store, so that they do not disappear and come back whenever a broker restarts.
+
+    Args:
+        remove: called with the id of a broker, and the ids of its groups that can be removed.
     """
 
-    def __init__(self, store: Store, now: Callable[[], float]) -> None:
-        self._store = store
+    def __init__(self, remove: Callable[[int, Collection[str]], None], now: Callable[[], float]) -> None:
+        self._remove = remove
         self._now = now
         self._silent: set[int] = set()
         self._pending: list[PendingRemoval] = []
@@ -111,7 +116,7 @@ class PendingRemovals:
         settled = [one for one in self._pending if self._decided(one)]
         self._pending = [one for one in self._pending if one not in settled]
         for one in settled:
-            self._store.drop(one.node, one.groups)
+            self._remove(one.node, one.groups)
 
     def _decided(self, one: PendingRemoval) -> bool:
         """Return whether the groups can be removed now, because no more lists are needed."""
@@ -147,7 +152,10 @@ class ListTier:
         self._polls: dict[int, asyncio.Task[None]] = {}
         self._listed: set[int] = set()
         self._left_at: dict[int, float] = {}
-        self._removals = PendingRemovals(store, timer.now)
+        self._missing = MissingGroups(admin, store, options.timeout)
+        # A replay reads no brokers, so that a group is gone as soon as it is not in the list.
+        self._removals = PendingRemovals(store.drop if timer.recorded_at else self._check_missing, timer.now)
+        self._missing_found = asyncio.Event()
         self._wake = asyncio.Event()
         # A list of groups is stored in slices, so that key presses are handled between two slices. This lock lets only
         # one list be stored at a time. Otherwise, a key press would have to wait for a slice of each list.
@@ -157,20 +165,40 @@ class ListTier:
         """Read the metadata and poll all brokers until this task is cancelled."""
         failures = 0
         options = self._options
+        check = asyncio.create_task(self._check_missing_forever(), name="check missing groups")
+        check.add_done_callback(lambda _: self._wake.set())
         try:
             while True:
                 self._wake.clear()
                 failures = 0 if await self._follow_cluster() else failures + 1
                 await self._timer.pause_for(metadata_pause(options, failures, len(self._left_at)), wake=self._wake)
-                for task in self._polls.values():
-                    # A poll loop never returns, so only a bug can have ended it. `result` raises the exception that
+                for task in (check, *self._polls.values()):
+                    # None of these loops returns, so only a bug can have ended one. `result` raises the exception that
                     # ended the loop.
                     if task.done():
                         task.result()
         finally:
-            for task in self._polls.values():
+            tasks = (check, *self._polls.values())
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(*self._polls.values(), return_exceptions=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _check_missing(self, node: int, groups: Collection[str]) -> None:
+        """Let the groups of a broker be removed after their coordinators have confirmed that they do not exist."""
+        self._missing.add(node, groups)
+        self._missing_found.set()
+
+    async def _check_missing_forever(self) -> None:
+        while True:
+            await self._missing_found.wait()
+            self._missing_found.clear()
+            while self._missing:
+                if await self._missing.check():
+                    self._changed()
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(self._missing.due_in):
+                        await self._missing_found.wait()
+                self._missing_found.clear()
 
     async def _follow_cluster(self) -> bool:
         """Read the cluster's metadata, start to poll new brokers, and stop polling brokers that have left the cluster.
@@ -251,6 +279,7 @@ class ListTier:
     async def _take(self, node: int, delta: ListingDelta) -> None:
         first = node not in self._listed
         await self._store.take_list(node, delta, first=first)
+        self._missing.listed(delta.updated)
         self._listed.add(node)
         # The broker no longer lists these groups. The first list of a broker has no previous list, so it is compared
         # with the broker's groups in the store. The store has such groups if the broker has left the cluster and come

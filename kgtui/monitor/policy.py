@@ -48,6 +48,15 @@ REMOVAL_GRACE = 10.0
 After Kafka's `broker.session.timeout.ms`, by default 9 s, the controller assigns the groups of a dead broker to others.
 """
 
+MISSING_CHECK_PAUSE = 1.0
+"""Pause between two checks whether the groups that no broker lists exist, in seconds."""
+
+MISSING_CHECK_MAX_PAUSE = 30.0
+"""Longest pause between two such checks, in seconds. The pause doubles while no check finds that a group is gone."""
+
+MISSING_GROUPS_PER_CHECK = 1_000
+"""Maximum number of groups that are described in one such check."""
+
 REPLAY_INTERVAL = 2.0
 """Polling interval in seconds while the terminal UI replays a recording.
 

@@ -345,7 +345,7 @@ class Screening:
         unread_since = self._store.unread_since.get(group, now)
         if since is None and not trail.rewound_at and now - unread_since >= ABANDONED_AFTER:
             return judgment_of_unused(lag, basis)
-        return judgment_of_empty(lag, since, basis)
+        return judgment_of_empty(lag, since, basis, appeared=group in self._store.appeared)
 
 
 def _order(judgment: Judgment) -> tuple[bool, int]:

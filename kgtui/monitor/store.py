@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_LIVE = ("summaries", "state_since", "screened")
+_LIVE = ("summaries", "state_since", "appeared", "screened")
 """Names of attributes that all snapshots share with the store, because copying 100,000 entries takes too long."""
 
 
@@ -65,6 +65,7 @@ class Store:
         self.configs: OrderedDict[str, Reading[tuple[GroupConfig, ...]]] = OrderedDict()
         self.health: dict[str, GroupHealth] = {}
         self.state_since: dict[str, float] = {}
+        self.appeared: dict[str, None] = {}
         self.screening = ScreenedGroups()
         self.screened = self.screening.judgments
         self.changes = ChangeLog()
@@ -154,7 +155,11 @@ class Store:
         joined[listing].append(group)
         if not first and (old is None or old.state != listing.state):
             self.state_since[group] = now
-            self._stale.add("state_since")
+            if old is None:
+                self.appeared[group] = None
+            else:
+                self.appeared.pop(group, None)
+            self._stale |= {"state_since", "appeared"}
             if self.on_state_change is not None:
                 self.on_state_change(group, old, listing)
 
@@ -170,6 +175,7 @@ class Store:
         left[old].append(group)
         self.changes.add(group)
         self.unread_since.pop(group, None)
+        self.appeared.pop(group, None)
         self.screening.put(group, None)
         for part in ("summaries", "details", "offsets", "configs", "health", "state_since", "group_faults"):
             if getattr(self, part).pop(group, None) is not None:

@@ -1,8 +1,9 @@
-"""After one of three real brokers is killed, kgtui soon reports the complete lag from the new partition leaders."""
+"""After one of three real brokers is killed, kgtui soon reports the complete lag, and no wrong verdict or event."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import time
@@ -11,6 +12,9 @@ from typing import TYPE_CHECKING
 from kgtui.admin import connect
 from kgtui.admin.deadline import Deadline
 from kgtui.admin.reading import Logs, read_groups
+from kgtui.model.judgment import Problem
+from kgtui.monitor import Monitor
+from tests.contract.test_rolling_restart import Watcher, check_verdicts, ls_watch
 from tests.contract.three_brokers import GROUP, LAG, TOPIC, three_brokers
 
 if TYPE_CHECKING:
@@ -30,6 +34,46 @@ brokers need more time to become leaders. The pause between two reads is then 10
 def test_the_lag_is_complete_soon_after_a_killed_leader_is_replaced(tmp_path: Path) -> None:
     with three_brokers(tmp_path) as cluster:
         asyncio.run(_kill_a_leader(cluster))
+
+
+def test_a_killed_coordinator_causes_no_wrong_verdict_and_no_event(tmp_path: Path) -> None:
+    """The group is Empty all the time. Its new coordinator lists it some seconds after the old one was killed."""
+    extra = {"offsets.topic.replication.factor": "3", "min.insync.replicas": "1"}
+    lists = tmp_path / "lists"
+    with three_brokers(tmp_path / "cluster", extra) as cluster, ls_watch(cluster, lists):
+        asyncio.run(_kill_the_coordinator(cluster, lists))
+    check_verdicts([json.loads(line) for line in lists.read_text().splitlines()])
+
+
+def _lines_in(file: Path) -> int:
+    return file.read_bytes().count(b"\n")
+
+
+async def _kill_the_coordinator(cluster: Cluster, lists: Path) -> None:
+    async with connect(cluster.bootstrap.split(",")) as admin:
+        monitor = Monitor(admin)
+        running = asyncio.create_task(monitor.run())
+        try:
+            async with asyncio.timeout(60):
+                while GROUP not in monitor.snapshot.groups or _lines_in(lists) == 0:  # noqa: ASYNC110
+                    await asyncio.sleep(0.1)
+            monitor.set_view(GROUP, ())
+            watcher = Watcher(monitor)
+            await watcher.until_fresh(30)
+            victim = monitor.snapshot.groups[GROUP].coordinator
+            os.kill(cluster.nodes[victim - 1].pid, signal.SIGKILL)
+            async with asyncio.timeout(120):
+                while monitor.snapshot.groups[GROUP].coordinator == victim:  # noqa: ASYNC110
+                    await asyncio.sleep(0.2)
+                while monitor.snapshot.judgment(GROUP).kind is not Problem.EMPTY:  # noqa: ASYNC110
+                    await asyncio.sleep(0.2)
+                written = _lines_in(lists)
+                while _lines_in(lists) < written + 3:  # noqa: ASYNC110
+                    await asyncio.sleep(0.2)
+            assert watcher.wrong == set()
+        finally:
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
 
 
 async def _kill_a_leader(cluster: Cluster) -> None:

@@ -1,6 +1,7 @@
 """The monitor and `kgtui ls --watch` show no wrong values while three real brokers are restarted, killed and paused.
 
-The only group remains Empty with a constant lag, so every other state or lag that is shown is wrong.
+The only group remains Empty with a constant lag, so every other state, lag or verdict that is shown is wrong, and so is
+every event of the group except a change of its coordinator.
 """
 
 from __future__ import annotations
@@ -19,12 +20,15 @@ import pytest
 
 from kgtui.admin import connect
 from kgtui.model import facts
+from kgtui.model.event import EventKind
+from kgtui.model.judgment import Problem
 from kgtui.monitor import Monitor
 from tests.contract.three_brokers import GROUP, LAG, TOPIC, three_brokers
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
+    from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
     from pathlib import Path
+    from typing import Any
 
     from kgtui.model.snapshot import Snapshot
     from tests.brokers.cluster import Cluster
@@ -33,8 +37,12 @@ FRESH_WITHIN = 10.0
 """Maximum time from the broker's first response after a restart until all shown values are fresh, in seconds."""
 
 
+VERDICTS = (None, Problem.EMPTY, Problem.UNREADABLE)
+"""The right verdicts: before the first read, and then, if the group can be read or not."""
+
+
 class Watcher:
-    """Collect every wrong state and every wrong lag in the snapshots of a monitor."""
+    """Collect every wrong state, lag, verdict and event in the snapshots of a monitor."""
 
     def __init__(self, monitor: Monitor) -> None:
         self.monitor, self.wrong = monitor, set[str]()
@@ -49,6 +57,11 @@ class Watcher:
             self.wrong.add(f"state {snapshot.state_of(GROUP)}")
         if found is not None and not found.unknown and found.lag != LAG:
             self.wrong.add(f"lag {found}")
+        judgment = snapshot.judgment(GROUP)
+        if judgment.kind not in VERDICTS or GROUP in snapshot.state_since:
+            self.wrong.add(f"verdict {judgment.kind}, {judgment.reason}, state since {snapshot.state_since.get(GROUP)}")
+        of_group = [event for event in snapshot.events if event.group == GROUP]
+        self.wrong.update(f"event {event}" for event in of_group if event.kind is not EventKind.COORDINATOR)
 
     def is_fresh(self) -> bool:
         """Return whether all brokers respond, and all values are complete and were read in the last five seconds."""
@@ -87,6 +100,15 @@ def ls_watch(cluster: Cluster, output: Path) -> Iterator[None]:
             process.wait()
 
 
+def check_verdicts(lists: Sequence[Mapping[str, Any]]) -> None:
+    """Assert that `ls --watch` never printed a wrong verdict, and always the same time of the first read."""
+    groups = [group for one in lists for group in one["groups"]]
+    assert {group["problem"] for group in groups} <= {None, "empty", "unreadable"}
+    assert {group["state_since"] for group in groups} == {None}
+    assert len({group["first_seen"] for group in groups} - {None}) == 1
+    assert groups[-1]["problem"] == "empty"
+
+
 @pytest.mark.full
 @pytest.mark.timeout(900)
 def test_no_wrong_values_are_shown_while_brokers_restart_or_pause(tmp_path: Path) -> None:
@@ -98,6 +120,7 @@ def test_no_wrong_values_are_shown_while_brokers_restart_or_pause(tmp_path: Path
         asyncio.run(_break_brokers(cluster))
     rows = [json.loads(line) for line in lists.read_text().splitlines()]
     assert len(rows) > 50
+    check_verdicts(rows)
     shown = {(len(row["groups"]), group["state"]) for row in rows for group in row["groups"]}
     assert shown == {(1, "Empty")}
     assert {group["lag"] for row in rows for group in row["groups"] if not group["lag_unknown"]} <= {LAG, None}

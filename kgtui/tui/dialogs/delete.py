@@ -245,7 +245,9 @@ class DeleteDialog(ModalScreen[Results | None]):
         snapshot = monitor.snapshot
         empty = {group: snapshot.state_since[group] for group in self.groups if group in snapshot.state_since}
         times = {group: consumed_until(one.value) for group in self.groups if (one := snapshot.offsets.get(group))}
-        return Observed(now, empty, {group: at for group, at in times.items() if at is not None})
+        return Observed(
+            now, empty, {group: at for group, at in times.items() if at is not None}, frozenset(snapshot.appeared)
+        )
 
     @on(Planned)
     def _show_plan(self, message: Planned) -> None:

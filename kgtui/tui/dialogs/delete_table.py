@@ -24,7 +24,7 @@ from kgtui.tui.panes.row_detail import DetailedTable
 from kgtui.tui.panes.table import LineTable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from textual.app import ComposeResult
 
@@ -165,11 +165,13 @@ class Observed:
         empty_since: group id → time at which the group became Empty, for groups that became Empty after kgtui started.
         consumed_until: group id → time at which the newest record that the group has read was written, for groups for
             which this time is known.
+        appeared: ids of the groups in `empty_since` that have been Empty since they appeared.
     """
 
     now: float
     empty_since: Mapping[str, float] = field(default_factory=dict)
     consumed_until: Mapping[str, float] = field(default_factory=dict)
+    appeared: Collection[str] = ()
 
     def safety_of(self, line: Allowed | Refused) -> Safety:
         """Return whether it is safe to delete a group, and why.
@@ -177,7 +179,8 @@ class Observed:
         Args:
             line: the line of the plan for the group.
         """
-        return safety_of(line, now=self.now, empty_since=self.empty_since.get(line.group))
+        group = line.group
+        return safety_of(line, now=self.now, empty_since=self.empty_since.get(group), appeared=group in self.appeared)
 
 
 def plan_rows(made: Plan, observed: Observed) -> list[DeleteRow]:

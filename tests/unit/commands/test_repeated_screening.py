@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 from kgtui.commands import selection
 from kgtui.commands.list_watch import RepeatedScreening
 from kgtui.commands.selection import select_groups
+from kgtui.errors import ClientError
+from kgtui.model import facts
+from kgtui.model.answer import Fault
 from kgtui.model.judgment import GroupStatus, Problem
 from kgtui.model.offsets import PartitionBounds
 from kgtui.model.query import parse
@@ -20,6 +23,8 @@ from tests.scripted import ScriptedAdmin, member
 
 if TYPE_CHECKING:
     import pytest
+
+    from kgtui.model.snapshot import Snapshot
 
 
 async def test_repeated_screening_finds_a_stopped_group_after_a_minute(
@@ -54,6 +59,57 @@ async def test_repeated_screening_finds_a_stopped_group_after_a_minute(
     rows = {row["group"]: row for row in json.loads(document)["groups"]}
     assert {row["first_seen"] for row in rows.values()} == {rfc3339(1_700_000_015.0)}
     assert [rows[group]["last_progress"] for group in ("reads", "stuck")] == [rfc3339(clock["now"]), None]
+
+
+async def test_repeated_screening_keeps_groups_whose_coordinator_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = {"now": 1_700_000_000.0}
+    admin = ScriptedAdmin()
+    for group in ("simple", "deleted"):
+        admin.add(group, "classic", "", "Empty", coordinator=2, lag=10)
+    admin.add("other", state="Empty", coordinator=3, lag=10)
+    monkeypatch.setattr(selection.time, "time", lambda: clock["now"])  # type: ignore[attr-defined]
+    monkeypatch.setattr(Screening, "check_clock", lambda _: None)
+    screened = RepeatedScreening(admin, 5.0, 1.0)
+
+    async def read() -> Snapshot:
+        clock["now"] += 1
+        return (await select_groups(admin, lag=True, on_read=screened.add, timeout=5)).snapshot
+
+    first = await read()
+    admin.broken[2] = ClientError("connection refused", broker=2)  # the broker is killed
+    await read()
+    assert "simple" not in screened.missing, "the silent broker may still coordinate the group"
+    del admin.brokers[2], admin.broken[2]  # the broker is unregistered, and no other broker has loaded its groups
+    row = admin.groups.pop("simple")
+    del admin.groups["deleted"]
+    admin.broken["simple"] = Fault("COORDINATOR_LOAD_IN_PROGRESS", "loading", 14, group="simple")
+    await read()
+    assert "simple" in screened.missing
+    assert "deleted" not in screened.missing
+    del admin.broken["simple"]
+    admin.groups["simple"] = replace(row, coordinator=3)
+    last = await read()
+    judgment = last.judgment("simple")
+    assert (judgment.kind, judgment.reason) == (Problem.EMPTY, "Empty since before kgtui started, 10 unread")
+    assert "simple" not in last.state_since
+    assert facts.first_seen(last, "simple") == facts.first_seen(first, "simple") == clock["now"] - 3
+
+
+async def test_a_group_that_appears_empty_has_not_lost_its_members(monkeypatch: pytest.MonkeyPatch) -> None:
+    admin = ScriptedAdmin()
+    admin.add("old", state="Empty", lag=10)
+    screened = RepeatedScreening(admin, 5.0, 1.0)
+    await select_groups(admin, lag=True, on_read=screened.add, timeout=5)
+    admin.add("new", "classic", "", "Empty", lag=10)
+    last = (await select_groups(admin, lag=True, on_read=screened.add, timeout=5)).snapshot
+    judgment = last.judgment("new")
+    assert (judgment.kind, judgment.reason) == (Problem.EMPTY, "Empty since it appeared, 10 unread")
+    assert "new" in last.state_since
+    admin.add("old", members=(member(),), lag=10)
+    await select_groups(admin, lag=True, on_read=screened.add, timeout=5)
+    admin.add("old", state="Empty", lag=10)
+    last = (await select_groups(admin, lag=True, on_read=screened.add, timeout=5)).snapshot
+    assert last.judgment("old").reason == "all members left, 10 unread"
 
 
 async def test_repeated_screening_finds_lost_records_and_unused_groups(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -109,6 +109,21 @@ def test_trail_starts_a_new_comparison_when_a_partition_is_added() -> None:
     assert (trail.reads, list(trail.waited), trail.progress_at) == (1, [1, 0], T0 + 30)
 
 
+def test_partial_reads_and_added_partitions_do_not_count_as_progress() -> None:
+    full = rows((5, 9), (6, 9), (0, 9), (7, 9), (8, 9), (1, 9))
+    trail = trail_of(full, full[:3], full, [full[0], full[4]], full)
+    assert (trail.progress_at, trail.reads, list(trail.waited)) == (0, 3, [61] * 6)
+    trail = trail_of(full[:3], full, full[:3], full[:3], full, [*full, *rows((900, 900), topic="u")])
+    assert trail.progress_at == 0
+
+
+def test_progress_is_found_when_partitions_are_added_at_the_same_time() -> None:
+    more = [*rows((3, 3), topic="a"), *rows((3, 3), topic="b"), *rows((5, 9), (7, 9))]
+    assert trail_of(rows((5, 9), (6, 9)), more).progress_at == T0 + 15
+    unmoved = [*more[:2], *rows((5, 9), (6, 9))]
+    assert trail_of(rows((5, 9), (6, 9)), unmoved).progress_at == 0
+
+
 def test_changed_members_or_epoch_count_as_one_rebalance_in_the_trail() -> None:
     trail = Trail()
     for number, epoch in enumerate((1, 1, 2, 4)):

@@ -12,9 +12,10 @@ import pytest
 from kgtui.errors import DeadlineError, UnreachableError
 from kgtui.model import facts
 from kgtui.model.answer import Answer, Coverage, Fault
+from kgtui.model.event import EventKind
 from kgtui.model.judgment import Problem
 from kgtui.model.offsets import LagTotal, PartitionBounds
-from kgtui.monitor import Monitor, MonitorOptions, list_tier
+from kgtui.monitor import Monitor, MonitorOptions, list_tier, missing_groups
 from kgtui.monitor import monitor as module
 from kgtui.monitor.gc_tuning import GcTuning
 from kgtui.monitor.policy import metadata_pause
@@ -355,6 +356,29 @@ async def test_a_group_that_moves_to_another_broker_never_disappears(
         admin.add("billing", "classic", "connect", coordinator=3)
         await until(monitor, lambda s: set(s.brokers) == {1, 3})
     assert always_there
+
+
+async def test_a_group_that_no_broker_lists_is_kept_until_its_coordinator_answers(
+    admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a broker has died, its groups are in no list until the new coordinator has loaded them."""
+    monkeypatch.setattr(missing_groups, "MISSING_CHECK_PAUSE", 0.01)
+    admin.add("simple", "classic", "", "Empty", coordinator=2, lag=5)
+    async with watching(admin) as monitor:
+        before = await until(monitor, lambda s: s.judgment("simple").kind is Problem.EMPTY)
+        row = admin.groups.pop("simple")
+        admin.broken["simple"] = Fault("COORDINATOR_NOT_AVAILABLE", "no coordinator", 15, group="simple")
+        del admin.brokers[2], admin.groups["billing"]
+        await until(monitor, lambda s: "billing" not in s.groups)
+        assert ["billing", "simple"] in [sorted(groups) for call, groups in admin.calls if call == "describe_groups"]
+        del admin.broken["simple"]
+        admin.groups["simple"] = replace(row, coordinator=3)
+        after = await until(monitor, lambda s: s.groups["simple"].coordinator == 3)
+        after = await until(monitor, lambda s: s.judgment("simple").kind is Problem.EMPTY)
+    assert "simple" not in after.state_since
+    assert facts.first_seen(after, "simple") == facts.first_seen(before, "simple")
+    found = [(event.kind, event.group) for event in after.events if event.group in ("billing", "simple")]
+    assert found == [(EventKind.DISAPPEARED, "billing"), (EventKind.COORDINATOR, "simple")]
 
 
 async def test_groups_that_a_restarted_broker_does_not_list_are_removed(

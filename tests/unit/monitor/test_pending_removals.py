@@ -22,7 +22,7 @@ async def store() -> Store:
 
 
 def test_a_deleted_group_is_removed_once_every_broker_has_sent_its_list(store: Store) -> None:
-    removals = PendingRemovals(store, lambda: 0.0)
+    removals = PendingRemovals(store.drop, lambda: 0.0)
     asked_before = removals.pending()
     removals.add(1, ["a"], {2, 3})
     removals.broker_listed(2, (), asked_before)
@@ -33,7 +33,7 @@ def test_a_deleted_group_is_removed_once_every_broker_has_sent_its_list(store: S
 
 
 async def test_a_group_that_moves_to_another_broker_is_not_removed(store: Store) -> None:
-    removals = PendingRemovals(store, lambda: 0.0)
+    removals = PendingRemovals(store.drop, lambda: 0.0)
     removals.add(1, ["a"], {2})
     assert "a" in store.groups
     await store.take_list(2, ListingDelta({"a": Listing("consumer", "consumer", "Stable", 2)}), first=False)
@@ -42,7 +42,7 @@ async def test_a_group_that_moves_to_another_broker_is_not_removed(store: Store)
 
 
 def test_a_missing_group_that_its_broker_lists_again_is_not_removed(store: Store) -> None:
-    removals = PendingRemovals(store, lambda: 0.0)
+    removals = PendingRemovals(store.drop, lambda: 0.0)
     removals.add(1, ["a"], {2})
     removals.broker_listed(1, ["a"], ())
     removals.broker_listed(2, (), removals.pending())
@@ -52,7 +52,7 @@ def test_a_missing_group_that_its_broker_lists_again_is_not_removed(store: Store
 def test_a_silent_broker_delays_a_removal_only_for_a_grace_period(store: Store) -> None:
     """The grace period does not apply to groups of a broker that has left the cluster."""
     now = 0.0
-    removals = PendingRemovals(store, lambda: now)
+    removals = PendingRemovals(store.drop, lambda: now)
     removals.add(1, ["a"], {1, 2})
     removals.broker_silent(2)
     assert "a" in store.groups
@@ -68,7 +68,7 @@ def test_a_silent_broker_delays_a_removal_only_for_a_grace_period(store: Store) 
 
 
 def test_groups_of_a_broker_that_left_and_came_back_are_not_removed(store: Store) -> None:
-    removals = PendingRemovals(store, lambda: 0.0)
+    removals = PendingRemovals(store.drop, lambda: 0.0)
     removals.add(1, ["a", "b"], {2}, broker_left=True)
     removals.broker_joined(1)
     removals.broker_listed(2, (), removals.pending())
@@ -77,7 +77,7 @@ def test_groups_of_a_broker_that_left_and_came_back_are_not_removed(store: Store
 
 
 def test_a_group_is_not_removed_before_a_joining_broker_has_sent_its_list(store: Store) -> None:
-    removals = PendingRemovals(store, lambda: 0.0)
+    removals = PendingRemovals(store.drop, lambda: 0.0)
     removals.add(1, ["a"], {2})
     removals.broker_joined(3)
     removals.broker_listed(2, (), removals.pending())

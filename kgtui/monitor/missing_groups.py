@@ -1,0 +1,87 @@
+"""Groups that no broker lists any longer, although kgtui has not heard that they were deleted.
+
+The lists of groups alone do not prove that a group is gone. While a broker fails, restarts or hands over its groups,
+its groups are in no list: for seconds if other brokers have replicas of `__consumer_offsets`, and otherwise until the
+broker is back. Everything that kgtui has observed about a group is therefore kept until the group's coordinator
+answers that the group does not exist.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kgtui.errors import KgtuiError
+from kgtui.monitor.policy import MISSING_CHECK_MAX_PAUSE, MISSING_CHECK_PAUSE, MISSING_GROUPS_PER_CHECK
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kgtui.admin.base import GroupAdmin
+    from kgtui.monitor.store import Store
+
+
+async def confirmed_gone(admin: GroupAdmin, groups: Iterable[str], *, timeout: float) -> set[str]:
+    """Ask the coordinators of groups that no broker lists, and return the ids of the groups that do not exist.
+
+    A group that the user may not describe counts as gone too, because nothing else can be found out about it.
+
+    Args:
+        timeout: maximum duration in seconds.
+    """
+    try:
+        answer = await admin.describe_groups(groups, timeout=timeout)
+    except KgtuiError:
+        return set()
+    refused = ("GROUP_ID_NOT_FOUND", "GROUP_AUTHORIZATION_FAILED")
+    return {fault.group for fault in answer.faults if fault.group is not None and fault.name in refused}
+
+
+class MissingGroups:
+    """Checks groups that no broker lists, and removes those that do not exist from the store.
+
+    Args:
+        timeout: maximum duration of one check, in seconds.
+
+    Attributes:
+        due_in: pause until the next check, in seconds. It doubles after each check that has removed no group.
+    """
+
+    def __init__(self, admin: GroupAdmin, store: Store, timeout: float) -> None:
+        self._admin = admin
+        self._store = store
+        self._timeout = timeout
+        self._nodes: dict[str, int] = {}
+        self.due_in = 0.0
+
+    def add(self, node: int, groups: Iterable[str]) -> None:
+        """Add groups that were last listed by the broker `node`."""
+        new = {group: node for group in groups if self._nodes.get(group) != node}
+        if new:
+            self._nodes |= new
+            self.due_in = 0.0
+
+    def listed(self, groups: Iterable[str]) -> None:
+        """Remove groups that a broker lists again."""
+        for group in groups if self._nodes else ():
+            self._nodes.pop(group, None)
+
+    def __contains__(self, group: object) -> bool:
+        return group in self._nodes
+
+    def __bool__(self) -> bool:
+        return bool(self._nodes)
+
+    async def check(self) -> bool:
+        """Check some of the groups, the longest unchecked ones first. Return whether groups were removed."""
+        batch = list(self._nodes)[:MISSING_GROUPS_PER_CHECK]
+        gone = await confirmed_gone(self._admin, batch, timeout=self._timeout)
+        # While the groups were checked, a broker may have listed some of them.
+        checked = {group: node for group in batch if (node := self._nodes.pop(group, None)) is not None}
+        for group, node in checked.items():
+            if group not in gone:
+                self._nodes[group] = node
+        removed = checked.keys() & gone
+        for node in set(checked.values()):
+            self._store.drop(node, [group for group in removed if checked[group] == node])
+        self.due_in = 0.0 if removed else min(max(2 * self.due_in, MISSING_CHECK_PAUSE), MISSING_CHECK_MAX_PAUSE)
+        return bool(removed)
