@@ -23,6 +23,7 @@ from kgtui.tui.startup_notices import show_invalid_presets, show_unfinished_dele
 from kgtui.tui.textual_compat.crash_message import CrashReportingApp
 from kgtui.tui.textual_compat.ignored_input import ignore_input_that_textual_cannot_handle
 from kgtui.tui.textual_compat.key_order import KeyOrder
+from kgtui.tui.textual_compat.narrow_text import wrap_text_to_at_least_one_cell
 from kgtui.tui.textual_compat.rendering import prevent_strip_cycles
 from kgtui.tui.textual_compat.terminal_driver import with_workarounds
 
@@ -79,6 +80,7 @@ class KgtuiApp(CrashReportingApp):
         super().__init__()
         prevent_strip_cycles()
         ignore_input_that_textual_cannot_handle()
+        wrap_text_to_at_least_one_cell()
         self.session = session
         self.display_settings = session.display or text.DisplaySettings()
         self.display_settings.ascii = self.display_settings.ascii or not _locale_writes_unicode()

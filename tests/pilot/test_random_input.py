@@ -9,7 +9,7 @@ from textual import events
 from textual.geometry import Size
 
 from kgtui.tui.screen_actions import table
-from tests.pilot.app_driver import HOSTILE, app_on, main_screen, sample_snapshot, settled
+from tests.pilot.app_driver import HOSTILE, app_on, main_screen, sample_snapshot, settled, until
 
 if TYPE_CHECKING:
     import random
@@ -28,6 +28,19 @@ KEYS = sorted(
     }
     - QUIT_KEYS
 )
+WIDTHS = [*range(1, 13), *[20, 60, 80, 120, 250] * 3]
+HEIGHTS = [*range(1, 13), *[20, 24, 40, 80] * 4]
+SCREENS: list[tuple[str, ...]] = [
+    (), ("slash", "p"), ("f",), *[(str(pane),) for pane in range(1, 7)], ("3", "v"),
+    ("ctrl+p",), ("ctrl+p", "s"), ("question_mark",), ("C",), ("E",), ("I",), ("t",), ("Y",), ("x",), ("e",), ("R",),
+    ("c",), ("d",),
+]  # fmt: skip
+"""Keys of the main screen that show each of its states, and open each screen and dialog of a live cluster."""
+DIALOGS = [("ctrl+p",), ("question_mark",), ("C",), ("E",), ("x",), ("e",)]
+"""Keys that open a dialog or screen without further input or settings."""
+SMALL = [(side, side) for side in range(12, 0, -1)]
+SMALL += [(width, 40) for width in range(1, 13)] + [(120, height) for height in range(1, 13)]
+"""Sizes of the terminal, in columns and lines."""
 BURST = 10
 """Number of inputs that are sent without a pause between them."""
 
@@ -42,6 +55,38 @@ async def test_three_clicks_beside_the_command_palette_close_only_the_palette(tm
         click_burst(app, 110, 38, times=3)
         await settled(pilot)
         assert app.screen is main_screen(app)
+
+
+@pytest.mark.parametrize("keys", SCREENS, ids=" ".join)
+async def test_no_size_of_the_terminal_ends_the_app_on_any_screen(tmp_path: Path, keys: tuple[str, ...]) -> None:
+    app, _ = app_on(sample_snapshot(), tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        await pilot.press("slash", *"payments.settle", "enter")
+        await settled(pilot)
+        shown = app.screen
+        await pilot.press(*keys)
+        await settled(pilot)
+        if keys[:1] in DIALOGS:
+            await until(pilot, lambda: app.screen is not shown, seconds=30)
+        for width, height in SMALL:
+            app.post_message(events.Resize(Size(width, height), Size(width, height)))
+            await pilot.pause()
+        assert app.is_running
+    assert not app.return_code
+
+
+@pytest.mark.parametrize("width", range(1, 13))
+async def test_every_dialog_can_be_opened_in_a_narrow_terminal(tmp_path: Path, width: int) -> None:
+    app, _ = app_on(sample_snapshot(), tmp_path)
+    async with app.run_test(size=(width, 5 + width)) as pilot:
+        for keys in SCREENS:
+            await pilot.press(*keys)
+            await pilot.pause()
+            await pilot.press("escape")
+            await pilot.pause()
+        assert app.is_running
+    assert not app.return_code
 
 
 @pytest.mark.parametrize("count", [2_000, pytest.param(50_000, marks=[pytest.mark.full, pytest.mark.timeout(7_200)])])
@@ -72,7 +117,7 @@ def send(app: KgtuiApp, chance: random.Random) -> None:
     elif kind < 0.97:
         click_burst(app, chance.randrange(app.size.width), chance.randrange(app.size.height), chance.randint(1, 3))
     else:
-        size = Size(chance.choice([1, 20, 60, 80, 120, 250]), chance.choice([1, 5, 20, 24, 40, 80]))
+        size = Size(chance.choice(WIDTHS), chance.choice(HEIGHTS))
         app.post_message(events.Resize(size, size))
 
 

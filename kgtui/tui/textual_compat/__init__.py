@@ -14,6 +14,7 @@ deleted.
 | A second click or key that dismisses a screen removes the screen below. | `ignored_input` |
 | A key ends the program if it arrives before the list of the command palette exists or has a size. | `ignored_input` |
 | A search of the command palette ends the program if the palette is closed before the search ends. | `ignored_input` |
+| A list in a terminal of 5 or 7 columns ends the program, because its text has a width of 0 cells. | `narrow_text` |
 | A completion whose worker is cancelled before it begins causes a warning on the terminal. | `completion` |
 | The traceback after a crash contains local variables, which may be passwords. | `crash_message` |
 | Computed styles are discarded whenever a widget is refreshed. | `rendering.StyleCache` |
@@ -29,6 +30,7 @@ From kgtui, this package imports only `config`, `errors` and `output`.
 | `terminal_driver` | a terminal driver that writes short frames and ignores invalid input |
 | `key_order` | sends keys to the right widget in the typed order |
 | `ignored_input` | ignores the second dismissal of a screen, and page keys in a list without a size |
+| `narrow_text` | wraps text into lines of at least one cell |
 | `completion` | an input field that completes the typed text without a worker |
 | `crash_message` | a short message in place of Textual's traceback |
 | `rendering` | cached styles, no second layout, strips without reference cycles |

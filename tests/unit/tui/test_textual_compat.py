@@ -22,6 +22,7 @@ from textual import events
 from textual.app import App
 from textual.command import CommandList, CommandPalette
 from textual.containers import Vertical
+from textual.content import Content
 from textual.css.query import NoMatches
 from textual.drivers._writer_thread import WriterThread
 from textual.drivers.linux_driver import LinuxDriver
@@ -35,7 +36,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.worker import WorkerFailed
 from textual_plotext.plot import Plot
 
-from kgtui.tui.textual_compat import ignored_input, rendering
+from kgtui.tui.textual_compat import ignored_input, narrow_text, rendering
 from kgtui.tui.textual_compat.completion import CompletingInput
 from kgtui.tui.textual_compat.crash_message import CrashReportingApp
 from kgtui.tui.textual_compat.line_view import LineView
@@ -155,6 +156,12 @@ async def test_textual_still_fails_after_a_page_key_in_a_list_without_a_size() -
             ignored_input._textual_move_page(options, 1)
         ignored_input._move_page(options, 1)
         assert options.highlighted == 0
+
+
+def test_textual_still_fails_to_wrap_text_into_lines_of_zero_cells() -> None:
+    with pytest.raises(ValueError, match="must not be zero"):
+        narrow_text.textual_wrap(Content("payments"), 0)
+    assert len(narrow_text.wrap(Content("payments"), 0)) == len("payments")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,39 @@
+"""Wrap text into lines of at least one cell.
+
+A widget in a terminal of a few columns may have no space for its text, for example because its padding takes all
+columns. With Textual 8.2.8, the height of a list is then computed for text with a width of 0 cells. Textual calls
+`chop_cells` of rich, which raises a `ValueError` for this width, and the program ends. This happened to the command
+palette in a terminal of 5 or 7 columns.
+"""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+from textual.content import Content
+from textual.visual import RichVisual
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+textual_wrap: Callable[..., Any] = Content._wrap_and_format
+"""Textual's own method, which wraps a text and formats its lines."""
+
+_textual_height: Callable[..., int] = RichVisual.get_height
+
+
+def wrap_text_to_at_least_one_cell() -> None:
+    """Patch methods of Textual, so that they accept widths below 1 as if they were 1."""
+    setattr(Content, "_wrap_and_format", wrap)  # noqa: B010 - mypy forbids a plain assignment to a method
+    setattr(RichVisual, "get_height", _height)  # noqa: B010
+
+
+@wraps(textual_wrap)
+def wrap(content: Content, width: int, *arguments: Any, **options: Any) -> Any:
+    return textual_wrap(content, max(width, 1), *arguments, **options)
+
+
+@wraps(_textual_height)
+def _height(visual: RichVisual, rules: Any, width: int) -> int:
+    return _textual_height(visual, rules, max(width, 1))
