@@ -32,7 +32,7 @@ from kgtui.output.table import Column, table
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from kgtui.actions.plan import DeletionLoss, Plan, Refused
     from kgtui.actions.results import GroupResult, Results
@@ -177,26 +177,28 @@ def _refuse_read_only(args: argparse.Namespace) -> None:
 async def _plan(
     args: argparse.Namespace, admin: GroupAdmin, query: Query | None, folder: StateFolder
 ) -> tuple[Plan, int, bool]:
-    """Return the plan, the number of selected groups, and whether the exit code must be 1 because no group matches.
+    """Return the plan, the number of selected groups, and whether the exit code must be 1 because a group is missing.
 
-    The third value is always False with `--expect 0`, with `--allow-empty`, or without a filter.
+    The third value is always False with `--expect 0` or `--allow-empty`.
 
     Args:
         query: the filter; None if the groups are named with `--group`.
     """
-    timeout = timeout_of(args)
+    timeout, missing = timeout_of(args), False
     await _check_unfinished(admin, folder, timeout)
-    if query is None:
+    selection = await _matching(admin, query, args.group, timeout)
+    groups = selection.ids
+    if args.group and not selection.coverage.complete:
+        # A group that is not listed may be on a broker that did not answer. The plan says why it is refused.
         groups = list(dict.fromkeys(args.group))
-        return await plan(admin, groups, timeout=timeout), len(groups), False
-    selection = await _matching(admin, query, timeout)
-    missing = notify_missing(args, query, selection) and args.expect != 0
-    missing |= notify_no_visible_group(args, selection.snapshot, selection.listed) and args.expect != 0
-    return await plan(admin, selection.ids, timeout=timeout), len(selection.ids), missing
+    else:
+        missing = notify_missing(args, query, selection)
+    missing = notify_no_visible_group(args, selection.snapshot, selection.listed) or missing
+    return await plan(admin, groups, timeout=timeout), len(groups), missing and args.expect != 0
 
 
-async def _matching(admin: GroupAdmin, query: Query, timeout: float) -> Selection:
-    selection = await select_groups(admin, query, timeout=timeout)
+async def _matching(admin: GroupAdmin, query: Query | None, groups: Collection[str], timeout: float) -> Selection:
+    selection = await select_groups(admin, query, groups=groups, timeout=timeout)
     answered, brokers = selection.coverage.brokers
     if answered < brokers:
         notify(f"only {answered} of {brokers} brokers answered; groups of the other brokers are not deleted")

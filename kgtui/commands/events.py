@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from kgtui.admin.reading import access_of
 from kgtui.commands.connecting import connected, recorded, run_async, timeout_of
 from kgtui.commands.printing import notify, notify_faults, print_bytes, print_text, stdout_is_closed
-from kgtui.commands.selection import add_filter_options, filter_help, query_of, select_groups
+from kgtui.commands.selection import (
+    Selection,
+    add_selection_options,
+    filter_help,
+    notify_missing,
+    query_of,
+    select_groups,
+)
 from kgtui.commands.time_options import parse_duration
 from kgtui.errors import UsageError
 from kgtui.model.access import NO_VISIBLE_GROUP
+from kgtui.model.answer import Coverage
 from kgtui.model.event import EVENT_KINDS, EventKind
 from kgtui.monitor import policy
 from kgtui.output.event_list import EventTable, as_json
@@ -55,7 +64,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     from kgtui.commands.parser import add_lake_options
 
     add_lake_options(parser)
-    add_filter_options(parser)
+    add_selection_options(parser)
     parser.add_argument(
         "--for", dest="seconds", metavar="TIME", help="how long to watch, such as 10m (default: until Ctrl-C)"
     )
@@ -103,7 +112,11 @@ async def _run(args: argparse.Namespace, query: Query) -> int:
 
 
 class _Printer:
-    """Prints the events that match the options of the command line."""
+    """Prints the events that match the options of the command line.
+
+    Attributes:
+        printed: whether an event was printed.
+    """
 
     def __init__(self, args: argparse.Namespace, query: Query) -> None:
         self._args = args
@@ -111,6 +124,7 @@ class _Printer:
         self._kinds = frozenset(args.kind)
         self._groups = frozenset(args.group)
         self._table = EventTable()
+        self.printed = False
 
     def print(self, events: Iterable[Event], snapshot: Snapshot) -> None:
         """Print the matching events.
@@ -119,6 +133,7 @@ class _Printer:
             snapshot: data of the groups, for filter terms that an event alone cannot decide.
         """
         found = [event for event in events if self._matches(event, snapshot)]
+        self.printed = self.printed or bool(found)
         if found and self._args.format == "json":
             print_bytes(as_json(found))
         elif found:
@@ -164,7 +179,7 @@ async def _print_new(
             group, a message says so.
     """
     printer, printed, serial = _Printer(args, query), 0, 0
-    announced, warned = not sys.stderr.isatty(), access.lists_every_group
+    announced, warned, compared = not sys.stderr.isatty(), access.lists_every_group, False
     while not polling.done():
         events, dropped = monitor.events.since(printed)
         printed = monitor.events.total
@@ -187,11 +202,30 @@ async def _print_new(
                 warned = True
                 if not monitor.snapshot.groups:
                     notify(NO_VISIBLE_GROUP)
+            if not compared and brokers and all(status.answered_at is not None for status in brokers):
+                compared = True
+                _notify_if_missing(args, query, monitor.snapshot, groups)
             only = groups[0] if len(groups) == 1 else None
             monitor.set_view(only, groups if len(groups) <= policy.EVENT_GROUPS else ())
             monitor.want_configs(only)
         await asyncio.sleep(policy.EVENT_PAUSE)
     polling.result()
+
+
+def _notify_if_missing(args: argparse.Namespace, query: Query, snapshot: Snapshot, groups: Sequence[str]) -> None:
+    """Print a message if no group matches now, with similar ids. Events of groups that appear later are still printed.
+
+    A filter that needs data which has not been read yet is not checked.
+    """
+    if not query.needs and notify_missing(args, query, _as_selection(snapshot, groups)):
+        notify("waiting for groups that match; press Ctrl-C to end")
+
+
+def _as_selection(snapshot: Snapshot, groups: Sequence[str]) -> Selection:
+    brokers, found = len(snapshot.brokers), len(groups)
+    return Selection(
+        snapshot, list(groups), Coverage((snapshot.answering, brokers), (found, found)), (), listed=snapshot.groups
+    )
 
 
 def _selected(args: argparse.Namespace, query: Query, snapshot: Snapshot) -> Sequence[str]:
@@ -212,4 +246,7 @@ async def print_recorded(args: argparse.Namespace, admin: ReplayAdmin, query: Qu
     events = recorded_events(admin.recording, since, until, args.group or None)
     while batch := await asyncio.to_thread(lambda: list(islice(events, _BATCH))):
         printer.print(batch, selection.snapshot)
-    return 0
+    if printer.printed:
+        return 0
+    selection = replace(selection, ids=list(_selected(args, query, selection.snapshot)))
+    return int(notify_missing(args, query, selection))

@@ -160,12 +160,26 @@ def test_kgtui_delete_exits_with_1_if_a_deletion_fails(admin: ScriptedAdmin) -> 
 def test_kgtui_delete_with_the_option_group_deletes_exactly_the_given_ids(
     admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """An id that looks like a filter term is not parsed as a filter. The exit code is 4 if a group does not exist."""
+    """An id that looks like a filter term is not parsed as a filter. A missing group does not count for --expect."""
     admin.add("type:share", state="Empty")
     assert cli.main(["delete", "--group", "type:share", "--yes", "--expect", "1"]) == 0
     assert sent(admin) == ["type:share"]
     assert cli.main(["delete", "--group", "nope", "--group", "nope", "--yes", "--expect", "1"]) == 4
-    assert "no group has this id" in capsys.readouterr().out
+    assert "there is no group 'nope'" in capsys.readouterr().err
+
+
+def test_kgtui_delete_of_a_missing_group_prints_similar_ids_and_exits_with_1(
+    admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["delete", "--group", "idle-aa", "--dry-run"]) == 1
+    out, err = capsys.readouterr()
+    assert "there is no group 'idle-aa'; similar: idle-a" in err
+    assert "REFUSED" not in out
+    assert cli.main(["delete", "--group", "idle-aa", "--dry-run", "--allow-empty"]) == 0
+    assert cli.main(["delete", "--group", "idle-aa", "--group", "idle-a", "--yes", "--expect", "2"]) == 4
+    assert "idle-a" in admin.groups
+    assert cli.main(["delete", "--group", "idle-aa", "--group", "idle-a", "--yes", "--expect", "1"]) == 1
+    assert "idle-a" not in admin.groups
 
 
 @pytest.mark.parametrize("words", [[], ["sort:name"], ["--group", "a", "idle"], ["a", "--expect", "-1"], ["lag:x"]])

@@ -101,6 +101,20 @@ async def test_kgtui_events_says_that_no_groups_are_visible_to_the_user(
     assert ("there is no group that you may see" in watched.err) is not bool(operations)
 
 
+@pytest.mark.parametrize("words", [["ordesr"], ["--group", "ordesr"]])
+async def test_kgtui_events_says_that_no_group_matches_and_waits_for_one(
+    capfd: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    admin = ScriptedAdmin()
+    admin.add("orders", members=(member(),))
+    run = Watched(admin, capfd, *words)
+    await run.until(lambda: "waiting for groups that match" in run.err)
+    assert "similar: orders" in run.err
+    admin.add("ordesr", members=(member(),))
+    await run.until(lambda: "group appeared" in run.out)
+    await run.end()
+
+
 async def test_events_json_has_one_object_per_event_with_all_its_values(
     admin: ScriptedAdmin, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -174,6 +188,13 @@ def test_kgtui_events_prints_the_recorded_events_that_the_options_select(
     assert (len(out.splitlines()), err) == (expected, "")
 
 
+def test_events_of_a_recording_without_a_match_exit_with_1(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path, *LIFE)
+    assert main(["events", "--lake", str(tmp_path), "paymnets"]) == 1
+    assert "no group matches the filter" in capfd.readouterr().err
+    assert main(["events", "--lake", str(tmp_path), "paymnets", "--allow-empty"]) == 0
+
+
 def test_events_table_of_a_recording_has_the_text_of_each_event(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -211,9 +232,16 @@ def cluster() -> Iterator[SimulatorProcess]:
     process.stop()
 
 
+WAITING = (
+    b"kgtui: no group matches the filter; to find out why, run kgtui doctor nobody\n"
+    b"kgtui: waiting for groups that match; press Ctrl-C to end\n"
+)
+
+
 def test_kgtui_events_exits_with_0_after_its_duration_and_3_without_a_broker(cluster: SimulatorProcess) -> None:
     done = kgtui("events", "nobody", "--for", "1s", "--bootstrap-server", cluster.bootstrap)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr.encode() in (b"", WAITING)
     assert kgtui("events", "--bootstrap-server", "127.0.0.1:1").returncode == 3
 
 
@@ -235,4 +263,4 @@ def test_kgtui_events_ends_silently_on_ctrl_c_and_when_its_pipe_is_closed(
             process.send_signal(signal.SIGINT)
         assert process.wait(60) == (141 if close else 130)
         assert process.stderr is not None
-        assert process.stderr.read() == b""
+        assert process.stderr.read() in (b"", WAITING)
