@@ -12,7 +12,7 @@ from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from kgtui.errors import LakeError
 from kgtui.model.paths import expanded
@@ -40,7 +40,9 @@ The command line replaces it with a function that reads the table `[storage]` of
 first lake in a store is opened, so that commands without such a lake do not read the file.
 """
 
-_SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+):/")
+_SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+):(/?)")
+_OTHER_SCHEMES = ("adl", "dbfs", "gcs", "http", "https", "oss", "s3n", "viewfs", "wasb", "wasbs", "webhdfs")
+"""Schemes of stores that kgtui cannot use. A text such as `s3n:b` is not taken for the name of a local folder."""
 _WRITE_BUFFER = 8 << 20
 
 
@@ -167,23 +169,43 @@ def lake_path(text: str | LakePath) -> LakePath:
     """Return the path that a user wrote: a local path, whose leading `~` is replaced, or a URI.
 
     Raises:
-        LakeError: the URI has an unknown scheme or no bucket, or the home folder of the user is not known.
+        LakeError: the URI is not valid, or has an unknown scheme or no bucket, or the home folder of the user is not
+            known.
     """
     if isinstance(text, StorePath):
         return text
-    found = _SCHEME.match(str(text))
-    if found is None:
+    uri, found = str(text), _SCHEME.match(str(text))
+    scheme = found[1].lower() if found else ""
+    if found is None or not (found[2] or scheme in (*SCHEMES, *_OTHER_SCHEMES, "file")):
         return expanded(text)
-    uri, scheme = str(text), found[1].lower()
-    parts = urlsplit(uri)
-    if scheme == "file":
-        return Path(unquote(parts.path))
-    if scheme not in SCHEMES:
+    if scheme not in (*SCHEMES, "file"):
         known = ", ".join(f"{name}://" for name in SCHEMES)
         raise LakeError(f"{uri}: lakes can be local folders, or have URIs that begin with file://, {known}")
+    if not found[2]:
+        form = "file:///FOLDER" if scheme == "file" else f"{scheme}://BUCKET/FOLDER"
+        raise LakeError(f"{uri} is not a valid URI: write it as {form}. A local folder of this name is ./{uri}")
+    try:
+        parts = urlsplit(uri)
+    except ValueError as error:
+        raise LakeError(f"{uri} is not a valid URI: {error}") from None
+    if "?" in uri or "#" in uri:
+        raise LakeError(f"{uri}: the URI of a lake must not contain ? or #; in a file:// URI, write %3F or %23")
+    if scheme == "file":
+        return _local_path(uri, parts)
     if not parts.netloc:
         raise LakeError(f"{uri} names no bucket: write it as {scheme}://BUCKET/FOLDER")
     return StorePath(f"{scheme}://{parts.netloc}", parts.path.strip("/"))
+
+
+def _local_path(uri: str, parts: SplitResult) -> Path:
+    if parts.netloc not in ("", "localhost"):
+        raise LakeError(
+            f"{uri} names the host {parts.netloc}: kgtui reads only local files. Write file:///FOLDER with three "
+            "slashes, and mount folders of other machines"
+        )
+    if not parts.path.strip("/"):
+        raise LakeError(f"{uri} names no folder: write file:///FOLDER")
+    return Path(unquote(parts.path))
 
 
 def options_for(path: LakePath) -> dict[str, str]:

@@ -60,6 +60,14 @@ AWS_REGION = "us-east-1"
     ("uri", "message"),
     [
         ("ftp://host/lake", "lakes can be local folders, or have URIs that begin with file://, s3a://"),
+        (
+            "s3a:bucket/lake",
+            "is not a valid URI: write it as s3a://BUCKET/FOLDER. A local folder",
+        ),
+        ("file:lake", "is not a valid URI: write it as file:///FOLDER"),
+        ("file://host/lake", "names the host host: kgtui reads only local files"),
+        ("file:///lake#1", "must not contain ? or #"),
+        ("s3a://[bucket/lake", "is not a valid URI"),
         ("s3a:/bucket", "names no bucket: write it as s3a://BUCKET/FOLDER"),
     ],
 )
