@@ -1,9 +1,10 @@
-"""Files that only their owner can read: how every part of kgtui opens, replaces and creates them."""
+"""Files of this machine: how kgtui opens, replaces and creates its private files, and reads the files of users."""
 
 from __future__ import annotations
 
 import errno
 import os
+import stat
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -12,18 +13,63 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+LARGEST_INPUT = 1_000_000
+"""Largest size of a file with settings, client properties, keys or certificates, in bytes."""
+
+_NOT_REGULAR = "this is not a regular file"
+_PIPES = ("/dev/fd/", "/proc/self/fd/", "/dev/stdin")
+"""Beginnings of the paths of pipes that a shell creates, for example for `<(COMMAND)`."""
+
+
+def read_input(path: Path, limit: int | None = LARGEST_INPUT) -> bytes:
+    """Return the content of a file that a user names. Symbolic links are followed.
+
+    Devices and named pipes are refused, because reading them could take forever. A pipe that a shell has created for
+    `<(COMMAND)` can be read, and so can `/dev/null`.
+
+    Args:
+        limit: largest size in bytes; None for no limit.
+
+    Raises:
+        OSError: the file cannot be read, is too large, or is a device or a named pipe. `strerror` is the reason.
+    """
+    # Without O_NONBLOCK, opening a named pipe would wait for a process that writes into it.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        mode = status.st_mode
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        if stat.S_ISCHR(mode) and status.st_rdev == os.stat(os.devnull).st_rdev:
+            return b""
+        if stat.S_ISFIFO(mode) and str(path).startswith(_PIPES):
+            os.set_blocking(descriptor, True)
+        elif not stat.S_ISREG(mode):
+            raise OSError(errno.EINVAL, _NOT_REGULAR, str(path))
+        data = file.read(-1 if limit is None else limit + 1)
+    if limit is not None and len(data) > limit:
+        raise OSError(errno.EFBIG, f"the file has more than {limit:,} bytes", str(path))
+    return data
+
+
 def open_private(path: Path, flags: int) -> int:
     """Open a file with `os.open`, and return its file descriptor. A new file gets mode 0600.
 
     Raises:
-        OSError: the file cannot be opened, or is a symbolic link.
+        OSError: the file cannot be opened, or is a symbolic link, a pipe or a device.
     """
     try:
-        return os.open(path, flags | os.O_NOFOLLOW, 0o600)
+        file = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
     except OSError as error:
         if error.errno == errno.ELOOP:
             error.strerror = "the file is a symbolic link; remove it"
+        elif error.errno == errno.ENXIO:
+            error.strerror = f"{_NOT_REGULAR}; remove it"
         raise
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        os.close(file)
+        raise OSError(errno.EINVAL, f"{_NOT_REGULAR}; remove it", str(path))
+    return file
 
 
 def write_synced(path: Path, data: bytes, flags: int) -> None:

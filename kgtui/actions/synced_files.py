@@ -25,7 +25,7 @@ def write_new(path: Path, data: bytes) -> None:
 
     The caller must then call `sync_folder` to sync the directory entry; one call is enough for several files.
     """
-    private_folder(path.parent)
+    private_folder(path.parent, inside=True)
     if path.exists():
         raise FileExistsError(errno.EEXIST, "a file with this name exists", str(path))
     draft = path.with_name(f".{path.name}.part")
@@ -125,7 +125,7 @@ def check_writable(folder: StateFolder) -> None:
     """Write a test file. Raises `RefusedError` if this fails, because no group is deleted without a backup."""
     try:
         private_folder(folder.path)
-        with tempfile.NamedTemporaryFile(dir=private_folder(folder.backups)) as probe:
+        with tempfile.NamedTemporaryFile(dir=private_folder(folder.backups, inside=True)) as probe:
             probe.write(b"\0" * 4096)
             probe.flush()
             os.fsync(probe.fileno())

@@ -20,6 +20,7 @@ from kgtui.client.properties import whole_number
 from kgtui.client.secret import NO_SECRET, Secret
 from kgtui.errors import ConfigError
 from kgtui.model.rfc3339 import rfc3339
+from kgtui.private_files import read_input
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -195,7 +196,7 @@ def _from_file(file: str) -> str:
 
 def _content(key: str, file: str, expected: str) -> bytes:
     try:
-        return Path(file).read_bytes()
+        return read_input(Path(file))
     except OSError as error:
         raise ConfigError(f"{key}={file}: {error.strerror}; {expected}") from None
 

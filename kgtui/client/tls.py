@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.client.secret import NO_SECRET, Secret
 from kgtui.errors import ConfigError
+from kgtui.private_files import read_input
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -59,7 +60,7 @@ def read_store(file: str, password: Secret, kind: str) -> Store:
     """
     place = f"ssl.{kind}.location={file}"
     try:
-        content = Path(file).read_bytes()
+        content = read_input(Path(file))
     except OSError as error:
         raise ConfigError(f"{place}: {error.strerror}; expected a PKCS#12 store") from None
     if problem := _problem(content, file, kind):
@@ -242,7 +243,7 @@ class Tls:
                 "expected a PEM file with a private key and its certificates, and ssl.key.password for an encrypted key"
             )
             with _naming(place, expected):
-                text = Path(self.key_file).read_text("latin-1")
+                text = read_input(Path(self.key_file)).decode("latin-1")
             with self._naming_key(place, expected, text):
                 context.load_cert_chain(self.key_file, password=self._password)
 

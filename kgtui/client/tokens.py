@@ -22,6 +22,7 @@ from kgtui.client.msk_iam import region_of, sign
 from kgtui.client.secret import NO_SECRET, Secret
 from kgtui.errors import ConnectError
 from kgtui.model.rfc3339 import rfc3339
+from kgtui.private_files import read_input
 
 if TYPE_CHECKING:
     from kgtui.client.oauth import OAuth
@@ -187,7 +188,7 @@ def checked(text: str, source: str, *, lifetime: float | None = None, clock: flo
 def _from_file(url: str) -> Token:
     path = url2pathname(urlsplit(url).path)
     try:
-        text = Path(path).read_text(encoding="utf-8").strip()
+        text = read_input(Path(path)).decode("utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "the file does not contain UTF-8 text"
         raise ConnectError(f"sasl.oauthbearer.token.endpoint.url={url}: {why}; expected a file with a token") from None

@@ -74,12 +74,20 @@ def state_folder() -> StateFolder:
     return StateFolder(user_state_path("kgtui", appauthor=False))
 
 
-def private_folder(path: Path) -> Path:
+def private_folder(path: Path, *, inside: bool = False) -> Path:
     """Create a folder and its parents, or change the mode of an existing folder, so that only its owner can use it.
 
+    Args:
+        inside: whether the folder is in the state folder. It must then not be a symbolic link. The state folder itself
+            may be one.
+
     Raises:
-        OSError: the folder cannot be created, or belongs to another user.
+        OSError: the folder cannot be created, is a symbolic link that is not allowed, or belongs to another user.
     """
+    if inside and path.is_symlink():
+        raise NotADirectoryError(
+            errno.ELOOP, f"the folder {path} is a symbolic link; remove it, or set KGTUI_STATE_DIR", str(path)
+        )
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     found = path.stat()
     if found.st_uid != os.geteuid():

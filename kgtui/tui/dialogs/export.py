@@ -12,6 +12,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Button, Static
 
 import kgtui
+from kgtui.config.state_folder import private_folder
 from kgtui.output.export_file import EXPORTS, ExportFormat, write
 from kgtui.output.incident import incident
 from kgtui.tui.panes.base import to_content
@@ -107,4 +108,4 @@ class ExportDialog(ModalScreen["Path | None"]):
 
     def _export(self, form: ExportFormat) -> Path:
         report = incident(self._snapshot, self.group, version=kgtui.__version__, command_config=self._command_config)
-        return write(self._folder, report, form)
+        return write(private_folder(self._folder, inside=True), report, form)

@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kgtui.actions.synced_files import append_line, remove_drafts, shared_lock, sole_lock, write_new
+from kgtui.actions.audit import read_entries
+from kgtui.actions.backup import read_backup
+from kgtui.actions.synced_files import append_line, check_writable, remove_drafts, shared_lock, sole_lock, write_new
+from kgtui.config import StateFolder
 from kgtui.config.crash import write_report
 from kgtui.config.state_folder import private_folder
+from kgtui.errors import RefusedError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,6 +28,36 @@ def take_shared_lock(path: Path) -> None:
 def take_sole_lock(path: Path) -> None:
     with sole_lock(path):
         pass
+
+
+def test_backups_are_not_written_into_a_folder_that_is_a_symbolic_link(tmp_path: Path) -> None:
+    elsewhere, state = tmp_path / "elsewhere", StateFolder(tmp_path / "state")
+    elsewhere.mkdir(mode=0o755)
+    state.path.mkdir()
+    state.backups.symlink_to(elsewhere)
+    with pytest.raises(OSError, match="backups is a symbolic link"):
+        write_new(state.backups / "backup.jsonl", b"{}")
+    with pytest.raises(RefusedError, match="backups is a symbolic link"):
+        check_writable(state)
+    assert list(elsewhere.iterdir()) == []
+    assert elsewhere.stat().st_mode & 0o777 == 0o755
+
+
+def test_audit_log_that_is_a_named_pipe_is_refused_at_once(tmp_path: Path) -> None:
+    log = tmp_path / "audit.jsonl"
+    os.mkfifo(log)
+    for use in (lambda: append_line(log, b"{}"), lambda: read_entries(log)):
+        with pytest.raises(OSError, match="not a regular file"):
+            use()
+
+
+@pytest.mark.parametrize("value", ["[" * 100_000, "9" * 5_000, '{"a": 1e999}'])
+def test_damaged_lines_of_the_audit_log_and_of_backups_are_skipped(tmp_path: Path, value: str) -> None:
+    log = tmp_path / "audit.jsonl"
+    log.write_text(value + "\n")
+    assert read_entries(log)[0] == []
+    with pytest.raises(UsageError, match="is not a backup"):
+        read_backup(log)
 
 
 @pytest.mark.parametrize(
