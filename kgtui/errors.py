@@ -193,3 +193,20 @@ class DecodeError(ProtocolError):
 
 class EncodeError(ProtocolError):
     """A value cannot be encoded in the requested version of a message."""
+
+
+PARSE_ERRORS = (ValueError, RecursionError, OverflowError)
+"""What the parsers of JSON and TOML, and conversions of the parsed numbers, raise for content that is not valid.
+
+Python raises `RecursionError` for values that are nested too deeply, and `OverflowError` for integers that are too
+large for a float.
+"""
+
+
+def parse_reason(error: Exception) -> str:
+    """Return why content could not be parsed, as a part of a sentence. `error` is one of `PARSE_ERRORS`."""
+    if isinstance(error, RecursionError):
+        return "the values are nested too deeply"
+    if isinstance(error, OverflowError) or "integer string conversion" in str(error):
+        return "a number has too many digits"
+    return str(error)

@@ -19,7 +19,9 @@ from typing import TYPE_CHECKING, Any
 from kgtui import __version__
 from kgtui.actions.backup import as_json, cluster_fields
 from kgtui.actions.synced_files import append_line
+from kgtui.errors import PARSE_ERRORS
 from kgtui.model.rfc3339 import rfc3339
+from kgtui.private_files import read_input
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -104,7 +106,7 @@ def read_entries(log: Path) -> tuple[list[Entry], int]:
     entries: dict[str, Entry] = {}
     damaged = 0
     try:
-        lines = log.read_bytes().split(b"\n")
+        lines = read_input(log, limit=None).split(b"\n")
     except FileNotFoundError:
         return [], 0
     for line in filter(None, lines):
@@ -128,7 +130,7 @@ def _append(log: Path, entry: str, fields: Mapping[str, Any]) -> None:
 def _fields(line: bytes) -> dict[str, Any] | None:
     try:
         value = json.loads(line)
-    except ValueError:
+    except PARSE_ERRORS:
         return None
     return value if isinstance(value, dict) else None
 

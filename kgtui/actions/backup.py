@@ -21,8 +21,9 @@ from typing import TYPE_CHECKING, Any
 
 from kgtui import __version__
 from kgtui.actions.synced_files import sync_folder, write_new
-from kgtui.errors import UsageError
+from kgtui.errors import PARSE_ERRORS, UsageError
 from kgtui.model.rfc3339 import file_stamp, rfc3339
+from kgtui.private_files import read_input
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -109,7 +110,7 @@ def discard_backup(path: Path) -> None:
 def read_backup(path: Path) -> Backup:
     """Read a backup. Raises `UsageError` if the file is not a backup or has a newer schema version."""
     try:
-        lines = path.read_text("utf-8").splitlines()
+        lines = read_input(path, limit=None).decode("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} cannot be read: {error}") from error
     rows = [row for row in map(_object, lines) if row is not None]
@@ -161,7 +162,7 @@ def _plain(value: object) -> object:
 def _object(line: str) -> dict[str, Any] | None:
     try:
         value = json.loads(line)
-    except ValueError:
+    except PARSE_ERRORS:
         return None
     return value if isinstance(value, dict) else None
 

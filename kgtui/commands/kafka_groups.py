@@ -253,6 +253,8 @@ def _properties(options: Options) -> dict[str, str]:
     path = options.value("command-config")
     if path is None:
         return {}
+    if not path.strip():
+        raise KafkaOptionError("Option command-config: the value is empty", usage=False)
     from argparse import Namespace
     from pathlib import Path
 

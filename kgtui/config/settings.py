@@ -10,9 +10,10 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kgtui.config.properties import Properties, filled_in
-from kgtui.errors import ConfigError
+from kgtui.errors import PARSE_ERRORS, ConfigError, parse_reason
 from kgtui.model.defaults import POLL_INTERVAL, TREE_COLUMNS
 from kgtui.model.paths import expanded
+from kgtui.private_files import read_input
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -105,7 +106,7 @@ def load() -> Settings:
 
 def _read_settings(path: Path) -> Settings:
     try:
-        content = path.read_bytes()
+        content = read_input(path)
     except FileNotFoundError:
         return Settings(path)
     except OSError as error:
@@ -114,8 +115,8 @@ def _read_settings(path: Path) -> Settings:
 
     try:
         table = tomllib.loads(content.decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: the file is not valid TOML: {error}") from None
+    except PARSE_ERRORS as error:
+        raise ConfigError(f"{path}: the file is not valid TOML: {parse_reason(error)}") from None
     version = table.pop("version", None)
     if version is None:
         version = 1
@@ -127,6 +128,8 @@ def _read_settings(path: Path) -> Settings:
             "read: upgrade kgtui, or use another folder with KGTUI_CONFIG_DIR"
         )
     clusters = _table(table.pop("clusters", {}), path, "clusters")
+    if "default" in table and table["default"] == "":
+        raise ConfigError(f"{path}: default is empty: write the name of a cluster, or remove the key")
     settings = _typed(table, _File, path, "")
     _check_interval(settings.ui.interval, f"{path}: ui.interval")
     _check_columns(settings.ui.columns, f"{path}: ui.columns")
@@ -184,6 +187,9 @@ def _cluster(table: Mapping[str, Any], path: Path, name: str) -> ClusterSettings
     texts = Properties(
         {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in java.items()}
     )
+    for key in ("bootstrap", "command_config"):
+        if key in ours and ours[key] in ("", []):
+            raise ConfigError(f"{path}: clusters.{name}.{key} is empty: write a value, or remove the key")
     return replace(_typed(ours, ClusterSettings, path, f"clusters.{name}"), properties=texts)
 
 

@@ -7,7 +7,7 @@ import json
 import logging
 from typing import TYPE_CHECKING
 
-from kgtui.errors import KgtuiError
+from kgtui.errors import PARSE_ERRORS, KgtuiError
 from kgtui.lake.folder import write_json
 from kgtui.model.access import FULL_ACCESS, Access
 from kgtui.monitor.policy import ACCESS_MAX_AGE
@@ -35,7 +35,7 @@ def load_access(folder: LakeFolder) -> Access:
             any_topic=stored[_ANY_TOPIC] is True,
             denied_topics=None if denied is None else frozenset(denied),
         )
-    except (OSError, ValueError, TypeError, KeyError):
+    except (OSError, TypeError, KeyError, *PARSE_ERRORS):
         return FULL_ACCESS
 
 

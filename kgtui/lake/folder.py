@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kgtui.errors import ConfigError, LakeError
+from kgtui.errors import PARSE_ERRORS, ConfigError, LakeError
 from kgtui.lake.lock_holder import PIPELINE_LOCK
 from kgtui.lake.schemas import LAYER, VERSION
 from kgtui.lake.store import StorePath, lake_path
@@ -194,8 +194,10 @@ class LakeFolder:
             content = json.loads((self.path / MARKER).read_bytes()[:_LONGEST])
         except FileNotFoundError:
             raise LakeError(f"{self.path} is not a lake: it has no {MARKER}") from None
-        except (OSError, ValueError) as error:
+        except OSError as error:
             raise LakeError(f"{self.path / MARKER} cannot be read: {reason_of(error)}") from error
+        except PARSE_ERRORS:
+            raise self._not_a_marker() from None
         if not isinstance(content, dict) or content.get("format") != _FORMAT:
             raise self._not_a_marker()
         return content
@@ -243,7 +245,7 @@ def load_retention(folder: LakeFolder) -> Retention:
         stored = json.loads((folder.path / _FILE).read_text(encoding="utf-8"))
         topics = {topic: float(seconds) for topic, seconds in stored[_TOPICS].items()}
         return Retention(topics, None if stored[_OFFSETS] is None else float(stored[_OFFSETS]))
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+    except (OSError, TypeError, KeyError, AttributeError, *PARSE_ERRORS):
         return Retention()
 
 

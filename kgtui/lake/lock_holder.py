@@ -9,6 +9,7 @@ import time
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
+from kgtui.errors import PARSE_ERRORS
 from kgtui.model.text import visible
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def parse_holder(data: bytes) -> Holder | None:
     try:
         values = json.loads(data)
         return Holder(str(values["host"]), int(values["pid"]), float(values["since"]))
-    except (ValueError, TypeError, KeyError):
+    except (TypeError, KeyError, *PARSE_ERRORS):
         return None
 
 

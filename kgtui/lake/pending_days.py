@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
-from kgtui.errors import LakeError
+from kgtui.errors import PARSE_ERRORS, LakeError
 from kgtui.lake.delta import storage_errors
 from kgtui.lake.folder import is_table, write_json
 from kgtui.lake.schemas import COMMITS, GOLD, GROUP_EVENTS, POLLS, REBALANCES
@@ -147,7 +147,7 @@ def _load_state(folder: LakeFolder) -> dict[str, Any]:
     """
     try:
         state = json.loads(_state_file(folder).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, *PARSE_ERRORS):
         return {}
     return state if isinstance(state, dict) else {}
 

@@ -6,6 +6,7 @@ import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from kgtui.errors import PARSE_ERRORS
 from kgtui.lake.folder import LOG, log_names
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def _times_of_commit(actions: list[dict[str, Any]], column: str) -> Iterator[int
 def _changed_from(metadata: object) -> int | None:
     try:
         stated = json.loads(metadata) if isinstance(metadata, str) else None
-    except ValueError:
+    except PARSE_ERRORS:
         return None
     value = stated.get(CHANGED_FROM) if isinstance(stated, dict) else None
     return value if isinstance(value, int) else None

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from textual.color import Color, ColorParseError
 from textual.theme import Theme
 
-from kgtui.errors import ConfigError
+from kgtui.errors import PARSE_ERRORS, ConfigError, parse_reason
 from kgtui.model.marks import ROLES
+from kgtui.private_files import read_input
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -71,9 +72,11 @@ def _files(folders: Iterable[Path | None]) -> Iterator[Path]:
 def read(path: Path) -> Theme:
     """Read one theme file. Raises `ConfigError` with the reason if the file is invalid."""
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        table = tomllib.loads(read_input(path).decode("utf-8"))
+    except OSError as error:
         raise ConfigError(str(error)) from error
+    except PARSE_ERRORS as error:
+        raise ConfigError(parse_reason(error)) from error
     return theme_of(table, path.stem)
 
 

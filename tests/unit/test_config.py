@@ -34,6 +34,21 @@ def write(folder: Path, text: str) -> None:
     (folder / "config.toml").write_text(text, encoding="utf-8")
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a = " + "[" * 5_000, "the file is not valid TOML: the values are nested too deeply"),
+        ("a = " + "9" * 5_000, "the file is not valid TOML: a number has too many digits"),
+        ('default = ""', "default is empty: write the name of a cluster"),
+        ('[clusters.a]\nbootstrap = "b:9092"\ncommand_config = ""', "clusters.a.command_config is empty"),
+        ('[clusters.a]\nbootstrap = ""', "clusters.a.bootstrap is empty"),
+    ],
+    ids=["nested", "digits", "default", "command_config", "bootstrap"],
+)
+def test_config_file_with_extreme_or_empty_values_is_refused_by_name(folder: Path, text: str, message: str) -> None:
+    assert load_error(folder, text).startswith(message)
+
+
 def load_error(folder: Path, text: str) -> str:
     """Write `text` to `config.toml`, load it, and return the error message without the file name at its start."""
     write(folder, text)

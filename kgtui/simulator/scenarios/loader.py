@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from kgtui.errors import UsageError
+from kgtui.errors import PARSE_ERRORS, UsageError, parse_reason
+from kgtui.private_files import read_input
 from kgtui.simulator.scenarios.file_keys import AnyGroupKeys, GroupSpec, ScenarioFile, TopicSpec
 
 if TYPE_CHECKING:
@@ -43,9 +44,11 @@ def read_toml(path: Path) -> dict[str, Any]:
         UsageError: the file cannot be read, or is not TOML.
     """
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as err:
+        return tomllib.loads(read_input(path).decode("utf-8"))
+    except OSError as err:
         raise UsageError(f"{path.name}: {err}") from err
+    except PARSE_ERRORS as err:
+        raise UsageError(f"{path.name}: {parse_reason(err)}") from err
 
 
 def check_keys(data: dict[str, Any], keys: Any, where: str) -> Any:

@@ -11,6 +11,7 @@ from textual import on
 from textual.containers import Vertical
 
 from kgtui.config.state_folder import private_folder
+from kgtui.errors import PARSE_ERRORS
 from kgtui.model.defaults import TREE_COLUMNS
 from kgtui.model.query.sort_keys import SORT_KEYS
 from kgtui.private_files import open_private
@@ -59,7 +60,7 @@ def load_view(path: Path, configured: tuple[str, ...]) -> SavedView | None:
             content = json.load(file)
         known = [tuple(map(str, content[key])) for key in ("configured", "columns")]
         view = SavedView(known[0], known[1], str(content["sort"]), content["descending"] is True)
-    except (OSError, ValueError, TypeError, KeyError):
+    except (OSError, TypeError, KeyError, *PARSE_ERRORS):
         return None
     if view.sort not in SORT_KEYS or not set(view.columns) <= set(TREE_COLUMNS):
         return None

@@ -45,6 +45,12 @@ def test_kgtui_groups_rejects_options_with_the_messages_of_kafkas_script(words: 
     assert (str(caught.value), caught.value.usage, caught.value.exit_code) == (message, True, 1)
 
 
+@pytest.mark.parametrize("words", [["--command-config", ""], ["--command-config="], ["-command-config", " "]])
+def test_kgtui_groups_refuses_an_empty_command_config(words: list[str], capfd: pytest.CaptureFixture[str]) -> None:
+    assert kafka_groups.main(["--bootstrap-server", "127.0.0.1:1", "--list", *words]) == 1
+    assert "Option command-config: the value is empty" in capfd.readouterr().err
+
+
 def test_kgtui_groups_rejects_a_repeated_option_only_when_it_uses_the_value() -> None:
     found = read_options(["--server", "a", "--server", "b"], OPTIONS)
     with pytest.raises(KafkaOptionError, match="Found multiple arguments for option server") as caught:
