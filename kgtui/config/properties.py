@@ -11,11 +11,13 @@ from __future__ import annotations
 import os
 import re
 from functools import partial
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgtui.errors import ConfigError
 from kgtui.model.paths import expanded
+from kgtui.private_files import read_input
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -116,8 +118,7 @@ def _from_file(allowed: list[Path], folder: Path, place: str, path: str, key: st
 
     file = _permitted(allowed, folder, place, path)
     try:
-        with file.open(encoding="utf-8") as text:
-            values = javaproperties.load(text)
+        values = javaproperties.loads(read_input(file).decode("utf-8"))
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "the file is not a properties file in UTF-8"
         raise ConfigError(f"{place}: {file}: {why}; expected a properties file with the key {key}") from None
@@ -139,7 +140,7 @@ def read_value(file: Path, place: str) -> str:
     Raises ConfigError, which begins with `place`, if the file cannot be read.
     """
     try:
-        return file.read_text(encoding="utf-8")
+        return read_input(file).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "the file does not contain UTF-8 text"
         raise ConfigError(f"{place}: {file}: {why}; expected a file that contains the value") from None
@@ -202,13 +203,51 @@ _PEM_ADVICE = (
 )
 
 _PROPERTY_NAME = re.compile(
-    r"[A-Za-z][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)+ | acks | retries | username | password | required", re.VERBOSE
+    r"""
+      (?P<first>[A-Za-z][A-Za-z0-9_-]{0,31})(\.[A-Za-z0-9_-]{1,40}){1,9}
+    | acks | retries | username | password | required
+    """,
+    re.VERBOSE,
 )
 """Matches the names of Kafka client properties, but not lines of base64, which may be a part of a private key.
 
 `username`, `password` and `required` are included. If a line of the value of `sasl.jaas.config` lacks the backslash at
 its end, the next line may begin with one of these words, which then looks like a property name.
 """
+
+_FIRST_WORDS = frozenset({
+    "acceptable", "admin", "allow", "api", "application", "auto", "basic", "batch", "bearer", "bootstrap",
+    "broker", "buffer", "built", "cache", "check", "client", "com", "commit", "compression", "config",
+    "confluent", "connections", "consumer", "custom", "default", "delivery", "deserialization", "dsl", "enable",
+    "ensure", "errors", "exclude", "fetch", "global", "group", "header", "heartbeat", "input", "interceptor",
+    "internal", "io", "isolation", "java", "key", "linger", "listener", "listeners", "log", "main", "max",
+    "message", "metadata", "metric", "metrics", "min", "msk", "num", "offset", "offsets", "org", "partition",
+    "partitioner", "plugin", "poll", "probing", "processing", "producer", "proxy", "rack", "receive",
+    "reconnect", "repartition", "replication", "request", "rest", "restore", "retry", "sasl", "schema",
+    "security", "send", "session", "share", "socket", "software", "ssl", "state", "statestore", "streams",
+    "task", "telemetry", "topic", "topology", "transaction", "transactional", "upgrade", "value", "warmup",
+    "windowed", "windowstore", "zookeeper",
+})  # fmt: skip
+"""First words of the names of Kafka's properties, and of usual properties of Kafka's plugins and other tools.
+
+A token or a password may contain dots too. A name that begins with another word is therefore not shown, unless the word
+is similar to one of these words, and may be a typo.
+"""
+
+_PEM_BODY = re.compile(r"[A-Za-z0-9+/]{40,}={0,2}")
+"""Matches a line of a PEM file between its first and its last line, which are missing if only a part was copied."""
+
+
+def _looks_like_name(key: str) -> bool:
+    """Return whether a key is probably the name of a property, and not a part of a secret."""
+    found = _PROPERTY_NAME.fullmatch(key)
+    first = found["first"] if found else None
+    if found is None or first is None or first.lower() in _FIRST_WORDS:
+        return found is not None
+    from difflib import get_close_matches
+
+    return bool(get_close_matches(first.lower(), _FIRST_WORDS, n=1, cutoff=0.75))
+
 
 _ELSEWHERE = re.compile(r"\$\{(?P<provider>[^${}:]*):[^{}]*\}")
 """Matches a reference to a config provider."""
@@ -233,13 +272,13 @@ def read_properties(path: str | Path) -> Properties:
     found = Properties()
     line, in_pem = 1, False
     try:
-        with expanded(path).open("rb") as file:
+        with BytesIO(read_input(expanded(path))) as file:
             for element in parse(file):
                 if isinstance(element, KeyValue):
                     if "-----BEGIN" in element.source:
                         in_pem = "-----END" not in element.source
-                    looks_like_name = _PROPERTY_NAME.fullmatch(element.key)
-                    if in_pem and not looks_like_name:
+                    looks_like_name = _looks_like_name(element.key)
+                    if (in_pem or _PEM_BODY.fullmatch(element.source.strip())) and not looks_like_name:
                         raise ConfigError(f"{path}: line {line} is not a property: {_PEM_ADVICE}")
                     place = f"line {line} of {path}"
                     if looks_like_name and element.key in found:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from argparse import Namespace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from kgtui import config
 from kgtui.config.properties import filled_in
 from kgtui.errors import ConfigError
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from kgtui.private_files import LARGEST_INPUT
 
 
 def test_properties_files_are_read_as_kafkas_tools_read_them(tmp_path: Path) -> None:
@@ -55,6 +54,40 @@ def test_pem_file_instead_of_properties_is_rejected_without_showing_its_lines(
         config.read_properties(file)
     assert str(caught.value).startswith(f"{file}: line {line} is not a property: this looks like a PEM file.")
     assert not any(part in str(caught.value) for part in PEM.splitlines())
+
+
+def test_part_of_a_pem_file_is_rejected_with_its_line_number(tmp_path: Path) -> None:
+    file = tmp_path / "client.properties"
+    body = "MC4CAQAwBQYDK2VwBCIEIGh/Nabcdefghijklmnopqrstuvwxvalue/ABCDEFGH="
+    file.write_text(f"client.id=x\n{body}\n")
+    with pytest.raises(ConfigError, match=r"line 2 is not a property: this looks like a PEM file") as caught:
+        config.read_properties(file)
+    assert body[:20] not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["bootstap.servers", "sals.mechanism", "securty.protocol", "schema.registry.urll"])
+def test_property_names_with_a_typo_are_shown(tmp_path: Path, name: str) -> None:
+    file = tmp_path / "client.properties"
+    file.write_text(f"{name}=1\n")
+    assert set(config.read_properties(file)) == {name}
+
+
+def test_properties_are_read_from_files_and_pipes_of_the_shell_only(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (pipe, Path("/dev/zero")):
+        with pytest.raises(ConfigError, match="this is not a regular file"):
+            config.read_properties(path)
+    assert config.read_properties(os.devnull) == {}
+    large = tmp_path / "large"
+    large.write_bytes(b"#" * (LARGEST_INPUT + 1))
+    with pytest.raises(ConfigError, match="the file has more than 1,000,000 bytes"):
+        config.read_properties(large)
+    read, write = os.pipe()
+    os.write(write, b"client.id=from-a-pipe\n")
+    os.close(write)
+    assert config.read_properties(f"/dev/fd/{read}") == {"client.id": "from-a-pipe"}
+    os.close(read)
 
 
 def test_invalid_property_name_is_reported_only_by_its_line_number(tmp_path: Path) -> None:

@@ -17,7 +17,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SECRET = "S3cret+value"
-MARKERS = Markers({"secret": SECRET, "first half": "S3cret", "second half": "+value"})
+DOTTED = "hunter2.topsecret"
+TOKEN = unsigned_token(sub="S3cret")
+BODY = "MC4CAQAwBQYDK2VwBCIEIGh/Nabcdefghijklmnopqrstuvwx+value/ABCDEFGH"
+MARKERS = Markers({
+    "secret": SECRET, "first half": "S3cret", "second half": "+value", "dotted secret": DOTTED, "token": TOKEN,
+    "payload of the token": TOKEN.split(".")[1], "line of a key": BODY,
+})  # fmt: skip
 PLAIN = "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\nsasl.jaas.config="
 MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 TOKENS = (
@@ -40,6 +46,10 @@ WRONG = {
     "line-of-a-secret": f"client.id=x\n{SECRET}\nMC4C{SECRET}\n",
     "pem-file": f"-----BEGIN PRIVATE KEY-----\n{SECRET}\n-----END PRIVATE KEY-----\n",
     "pem-in-several-lines": f"security.protocol=SSL\nssl.keystore.key=-----BEGIN PRIVATE KEY-----\n{SECRET}\n",
+    "pem-body-without-header": f"client.id=x\n{BODY}\nx\n",
+    "token-as-a-line": f"client.id=x\n{TOKEN}\n",
+    "two-tokens": f"{TOKEN}=1\n{TOKEN}=2\n{DOTTED}=1\n{DOTTED}=2\n",
+    "secret-with-dots": f"client.id=x\n{DOTTED}\n{DOTTED}=${{NOT_SET}}\n",
     "damaged-key": f"security.protocol=SSL\nssl.keystore.type=PEM\nssl.keystore.key={SECRET}\n"
     f"ssl.keystore.certificate.chain={SECRET}\nssl.key.password={SECRET}\n",
     "damaged-certificates": f"security.protocol=SSL\nssl.truststore.type=PEM\nssl.truststore.certificates={SECRET}\n",
