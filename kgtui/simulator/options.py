@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import ipaddress
+import socket
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -66,10 +66,15 @@ class Options:
 
     @property
     def loopback(self) -> bool:
-        """Whether `host` is a loopback address, to which only programs on this machine can connect."""
-        with contextlib.suppress(ValueError):
-            return ipaddress.ip_address(self.host).is_loopback
-        return self.host == "localhost"
+        """Whether only programs on this machine can connect to `host`: whether all of its addresses are loopback.
+
+        Short forms such as `127.1` and names are resolved.
+        """
+        try:
+            found = socket.getaddrinfo(self.host, None, type=socket.SOCK_STREAM)
+        except (OSError, UnicodeError):
+            return False
+        return all(ipaddress.ip_address(address[4][0]).is_loopback for address in found)
 
     @property
     def port(self) -> int:

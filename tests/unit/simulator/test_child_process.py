@@ -149,6 +149,7 @@ def test_simulator_options_are_unchanged_after_conversion_to_arguments_and_back(
         {"listen": "here"},
         {"listen": "0.0.0.0:0"},
         {"listen": "[::]:9092"},
+        {"listen": "0:9092"},
         {"listen": "myhost:9092"},
         {"listen": "127.0.0.1:65535", "brokers": 3},
     ],
@@ -157,3 +158,8 @@ def test_simulator_options_are_unchanged_after_conversion_to_arguments_and_back(
 def test_invalid_simulator_options_are_rejected(bad: dict[str, object]) -> None:
     with pytest.raises(UsageError):
         Options(**bad)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.1", "127.8.0.1", "[::1]", "localhost"])
+def test_simulator_may_listen_on_every_form_of_a_loopback_address(host: str) -> None:
+    assert Options(listen=f"{host}:0").loopback
