@@ -22,6 +22,9 @@ __all__ = ["PLAINTEXT", "PROPERTIES", "ClientSettings", "Secret", "from_properti
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI", "AWS_MSK_IAM")
 
+LONGEST_TEXT = 2**15 - 1
+"""Maximum length of the client id in bytes, because Kafka string lengths are signed 16-bit integers."""
+
 MAX_RESPONSE_KEY = "receive.message.max.bytes"
 """Property with the maximum size of a response. Java clients have no such property; the name comes from librdkafka."""
 
@@ -72,6 +75,13 @@ def _text(_: str, text: str) -> str:
     return text
 
 
+def _short_text(key: str, text: str) -> str:
+    size = len(text.encode("utf-8", "surrogatepass"))
+    if size > LONGEST_TEXT:
+        raise ConfigError(f"{key} has {size:,} bytes: shorten it to at most {LONGEST_TEXT:,}, the limit of Kafka")
+    return text
+
+
 def _bytes(key: str, text: str) -> int:
     from kgtui.client.properties import whole_number
 
@@ -91,7 +101,7 @@ def _pause(key: str, text: str) -> float:
 
 
 PROPERTIES: dict[str, tuple[str, Callable[[str, str], str | float]]] = {
-    "client.id": ("client_id", _text),
+    "client.id": ("client_id", _short_text),
     "default.api.timeout.ms": ("api_timeout", _timeout),
     MAX_RESPONSE_KEY: ("max_response", _bytes),
     "reconnect.backoff.max.ms": ("backoff_max", _pause),

@@ -264,6 +264,8 @@ async def explain_with_probe(error: ConnectError, address: Address, settings: Cl
     if not _ambiguous(error.__cause__):
         return error
     peer, protocol = await probe(address, timeout=PROBE_TIMEOUT)
+    if isinstance(error.__cause__, ResponseTooLargeError) and peer not in {Peer.FOREIGN, Peer.TLS}:
+        return error  # The server has answered, so it does not close the connection without a response.
     message = _explain_peer(peer, protocol, address, settings)
     if peer is Peer.TLS and not message and isinstance(error.__cause__, (EOFError, ConnectionError)):
         message = explain_rejection(address, "", settings)

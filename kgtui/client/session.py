@@ -137,7 +137,9 @@ def _reason(error: Exception, address: Address, settings: ClientSettings) -> Con
     match error:
         case DecodeError():
             message = f"{address} answers, but not as a Kafka broker does: {error}"
-        case DisconnectedError() if settings.mechanism is None:
+        case DisconnectedError() if settings.mechanism is None and not isinstance(
+            error.__cause__, connect_errors.ResponseTooLargeError
+        ):
             message = connect_errors.explain_login_required(address, settings)
         case _:
             message = str(error)

@@ -129,7 +129,7 @@ class Connection:
                 raise
             if isinstance(cause := _cause(error), ResponseTooLargeError):
                 reason = connect_errors.explain_too_large(self.address, cause)
-                raise DisconnectedError(reason, address=str(self.address)) from error
+                raise DisconnectedError(reason, address=str(self.address)) from cause
             reason = connect_errors.describe_break(cause)
             raise DisconnectedError(
                 f"{self.address} closed the connection before it answered {api.name}{reason}", address=str(self.address)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVarTuple
 
 from kgtui.errors import KgtuiError
 from kgtui.model.marks import TO_ASCII
-from kgtui.model.text import visible
+from kgtui.model.text import visible, visible_sentence
 from kgtui.output import redirect_to_devnull
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def terminal_width() -> int | None:
 
 def notify(message: str) -> None:
     """Print one line on stderr, with the prefix `kgtui:` and with control characters escaped."""
-    print_error(f"kgtui: {visible(message)}\n")
+    print_error(f"kgtui: {visible_sentence(message)}\n")
 
 
 stderr_failed = False
@@ -190,7 +190,7 @@ class Progress:
             return
         self._last = now
         if self._live:
-            self._stream.write(f"{_ERASE}kgtui: {visible(sentence)}")
+            self._stream.write(f"{_ERASE}kgtui: {visible_sentence(sentence)}")
             self._stream.flush()
             self._shown = True
         else:

@@ -66,4 +66,7 @@ def reason_of(error: BaseException) -> str:
         if found := _MESSAGE.search(text):
             text = found[1]
         text = text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}…"
+    elif isinstance(error, OSError) and error.strerror:
+        # `str` would put the number of the error in front, such as `[Errno 40]`.
+        text = ": ".join(str(part) for part in (error.filename, error.strerror) if part is not None)
     return visible(text or type(error).__name__)

@@ -40,13 +40,23 @@ def visible(text: str) -> str:
     return "".join(_pieces(text))
 
 
-def _pieces(text: str) -> list[str]:
+def visible_sentence(sentence: str) -> str:
+    r"""Return a sentence of kgtui with control and invisible characters escaped, as `visible` does, but no backslash.
+
+    The sentence may contain names that are escaped already, and examples such as `\u0000`.
+    """
+    if sentence.isascii() and sentence.isprintable():
+        return sentence
+    return "".join(_pieces(sentence, doubled=False))
+
+
+def _pieces(text: str, *, doubled: bool = True) -> list[str]:
     pieces: list[str] = []
     marks = MOST_MARKS
     for char, following in zip(text, [*text[1:], ""], strict=True):
         if char == "\\":
             acts = following in _LETTERS or (following != "" and _must_escape(following, 0))
-            pieces.append("\\\\" if acts else char)
+            pieces.append("\\\\" if acts and doubled else char)
             marks = 0
         elif _must_escape(char, marks):
             pieces.append(_escape(char))

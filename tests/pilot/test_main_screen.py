@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from kgtui.commands.selection import by_listing
 from kgtui.model.answer import Fault
 from kgtui.model.command_line import quote
 from kgtui.model.judgment import Problem
@@ -15,6 +16,7 @@ from kgtui.tui.dialogs.copied import CopiedDialog
 from kgtui.tui.dialogs.explain import ExplainDialog
 from kgtui.tui.screen_actions import table
 from kgtui.tui.screens.help import HelpScreen
+from kgtui.tui.widgets.broker_faults import fault_lines
 from kgtui.tui.widgets.footer import ActionFooter
 from kgtui.tui.widgets.header import ClusterHeader, PollStatus
 from tests.pilot.app_driver import app_on, main_screen, sample_snapshot, screen_text, settled
@@ -42,6 +44,16 @@ async def test_the_header_and_an_error_line_report_a_broker_that_does_not_respon
     assert "10 groups" in shown
     assert "polled 09:53:19 +01:00 in 23 ms · lag read: 50%" in shown
     assert "! broker 2 has not responded for 12 s; its 4 groups are as of 09:53:08" in shown
+
+
+def test_error_line_does_not_count_groups_that_moved_to_other_brokers() -> None:
+    moved = sample_snapshot(faults={2: SILENT})
+    groups = {group: replace(row, coordinator=1) for group, row in moved.groups.items()}
+    kept = next(group for group, row in moved.groups.items() if row.coordinator == 2)
+    groups[kept] = replace(groups[kept], coordinator=2)
+    assert "; its 1 group is as of" in fault_lines(replace(moved, groups=groups, by_listing=by_listing(groups)))[0]
+    nothing = {group: replace(row, coordinator=1) for group, row in groups.items()}
+    assert "as of" not in fault_lines(replace(moved, groups=nothing, by_listing=by_listing(nothing)))[0]
 
 
 def with_broker_status(snapshot: Snapshot, **fields: Any) -> Snapshot:

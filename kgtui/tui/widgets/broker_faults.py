@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
@@ -58,7 +59,10 @@ def fault_lines(snapshot: Snapshot) -> list[str]:
     """
     failing = [status for status in snapshot.brokers.values() if status.fault is not None]
     failing.sort(key=lambda status: (status.answered_at or 0.0, status.node))
-    lines = [broker_line(status) for status in failing]
+    groups = Counter[int]()
+    for listing, ids in snapshot.by_listing.items() if failing else ():
+        groups[listing.coordinator] += len(ids)
+    lines = [broker_line(status, groups[status.node]) for status in failing]
     messages = {status.fault.message for status in failing if status.fault}
     lines += [cluster_line(fault) for fault in snapshot.faults if fault.message not in messages]
     if len(lines) > MAX_LINES:
@@ -67,10 +71,14 @@ def fault_lines(snapshot: Snapshot) -> list[str]:
     return lines
 
 
-def broker_line(status: BrokerStatus) -> str:
+def broker_line(status: BrokerStatus, groups: int) -> str:
     """Return the line about a broker: `! broker 4 has not responded for 12 s; its 218 groups are as of 10:04:11`.
 
     Return an empty string if the broker has no error.
+
+    Args:
+        groups: number of groups that no other broker has listed since the broker listed them. Groups that have moved to
+            other brokers are not old.
     """
     fault = status.fault
     if fault is None:
@@ -82,9 +90,9 @@ def broker_line(status: BrokerStatus) -> str:
         return f"{broker}: {_one_line(fault)}"
     why = "" if fault.name == "NO_ANSWER" else f": {_one_line(fault)}"
     since = f"{broker} has not responded for {text.ago(status.answered_at)}"
-    if not status.groups:
+    if not groups:
         return f"{since}{why}"
-    count = "1 group is" if status.groups == 1 else f"{text.exact(status.groups)} groups are"
+    count = "1 group is" if groups == 1 else f"{text.exact(groups)} groups are"
     return f"{since}; its {count} as of {text.clock(status.answered_at)}{why}"
 
 

@@ -7,7 +7,7 @@ import inspect
 import logging
 import subprocess
 import sys
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +18,9 @@ from kgtui.client.address import split_address
 from kgtui.client.client_settings import PLAINTEXT, from_properties
 from kgtui.client.exchange import Exchange
 from kgtui.client.pool import Pool
+from kgtui.client.session import open_session
 from kgtui.client.transport import Transport
-from kgtui.errors import ConnectError, DisconnectedError
+from kgtui.errors import ConfigError, ConnectError, DisconnectedError
 from kgtui.protocol.header import decode_request_header, encode_response_header
 from kgtui.protocol.messages.cluster import API_VERSIONS
 from kgtui.protocol.messages.groups import LIST_GROUPS
@@ -234,6 +235,42 @@ async def test_a_response_that_is_larger_than_the_limit_is_not_read(announced: i
         await transport.close()
         server.close()
     assert received < 10_000_000
+
+
+async def test_a_first_response_above_the_limit_is_reported_with_the_limit() -> None:
+    """The first response of this server is above the limit, whether it is read or only probed."""
+    settings = from_properties({"receive.message.max.bytes": "50"})
+    async with cluster(1) as fake:
+        transport = Transport(settings, "test")
+        try:
+            for _ in range(2):
+                with pytest.raises(ConnectError, match=r"above the limit of 50: .* set receive.message.max.bytes"):
+                    await open_session(transport, split_address(fake.seeds[0]), timeout=60)
+        finally:
+            await transport.close()
+
+
+async def test_a_server_that_announces_too_much_is_not_said_to_be_silent() -> None:
+    async def flood(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1)
+        writer.write((200_000_000).to_bytes(4, "big") + bytes(1000))
+        writer.close()
+
+    server = await asyncio.start_server(flood, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    transport = Transport(PLAINTEXT, "test")
+    try:
+        with pytest.raises(ConnectError, match="announced a response of 200,000,000 bytes"):
+            await open_session(transport, split_address(f"127.0.0.1:{port}"), timeout=60)
+    finally:
+        await transport.close()
+        server.close()
+
+
+@pytest.mark.parametrize(("size", "accepted"), [(32_767, True), (32_768, False)])
+def test_client_id_has_at_most_32_767_bytes(size: int, accepted: bool) -> None:
+    with nullcontext() if accepted else pytest.raises(ConfigError, match=r"client\.id has 32,768 bytes"):
+        from_properties({"client.id": "x" * size})
 
 
 async def test_the_property_receive_message_max_bytes_limits_the_response_size() -> None:

@@ -17,6 +17,7 @@ import pytest
 from kgtui.errors import RefusedError
 from kgtui.lake.lock import RecorderLock
 from kgtui.lake.lock_holder import STALE
+from kgtui.lake.store_errors import reason_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -107,3 +108,11 @@ def test_damaged_lock_file_does_not_prevent_taking_the_lock(tmp_path: Path, cont
     lock.take()
     assert lock.crashed_holder is None
     lock.release()
+
+
+def test_error_for_a_lock_file_that_is_a_symbolic_link_has_no_error_number(tmp_path: Path) -> None:
+    lock = tmp_path / "lock"
+    lock.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(OSError, match="symbolic link") as caught:
+        RecorderLock(lock).take()
+    assert reason_of(caught.value) == f"{lock}: the file is a symbolic link; remove it"

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgtui.model.query.lexer import Lexer
-from kgtui.model.text import MOST_MARKS, visible
+from kgtui.model.text import MOST_MARKS, visible, visible_sentence
 
 
 @pytest.mark.parametrize(
@@ -84,3 +84,10 @@ def test_filter_for_an_escaped_id_finds_the_original_id(text: str) -> None:
 def test_id_of_32_000_control_characters_can_be_escaped() -> None:
     assert len(visible("\x1b" * 32_000)) == 4 * 32_000
     assert codecs.decode(visible("\x1b\x9d"), "unicode_escape") == "\x1b\x9d"
+
+
+def test_backslashes_of_a_sentence_are_not_doubled() -> None:
+    assert (
+        visible_sentence("write \\u and four digits: '\\u200b'\x1b\u200b")
+        == "write \\u and four digits: '\\u200b'\\x1b\\u200b"
+    )
