@@ -14,7 +14,7 @@ from kgtui.errors import RefusedError
 from kgtui.private_files import open_private, write_synced
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from kgtui.config import StateFolder
@@ -36,14 +36,23 @@ def write_new(path: Path, data: bytes) -> None:
         draft.unlink(missing_ok=True)
 
 
+def has_drafts(folder: Path) -> bool:
+    """Return whether `remove_drafts` would remove files. Raises OSError."""
+    return any(True for _ in _drafts(folder))
+
+
 def remove_drafts(folder: Path) -> None:
     """Remove the incomplete files of processes that were killed during `write_new`.
 
     Call this function only while no other process deletes groups, because it would also remove the file that such a
     process is writing. Raises OSError.
     """
-    for draft in folder.glob(".*.part"):
+    for draft in _drafts(folder):
         draft.unlink(missing_ok=True)
+
+
+def _drafts(folder: Path) -> Iterable[Path]:
+    return () if folder.is_symlink() else folder.glob(".*.part")
 
 
 def sync_folder(path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.actions.audit import Entry, read_entries, write_outcome
 from kgtui.actions.results import DeletionStatus, GroupResult
-from kgtui.actions.synced_files import remove_drafts, sole_lock
+from kgtui.actions.synced_files import has_drafts, remove_drafts, sole_lock
 from kgtui.admin.base import DEFAULT_TIMEOUT
 from kgtui.errors import KgtuiError
 from kgtui.model.answer import Answer
@@ -87,7 +87,8 @@ async def unfinished(
         UnreachableError: no broker answers.
         OSError: the audit log cannot be read or written.
     """
-    if not await asyncio.to_thread(folder.audit.exists):
+    # A process that was killed during its first backup leaves an incomplete backup, but no audit log.
+    if not await asyncio.to_thread(lambda: folder.audit.exists() or has_drafts(folder.backups)):
         return ()
     with sole_lock(folder.lock) as alone:
         if not alone:

@@ -214,7 +214,7 @@ async def _check_unfinished(admin: GroupAdmin, folder: StateFolder, timeout: flo
     try:
         found = await unfinished(admin, folder, timeout=timeout)
     except OSError as error:
-        raise RefusedError(f"cannot use the audit log {folder.audit}: {error.strerror or error}") from error
+        raise RefusedError(f"cannot use {error.filename or folder.audit}: {error.strerror or error}") from error
     for result in found:
         notify(f"the outcome of an earlier deletion of {result.group} was unknown; {result.reason}")
 

@@ -81,7 +81,7 @@ async def show_unfinished_deletes(app: App[Any], session: Session) -> None:
     except KgtuiError:
         return
     except OSError as error:
-        app.notify(f"the audit log {folder.audit} cannot be used: {error.strerror or error}", severity="warning",
+        app.notify(f"{error.filename or folder.audit} cannot be used: {error.strerror or error}", severity="warning",
                    markup=False)  # fmt: skip
         return
     for result in results:

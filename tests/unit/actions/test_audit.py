@@ -127,6 +127,15 @@ async def test_kgtui_started_without_an_audit_log_sends_no_request_and_creates_n
     assert not folder.path.exists()
 
 
+async def test_start_removes_incomplete_backups_also_without_an_audit_log(
+    folder: StateFolder, admin: ScriptedAdmin
+) -> None:
+    folder.backups.mkdir(parents=True)
+    (folder.backups / ".a.jsonl.part").write_bytes(b"{")
+    assert await unfinished(admin, folder) == ()
+    assert list(folder.backups.iterdir()) == []
+
+
 async def test_logged_intent_says_which_process_deletes_which_group_and_what_is_lost(
     folder: StateFolder, admin: ScriptedAdmin
 ) -> None:

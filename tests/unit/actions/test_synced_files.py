@@ -113,3 +113,12 @@ def test_removing_drafts_deletes_only_incomplete_backups(tmp_path: Path) -> None
     (tmp_path / "b.jsonl").write_bytes(b"{}")
     remove_drafts(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["b.jsonl"]
+
+
+def test_function_remove_drafts_does_not_follow_a_symbolic_link(tmp_path: Path) -> None:
+    elsewhere, link = tmp_path / "elsewhere", tmp_path / "link"
+    elsewhere.mkdir()
+    (elsewhere / ".a.jsonl.part").write_bytes(b"{")
+    link.symlink_to(elsewhere)
+    remove_drafts(link)
+    assert len(list(elsewhere.iterdir())) == 1
