@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kgtui.model.group import GroupConfig, GroupDescription, Listing
     from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, TopicPartition
     from kgtui.model.record_times import LogPosition, RecordTime
+    from kgtui.model.snapshot import StateSearch
 
 DEFAULT_TIMEOUT = defaults.TIMEOUT
 """Default time limit of a call, in seconds."""
@@ -41,6 +42,10 @@ class ListingDelta:
         took_ms: time from sending the request until the response was decoded, in milliseconds.
         states_listed: whether the broker lists states (ListGroups v4, Kafka 2.6).
         throttle_ms: time for which the broker throttles kgtui because of a quota, in milliseconds; 0 if it does not.
+        state_since: group id → time at which the group's state began, in seconds since the epoch, or None if that is
+            not known, for all groups for which it has changed. It is empty for a live broker, because brokers do not
+            report such times.
+        state_search: the part of a recording that `state_since` was computed from; None for a live broker.
     """
 
     updated: Mapping[str, Listing] = field(default_factory=dict)
@@ -49,6 +54,8 @@ class ListingDelta:
     took_ms: float = 0.0
     states_listed: bool = True
     throttle_ms: int = 0
+    state_since: Mapping[str, float | None] = field(default_factory=dict)
+    state_search: StateSearch | None = None
 
 
 class ListingFeed(Protocol):

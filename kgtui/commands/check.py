@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from kgtui.admin.reading import access_of
-from kgtui.commands.connecting import as_of, connected, recorded, run_async, timeout_of
+from kgtui.commands.connecting import connected, recorded, run_async, timeout_of
 from kgtui.commands.printing import notify, notify_faults, print_result
 from kgtui.commands.selection import add_selection_options, filter_help, notify_missing, query_of, select_groups
 from kgtui.commands.time_options import parse_duration
@@ -186,7 +186,6 @@ async def check_recorded(args: argparse.Namespace, admin: ReplayAdmin, query: Qu
     from kgtui.commands.group_watch import RecordedWatch
 
     selection = await select_groups(admin, _without_health(query), groups=args.group, timeout=timeout_of(args))
-    selection = replace(selection, snapshot=as_of(selection.snapshot, admin))
     groups = {group: selection.snapshot.groups[group] for group in selection.ids}
     watch = RecordedWatch(admin, groups, args.seconds, watching)
     if selection.ids:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from kgtui.commands.printing import notify
 from kgtui.errors import UnreachableError, UsageError
@@ -100,10 +100,13 @@ async def open_recording(lake: str, at: str | None, *, option: str = "--at") -> 
     return await ReplayAdmin.open(reader, parse_time(option, at, reader.last.at))
 
 
-def as_of(snapshot: Snapshot, admin: GroupAdmin) -> Snapshot:
-    """Return the snapshot; if `admin` is a recording, `taken_at` of the result is the time of the shown poll."""
+async def as_of(snapshot: Snapshot, admin: GroupAdmin) -> Snapshot:
+    """Return the snapshot; if `admin` is a recording, with the time of the shown poll, and when all states began."""
     poll: RecordedPoll | None = getattr(admin, "poll", None)
-    return snapshot if poll is None else replace(snapshot, taken_at=poll.at)
+    if poll is None:
+        return snapshot
+    since, search = await cast("ReplayAdmin", admin).state_times()
+    return replace(snapshot, taken_at=poll.at, state_since=since, state_search=search)
 
 
 def run_async(work: Coroutine[Any, Any, T]) -> T:

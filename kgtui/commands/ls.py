@@ -8,7 +8,7 @@ from asyncio import sleep as pause
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kgtui.commands.connecting import as_of, connected, recorded, run_async, timeout_of
+from kgtui.commands.connecting import connected, recorded, run_async, timeout_of
 from kgtui.commands.printing import notify, notify_faults, print_result
 from kgtui.commands.selection import (
     add_selection_options,
@@ -87,7 +87,7 @@ async def _run(args: argparse.Namespace, query: Query | None) -> int:
     async with recorded(args) or connected(args) as admin:
         if args.watch is None:
             on_read = partial(_judge_empty_groups, admin, timeout_of(args)) if args.lake is None else None
-            return _print(args, query, admin, await _select(args, query, admin, timeout_of(args), on_read))
+            return _print(args, query, await _select(args, query, admin, timeout_of(args), on_read))
         return await _print_repeatedly(args, query, admin)
 
 
@@ -117,13 +117,12 @@ async def _judge_empty_groups(admin: GroupAdmin, timeout: float, snapshot: Snaps
 def _print(
     args: argparse.Namespace,
     query: Query | None,
-    admin: GroupAdmin,
     selection: Selection,
     earlier: Mapping[str, float] | None = None,
 ) -> int:
     """Print the list, and return the exit code."""
     groups = group_list.GroupList(
-        as_of(selection.snapshot, admin),
+        selection.snapshot,
         selection.ids,
         selection.coverage,
         selection.faults,
@@ -150,7 +149,7 @@ async def _print_repeatedly(args: argparse.Namespace, query: Query | None, admin
     watch = ListWatch(query, select, args.watch, timeout_of(args), screened.missing)
     while True:
         selection, earlier = await watch.read()
-        _print(args, query, admin, selection, earlier)
+        _print(args, query, selection, earlier)
         await pause(args.watch)
 
 

@@ -8,6 +8,7 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from kgtui.commands.connecting import as_of
 from kgtui.commands.printing import notify
 from kgtui.errors import UsageError
 from kgtui.model.answer import Coverage
@@ -204,6 +205,7 @@ async def select_groups(
     snapshot, others, read = await _enrich(admin, snapshot, query, members=members, lag=lag, deadline=deadline)
     if on_read is not None and lag:
         snapshot = await on_read(snapshot, read)
+    snapshot = await as_of(snapshot, admin)
     ids = query.select(snapshot)
     if show_lag:
         summaries, unread = snapshot.summaries, snapshot.group_faults.keys()
@@ -242,8 +244,9 @@ async def _list_with_access(
         listed, access = await asyncio.gather(
             list_groups(admin, timeout=timeout), access_of(admin, max_age=max_age, timeout=timeout)
         )
-        return replace(listed[0], access=access), listed[1]
+        return replace(await as_of(listed[0], admin), access=access), listed[1]
     snapshot, faults = await list_groups(admin, timeout=timeout)
+    snapshot = await as_of(snapshot, admin)
     if snapshot.groups:
         return snapshot, faults
     from kgtui.admin.reading import access_of

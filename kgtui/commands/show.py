@@ -53,7 +53,7 @@ async def _run(args: argparse.Namespace) -> int:
     groups = list(dict.fromkeys(args.groups))
     async with recorded(args) or connected(args) as admin:
         snapshot, faults = await read_details(admin, groups, timeout=timeout_of(args))
-        snapshot = await _with_recorded_times(as_of(snapshot, admin), admin)
+        snapshot = await _with_recorded_times(await as_of(snapshot, admin), admin)
         found = [group for group in groups if group in snapshot.groups]
         missing = [group for group in groups if group not in snapshot.groups]
         listed = (await admin.list_groups(timeout=timeout_of(args))).rows if missing else {}

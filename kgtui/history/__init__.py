@@ -20,6 +20,7 @@ when a lake is opened.
 | `point_in_time` | the recorded state of a cluster at one time; comparison of two states |
 | `poll_reader` | descriptions and offsets at consecutive polls, for the health rules |
 | `group_timeline` | lag, rates, members and changes of one group over time |
+| `state_times` | when the current states of all groups began |
 | `recorded_events` | what changed between the polls of a recording: groups, members, offsets, brokers |
 | `recorded_access` | the permissions of the recorder |
 | `replay` | `ReplayAdmin`: a read-only `GroupAdmin` on a recording |

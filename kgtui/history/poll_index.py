@@ -98,6 +98,10 @@ class PollIndex:
             found.append(self._polls[position])
         return found
 
+    def keyframes(self, until: int) -> list[int]:
+        """Return the times of all keyframes up to the time `until`, oldest first, in milliseconds since the epoch."""
+        return sorted(set(self._keyframes[: bisect_right(self._polls, until)]))
+
     def days(self) -> list[date]:
         """Return all UTC days with at least one poll, oldest first."""
         found: list[date] = []

@@ -159,6 +159,26 @@ class RecordingReader:
             rows = self._tables[table.name].read(columns, day=day_of(keyframe), keyframe=keyframe)
         return filter_polls(rows, [poll for poll in self._polls.of_keyframe(keyframe) if poll <= until])
 
+    def keyframes(self, until: RecordedPoll) -> list[int]:
+        """Return the times of all keyframes up to a poll, oldest first, in milliseconds since the epoch."""
+        return self._polls.keyframes(until.ms)
+
+    def rows_since(self, table: Table, columns: Sequence[str], keyframe: int, poll: RecordedPoll) -> pa.Table:
+        """Return a table's rows from a keyframe up to and including the last poll of the same keyframe as `poll`.
+
+        Args:
+            columns: names of the columns to return; `poll` must be one of them.
+            keyframe: time of the first keyframe, in milliseconds since the epoch.
+
+        Raises:
+            LakeError: the table cannot be read.
+        """
+        last = self._polls.of_keyframe(poll.keyframe)[-1]
+        with self._lock, self._reading():
+            self._tables[table.name].open(renew=True)
+            rows = self._tables[table.name].read(columns, span=(keyframe, last))
+        return filter_polls(rows, [one.ms for one in self._polls.between(keyframe / 1000, last / 1000)])
+
     def _keyframe(self, keyframe: int) -> Keyframe:
         found = self._keyframes.get(keyframe)
         if found is None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from kgtui.admin.base import DEFAULT_TIMEOUT, ListingDelta
 from kgtui.errors import ClientError
 from kgtui.history.recorded_access import load_access
+from kgtui.history.state_times import StateChanges
 from kgtui.lake.folder import LakeFolder, load_retention
 from kgtui.model.answer import Answer, Coverage, Fault, Outcome
 from kgtui.model.cluster import Retention
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from kgtui.history.point_in_time import PointInTime
     from kgtui.history.poll_index import RecordedPoll
     from kgtui.history.recording_reader import RecordingReader
+    from kgtui.history.state_times import StateTimes
     from kgtui.model.access import Access
     from kgtui.model.cluster import ClusterInfo, TopicRules
     from kgtui.model.group import GroupConfig, GroupDescription, Listing
@@ -51,6 +53,9 @@ class ReplayAdmin:
         self.recording = recording
         self._point_in_time = point_in_time
         self._since = time.monotonic()
+        self._state_changes: StateChanges | None = None
+        self._state_times: tuple[RecordedPoll, StateTimes] | None = None
+        self._searching = asyncio.Lock()
 
     @classmethod
     async def open(cls, recording: RecordingReader, at: float | RecordedPoll | None = None) -> Self:
@@ -106,6 +111,24 @@ class ReplayAdmin:
         If there is no such poll, keep the current poll and return None.
         """
         return await self._go(lambda: self.recording.next_change(group, self.poll, back=back))
+
+    async def state_times(self) -> StateTimes:
+        """Return when the states of the groups at the shown poll began.
+
+        Raises:
+            LakeError: rows cannot be read.
+        """
+        async with self._searching:
+            state = self._point_in_time
+            if self._state_times is None or self._state_times[0] != state.poll:
+                self._state_times = state.poll, await asyncio.to_thread(self._search_state_times, state)
+            return self._state_times[1]
+
+    def _search_state_times(self, state: PointInTime) -> StateTimes:
+        changes = self._state_changes
+        if changes is None or not changes.covers(state.poll):
+            changes = self._state_changes = StateChanges(self.recording, state.poll, len(state.listings))
+        return changes.at(state.poll, state.listings)
 
     async def _go(self, find: Callable[[], RecordedPoll | None]) -> RecordedPoll | None:
         found = await asyncio.to_thread(find)
@@ -254,27 +277,33 @@ class ReplayFeed:
         self._admin = admin
         self._broker = broker
         self._known: dict[str, Listing] = {}
+        self._since: dict[str, float] = {}
         self._poll: RecordedPoll | None = None
 
     async def poll(self, *, timeout: float = DEFAULT_TIMEOUT) -> ListingDelta:
         """Return how the broker's list of groups has changed since the previous call.
 
         Raises:
-            ClientError: a fault of the broker was recorded at the shown poll. If the list of groups has also changed,
-                this call returns the change, and only the next call raises the error.
+            ClientError: a fault of the broker was recorded at the shown poll. If the list of groups, or the time at
+                which a state began, has also changed, this call returns the change, and only the next call raises the
+                error.
         """
         state, began = self._admin.point_in_time, time.monotonic()
         if state.poll == self._poll:
             self._raise_fault(state)
             return ListingDelta(total=len(self._known))
         listings = await asyncio.to_thread(lambda: state.listings)
+        times, search = await self._admin.state_times()
         now = {group: row for group, row in listings.items() if row.coordinator == self._broker}
         updated = {group: row for group, row in now.items() if self._known.get(group) != row}
         removed = self._known.keys() - now.keys()
-        self._known, self._poll = now, state.poll
-        if not updated and not removed:
+        since = {group: at for group in now if (at := times.get(group)) is not None}
+        changed = {group: since.get(group) for group in now if since.get(group) != self._since.get(group)}
+        self._known, self._since, self._poll = now, since, state.poll
+        if not updated and not removed and not changed:
             self._raise_fault(state)
-        return ListingDelta(updated, removed, len(now), (time.monotonic() - began) * 1000)
+        took_ms = (time.monotonic() - began) * 1000
+        return ListingDelta(updated, removed, len(now), took_ms, state_since=changed, state_search=search)
 
     def _raise_fault(self, state: PointInTime) -> None:
         for scope, fault in state.faults:

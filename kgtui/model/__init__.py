@@ -25,6 +25,7 @@ the Kafka protocol, of sockets or of the user interface. An unknown value is alw
 | `burrow` | health verdicts on partitions and groups by the rules of LinkedIn's Burrow |
 | `health` | health verdict, lag trend, time lag and data loss from polled offsets |
 | `judgment` | `Judgment`: whether something is wrong with a group, since when, and what that is based on |
+| `empty_reason` | why a group without members is judged, in words that fit a live cluster or a recording |
 | `series` | ring buffers with lag, members and rates of watched groups, and the changes of their members |
 | `timeline` | samples and changes of one group over an interval, for plots |
 | `event` | events: what changed in a cluster and when; their kinds and texts, and the log of the newest events |

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.model import facts
 from kgtui.model import group_types as states
+from kgtui.model.empty_reason import reason_of
 from kgtui.model.event import EventKind
 from kgtui.model.explanation import Explanation, explain_fault, explain_offsets, explain_state, faults_of
 from kgtui.model.guard import delete_availability
@@ -63,7 +64,7 @@ def diagnose(snapshot: Snapshot, group: str, clock: Clock) -> Diagnosis:
         return _of_unread_group(snapshot, group, judgment)
     if kind is None:
         return Diagnosis(judgment, judgment.status.value)
-    health, why = snapshot.health.get(group), judgment.reason
+    health, why = snapshot.health.get(group), reason_of(judgment, snapshot, clock)
     if kind is Problem.LOSS_NEAR and health is not None and health.loss is not None:
         why = _loss_text(health.loss, clock)
     advice = PROBLEM_TEXTS[kind].advice

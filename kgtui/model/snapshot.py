@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -135,6 +135,18 @@ class BrokerStatus:
     answered_since: float | None = None
 
 
+class StateSearch(NamedTuple):
+    """The part of a recording in which the beginnings of the groups' states were searched.
+
+    Attributes:
+        begin: time of the first poll that was searched, in seconds since the epoch.
+        whole: whether it is the first poll of the recording.
+    """
+
+    begin: float
+    whole: bool = True
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Snapshot:
     """Every group of a cluster with everything known about it.
@@ -159,8 +171,9 @@ class Snapshot:
             read often enough. All snapshots share this mapping, like `summaries`. Use `judgment` for any group.
         unobserved: number of groups with a possible problem that are not observed exactly, because there are too many.
         state_since: group id → time at which the current state was first observed, in seconds since the epoch. A group
-            is missing if it was already in this state when kgtui started. All snapshots share this mapping, like
-            `summaries`.
+            is missing if it was already in this state when kgtui started, or at the beginning of `state_search`. All
+            snapshots share this mapping, like `summaries`.
+        state_search: the part of a recording that `state_since` was computed from; None for a live cluster.
         appeared: ids of the groups that have been in their current state since they appeared, which kgtui observed. All
             values are None. For these groups, `state_since` is the time of the first list that contained them.
         brokers: node id → how the broker responds.
@@ -188,6 +201,7 @@ class Snapshot:
     offsets: Mapping[str, Reading[GroupOffsets]] = field(default_factory=dict)
     configs: Mapping[str, Reading[tuple[GroupConfig, ...]]] = field(default_factory=dict)
     state_since: Mapping[str, float] = field(default_factory=dict)
+    state_search: StateSearch | None = None
     appeared: Mapping[str, None] = field(default_factory=dict)
     brokers: Mapping[int, BrokerStatus] = field(default_factory=dict)
     group_faults: Mapping[str, Fault] = field(default_factory=dict)
@@ -254,6 +268,12 @@ class Snapshot:
             found = self.found_problems.get(group)
             if found is not None and found.kind is judgment.kind:
                 judgment = replace(judgment, since=found.at, since_seen=found.seen)
+        if judgment.kind is not None and self.state_search is not None:
+            from kgtui.model.empty_reason import reason_of
+
+            reason = reason_of(judgment, self)
+            if reason != judgment.reason:
+                judgment = replace(judgment, reason=reason)
         if fault is None:
             return judgment
         read_at = None if summary is None else summary.lag_at

@@ -21,7 +21,7 @@ from kgtui.monitor.screened_groups import ScreenedGroups
 from kgtui.monitor.sorted_ids import index_of, move_ids
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from kgtui.admin.base import ListingDelta
     from kgtui.model.access import Access
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from kgtui.model.health import GroupHealth
     from kgtui.model.judgment import Judgment
     from kgtui.model.offsets import GroupOffsets
+    from kgtui.model.snapshot import StateSearch
     from kgtui.model.summary import Summary
 
 T = TypeVar("T")
@@ -66,6 +67,7 @@ class Store:
         self.health: dict[str, GroupHealth] = {}
         self.state_since: dict[str, float] = {}
         self.appeared: dict[str, None] = {}
+        self.state_search: StateSearch | None = None
         self.screening = ScreenedGroups()
         self.screened = self.screening.judgments
         self.changes = ChangeLog()
@@ -101,6 +103,7 @@ class Store:
         joined: dict[Listing, list[str]] = defaultdict(list)
         left: dict[Listing, list[str]] = defaultdict(list)
         now = self._clock()
+        self.state_search = delta.state_search or self.state_search
         rows = list(delta.updated.items())
         try:
             for start in range(0, len(rows), SLICE):
@@ -112,6 +115,22 @@ class Store:
             # `_move` is called even if this method is cancelled. In that case, `self.groups` already contains some of
             # the changes, so `self.by_listing` must get them too.
             self._move(joined, left)
+        if delta.state_search is not None:
+            self._set_state_times(delta.state_since)
+
+    def _set_state_times(self, times: Mapping[str, float | None]) -> None:
+        """Store when the states of groups began.
+
+        Args:
+            times: group id → time in seconds since the epoch; None if it is not known.
+        """
+        for group, at in times.items():
+            if at is None:
+                self.state_since.pop(group, None)
+            elif group in self.groups:
+                self.state_since[group] = at
+            self.changes.add(group)
+        self._stale.add("state_since")
 
     def drop(self, node: int, groups: Iterable[str]) -> None:
         """Remove groups that a broker no longer lists, unless another broker has listed them in the meantime."""
@@ -154,12 +173,13 @@ class Store:
         self.changes.add(group)
         joined[listing].append(group)
         if not first and (old is None or old.state != listing.state):
-            self.state_since[group] = now
-            if old is None:
-                self.appeared[group] = None
-            else:
-                self.appeared.pop(group, None)
-            self._stale |= {"state_since", "appeared"}
+            if self.state_search is None:
+                self.state_since[group] = now
+                if old is None:
+                    self.appeared[group] = None
+                else:
+                    self.appeared.pop(group, None)
+                self._stale |= {"state_since", "appeared"}
             if self.on_state_change is not None:
                 self.on_state_change(group, old, listing)
 
@@ -389,6 +409,7 @@ class Store:
             taken_at=self._clock(),
             cluster=self.cluster,
             faults=self.faults,
+            state_search=self.state_search,
             swept=len(self.summaries),
             access=self.access,
             unobserved=self.unobserved,

@@ -16,6 +16,7 @@ This package imports `monitor`, `actions`, `history`, `insights`, `lake`, `outpu
 | `dialogs` | modal dialogs: delete, export, explain, recordings |
 | `insights` | the Insights screen: findings that Spark has computed from a recording |
 | `plots` | plots of lag, rates and members |
+| `recent_events` | the newest events before the displayed poll of a recording |
 | `recording` | records the open cluster, and finds the folders of recordings |
 | `messages` | Textual messages that widgets and dialogs send to the screen and the app |
 | `palette` | the command palette |

@@ -11,6 +11,7 @@ from kgtui.commands.connecting import open_recording
 from kgtui.commands.parser import parse_args
 from kgtui.commands.sessions import SessionOpener
 from kgtui.config import StateFolder
+from kgtui.model.group import Listing
 from kgtui.monitor import Monitor, MonitorOptions
 from kgtui.tui.app import KgtuiApp
 from kgtui.tui.session import Session, Target
@@ -74,6 +75,26 @@ async def test_keys_move_to_other_times_of_a_recording(tmp_path: Path, monkeypat
             await until(pilot, lambda: "not 'yesterday'" in screen_text(app))
             app.screen.query_one(Input).value = "0s"
             await press_until("enter", "at-20")
+
+
+async def test_the_page_of_a_replay_lists_the_changes_in_the_recording(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At the first poll, the page says that there are none. Nothing is said about the time when kgtui started."""
+    monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
+    monkeypatch.setenv("KGTUI_STATE_DIR", str(tmp_path / "state"))
+    empty = Listing("consumer", "consumer", "Empty", 1)
+    write(tmp_path / "prod", poll_of(listing=empty), poll_of(listing=empty), poll_of())
+    args = parse_args(["replay", str(tmp_path / "prod")])
+    admin = await open_recording(args.lake, args.at)
+    async with AsyncExitStack() as stack:
+        app = KgtuiApp(SessionOpener(args, stack).replay(admin))
+        async with app.run_test(size=(160, 44)) as pilot:
+            await until(pilot, lambda: "state Empty → Stable" in screen_words(app))
+            await pilot.press("[")
+            await until(pilot, lambda: "the recording has no changes from" in screen_words(app))
+            await until(pilot, lambda: "Empty since before the recording" in screen_words(app))
+            assert "kgtui started" not in screen_words(app)
 
 
 async def test_replay_keys_on_a_live_cluster_show_how_to_open_a_recording(tmp_path: Path) -> None:

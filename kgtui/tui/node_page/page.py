@@ -211,7 +211,6 @@ class NodePage(Vertical):
 
     def on_mount(self) -> None:
         """Start the worker that computes the page. Textual stops the worker when the widget is removed."""
-        self.query_one("#page-changes", RecentEventTable).set_placeholder("no changes since kgtui started")
         self.run_worker(self._keep_current(), name="page", group="page")
 
     def on_resize(self, event: events.Resize) -> None:
@@ -245,6 +244,10 @@ class NodePage(Vertical):
         self._snapshot, self._subject, self._problems = snapshot, subject, problems
         self._acknowledged = acknowledged
         self._due.set()
+
+    def set_changes_placeholder(self, content: str) -> None:
+        """Set the text that replaces the table of recent changes while there are none."""
+        self.query_one("#page-changes", RecentEventTable).set_placeholder(content)
 
     def stop(self) -> None:
         """Stop computing the page because it is hidden. The next call of `show` starts the computation again."""

@@ -200,7 +200,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
         before = [column for column, _ in self._fitted], [width for _, width in self._fitted]
         self._arrange()
         after = [column for column, _ in self._fitted], [width for _, width in self._fitted]
-        if fresh or before != after or self.scroll_offset.y != top:
+        if fresh or before != after or self.scroll_offset.y != top or bool(old) != bool(rows):
             self.refresh()
         else:
             self._refresh_changed(old)

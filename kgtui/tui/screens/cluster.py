@@ -17,6 +17,7 @@ from kgtui.tui.node_page.page import NodePage, PageSubject
 from kgtui.tui.node_page.right_side import RightSide
 from kgtui.tui.panes import PANES, PANES_BY_ID
 from kgtui.tui.problem_index import ProblemIndex
+from kgtui.tui.recent_events import RecentEvents
 from kgtui.tui.recording import recording_mark
 from kgtui.tui.session import Playback
 from kgtui.tui.startup_notices import valid_presets
@@ -108,6 +109,8 @@ class ClusterScreen(Screen[None]):
         self._matching: int | None = None
         self._visible: tuple[str, ...] = ()
         self._pane_timer: Timer | None = None
+        self._recent_events = RecentEvents(session.replay_position)
+        self._reading_events = False
 
     def compose(self) -> ComposeResult:
         """Create the widgets from top to bottom."""
@@ -203,12 +206,23 @@ class ClusterScreen(Screen[None]):
 
     def show(self, snapshot: Snapshot) -> None:
         """Show a newer snapshot in all widgets, without moving the cursor or the focus."""
-        self.snapshot = snapshot
+        self.snapshot = snapshot = self._recent_events.with_events(snapshot)
+        self.right_side.page.set_changes_placeholder(self._recent_events.placeholder())
+        if self._recent_events.due and snapshot.groups and not self._reading_events:
+            self._reading_events = True
+            self.run_worker(self._read_recent_events(), group="recent-events", exit_on_error=False)
         self.group_tree.show(snapshot)
         self.query_one(BrokerFaults).show(snapshot)
         self.right_side.set_snapshot(snapshot)
         self.draw_panes()
         self.draw_bars()
+
+    async def _read_recent_events(self) -> None:
+        try:
+            await self._recent_events.read()
+        finally:
+            self._reading_events = False
+        self.show(self.monitor.snapshot)
 
     @on(RightSide.ProblemsChanged)
     def draw_bars(self) -> None:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from kgtui.model import facts
-from kgtui.model.judgment import NOT_READ, PROBLEM_TEXTS, SEVERITY, Basis
+from kgtui.model.judgment import NOT_READ, PROBLEM_TEXTS, SEVERITY, Basis, GroupStatus
 from kgtui.model.snapshot import FRESH_HEALTH
 from kgtui.model.trail import SAMPLES
 from kgtui.tui import text
@@ -203,9 +203,12 @@ def severity_mark(level: int) -> Piece:
 def status_mark(row: TreeRow) -> Piece:
     """Return the mark in front of a group's name, and its color role.
 
-    The mark shows how severe the problem of the group is, or the state of a group without a problem.
+    The mark shows how severe the problem of the group is, or the state of a group without a problem. The mark of OK is
+    not shown for a group that was not judged yet.
     """
     level = row.judgment.severity
+    if not level and row.judgment.status is not GroupStatus.OK and text.state_mark(row.state) == text.marks().stable:
+        return text.marks().dot, "muted"
     if not level:
         return text.state_mark(row.state), text.state_role(row.state)
     mark, role = severity_mark(level)

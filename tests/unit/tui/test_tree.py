@@ -285,16 +285,19 @@ def test_unused_groups_do_not_hide_the_problem_of_another_group_in_a_node() -> N
 
 
 def test_tree_row_has_a_status_mark_for_its_problem_or_its_state() -> None:
-    snapshot = replace(
-        snapshot_of([(name, "consumer", "consumer", "Stable", 1) for name in "ab"]), screened={"a": STOPPED}
+    """A Stable group has the mark of OK only after it was judged."""
+    snapshot = snapshot_of(
+        [(name, "consumer", "consumer", "Stable", 1) for name in "abc"],
+        summaries={"b": replace(summary(), screened=True)},
+        screened={"a": STOPPED},
     )
     model = TreeModel(snapshot)
     lines = [
         "".join(piece for piece, _ in group_line(model.group_row(group), 0, fitted(100), cursor=False).pieces)
-        for group in "ab"
+        for group in "abc"
     ]
     assert lines[0].split()[:3] == ["✘", "a", "stopped"]
-    assert lines[1].split()[:2] == ["✓", "b"]
+    assert [line.split()[:2] for line in lines[1:]] == [["✓", "b"], ["·", "c"]]
 
 
 @given(st.integers(3, 200))

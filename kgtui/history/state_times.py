@@ -1,0 +1,111 @@
+"""Find out from a recording when the current state of each group began, for all groups together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from kgtui.history.group_timeline import differs, previous
+from kgtui.lake.arrow import sort_by_key, to_one_chunk, to_values
+from kgtui.lake.schemas import GROUPS
+from kgtui.model.snapshot import StateSearch
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    import pyarrow as pa
+
+    from kgtui.history.poll_index import RecordedPoll
+    from kgtui.history.recording_reader import RecordingReader
+
+MOST_ROWS = 1_000_000
+"""Approximate maximum number of rows of table `groups` that are read to find out when the states began.
+
+Every keyframe has one row per group. The states of 100,000 groups are therefore searched in ten keyframes, and the
+states of a thousand groups in the recording of a month.
+"""
+
+COLUMNS = ("poll", "keyframe", "group", "gone", "state")
+
+
+class StateTimes(NamedTuple):
+    """When the states of the groups at one recorded poll began.
+
+    Attributes:
+        since: group id → time at which the group's state began, in seconds since the epoch. A group is missing if it
+            was already in this state when the search began.
+        search: the part of the recording that was searched.
+    """
+
+    since: Mapping[str, float]
+    search: StateSearch
+
+
+class StateChanges:
+    """The times at which the states of all groups changed, up to the end of a keyframe.
+
+    Computing them reads from disk. `at` is then fast for each poll of the keyframe, so that a user can step from poll
+    to poll.
+
+    Args:
+        recording: reader of the recording.
+        poll: a poll of the last keyframe that is searched.
+        groups: number of groups at this poll, which decides how many keyframes are searched.
+
+    Raises:
+        LakeError: rows cannot be read.
+    """
+
+    def __init__(self, recording: RecordingReader, poll: RecordedPoll, groups: int) -> None:
+        self._recorded = recording.last
+        keyframes = recording.keyframes(poll)
+        self._keyframes = keyframes[-max(MOST_ROWS // max(groups, 1), 1) :]
+        self._search = StateSearch(self._keyframes[0] / 1000, whole=len(self._keyframes) == len(keyframes))
+        self._rows = self._changes(recording.rows_since(GROUPS, COLUMNS, self._keyframes[0], poll))
+
+    def covers(self, poll: RecordedPoll) -> bool:
+        """Return whether `at` can be called for a poll: whether it belongs to the last keyframe that was searched.
+
+        A poll that was recorded after the search is not covered.
+        """
+        return poll.keyframe == self._keyframes[-1] and poll.ms <= self._recorded.ms
+
+    def _changes(self, rows: pa.Table) -> pa.Table:
+        """Return the rows in which a group appears, disappears, or has another state than in its previous row."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if not rows.num_rows:
+            return rows
+        rows = to_one_chunk(sort_by_key(to_one_chunk(rows), GROUPS))
+        columns = {name: rows[name].chunk(0) for name in COLUMNS}
+        number = pc.index_in(columns["keyframe"], pa.array(self._keyframes, pa.int64()))
+        before = previous(number)
+        # Every keyframe lists all groups. A group without a row in a keyframe has disappeared, although no row says so.
+        absent = pc.or_(
+            pc.greater(number, pc.add(before, 1)),
+            pc.and_(pc.greater(number, before), pc.not_equal(columns["poll"], columns["keyframe"])),
+        )
+        states = {
+            "group": columns["group"].indices,
+            "state": pc.fill_null(columns["state"].indices, -1),
+            "gone": columns["gone"],
+        }
+        return rows.filter(pc.or_(differs(states, *states), pc.fill_null(absent, False)))
+
+    def at(self, poll: RecordedPoll, listed: Collection[str]) -> StateTimes:
+        """Return when the states of the groups at a poll began.
+
+        Args:
+            poll: a poll of the last keyframe that was searched.
+            listed: ids of the groups that exist at this poll.
+        """
+        import pyarrow.compute as pc
+
+        since: dict[str, float] = {}
+        if self._rows.num_rows:
+            rows = self._rows.filter(pc.less_equal(self._rows["poll"], poll.ms))
+            polls = rows["poll"].to_pylist()
+            # The rows of one group are sorted by poll, so that the last one remains in the dict.
+            for group, ms, gone in zip(to_values(rows["group"]), polls, rows["gone"].to_pylist(), strict=True):
+                since[str(group)] = 0.0 if gone or ms == self._keyframes[0] else ms / 1000
+        return StateTimes({group: at for group, at in since.items() if at and group in listed}, self._search)

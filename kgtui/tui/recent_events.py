@@ -1,0 +1,71 @@
+"""Reads the newest events before the displayed poll of a recording, for the list of recent changes."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kgtui.errors import KgtuiError
+from kgtui.tui import text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kgtui.model.event import Event
+    from kgtui.model.snapshot import Snapshot
+    from kgtui.tui.session import ReplayPosition
+
+_log = logging.getLogger(__name__)
+
+RECENT = 3_600.0
+"""Length of the time before the displayed poll from which events are read, in seconds."""
+
+
+class RecentEvents:
+    """The newest events before the displayed poll of a recording. On a live cluster, the monitor has them.
+
+    Args:
+        position: the position in the recording; None on a live cluster.
+    """
+
+    def __init__(self, position: ReplayPosition | None) -> None:
+        self._position = position
+        self._events: Sequence[Event] = ()
+        self._read_at: float | None = None
+        self._error = ""
+
+    @property
+    def due(self) -> bool:
+        """Whether the events must be read, because another poll is displayed."""
+        return self._position is not None and self._read_at != self._position.at
+
+    async def read(self) -> None:
+        """Read the events until they are those before the displayed poll. An error is shown by `placeholder`."""
+        position = self._position
+        while position is not None and self.due:
+            at = position.at
+            try:
+                self._events, self._error = await position.events(at - RECENT, at), ""
+            except KgtuiError as error:
+                _log.warning("the recent changes cannot be read: %s", error)
+                self._events, self._error = (), str(error)
+            self._read_at = at
+
+    def with_events(self, snapshot: Snapshot) -> Snapshot:
+        """Return the snapshot; in a recording, with the events before the displayed poll that were read last."""
+        if self._position is None or not self._events:
+            return snapshot
+        return replace(snapshot, events=self._events)
+
+    def placeholder(self) -> str:
+        """Return the text that replaces an empty list of recent changes."""
+        position = self._position
+        if position is None:
+            return "no changes since kgtui started"
+        if self._read_at is None:
+            return f"reading the recording{text.marks().ellipsis}"
+        if self._error:
+            return text.plain(self._error, 200)
+        begin = max(position.span[0], self._read_at - RECENT)
+        return f"the recording has no changes from {text.clock(begin)} to {text.clock(self._read_at)}"
