@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.totals import NodeTotal
 
 OPEN_ALL_UP_TO = 200
-"""If the tree contains at most this many groups, all of its nodes are initially open.
+"""If a filtered tree contains at most this many groups, all of its nodes are initially open.
 
-In a larger tree, only the nodes that contain other nodes are initially open.
+Without a filter, all nodes are initially open only if all rows fit into the height of the tree.
 """
 SORTED_AT_ONCE = 3_000
 """If a node contains at most this many groups, its groups are sorted immediately when the user opens the node.
@@ -77,6 +77,7 @@ class TreeModel:
         self.filter_cache = FilterCache()
         self._opened_by_user: dict[Path, bool] = {}
         self._open_all = False
+        self._open_parents = True
         self._merged: dict[Path, tuple[list[Sequence[str]], Sequence[str]]] = {}
         self._ordered: dict[Path, Sequence[str]] = {}
         self._lags: dict[str, tuple[Reading[GroupOffsets], LagTotal]] = {}
@@ -85,13 +86,12 @@ class TreeModel:
     def is_open(self, node: Node) -> bool:
         """Return whether a node is open.
 
-        A node that the user has neither opened nor closed is open if it contains other nodes. In a small tree, all such
-        nodes are open (see `OPEN_ALL_UP_TO`).
+        For a node that the user has neither opened nor closed, `set_initial_openness` has decided that.
         """
         by_hand = self._opened_by_user.get(node.path)
         if by_hand is not None:
             return by_hand
-        return self._open_all or not node.parts
+        return self._open_all or (self._open_parents and not node.parts)
 
     def set_open(self, path: Path, opened: bool) -> None:
         """Open or close a node, and lay out the rows again."""
@@ -113,13 +113,23 @@ class TreeModel:
         self.put_cursor(row)
         return True
 
-    def set_initial_openness(self, nodes: TreeNodes) -> None:
-        """Decide from the number of groups whether all nodes are initially open.
+    def set_initial_openness(self, nodes: TreeNodes, height: int, *, filtered: bool = False) -> None:
+        """Decide which nodes are initially open, so that the first view shows every node directly below the cluster.
+
+        All nodes are open if all rows fit into the height. Otherwise, nodes that contain other nodes are open if these
+        nodes fit. The groups that a filter has found are shown in any case, unless there are very many.
 
         The tree calls this method only after the user has changed filter, grouping or order. If the tree also called it
-        for each snapshot, all nodes would close when the number of groups grows beyond `OPEN_ALL_UP_TO`.
+        for each snapshot, all nodes would close when the number of groups grows.
+
+        Args:
+            height: number of rows that the tree can show; 0 if it is not known.
+            filtered: whether the nodes contain only groups that match a filter.
         """
-        self._open_all = nodes.count <= OPEN_ALL_UP_TO
+        height = height or OPEN_ALL_UP_TO
+        rows_of_nodes = len(nodes.by_path) + 1
+        self._open_all = rows_of_nodes + nodes.count <= height or (filtered and nodes.count <= OPEN_ALL_UP_TO)
+        self._open_parents = rows_of_nodes <= height
 
     def reset_openness(self) -> None:
         """Forget which nodes the user has opened and closed, because a new grouping creates different nodes."""

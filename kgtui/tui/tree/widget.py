@@ -43,6 +43,10 @@ After a layout, the tree waits for (number of groups / this value) seconds, whic
 """
 
 
+LINES_AROUND_TREE = 4
+"""Number of lines of the screen that the tree cannot use: header, filter bar, titles of the columns, and footer."""
+
+
 class GroupTree(TreeRenderer, inherit_bindings=False):
     """The tree of all groups. Cursor, scroll position and open nodes stay the same when a new snapshot is shown.
 
@@ -181,7 +185,9 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         before, scroll_anchor = model.group, self.scroll_anchor()
         if user_waits:
             self._choice_pending = False
-            model.set_initial_openness(prepared.nodes)
+            # The tree has no size until the first groups are shown.
+            height = self.size.height or max(self.app.size.height - LINES_AROUND_TREE, 0)
+            model.set_initial_openness(prepared.nodes, height, filtered=bool(self._query.terms))
         model.set_nodes(prepared.nodes, prepared.order)
         self.apply_layout(scroll_anchor)
         if user_waits:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import replace
+from itertools import product
 from typing import TYPE_CHECKING
 
 import pytest
@@ -214,9 +215,27 @@ def test_tree_sorts_groups_that_were_deleted_after_the_last_layout(sort: str) ->
 def _model(count: int) -> TreeModel:
     model = TreeModel(snapshot_of(many_groups(count)))
     nodes = run_at_once(build_nodes(model.snapshot, "type"))
-    model.set_initial_openness(nodes)
+    model.set_initial_openness(nodes, 200)
     model.set_nodes(nodes, {})
     return model
+
+
+@pytest.mark.parametrize("height", [3, 20, 60])
+def test_first_view_of_the_tree_shows_each_node_below_the_cluster(height: int) -> None:
+    """As many levels are open as fit into the height, and all groups only if all rows fit."""
+    rows: list[Row] = [
+        (f"g-{number:02}", kind, "consumer", state, 1)
+        for number, (kind, state, _) in enumerate(product(("classic", "consumer"), ("Empty", "Stable"), range(8)))
+    ]
+    model = TreeModel(snapshot_of(rows))
+    nodes = run_at_once(build_nodes(model.snapshot, "type"))
+    model.set_initial_openness(nodes, height)
+    model.set_nodes(nodes, {})
+    assert model.layout.rows == {3: 3, 20: 7, 60: 39}[height]
+    assert all(model.layout.node_row(node.path) < height for node in nodes.top)
+    model.set_initial_openness(nodes, height, filtered=True)
+    model.relayout()
+    assert model.layout.rows == 39
 
 
 def test_tree_layout_maps_each_row_to_its_key_and_back() -> None:
