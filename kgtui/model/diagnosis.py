@@ -45,6 +45,7 @@ class Diagnosis:
         why: the reason for the verdict; `` if nothing is wrong, or if the reason is not known.
         who: the members, the broker or the user that the problem is about; `` if that is not known.
         advice: what the user can do next; `` if nothing needs to be done.
+        also: the other problems of the group, and since when it has stopped; `` if there are none.
     """
 
     judgment: Judgment
@@ -52,6 +53,7 @@ class Diagnosis:
     why: str = ""
     who: str = ""
     advice: str = ""
+    also: str = ""
 
 
 def diagnose(snapshot: Snapshot, group: str, clock: Clock) -> Diagnosis:
@@ -67,12 +69,28 @@ def diagnose(snapshot: Snapshot, group: str, clock: Clock) -> Diagnosis:
     health, why = snapshot.health.get(group), reason_of(judgment, snapshot, clock)
     if kind is Problem.LOSS_NEAR and health is not None and health.loss is not None:
         why = _loss_text(health.loss, clock)
-    advice = PROBLEM_TEXTS[kind].advice
-    if kind in (Problem.STOP, Problem.STALL) and snapshot.state_of(group) == states.EMPTY:
+    # A group that has stopped loses records because of that, so that faster consumers would not help.
+    cause = Problem.STOP if Problem.STOP in judgment.others else kind
+    advice = PROBLEM_TEXTS[cause].advice
+    if cause in (Problem.STOP, Problem.STALL) and snapshot.state_of(group) == states.EMPTY:
         advice = _RESTART
     elif kind in ONLY_COUNTED and delete_availability(snapshot, group) is None:
         advice = f"{advice} Otherwise, the group can be deleted."
-    return Diagnosis(judgment, kind.value.upper(), why, _who(snapshot, group, kind, health), advice)
+    also = ", ".join(_other_problem(snapshot, group, other, clock) for other in judgment.others)
+    return Diagnosis(judgment, kind.value.upper(), why, _who(snapshot, group, kind, health), advice, also)
+
+
+def _other_problem(snapshot: Snapshot, group: str, kind: Problem, clock: Clock) -> str:
+    """Return the name of a problem; for a group that has stopped, with the time since when."""
+    if kind is not Problem.STOP:
+        return kind.value
+    since = snapshot.state_since.get(group) if snapshot.state_of(group) == states.EMPTY else None
+    since = since or facts.last_progress(snapshot, group)
+    if since is not None:
+        return f"{kind.value} since {clock(since)}"
+    health = snapshot.health.get(group)
+    after = None if health is None else health.stopped_after
+    return kind.value if after is None else f"{kind.value} after {clock(after)}"
 
 
 def _loss_text(loss: Loss, clock: Clock) -> str:
@@ -209,7 +227,7 @@ def explain_verdict(diagnosis: Diagnosis, clock: Callable[[float], str]) -> Expl
     judgment = diagnosis.judgment
     return Explanation(
         diagnosis.name, why=diagnosis.why, since=judgment.since_text(clock).removeprefix("since "), who=diagnosis.who,
-        basis="" if judgment.status is GroupStatus.NOT_FOUND else judgment.basis_text, advice=diagnosis.advice,
+        also=diagnosis.also, basis="" if judgment.status is GroupStatus.NOT_FOUND else judgment.basis_text, advice=diagnosis.advice,
         is_problem=judgment.kind is not None, status=judgment.status.name,
     )  # fmt: skip
 

@@ -32,6 +32,7 @@ class Explanation:
         why: reason for a verdict; `` if this is not the explanation of a verdict.
         since: when the problem began; `` if it is not known.
         who: the members, the broker or the user that a verdict is about; `` if that is not known.
+        also: other problems of the group; `` if there are none, or if this is not the explanation of a verdict.
         basis: what a verdict is based on; `` if this is not the explanation of a verdict.
         status: name of the `GroupStatus` of a verdict; `` if this is not the explanation of a verdict.
     """
@@ -45,6 +46,7 @@ class Explanation:
     why: str = ""
     since: str = ""
     who: str = ""
+    also: str = ""
     basis: str = ""
     status: str = ""
 

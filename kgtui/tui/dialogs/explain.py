@@ -40,6 +40,7 @@ def explanation_lines(explanations: Sequence[Explanation], width: int) -> list[t
         labeled = (
             ("why", explanation.why),
             ("since", explanation.since),
+            ("also", explanation.also),
             ("who", explanation.who),
             ("message", explanation.message),
             ("meaning", explanation.meaning),

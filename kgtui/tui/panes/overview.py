@@ -69,9 +69,9 @@ def mark_and_role(status: str, *, problem: bool) -> tuple[str, str]:
 
 
 def verdict_fields(snapshot: Snapshot, group: str) -> Iterator[Field]:
-    """Return the fields of the verdict: `verdict`, `who` (who causes the problem), and `next` (what to do next).
+    """Return the fields of the verdict: `verdict`, `also`, `who` (who causes the problem), and `next` (what to do next).
 
-    The fields `who` and `next` are left out if their values are not known.
+    The last three are left out if there are no other problems, or if their values are not known.
     """
     diagnosis = diagnose(snapshot, group, time_text)
     judgment, health = diagnosis.judgment, snapshot.health.get(group)
@@ -91,6 +91,8 @@ def verdict_fields(snapshot: Snapshot, group: str) -> Iterator[Field]:
     # If the verdict is pending, the field `undecided` of the Health section says what is missing.
     why = diagnosis.why if judgment.kind is not None else ""
     yield Field("verdict", (tuple(cells), (Cell(single_line(why)),)) if why else (tuple(cells),))
+    if diagnosis.also:
+        yield one_line_field("also", Cell(diagnosis.also, WARN))
     if diagnosis.who:
         yield one_line_field("who", Cell(single_line(diagnosis.who)))
     if diagnosis.advice:

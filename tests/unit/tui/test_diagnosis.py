@@ -17,6 +17,7 @@ from kgtui.model.judgment import Basis, GroupStatus, Judgment, Problem
 from kgtui.model.members import Member
 from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds
 from kgtui.model.snapshot import Reading
+from kgtui.tui.panes.overview import verdict_fields
 from tests.pilot.app_driver import sample_snapshot
 from tests.pilot.health_snapshots import with_health
 from tests.pilot.panes.data import example_snapshot
@@ -63,6 +64,22 @@ def test_diagnosis_of_a_stopped_group_names_the_owner_of_the_partition() -> None
     assert found.who == f"billing at /10.0.0.8 owns {GROUP}-topic-0"
     assert "no commit" in found.why
     assert "log of the member" in found.advice
+
+
+def test_diagnosis_of_lost_records_says_that_the_group_has_stopped() -> None:
+    """A group that has stopped loses records because of that, so that faster consumers would not help."""
+    judgment = Judgment(
+        GroupStatus.ERR, Problem.DATA_LOST, Basis.SCREENED, reason="5 records expired", others=(Problem.STOP,)
+    )
+    snapshot = described(sample_snapshot(), state="Empty")
+    snapshot = replace(snapshot, screened={GROUP: judgment}, state_since={GROUP: snapshot.taken_at - 60})
+    found = diagnose(snapshot, GROUP, clock)
+    assert (found.name, found.also) == ("DATA LOST", "stopped since 00:53")
+    assert found.advice.startswith("Start the application again")
+    assert explain_group(snapshot, GROUP, clock)[0].also == found.also
+    lines = [line for field in verdict_fields(snapshot, GROUP) for line in field.lines if field.label == "also"]
+    assert len(lines) == 1
+    assert diagnose(screened(sample_snapshot(), Problem.DATA_LOST), GROUP, clock).also == ""
 
 
 def test_diagnosis_names_an_owner_while_the_exact_verdict_is_pending() -> None:
