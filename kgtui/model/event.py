@@ -68,6 +68,13 @@ class Event(NamedTuple):
         """The change in one line, without time and group. Names may contain control characters."""
         return EVENT_KINDS[self.kind].text(self)
 
+    @property
+    def detail(self) -> str:
+        """The same as `text` without the word that names the kind, for rows that have the kind in another column."""
+        kind, content = self.kind.value, self.text
+        start = next((start for start in (f"{kind}: ", f"{kind} ", f"group {kind} ") if content.startswith(start)), "")
+        return content.removeprefix(start)
+
 
 def disappeared(group: str, at: float, last: Listing) -> Event:
     """Return the event of a group that no longer exists. `last` is its last listing."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
@@ -52,6 +53,35 @@ def member_labels(members: Iterable[Member]) -> dict[str, str]:
     every = list(members)
     names = _names(every, with_host=True)
     return {member.member_id: f"{names[member.member_id]} at {member.host}" for member in every}
+
+
+_RANDOM_PART = re.compile(r"-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
+"""The part that Kafka appends to the client id or instance id of a member of a classic group (a UUID)."""
+
+
+def names_of_ids(member_ids: Iterable[str], members: Iterable[Member] = ()) -> dict[str, str]:
+    """Return a dict that maps each member id to the shortest name that distinguishes the member from the others.
+
+    It is for members that have left, of which only the id is known. The name is the instance id or client id, followed
+    by the shortest unique part of the member id if several ids have the same one. If the client id is neither known
+    nor a part of the member id, the name is the shortest unique part of the member id.
+
+    Args:
+        members: members whose client ids are known.
+    """
+    known = {member.member_id: member.instance_id or member.client_id for member in members}
+    by_name: defaultdict[str, list[str]] = defaultdict(list)
+    for one in sorted(set(member_ids)):
+        found = _RANDOM_PART.search(one)
+        by_name[known.get(one) or ("" if found is None else one[: found.start()])].append(one)
+    names: dict[str, str] = {}
+    for name, ids in by_name.items():
+        if name and len(ids) == 1:
+            names[ids[0]] = name
+        else:
+            parts = _shortest_parts(ids, name)
+            names |= {member_id: f"{name}#{part}" if name else part for member_id, part in parts.items()}
+    return names
 
 
 def _names(members: Iterable[Member], *, with_host: bool) -> dict[str, str]:

@@ -48,9 +48,14 @@ def fit_text(value: str, width: int, *, cut: Cut = "end") -> SafeText:
     return SafeText(text.plain(value, width, cut=cut))
 
 
-def event_text(event: Event) -> SafeText:
-    """Return the text of an event, with escaped control characters. In ASCII mode, the text is ASCII only."""
-    return SafeText(text.plain(event.text.replace("→", text.marks().arrow)))
+def event_text(event: Event, *, with_kind: bool = True) -> SafeText:
+    """Return the text of an event, with escaped control characters. In ASCII mode, the text is ASCII only.
+
+    Args:
+        with_kind: whether the text may contain the name of the kind. If not, another column shows the kind.
+    """
+    content = event.text if with_kind else event.detail
+    return SafeText(text.plain(content.replace("→", text.marks().arrow)))
 
 
 class Cell(NamedTuple):

@@ -16,7 +16,7 @@ from kgtui.tui import text
 from kgtui.tui.messages import TimeRequested
 from kgtui.tui.panes.base import Notice, Pane, SummaryLine, join_with_dots, single_line
 from kgtui.tui.panes.cells import ERROR, MUTED, Cell, PaneLine
-from kgtui.tui.panes.history_log import COLUMNS, history_summary, observed_times
+from kgtui.tui.panes.history_log import COLUMNS, history_summary, observed_times, with_member_names
 from kgtui.tui.panes.row_detail import DetailedTable
 from kgtui.tui.panes.table import LineTable
 from kgtui.tui.panes.text_lines import TextLines
@@ -241,7 +241,9 @@ class HistoryPane(Pane):
         self._show_lines(lines)
         self._placeholder = "no changes in this period"
         self.table.set_placeholder(self._placeholder)
-        self.table.set_rows(timeline.log[::-1])
+        reading = None if self.snapshot is None or self.group is None else self.snapshot.details.get(self.group)
+        members = () if reading is None else reading.value.members or ()
+        self.table.set_rows(with_member_names(timeline.log[::-1], members))
 
     def _show_lines(self, lines: list[PaneLine]) -> None:
         if self.plots.styles.height is None or self.plots.styles.height.value != len(lines):

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 from kgtui.model import facts
 from kgtui.model.access import VISIBLE_ONLY
 from kgtui.model.group_types import REBALANCING
+from kgtui.model.member_names import names_of_ids
 from kgtui.tui import text
 from kgtui.tui.panes.cells import ACCENT, ERROR, MUTED, WARN, Cell, PaneLine, SafeText, event_text, plural
 from kgtui.tui.panes.columns import Column
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
+    from kgtui.model.members import Member
     from kgtui.model.snapshot import Snapshot
     from kgtui.model.timeline import Change, GroupTimeline
 
@@ -90,7 +92,7 @@ def _members_text(change: Change, most: int = 3) -> SafeText:
         most: the text names at most this many members that joined, and at most this many members that left.
     """
     if change.event is not None:
-        return event_text(change.event)
+        return event_text(change.event, with_kind=False)
     now = change.now
     content = [f"+{text.plain(name, 60, cut='middle')}" for name in now.joined[:most]]
     content += _more(len(now.joined) - most)
@@ -112,7 +114,7 @@ def _moved(change: Change) -> Cell:
 COLUMNS: tuple[Column[Change], ...] = (
     Column("at", "TIME", lambda _: text.clock(0.0), lambda change: Cell(SafeText(text.clock(change.at)), MUTED)),
     Column(
-        "state", "STATE", _state_text, lambda change: Cell(_state_text(change), _role(change)),
+        "state", "CHANGE", _state_text, lambda change: Cell(_state_text(change), _role(change)),
         min_width=20, max_width=44,
     ),
     Column(
@@ -128,10 +130,31 @@ COLUMNS: tuple[Column[Change], ...] = (
     ),
     Column("moved", "MOVED", lambda change: change.now.moved, _moved, rank=4, right=True),
     Column(
-        "who", "WHO", _members_text, lambda change: Cell(_members_text(change), ACCENT if change.now.rewound else ""),
+        "who", "DETAILS", _members_text, lambda change: Cell(_members_text(change), ACCENT if change.now.rewound else ""),
         rank=5, min_width=10, max_width=60, full=lambda change: Cell(_members_text(change, MOST_MEMBERS_NAMED)),
     ),
 )  # fmt: skip
+
+
+def with_member_names(changes: Iterable[Change], members: Iterable[Member]) -> list[Change]:
+    """Return the changes with the shortest names of the members that joined or left, instead of their ids.
+
+    Args:
+        members: the present members of the group, whose client ids are known.
+    """
+    every = list(changes)
+    ids = {one for change in every for one in (*change.now.joined, *change.now.left)}
+    if not ids:
+        return every
+    names = names_of_ids(ids, members)
+    return [
+        change._replace(
+            now=change.now._replace(
+                joined=tuple(names[one] for one in change.now.joined), left=tuple(names[one] for one in change.now.left)
+            )
+        )
+        for change in every
+    ]
 
 
 def observed_times(snapshot: Snapshot, group: str) -> dict[str, float | None]:

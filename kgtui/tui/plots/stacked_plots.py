@@ -288,6 +288,8 @@ def _clock(timeline: GroupTimeline, plot_width: int, column: int | None) -> Pane
     for number in range(label_count):
         part = number / (label_count - 1)
         start = min(max(round(part * plot_width - size / 2), 0), plot_width - size)
+        if column is not None and start - 1 <= column <= start + size:
+            continue  # The mark would hide a digit of this time.
         line[start : start + size] = write(timeline.since + part * span)
     blank = Cell(SafeText(" " * (LABEL_WIDTH + 1)))
     if column is None:

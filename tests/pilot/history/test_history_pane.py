@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
+
+import pytest
 
 from kgtui.commands.connecting import open_recording
 from kgtui.commands.parser import parse_args
@@ -12,10 +15,15 @@ from kgtui.commands.sessions import SessionOpener
 from kgtui.errors import LakeError
 from kgtui.model.event import Event, EventKind
 from kgtui.model.group import Listing
+from kgtui.model.series import ChangePoint
+from kgtui.model.timeline import Change, GroupTimeline
 from kgtui.model.trail import Position, Trail
 from kgtui.tui.app import KgtuiApp
+from kgtui.tui.panes.cells import safe_text
 from kgtui.tui.panes.history import HistoryPane
+from kgtui.tui.panes.history_log import COLUMNS, with_member_names
 from kgtui.tui.plots import curves
+from kgtui.tui.plots.stacked_plots import plot_lines
 from tests.pilot.app_driver import (
     HOSTILE,
     app_on,
@@ -32,7 +40,6 @@ from tests.pilot.scripted_monitor import NOW, ScriptedMonitor, snapshot_of, summ
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import pytest
     from textual.pilot import Pilot
 
 
@@ -216,5 +223,29 @@ async def test_history_pane_of_a_live_session_also_lists_events_without_change_p
         await pilot.press("l")
         await settled(pilot)
         words = screen_words(app)
-        assert "coordinator: broker 1 → 2" in words
+        assert "coordinator broker 1 → 2" in words
         assert "client-1 at /10.0.0.1 joined" in words
+
+
+def test_history_log_names_members_and_events_in_their_columns() -> None:
+    """A verdict is a change, and its text does not repeat the word. Member ids are shortened."""
+    member_id = "enrich-2-33d63ea3-1111-4222-8333-abcdefabcdef"
+    point = ChangePoint(NOW, state="Stable")
+    joined = Change(point, point._replace(at=NOW + 1, joined=(member_id,)))
+    verdict = Event(NOW, EventKind.VERDICT, "g", None, None, "stopped", "no commit")
+    event = Change(None, ChangePoint(NOW), event=verdict)
+    shown = with_member_names([joined, event], ())
+    cells = [{column.id: safe_text(column.cell(change).text) for column in COLUMNS} for change in shown]
+    assert [row["who"] for row in cells] == ["+enrich-2", "stopped: no commit"]
+    assert cells[1]["state"] == "verdict"
+    assert [column.title for column in COLUMNS if column.id in ("state", "who")] == ["CHANGE", "DETAILS"]
+
+
+@pytest.mark.parametrize("part", [0.0, 0.1, 0.48, 0.5, 0.99])
+def test_the_mark_below_the_plots_hides_no_digit_of_a_time(part: float) -> None:
+    timeline = GroupTimeline(NOW - 600, NOW, [NOW - 300], [5.0], [1.0], [1.0], [1.0])
+    line = plot_lines(timeline, 100, 20, with_curves=False, at=NOW - 600 * (1 - part))[-1]
+    words = "".join(cell.text for cell in line).split()
+    assert "^" in words
+    assert len(words) > 2
+    assert all(word == "^" or re.fullmatch(r"\d\d:\d\d(:\d\d)?", word) for word in words)

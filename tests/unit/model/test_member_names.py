@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kgtui.model.member_names import member_labels, member_names
+from kgtui.model.member_names import member_labels, member_names, names_of_ids
 from kgtui.model.members import Member
 
 
@@ -36,3 +36,10 @@ def test_member_labels_name_the_host_only_once() -> None:
     assert on_two_hosts == {"m-1": "app at /10.0.0.1", "m-2": "app at /10.0.0.2"}
     on_one_host = member_labels([member("app-12345"), member("app-98765")])
     assert on_one_host == {"app-12345": "app#1234 at /10.0.0.1", "app-98765": "app#9876 at /10.0.0.1"}
+
+
+def test_names_of_members_that_have_left_are_as_short_as_those_of_present_members() -> None:
+    first, second = "enrich-2-33d63ea3-1111-4222-8333-abcdefabcdef", "enrich-2-33d9aaaa-1111-4222-8333-abcdefabcdef"
+    assert names_of_ids([first]) == {first: "enrich-2"}
+    assert names_of_ids([first, second]) == {first: "enrich-2#33d6", second: "enrich-2#33d9"}
+    assert names_of_ids(["Ab1xyz", "m-9"], [member("m-9", "billing")]) == {"Ab1xyz": "Ab1x", "m-9": "billing"}
