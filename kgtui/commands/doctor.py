@@ -207,7 +207,7 @@ async def _named_groups(
         if listing is not None:
             about = ", ".join(part for part in (listing.type, listing.state) if part)
             lines = [f"A broker lists the group: {about}, coordinator broker {listing.coordinator}."]
-            lines += [] if fault is None else [f"It cannot be described: {fault.message or fault.name}."]
+            lines += [] if fault is None else [cannot_be_described(fault)]
             found.append(NamedGroup(group, True, lines, []))
             continue
         gone_at = None if lake is None else await asyncio.to_thread(_disappeared_at, lake, group)
@@ -216,6 +216,14 @@ async def _named_groups(
             lines.append("The recording does not show that the group disappeared.")
         found.append(NamedGroup(group, False, lines, similar_names([group], snapshot.groups)))
     return found
+
+
+def cannot_be_described(fault: Fault) -> str:
+    """Return why a listed group cannot be described, and what to do about it, such as which permission to ask for."""
+    from kgtui.model.explanation import explain_fault
+
+    message = (fault.message or fault.name).removeprefix("describe: ").rstrip(".")
+    return f"It cannot be described: {message}. {explain_fault(fault).advice}".rstrip()
 
 
 def _disappeared_at(lake: str, group: str) -> float | None:

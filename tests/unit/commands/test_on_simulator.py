@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kgtui.admin.kafka import connect
-from kgtui.commands.doctor import as_json, as_text, examine
+from kgtui.commands.doctor import as_json, as_text, cannot_be_described, examine
 from kgtui.commands.selection import select_groups
+from kgtui.model.answer import Fault
 from kgtui.model.query import parse
 from kgtui.simulator import Options, Simulator, spawn
 from tests.event_loop import counting_waits, longer_if_busy
@@ -162,3 +163,12 @@ async def test_kgtui_doctor_says_why_a_named_group_is_not_listed(timeout: float)
         async with connect(cluster.bootstrap.split(",")[:1]) as admin:
             diagnosis = await examine(admin, ["unlike"], timeout=timeout)
         assert "It may be on broker 2" in as_text(diagnosis)
+
+
+def test_kgtui_doctor_says_which_permission_describing_a_group_needs() -> None:
+    fault = Fault("GROUP_AUTHORIZATION_FAILED", "describe: Group authorization failed.", 30, group="pay")
+    line = cannot_be_described(fault)
+    assert line.startswith("It cannot be described: Group authorization failed. Ask for: kafka-acls.sh")
+    assert "--operation DESCRIBE" in line
+    assert ".." not in line
+    assert cannot_be_described(Fault("ODD", "")).startswith("It cannot be described: ODD. ")
