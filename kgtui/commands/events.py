@@ -16,6 +16,7 @@ from kgtui.commands.selection import (
     add_selection_options,
     filter_help,
     notify_missing,
+    notify_operators,
     query_of,
     select_groups,
 )
@@ -93,6 +94,7 @@ def epilog() -> str:
 def run(args: argparse.Namespace) -> int:
     """Run `kgtui events` and return its exit code."""
     query = query_of(args)
+    notify_operators(query)
     if args.lake is not None and args.interval is not None:
         raise UsageError("--interval cannot be used with --lake, because the interval of a recording is fixed")
     args.seconds = None if args.seconds is None else parse_duration("--for", args.seconds)

@@ -92,6 +92,14 @@ def query_of(args: argparse.Namespace) -> Query:
     return query
 
 
+def notify_operators(query: Query) -> None:
+    """Print a hint if the filter contains a word such as AND, which is read as a part of group ids."""
+    from kgtui.model.query.spelling import operator_hint
+
+    if hint := operator_hint(query):
+        notify(hint)
+
+
 def notify_missing(args: argparse.Namespace, query: Query | None, selection: Selection) -> bool:
     """Print a message if no group matches the filter, or if a group named with `--group` does not exist.
 
@@ -107,6 +115,8 @@ def notify_missing(args: argparse.Namespace, query: Query | None, selection: Sel
     if query is not None and query.terms and not selection.ids:
         notify("; ".join(filter(None, ("no group matches the filter", *_why_no_match(args, query, selection)))))
         return not args.allow_empty
+    if query is not None:
+        notify_operators(query)
     return bool(absent) and not args.allow_empty
 
 

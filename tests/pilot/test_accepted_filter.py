@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kgtui.tui.tree.model import prepare_layout
-from tests.pilot.app_driver import app_on, main_screen, post_keys, sample_snapshot, settled, until
+from tests.pilot.app_driver import app_on, main_screen, post_keys, sample_snapshot, screen_words, settled, until
 from tests.pilot.scripted_monitor import snapshot_of
 
 if TYPE_CHECKING:
@@ -29,6 +29,18 @@ async def test_accepting_a_filter_with_one_match_selects_the_matching_group(
         await pilot.press("slash", *typed, "enter")
         await settled(pilot)
         assert main_screen(app).group == selected
+
+
+async def test_an_operator_in_the_filter_is_explained_while_groups_match(tmp_path: Path) -> None:
+    app, _ = app_on(sample_snapshot(), tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        await pilot.press("slash", *"type:classic OR")
+        await settled(pilot)
+        assert "OR is read as a part of group ids" in screen_words(app)
+        await pilot.press(*["backspace"] * 3)
+        await settled(pilot)
+        assert "read as a part" not in screen_words(app)
 
 
 async def test_accepting_a_filter_that_equals_a_group_id_selects_this_group(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from kgtui.model.query.parser import parse
 from kgtui.model.query.patterns import Glob
 from kgtui.model.query.query import Query
 from kgtui.model.query.term_catalog import SORT, TERM_KEYS, NameKey
-from kgtui.model.query.terms import NameTerm
+from kgtui.model.query.terms import IdTerm, NameTerm
 from kgtui.model.slices import SLICE, run_at_once
 
 if TYPE_CHECKING:
@@ -85,6 +85,28 @@ _COMPARISON = re.compile(
 _AND = re.compile(rf"\s+(?:and|&&?){_END}", re.IGNORECASE)
 _NOT = re.compile(rf"{_START}not\s+(?=\S)", re.IGNORECASE)
 _OR = re.compile(rf"{_START}((?:not:)?)(\w+:)?(\S+)\s+(?:or|\|\|?)\s+(\w+:)?(\S+){_END}", re.IGNORECASE)
+
+
+_OPERATORS = ("AND", "OR", "NOT")
+
+
+def operator_hint(query: Query) -> str:
+    """Return a sentence if the filter contains AND, OR or NOT as a term, which is a part of group ids; otherwise ``.
+
+    A group can match by chance, because AND is a part of ids such as `demand`.
+    """
+    words = [one.text for term in query.terms if isinstance(term, IdTerm) for one in term.any_of if one.kind == "word"]
+    word = next((operator for operator in _OPERATORS if operator in words), None)
+    if word is None:
+        return ""
+    meant = likely_meant(query)
+    instead = {
+        "AND": "terms are joined by AND anyway",
+        "OR": "alternatives of one term are separated by commas",
+        "NOT": "not: before a term negates it",
+    }[word]
+    example = "" if meant is None else f"; did you mean {meant.describe()}"
+    return f"{word} is read as a part of group ids; {instead}{example}"
 
 
 def likely_meant(query: Query) -> Query | None:

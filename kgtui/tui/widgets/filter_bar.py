@@ -13,6 +13,7 @@ from textual.widgets import Input, Static
 
 from kgtui.errors import QueryError
 from kgtui.model.query import Need, parse
+from kgtui.model.query.spelling import operator_hint
 from kgtui.tui import text
 from kgtui.tui.textual_compat.completion import CompletingInput
 from kgtui.tui.textual_compat.rendering import NoRelayout
@@ -175,6 +176,7 @@ class FilterBar(Vertical):
             self._show_error(error)
             return
         self._show_error(None)
+        self.show_hint(operator_hint(query))
         self.active_filter = event.value
         self.post_message(self.Changed(query, event.value))
 

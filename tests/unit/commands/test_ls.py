@@ -104,6 +104,16 @@ def test_kgtui_ls_prints_matching_groups_in_the_sort_order_of_the_filter(
     assert (ran.code, groups(ran)) == (0 if expected else 1, expected)
 
 
+def test_kgtui_ls_says_that_and_is_not_an_operator_even_if_groups_match(
+    run: Callable[..., Completed], admin: ScriptedAdmin
+) -> None:
+    admin.add("demand", "consumer")
+    ran = run("ls", "type:consumer", "AND", "mand")
+    assert groups(ran) == ["demand"]
+    assert "AND is read as a part of group ids" in ran.err
+    assert "did you mean type:consumer mand" in ran.err
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

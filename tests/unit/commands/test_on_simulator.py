@@ -171,4 +171,4 @@ def test_kgtui_doctor_says_which_permission_describing_a_group_needs() -> None:
     assert line.startswith("It cannot be described: Group authorization failed. Ask for: kafka-acls.sh")
     assert "--operation DESCRIBE" in line
     assert ".." not in line
-    assert cannot_be_described(Fault("ODD", "")).startswith("It cannot be described: ODD. ")
+    assert cannot_be_described(Fault("ODD", "")) == "It cannot be described: ODD."

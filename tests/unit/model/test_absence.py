@@ -12,7 +12,7 @@ from kgtui.model.answer import Fault
 from kgtui.model.event import disappeared
 from kgtui.model.group import Listing
 from kgtui.model.query import parse
-from kgtui.model.query.spelling import likely_meant, similar_names
+from kgtui.model.query.spelling import likely_meant, operator_hint, similar_names
 from kgtui.model.slices import run_at_once
 from kgtui.model.snapshot import BrokerStatus, Snapshot
 from tests.unit.model.query_snapshots import NOW, snapshot, summary
@@ -72,6 +72,26 @@ def test_typical_mistakes_in_filters_are_recognized(text: str, meant: str | None
 )
 def test_reason_for_an_empty_filter_result_says_what_to_change(text: str, expected: NoMatch) -> None:
     assert run_at_once(no_match_steps(parse(text), sample())) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        (
+            "state:Empty AND members:0",
+            "AND is read as a part of group ids; terms are joined by AND anyway; did you mean state:Empty members:0",
+        ),
+        (
+            "state:Empty OR state:Dead",
+            "OR is read as a part of group ids; alternatives of one term are separated by commas; "
+            "did you mean state:Empty,Dead",
+        ),
+        ("AND", "AND is read as a part of group ids; terms are joined by AND anyway"),
+        ("and demand ANDROID topic:AND", ""),
+    ],
+)
+def test_operator_in_a_filter_gives_a_hint_although_groups_match(text: str, hint: str) -> None:
+    assert operator_hint(parse(text)) == hint
 
 
 def test_similar_name_is_found_among_20_000_names() -> None:
