@@ -52,6 +52,7 @@ Reads the groups repeatedly for a while, and judges each group by Burrow's rules
   REWIND  a committed offset went back and did not recover
   WARN    the group commits, but its lag does not fall
   STALL   a share group has members, but they acknowledge nothing; groups of other types then get STOP
+  LOST, EXPIRING   records expired before the group read them, or will expire soon; both count as an error
 OK? means OK, but a worse verdict could not be ruled out, because the watch was too short or because of missing
 permissions; the line of the group says what is missing.
 For a group that is not OK, the age of the oldest unread record is exact: it is searched with ListOffsets by timestamp
@@ -60,7 +61,7 @@ after the watch. This assumes that the timestamps in a partition do not decrease
 A group with unread records but no members gets STOP too; the term not:state:Empty excludes such groups.
 With --lake, the command does not wait. It judges the polls that were recorded in the {_DURATION} (--for) before --at.
 
-Exit codes: 0 success; 1 a verdict is at least as bad as --fail-on, some data could not be read, all offsets of a group
+Exit codes: 0 success; 1 a verdict is at least as bad as --fail-on, records were lost or will be lost soon, some data could not be read, all offsets of a group
 may be hidden because of missing permissions, or no group matches; 2 wrong usage; 3 no broker could be reached.
 --timeout limits the first read and each later read, not the watch."""
 
@@ -263,7 +264,7 @@ def _judge(
     """
     from kgtui.model.answer import Coverage
     from kgtui.model.health import health_of, with_hidden_offsets
-    from kgtui.output.check_results import CheckResults
+    from kgtui.output.check_results import CheckResults, severe_problem
 
     health = {group: health_of(history, retention) for group, history in watch.histories.items()}
     for group in watch.hidden:
@@ -279,7 +280,7 @@ def _judge(
         snapshot,
         [group for group in ids if print_all or group in may_lack or _is_notable(health[group])],
         _counts(selected),
-        any(one.status >= fail_on for one in selected),
+        any(one.status >= fail_on or severe_problem(one) is not None for one in selected),
         fail_on,
         watch.seconds,
         watch.interval,
@@ -335,8 +336,10 @@ def _select_by_health(query: Query, snapshot: Snapshot) -> list[str]:
 
 
 def _is_notable(health: GroupHealth) -> bool:
-    """Return whether a group is printed without `--all`: its verdict is not OK, or it was never read."""
-    return health.status is not Status.OK or not health.reads
+    """Return whether a group is printed without `--all`: it was never read, is not OK, or loses records."""
+    from kgtui.output.check_results import severe_problem
+
+    return health.status is not Status.OK or not health.reads or severe_problem(health) is not None
 
 
 def _gone(health: GroupHealth) -> bool:

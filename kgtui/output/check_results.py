@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kgtui.model.fields import Type
     from kgtui.model.fields.group_fields import GroupField
     from kgtui.model.health import EmptyPeriod, GroupHealth, Loss, PartitionHealth, RebalanceRate, TimeLag, Undecided
+    from kgtui.model.judgment import Problem
     from kgtui.model.snapshot import Snapshot
     from kgtui.output.formats import Format
 
@@ -140,11 +141,30 @@ def notes(health: GroupHealth, group_type: str | None) -> list[str]:
     return [text for text in found if text]
 
 
+def severe_problem(health: GroupHealth) -> Problem | None:
+    """Return the problem that is an error although the verdict is not: records were lost, or soon will be.
+
+    Burrow's rules judge only whether a group makes progress. The result is None if there is no such problem.
+    """
+    from kgtui.model.health.judged import judgment_of_health
+    from kgtui.model.judgment import NOT_READ, GroupStatus
+
+    if health.status >= Status.ERR or not health.reads:
+        return None
+    judgment = judgment_of_health(health, NOT_READ, state=health.state, group_type=None)
+    return judgment.kind if judgment.status is GroupStatus.ERR else None
+
+
 def verdict_text(health: GroupHealth) -> str:
-    """Format a verdict: `OK`, `WARN`, `GONE`, or a kind of error such as `STOP`.
+    """Format a verdict: `OK`, `WARN`, `GONE`, a kind of error such as `STOP`, or a severe problem such as `LOST`.
 
     A `?` is appended if a worse verdict could not be ruled out.
     """
+    problem = severe_problem(health)
+    if problem is not None:
+        from kgtui.model.judgment import PROBLEM_TEXTS
+
+        return PROBLEM_TEXTS[problem].name.upper()
     name = "GONE" if health.status is Status.NOT_FOUND else health.kind.name
     return name + "?" * bool(health.undecided)
 

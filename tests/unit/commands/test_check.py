@@ -104,6 +104,23 @@ def test_kgtui_check_prints_only_unhealthy_groups_and_exits_with_1(run: Callable
     assert stuck.endswith("no commit on t-stuck-0 for 2 min, 1,740 unread")
 
 
+def test_kgtui_check_fails_if_records_of_a_group_were_lost(
+    run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
+) -> None:
+    """The group makes progress, so that its verdict by Burrow's rules is OK."""
+
+    def expire(step: int) -> None:
+        admin.commits["fine"] = (CommittedOffset("t-fine", 0, 1000 + 20 * step, 0),)
+        admin.bounds["t-fine", 0] = PartitionBounds(1003 + 20 * step, 1005 + 20 * step)
+
+    script.happens.append(expire)
+    ran = run("check", "--group", "fine")
+    assert ran.code == 1
+    assert verdicts(ran) == {"fine": "LOST"}
+    assert "3 records expired unread" in ran.out
+    assert json.loads(run("check", "--group", "fine", "--format", "json").out)["check"]["failed"]
+
+
 def test_kgtui_check_with_the_option_all_also_prints_healthy_groups(run: Callable[..., Completed]) -> None:
     ran = run("check", "--all")
     assert verdicts(ran) == {"connect": "OK", "fine": "OK", "queue": "OK", "slow": "WARN", "stuck": "STOP"}
