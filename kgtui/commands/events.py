@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import sys
 from dataclasses import replace
@@ -29,7 +30,6 @@ from kgtui.monitor import policy
 from kgtui.output.event_list import EventTable, as_json
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Iterable, Sequence
 
     from kgtui.admin.base import GroupAdmin
@@ -70,8 +70,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--for", dest="seconds", metavar="TIME", help="how long to watch, such as 10m (default: until Ctrl-C)"
     )
     parser.add_argument(
-        "--kind", action="append", choices=[kind.value for kind in EventKind], metavar="KIND", default=[],
-        help="only events of this kind; may be repeated",
+        "--kind", action="extend", type=_kinds, metavar="KIND", default=[],
+        help="only events of this kind; may be repeated, or several kinds separated by commas",
     )  # fmt: skip
     parser.add_argument(
         "--interval",
@@ -84,6 +84,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="table",
         help="table: for people; json: one object per line (default: table)",
     )
+
+
+def _kinds(text: str) -> list[str]:
+    """Return the kinds of events in a list that is separated by commas."""
+    kinds, known = [kind.strip() for kind in text.split(",")], [kind.value for kind in EventKind]
+    for kind in kinds:
+        if kind not in known:
+            raise argparse.ArgumentTypeError(f"invalid choice: {kind!r} (choose from {', '.join(known)})")
+    return kinds
 
 
 def epilog() -> str:

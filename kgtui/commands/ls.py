@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `kgtui ls`."""
-    from kgtui.commands.parser import add_format_option, add_lake_options
+    from kgtui.commands.parser import add_format_option, add_lake_options, seconds
 
     add_lake_options(parser)
     add_selection_options(parser)
@@ -47,10 +47,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--watch",
         nargs="?",
-        type=float,
+        type=seconds,
         const=True,
-        metavar="SECONDS",
-        help=f"repeat every SECONDS (default: {defaults.POLL_INTERVAL:g}) until Ctrl-C",
+        metavar="TIME",
+        help=f"repeat every TIME (default: {defaults.POLL_INTERVAL:g}s) until Ctrl-C",
     )
 
 
@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     if args.watch is True:
         args.watch = defaults.POLL_INTERVAL
     if args.watch is not None and not args.watch > 0:
-        raise UsageError("--watch takes a number of seconds above 0")
+        raise UsageError("--watch takes a duration above 0, such as 5s")
     gc_enabled = gc.isenabled()
     if args.watch is None:
         # Disable garbage collection, because a collection would free nothing: all groups stay alive until the end.

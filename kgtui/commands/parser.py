@@ -225,13 +225,26 @@ def add_ui_options(parser: argparse.ArgumentParser, *, again: bool = False) -> N
     group.add_argument("--theme", metavar="NAME", default=unset, help="color theme")
     group.add_argument(
         "--interval",
-        metavar="SECONDS",
-        type=float,
+        metavar="TIME",
+        type=seconds,
         default=unset,
-        help=f"time between two polls of a broker, in seconds (default: {defaults.POLL_INTERVAL:g})",
+        help=f"time between two polls of a broker (default: {defaults.POLL_INTERVAL:g}s)",
     )
     group.add_argument("--ascii", action="store_true", default=flag, help="use ASCII characters only")
     group.add_argument("--no-mouse", action="store_true", default=flag, help="do not capture the mouse")
+
+
+def seconds(text: str) -> float:
+    """Parse a duration on the command line: a number of seconds, or a text such as 5s or 2m."""
+    try:
+        return float(text)
+    except ValueError:
+        from kgtui.commands.time_options import parse_duration
+
+        try:
+            return parse_duration("", text)
+        except UsageError as error:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a duration above 0, such as 5s or 2m") from error
 
 
 def add_lake_options(parser: argparse.ArgumentParser) -> None:

@@ -174,6 +174,7 @@ async def test_kgtui_events_reads_configs_if_the_filter_matches_a_single_group(
         ((), NUMBER_OF_EVENTS),
         (("pay",), NUMBER_OF_EVENTS - 2),
         (("--kind", "joined", "--kind", "left"), 5),
+        (("--kind", "joined,left"), 5),
         (("--for", "25s"), sum(map(len, EXPECTED[-3:]))),
         (("--at", "2026-11-21T08:33:50Z", "--for", "10s"), 1),
         (("--group", "other"), 0),

@@ -15,6 +15,7 @@ from kgtui.errors import DeadlineError, UnreachableError
 from kgtui.model.access import Access
 from kgtui.model.answer import Fault
 from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset
+from kgtui.commands.parser import parse_args
 from kgtui.model.record_times import RecordTime, TimeRange
 from tests.scripted import ScriptedAdmin, member
 from tests.unit.commands.runs import Completed, runner
@@ -418,7 +419,8 @@ def test_kgtui_ls_escapes_control_characters_in_group_ids(run: Callable[..., Com
         (("ls", "a", "lag:x"), "filter, at character 7: 'x' is not a number"),
         (("ls", "verdict:wran+"), "there is no verdict 'wran+' (did you mean warn?)"),
         (("ls", "--format", "xml"), "invalid choice: 'xml'"),
-        (("ls", "--watch", "0"), "--watch takes a number of seconds above 0"),
+        (("ls", "--watch", "0"), "--watch takes a duration above 0"),
+        (("ls", "--watch=soon"), "argument --watch: 'soon' is not a duration above 0, such as 5s"),
         (("ls", "--timeout", "0"), "--timeout takes a number of seconds above 0"),
         (("ls", "--timeout", "nan"), "--timeout takes a number of seconds above 0"),
         (("ls", "--lags"), "--lags"),
@@ -449,3 +451,9 @@ def test_kgtui_ls_watch_prints_one_json_document_per_line_until_ctrl_c(
     assert ran.code == 130
     assert [len(json.loads(line)["groups"]) for line in ran.out.splitlines()] == [4, 4, 4]
     assert slept == [0.5] * 3
+
+
+@pytest.mark.parametrize(("words", "expected"), [("5", 5.0), ("5s", 5.0), ("2m", 120.0)])
+def test_options_with_a_time_take_seconds_or_a_duration_with_a_unit(words: str, expected: float) -> None:
+    assert parse_args(["ls", f"--watch={words}"]).watch == expected
+    assert parse_args(["--interval", words, "clusters"]).interval == expected
