@@ -16,6 +16,7 @@ from kgtui.commands.selection import suggestion
 from kgtui.commands.visibility import with_hidden_faults
 from kgtui.model.answer import Coverage, Fault
 from kgtui.model.group import Listing, listing_of
+from kgtui.model.group_types import may_have_configs
 from kgtui.model.offsets import lags
 from kgtui.model.snapshot import BrokerStatus, Reading, Snapshot
 from kgtui.monitor import policy
@@ -94,11 +95,15 @@ async def read_details(
     """
     deadline = Deadline(timeout, steps=5)
     cluster = await admin.cluster(timeout=deadline.step())
-    read = await read_groups(admin, deadline, describe=groups, configs=groups)
+    read = await read_groups(admin, deadline, describe=groups)
     found = read.descriptions
     listed = {group: listing_of(row) for group, row in found.items()}
     # Read the offsets after the descriptions, because the RPC that reads offsets depends on the group's type.
-    positions = await read_groups(admin, deadline, offsets=listed, logs=Logs.BOUNDS, described=found)
+    # The same holds for configs, which classic groups do not have.
+    configured = [group for group in found if may_have_configs(found[group].type)]
+    positions = await read_groups(
+        admin, deadline, offsets=listed, configs=configured, logs=Logs.BOUNDS, described=found
+    )
     offsets = positions.offsets_by_group()
     times = await read_record_times(
         admin,
@@ -108,14 +113,13 @@ async def read_details(
         timeout=deadline.step(),
     )
     offsets |= {group: replace(offsets[group], record_times=found) for group, found in times.items()}
-    faults = [fault for step, fault in (*read.faults, *positions.faults) if step != CONFIGS]
     # Ignore the error NOT_SUPPORTED of the request for configs, because old brokers have no group configs.
-    faults += [
+    faults = [
         fault
-        for step, fault in read.faults
-        if step == CONFIGS and fault.name != "NOT_SUPPORTED" and fault.group in found
+        for step, fault in (*read.faults, *positions.faults)
+        if step != CONFIGS or fault.name != "NOT_SUPPORTED"
     ]
-    snapshot = _snapshot(cluster, listed, found, offsets, read.configs, faults)
+    snapshot = _snapshot(cluster, listed, found, offsets, positions.configs, faults)
     access = await access_of(admin, timeout=max(deadline.left(), 1.0))
     visible = with_hidden_faults(replace(snapshot, access=access), found)
     faults += [one for group, one in visible.group_faults.items() if one is not snapshot.group_faults.get(group)]

@@ -245,3 +245,9 @@ def kind_of(group_type: str | None, protocol: str | None) -> str:
     """
     entry = GROUP_TYPES.get(CLASSIC if group_type is None else group_type)
     return OTHER if entry is None else entry.kind(protocol)
+
+
+def may_have_configs(group_type: str | None) -> bool:
+    """Return whether Kafka may have configs for a group of this type; True if the type is not known."""
+    entry = GROUP_TYPES.get(group_type or "")
+    return entry is None or entry.has_configs

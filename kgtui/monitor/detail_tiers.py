@@ -15,6 +15,7 @@ from kgtui.admin.groups_read import OFFSETS
 from kgtui.admin.reading import read_in_full
 from kgtui.errors import KgtuiError
 from kgtui.model.answer import fault_of
+from kgtui.model.group_types import may_have_configs
 from kgtui.monitor.empty_groups import EmptyGroupSearch, EmptyGroupTier
 from kgtui.monitor.health import HealthTier, ReadResult, RetentionTier
 from kgtui.monitor.policy import ABANDON_AFTER, ACCESS_MAX_AGE, KEY_REPEAT_LIMIT
@@ -306,6 +307,9 @@ class ViewTier:
         self._report(ReadResult(group, now, description, offsets, fault=fault is not None or incomplete), recorded_at)
 
     async def _read_configs(self, group: str) -> None:
+        listing = self._store.groups.get(group)
+        if listing is not None and not may_have_configs(listing.type):
+            return
         try:
             answer = await self._admin.group_configs([group], timeout=self._options.timeout)
         except KgtuiError as error:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from kgtui.model.group_types import CLASSIC, GROUP_TYPES
+from kgtui.model.group_types import GROUP_TYPES, may_have_configs
 from kgtui.tui import text
 from kgtui.tui.panes.base import Notice, Pane, SummaryLine, join_with_dots
-from kgtui.tui.panes.cells import ACCENT, MUTED, WARN, Cell, PaneLine, plural
+from kgtui.tui.panes.cells import ACCENT, MUTED, Cell, PaneLine, plural
 from kgtui.tui.panes.columns import Column
 from kgtui.tui.panes.row_detail import DetailedTable
 from kgtui.tui.panes.table import LineTable
@@ -29,6 +29,7 @@ _SOURCES = {
     "STATIC_BROKER_CONFIG": "broker file",
     "DEFAULT_CONFIG": "default",
 }
+NO_CONFIGS = "Classic groups have no configs on the broker; they are configured in their clients."
 _OF_GROUP = frozenset({"DYNAMIC_GROUP_CONFIG", "GROUP_CONFIG"})
 
 
@@ -133,25 +134,27 @@ class ConfigPane(Pane):
     def draw_inputs(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
         return (snapshot.configs.get(group), snapshot.groups.get(group))
 
-    def prepare(self, snapshot: Snapshot, group: str) -> tuple[list[ConfigRow], str | None] | None:
+    def prepare(self, snapshot: Snapshot, group: str) -> list[ConfigRow] | None:
         reading, listing = snapshot.configs.get(group), snapshot.groups.get(group)
         if reading is None or (reading.fault is not None and not reading.value):
             return None
-        group_type = listing.type if listing is not None else None
-        return config_rows(reading.value, group_type), group_type
+        return config_rows(reading.value, listing.type if listing is not None else None)
 
-    def draw(self, prepared: tuple[list[ConfigRow], str | None] | None, *, fresh: bool) -> None:
+    def draw(self, prepared: list[ConfigRow] | None, *, fresh: bool) -> None:
         if prepared is None:
             self.clear()
             return
-        rows, group_type = prepared
+        rows = prepared
         self.table.set_rows(rows, fresh=fresh)
         own = sum(1 for row in rows if row.config.source in _OF_GROUP)
         parts: list[PaneLine] = [(Cell(f"{plural(own, 'config')} set for this group", ACCENT if own else MUTED),)]
         parts.append((Cell(f"{plural(len(rows) - own, 'config')} from brokers and defaults", MUTED),))
-        if group_type == CLASSIC:
-            parts.append((Cell("classic groups are configured in their clients", WARN),))
         self.query_one(SummaryLine).set_cells(join_with_dots(parts))
+
+    def _set_placeholder(self, content: str) -> None:
+        listing = None if self.snapshot is None or self.group is None else self.snapshot.groups.get(self.group)
+        without = listing is not None and not may_have_configs(listing.type)
+        super()._set_placeholder(NO_CONFIGS if without else content)
 
     def clear(self) -> None:
         self.table.set_rows((), fresh=True)

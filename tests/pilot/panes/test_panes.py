@@ -261,6 +261,15 @@ async def test_the_config_pane_says_if_a_broker_does_not_support_group_configs()
         assert not pane.table.rows
 
 
+async def test_the_config_pane_of_a_classic_group_says_where_its_configs_are() -> None:
+    pane = ConfigPane()
+    app = PaneApp(pane, data.example_snapshot(), "orders.enrich")
+    async with app.run_test(size=(110, 24)) as pilot:
+        await pilot.pause()
+        shown = pane.table.render_line(0).text.strip()
+        assert shown == "Classic groups have no configs on the broker; they are configured in their clients."
+
+
 async def test_the_value_of_a_sensitive_config_is_hidden() -> None:
     pane = ConfigPane()
     app = PaneApp(pane, data.example_snapshot(), "payments.settle")

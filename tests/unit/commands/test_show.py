@@ -41,6 +41,14 @@ def test_kgtui_show_prints_each_group_once_in_the_given_order(run: Callable[...,
     assert "m-1" in ran.out
 
 
+def test_kgtui_show_requests_no_configs_of_classic_groups(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
+    """A user who may not read configs gets no error for a group that has none."""
+    admin.add("old", "classic", lag=1)
+    ran = run("show", "old", "pay")
+    assert (ran.code, ran.err) == (0, "")
+    assert [ids for method, ids in admin.calls if method == "group_configs"] == [("pay",)]
+
+
 def test_kgtui_show_reports_a_missing_group_and_shows_the_other_groups(run: Callable[..., Completed]) -> None:
     ran = run("show", "nope", "pay", "--format", "json")
     assert ran.code == 1
