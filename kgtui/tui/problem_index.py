@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from kgtui.model.answer import Fault
     from kgtui.model.snapshot import ChangeMark, Snapshot
+    from kgtui.model.summary import Summary
 
 JUDGED_PER_SLICE = 200
 """Number of groups that are judged in one slice, which takes about 1 ms. Other tasks run between two slices."""
@@ -23,6 +24,10 @@ STORED_PER_SLICE = 4_000
 
 It is a multiple of `JUDGED_PER_SLICE`.
 """
+
+
+SORTED_AT_MOST = 2_000
+"""Maximum number of groups with the same problem that are sorted by time and lag, which takes at most 3 ms."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,12 +40,14 @@ class Problems:
         groups: problem → sorted ids of the groups with this problem. The most severe problem comes first.
         judgments: group id → newest judgment. A group is missing if it has no problem any more.
         hidden: ids of groups whose problem the user has acknowledged.
+        summaries: group id → newest summary, whose lag decides the order of groups with the same problem.
     """
 
     version: int = 0
     groups: Mapping[Problem, Sequence[str]] = field(default_factory=dict)
     judgments: Mapping[str, Judgment] = field(default_factory=dict)
     hidden: frozenset[str] = frozenset()
+    summaries: Mapping[str, Summary] = field(default_factory=dict)
 
     def same_as(self, other: Problems) -> bool:
         """Return whether the same groups have the same problems and statuses. Times and reasons are not compared."""
@@ -54,14 +61,23 @@ class Problems:
     def worst_first(self) -> Iterator[tuple[str, Judgment]]:
         """Yield pairs (group id, judgment) of the groups that need attention, the most severe problem first.
 
-        Groups with the same problem are sorted by name. Hidden groups, and groups with a problem of `ONLY_COUNTED`, are
-        left out.
+        Of groups with the same problem, the one whose problem began last comes first, then the one with the largest lag.
+        If very many groups have the same problem, they are sorted by name, because sorting them would take too long.
+        Hidden groups, and groups with a problem of `ONLY_COUNTED`, are left out.
         """
         for kind in self.groups:
-            for group in self.visible(kind) if kind not in ONLY_COUNTED else ():
+            groups = self.visible(kind) if kind not in ONLY_COUNTED else ()
+            for group in groups if len(groups) > SORTED_AT_MOST else sorted(groups, key=self._order):
                 judgment = self.judgments.get(group)
                 if judgment is not None:
                     yield group, judgment
+
+    def _order(self, group: str) -> tuple[float, int, str]:
+        judgment, summary = self.judgments.get(group), self.summaries.get(group)
+        since = None if judgment is None else judgment.since if judgment.since is not None else judgment.after
+        lag = None if summary is None else summary.lag
+        # Lags are compared by their number of bits, so that groups rarely change places from poll to poll.
+        return -(since or 0.0), -(lag or 0).bit_length(), group
 
     @property
     def counts(self) -> dict[Problem, int]:
@@ -93,7 +109,8 @@ class ProblemIndex:
     def problems(self, hidden: Iterable[str] = ()) -> Problems:
         """Return the groups with a problem. If `steps` runs later, only the judgments in the result change."""
         groups = {kind: self._groups[kind] for kind in Problem if kind in self._groups}
-        return Problems(self._version, groups, self._judgments, frozenset(hidden))
+        summaries = {} if self._newest is None else self._newest.summaries
+        return Problems(self._version, groups, self._judgments, frozenset(hidden), summaries)
 
     def steps(self, snapshot: Snapshot) -> Generator[None, None, None]:
         """Judge the groups that have changed since the previous snapshot. This generator yields after each slice.

@@ -176,7 +176,7 @@ def _age(snapshot: Snapshot, group: str) -> Number:
 def _has_problem(snapshot: Snapshot, group: str, _marked: Collection[str]) -> bool:
     judgment = snapshot.judgment(group)
     if judgment.kind is not None:
-        return judgment.kind.value != "abandoned"
+        return judgment.kind.value not in ("abandoned", "unused")
     return snapshot.state_of(group) in REBALANCING
 
 
@@ -312,7 +312,7 @@ TERMS: tuple[TermKey, ...] = (
     ),
     FlagKey(
         "problem",
-        "Something is wrong: a verdict other than OK, a failed read, or a rebalance. Abandoned groups are left out.",
+        "Something is wrong: a verdict other than OK, a failed read, or a rebalance. Abandoned and unused groups are left out.",
         "problem:yes",
         ("yes", "no"),
         needs=_OFFSETS | _WATCHING,

@@ -15,6 +15,7 @@ from kgtui.model.group import Listing
 from kgtui.model.judgment import ONLY_COUNTED, Basis, GroupStatus, Judgment, Problem
 from kgtui.model.slices import run_at_once
 from kgtui.model.snapshot import ChangeLog, Snapshot
+from kgtui.model.query import parse
 from kgtui.monitor.store import Store
 from kgtui.tui.problem_index import JUDGED_PER_SLICE, ProblemIndex
 from tests.pilot.scripted_monitor import summary
@@ -57,7 +58,14 @@ def expected(snapshot: Snapshot) -> list[tuple[str, Judgment]]:
     """Return the groups that need attention and their judgments, computed from all groups."""
     found = [(group, snapshot.judgment(group)) for group in snapshot.groups]
     found = [row for row in found if row[1].kind is not None and row[1].kind not in ONLY_COUNTED]
-    return sorted(found, key=lambda row: (-row[1].harm, row[0]))
+
+    def order(row: tuple[str, Judgment]) -> tuple[float, float, int, str]:
+        group, judgment = row
+        summary = snapshot.summaries.get(group)
+        lag = 0 if summary is None else summary.lag or 0
+        return -judgment.harm, -(judgment.since or 0.0), -lag.bit_length(), group
+
+    return sorted(found, key=order)
 
 
 def _relist(store: Store, group: str, choice: int) -> None:
@@ -174,3 +182,19 @@ async def test_hidden_and_unused_groups_need_no_attention() -> None:
     problems = index.problems(hidden=["g1"])
     assert [group for group, _ in problems.worst_first()] == ["g2", "g0"]
     assert problems.counts == {Problem.STOP: 2, Problem.BEHIND: 1}
+
+
+async def test_of_equal_problems_the_newest_and_then_the_largest_is_first() -> None:
+    store, index = await store_with(GROUPS), ProblemIndex()
+    for group, since, lag in (("g0", None, 5), ("g1", 3.0, 5), ("g2", 9.0, 5), ("g3", None, 5_000)):
+        store.store_summary(group, summary(lag=lag))
+        store.put_screened(group, replace(STOPPED, since=since))
+    problems = updated(index, store.snapshot())
+    assert [group for group, _ in problems.worst_first()] == ["g2", "g1", "g3", "g0"]
+
+
+async def test_the_filter_for_problems_leaves_out_unused_groups() -> None:
+    store = await store_with(GROUPS)
+    store.put_screened("g0", UNUSED)
+    store.put_screened("g1", STOPPED)
+    assert parse("problem:yes").select(store.snapshot()) == ["g1"]
