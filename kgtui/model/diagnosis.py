@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.model import facts
 from kgtui.model import group_types as states
-from kgtui.model.empty_reason import reason_of
+from kgtui.model.empty_reason import SIMPLE_ADVICE, is_simple, reason_of
 from kgtui.model.event import EventKind
 from kgtui.model.explanation import Explanation, explain_fault, explain_offsets, explain_state, faults_of
 from kgtui.model.guard import delete_availability
@@ -30,6 +30,8 @@ _MOST_NAMED = 3  # maximum number of members that a diagnosis names
 
 _FLAPPING_SECONDS = 600.0
 """If a group is flapping, the diagnosis names members that joined or left in this many seconds before the snapshot."""
+
+_ABOUT_EMPTY = ONLY_COUNTED | {Problem.EMPTY}
 
 _RESTART = "Start the application again, and find out why its members left."
 _DELETABLE = "The group can be deleted now."
@@ -66,15 +68,17 @@ def diagnose(snapshot: Snapshot, group: str, clock: Clock) -> Diagnosis:
         return _of_unread_group(snapshot, group, judgment)
     if kind is None:
         return Diagnosis(judgment, judgment.status.value)
-    health, why = snapshot.health.get(group), reason_of(judgment, snapshot, clock)
+    health, why = snapshot.health.get(group), reason_of(judgment, snapshot, group, clock)
     if kind is Problem.LOSS_NEAR and health is not None and health.loss is not None:
         why = _loss_text(health.loss, clock)
     # A group that has stopped loses records because of that, so that faster consumers would not help.
     cause = Problem.STOP if Problem.STOP in judgment.others else kind
     advice = PROBLEM_TEXTS[cause].advice
     if cause in (Problem.STOP, Problem.STALL) and snapshot.state_of(group) == states.EMPTY:
-        advice = _RESTART
-    elif kind in ONLY_COUNTED and delete_availability(snapshot, group) is None:
+        advice = SIMPLE_ADVICE if is_simple(snapshot, group) else _RESTART
+    elif kind in _ABOUT_EMPTY and is_simple(snapshot, group):
+        advice = SIMPLE_ADVICE
+    if kind in ONLY_COUNTED and delete_availability(snapshot, group) is None:
         advice = f"{advice} Otherwise, the group can be deleted."
     also = ", ".join(_other_problem(snapshot, group, other, clock) for other in judgment.others)
     return Diagnosis(judgment, kind.value.upper(), why, _who(snapshot, group, kind, health), advice, also)
@@ -122,7 +126,7 @@ def _who_cannot_read(fault: Fault) -> str:
 
 def _who(snapshot: Snapshot, group: str, kind: Problem, health: GroupHealth | None) -> str:
     if snapshot.state_of(group) == states.EMPTY:
-        return "the group has no members"
+        return "" if is_simple(snapshot, group) else "the group has no members"
     if kind is Problem.DATA_LOST:
         return _who_lost(snapshot, group)
     if kind is Problem.FLAPPING:

@@ -1,11 +1,16 @@
 """The reason for the judgment on a group without members, in words that depend on how kgtui knows the group.
 
-The rules in `kgtui.model.judgment` and `kgtui.monitor.screening` do not know whether a cluster is live or recorded.
+The rules in `kgtui.model.judgment` and `kgtui.monitor.screening` do not know whether a cluster is live or recorded, and
+have no words for simple groups, which never have members.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+from kgtui.model import facts
+from kgtui.model.group_types import EMPTY, SIMPLE
+from kgtui.model.judgment import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,6 +20,13 @@ if TYPE_CHECKING:
 
 _BEFORE_START = "before kgtui started"
 _BEFORE_SEARCH = "before the searched part of the recording"
+
+_WITHOUT_MEMBERS = "no members (offsets are committed without them)"
+_ABOUT_MEMBERS = ("Empty ", "all members left", _WITHOUT_MEMBERS)
+"""Beginnings of the reasons that say since when a group has no members."""
+
+SIMPLE_ADVICE = "Check that the application that commits these offsets still runs, if its records must be read."
+"""What the user can do about a simple group with unread records."""
 
 
 def before_text(snapshot: Snapshot, clock: Callable[[float], str] | None = None) -> str:
@@ -33,11 +45,30 @@ def before_text(snapshot: Snapshot, clock: Callable[[float], str] | None = None)
     return _BEFORE_SEARCH if clock is None else f"before {clock(search.begin)}"
 
 
-def reason_of(judgment: Judgment, snapshot: Snapshot, clock: Callable[[float], str] | None = None) -> str:
-    """Return the reason for the judgment on an Empty group.
+def is_simple(snapshot: Snapshot, group: str) -> bool:
+    """Return whether a group is a simple group, whose offsets are committed without members."""
+    listing = snapshot.groups.get(group)
+    return listing is not None and listing.kind == SIMPLE
+
+
+def reason_of(
+    judgment: Judgment, snapshot: Snapshot, group: str, clock: Callable[[float], str] | None = None
+) -> str:
+    """Return the reason for the judgment on a group, which differs from `judgment.reason` if the group is Empty.
 
     Args:
         clock: formats a time in seconds since the epoch; None if the reason must not contain a time.
     """
-    before = before_text(snapshot, clock)
-    return judgment.reason.replace(_BEFORE_START, before).replace(_BEFORE_SEARCH, before)
+    before, reason = before_text(snapshot, clock), judgment.reason
+    about_simple = is_simple(snapshot, group) and snapshot.state_of(group) in (EMPTY, None)
+    if not about_simple or not reason.startswith(_ABOUT_MEMBERS):
+        return reason.replace(_BEFORE_START, before).replace(_BEFORE_SEARCH, before)
+    about_members, _, unread = reason.rpartition(", ")
+    rest = about_members.partition(", ")[2]
+    at = facts.last_progress(snapshot, group) or facts.first_seen(snapshot, group)
+    words = _WITHOUT_MEMBERS
+    if judgment.kind is Problem.ABANDONED:
+        words += "; no commit seen for at least a day"
+    elif clock is not None and at is not None:
+        words += f"; no commit seen since {clock(at)}"
+    return ", ".join(part for part in (words, rest, unread) if part)

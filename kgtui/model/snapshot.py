@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
+from kgtui.model.group_types import SIMPLE
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
@@ -268,10 +270,10 @@ class Snapshot:
             found = self.found_problems.get(group)
             if found is not None and found.kind is judgment.kind:
                 judgment = replace(judgment, since=found.at, since_seen=found.seen)
-        if judgment.kind is not None and self.state_search is not None:
+        if judgment.kind is not None and (self.state_search is not None or listing.kind == SIMPLE):
             from kgtui.model.empty_reason import reason_of
 
-            reason = reason_of(judgment, self)
+            reason = reason_of(judgment, self, group)
             if reason != judgment.reason:
                 judgment = replace(judgment, reason=reason)
         if fault is None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from kgtui.model import command_line, facts
 from kgtui.model.access import HIDDEN
 from kgtui.model.diagnosis import diagnose
-from kgtui.model.empty_reason import before_text
+from kgtui.model.empty_reason import before_text, is_simple
 from kgtui.model.explanation import faults_of
 from kgtui.model.guard import may_delete
 from kgtui.model.health.wording import duration
@@ -275,7 +275,7 @@ def _state(snapshot: Snapshot, group: str) -> Iterator[Cell]:
     since = snapshot.state_since.get(group)
     if since is not None:
         yield note(f"for {text.ago(since)}, since {text.clock(since)}")
-    else:
+    elif not is_simple(snapshot, group):
         yield note(f"since {before_text(snapshot, text.clock)}")
     if described is not None and not described.authoritative:
         yield note("(this broker also reports Dead for a group that does not exist)", WARN)

@@ -13,10 +13,18 @@ from kgtui.model.diagnosis import Diagnosis, diagnose, explain_group
 from kgtui.model.event import Event, EventKind
 from kgtui.model.group import GroupDescription
 from kgtui.model.health.values import Lack, Loss, Undecided
-from kgtui.model.judgment import Basis, GroupStatus, Judgment, Problem
+from kgtui.model.judgment import (
+    Basis,
+    GroupStatus,
+    Judgment,
+    Problem,
+    judgment_of_empty,
+    judgment_of_unused,
+)
 from kgtui.model.members import Member
 from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds
 from kgtui.model.snapshot import Reading
+from kgtui.model.trail import Trail
 from kgtui.tui.panes.overview import verdict_fields
 from tests.pilot.app_driver import sample_snapshot
 from tests.pilot.health_snapshots import with_health
@@ -64,6 +72,26 @@ def test_diagnosis_of_a_stopped_group_names_the_owner_of_the_partition() -> None
     assert found.who == f"billing at /10.0.0.8 owns {GROUP}-topic-0"
     assert "no commit" in found.why
     assert "log of the member" in found.advice
+
+
+def test_diagnosis_of_a_simple_group_does_not_ask_for_its_members() -> None:
+    """Offsets of a simple group are committed without members, so that nobody can have left."""
+    snapshot, group = sample_snapshot(), "old-batch"
+    for judgment, more in (
+        (judgment_of_empty(6, None, Basis.SCREENED), ""),
+        (judgment_of_empty(6, snapshot.taken_at, Basis.SCREENED), ""),
+        (judgment_of_unused(6, Basis.SCREENED), ", no record of the last day was read"),
+    ):
+        shown = replace(snapshot, screened={group: judgment})
+        assert shown.judgment(group).reason == f"no members (offsets are committed without them){more}, 6 unread"
+        assert diagnose(shown, group, clock).advice.startswith("Check that the application that commits")
+        assert diagnose(shown, group, clock).who == ""
+    trail = Trail()
+    trail.first_at = round(snapshot.taken_at)
+    summaries = {**snapshot.summaries, group: replace(snapshot.summaries[group], trail=trail.encode())}
+    shown = replace(snapshot, screened={group: judgment_of_empty(6, None, Basis.SCREENED)}, summaries=summaries)
+    expected = "no members (offsets are committed without them); no commit seen since 00:53, 6 unread"
+    assert diagnose(shown, group, clock).why == expected
 
 
 def test_diagnosis_of_lost_records_says_that_the_group_has_stopped() -> None:
