@@ -61,6 +61,7 @@ def why_not_listed(
     fault: Fault | None = None,
     gone_at: float | None = None,
     events: bool = True,
+    whole: bool = True,
 ) -> list[str]:
     """Return sentences that say why a group is not listed, for example because it expired.
 
@@ -70,6 +71,7 @@ def why_not_listed(
         fault: why the group could not be described; None if kgtui did not try, or if the broker does not know it.
         gone_at: time at which the group disappeared according to a recording, in seconds since the epoch; None if
             unknown.
+        whole: whether `group` is a whole id, and not perhaps only a part of one.
         events: whether to search the observed events for the time at which the group disappeared.
     """
     name = visible(group)
@@ -82,7 +84,7 @@ def why_not_listed(
             "An ACL may hide it: you may not describe the cluster, so brokers list only the groups on which you have "
             f"DESCRIBE. Ask for DESCRIBE on the group {name} or on the cluster."
         )
-    return lines + _brokers(snapshot, name)
+    return lines + _brokers(snapshot, name, whole=whole)
 
 
 def _gone_in_this_run(snapshot: Snapshot, group: str, clock: Callable[[float], str]) -> list[str]:
@@ -92,14 +94,19 @@ def _gone_in_this_run(snapshot: Snapshot, group: str, clock: Callable[[float], s
     return []
 
 
-def _brokers(snapshot: Snapshot, name: str) -> list[str]:
+def _brokers(snapshot: Snapshot, name: str, *, whole: bool) -> list[str]:
     silent = [one for one in snapshot.brokers.values() if one.answered_at is None or one.fault is not None]
     every = len(snapshot.brokers)
     answered = every - len(silent)
     lines = []
     if answered:
         what = "The broker lists" if every == 1 else f"{answered} of {every} brokers answered and list"
-        lines.append(f"{what} no group {name}.")
+        if whole:
+            lines.append(f"{what} no group {name}.")
+        elif silent:
+            lines.append(f"{what} no group id that contains {name}.")
+        else:
+            lines.append(f"No group id contains {name}.")
     for status in silent:
         why = "" if status.fault is None else f": {' '.join((status.fault.message or status.fault.name).split())}"
         lines.append(f"It may be on broker {status.node} ({status.address}), which does not answer{why}.")

@@ -34,6 +34,7 @@ _FLAPPING_SECONDS = 600.0
 _ABOUT_EMPTY = ONLY_COUNTED | {Problem.EMPTY}
 
 _RESTART = "Start the application again, and find out why its members left."
+_LOSS = "Key d shows what deleting the group would lose."
 _DELETABLE = "The group can be deleted now."
 
 
@@ -264,5 +265,8 @@ def _explain_state_of(snapshot: Snapshot, group: str, state: str, judgment: Judg
         return replace(explanation, meaning=meaning)
     if state == states.EMPTY and judgment.kind is not Problem.UNREADABLE:
         refusal = delete_availability(snapshot, group)
-        return replace(explanation, advice=_DELETABLE if refusal is None else f"It cannot be deleted now: {refusal}.")
+        if refusal is not None:
+            return replace(explanation, advice=f"It cannot be deleted now: {refusal}.")
+        needed = judgment.kind is not None and judgment.kind not in _ABOUT_EMPTY
+        return replace(explanation, advice=_LOSS if needed else _DELETABLE)
     return explanation

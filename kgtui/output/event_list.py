@@ -50,7 +50,7 @@ class EventTable:
 
 
 def _cells(event: Event) -> tuple[str, str, str, str]:
-    return (rfc3339(event.at, "seconds"), event.kind.value, "–" if event.group is None else event.group, event.text)
+    return (rfc3339(event.at, "seconds"), event.kind.value, "–" if event.group is None else event.group, event.detail)
 
 
 def as_json(events: Iterable[Event]) -> bytes:

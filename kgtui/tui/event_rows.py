@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from kgtui.model.event import EventKind
 from kgtui.tui import text
-from kgtui.tui.panes.cells import SafeText, event_text
+from kgtui.tui.panes.cells import SafeText, event_text, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,7 +45,24 @@ class EventRow(NamedTuple):
         if not self.folded:
             return event_text(self.event)
         every = sum(number for _, number in self.folded)
-        return SafeText(f"{text.exact(every)} more: " + ", ".join(f"{text.exact(n)} {kind}" for kind, n in self.folded))
+        return SafeText(f"{text.exact(every)} more: " + ", ".join(_counted(kind, n) for kind, n in self.folded))
+
+    @property
+    def detail(self) -> SafeText:
+        """The same as `text` without the name of the kind, for tables that have a column for the kind."""
+        return self.text if self.folded else event_text(self.event, with_kind=False)
+
+
+_NOUNS = {
+    EventKind.STATE: "state change", EventKind.EPOCH: "new epoch", EventKind.COORDINATOR: "coordinator change",
+    EventKind.MOVED: "move", EventKind.RESET: "reset", EventKind.CONFIG: "config change", EventKind.VERDICT: "verdict",
+}  # fmt: skip
+"""Maps kinds of events whose names cannot stand after a number to a noun. Other names can, such as `2 joined`."""
+
+
+def _counted(kind: str, number: int) -> str:
+    noun = _NOUNS.get(EventKind(kind))
+    return f"{text.exact(number)} {kind}" if noun is None else plural(number, noun)
 
 
 def event_rows(events: Iterable[Event], each: int) -> list[EventRow]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ from kgtui.model.event import Event, EventKind
 from kgtui.model.judgment import Basis, GroupStatus, Judgment, Problem
 from kgtui.tui.dialogs.explain import ExplainDialog
 from kgtui.tui.node_page.heading import PARTS
+from kgtui.tui.panes.base import SummaryLine
 from tests.pilot.app_driver import app_on, main_screen, rows, sample_snapshot, screen_words, settled, until
 from tests.pilot.scripted_monitor import NOW
 
@@ -64,6 +66,24 @@ async def test_the_header_counts_the_problems_of_the_cluster(tmp_path: Path) -> 
     async with app.run_test(size=(160, 44)) as pilot:
         await settled(pilot)
         await until(pilot, lambda: "✘ 1 stopped · ▴ 1 falling behind" in screen_words(app))
+
+
+async def test_the_page_shows_the_whole_reason_of_the_problem_under_the_cursor(tmp_path: Path) -> None:
+    """On a narrow page, the column with the reasons cuts them, but not to less than 24 cells."""
+    long = replace(BEHIND, reason="the lag grew by 80 records in 60 s, 1,204 records are unread")
+    app, _ = app_on(sample_snapshot(screened={"share-mailer": long, "orders.enrich": STOPPED}), tmp_path)
+    async with app.run_test(size=(120, 44)) as pilot:
+        page = main_screen(app).right_side.page
+
+        def line() -> str:
+            (cells,) = page.query_one("#page-reason", SummaryLine).wrapped_lines(200)
+            return "".join(cell.text for cell in cells)
+
+        await until(pilot, lambda: listed(app) == ["orders.enrich", "share-mailer"])
+        assert line() == f"orders.enrich  {STOPPED.reason}"
+        page.problem_table.cursor = 1
+        await until(pilot, lambda: line() == f"share-mailer  {long.reason}")
+        assert long.reason[:23] in screen_words(app)
 
 
 async def test_the_page_without_problems_says_how_many_groups_were_read(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from kgtui.model import command_line
 from kgtui.model.health.wording import duration
 from kgtui.tui import text
 from kgtui.tui.panes.base import join_with_dots, to_content
-from kgtui.tui.panes.cells import ERROR, MUTED, OK, WARN, Cell, wrap_cells
+from kgtui.tui.panes.cells import ERROR, MUTED, OK, WARN, Cell, SafeText, wrap_cells
 from kgtui.tui.panes.columns import Column
 from kgtui.tui.panes.row_detail import DetailedTable
 from kgtui.tui.panes.table import LineTable
@@ -301,7 +301,8 @@ def _fields(fields: Iterable[tuple[str, tuple[Cell, ...]]], width: int) -> Conte
 
 def _command(command: CommandLine, width: int) -> Iterable[Content]:
     """Yield a Kafka command and its note. The command is not escaped, because it is already quoted for the shell."""
-    yield Content.assemble(("\nSame as     ", f"${MUTED}"), text.fit(command.text, 600, cut="middle"))
+    shown = Cell(SafeText(text.fit(command.text, 600, cut="middle")))
+    yield Content.assemble("\n", _fields([("Same as", (shown,))], width))
     if command.note:
         yield Content.assemble("\n", _fields([("", (Cell(command.note, MUTED),))], width))
 

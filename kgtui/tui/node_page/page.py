@@ -22,7 +22,7 @@ from kgtui.tui.node_page import tables
 from kgtui.tui.node_page.heading import PARTS, PageTitle, PartTabs
 from kgtui.tui.node_page.summary import GroupSetSummary, summary_steps
 from kgtui.tui.panes.base import SummaryLine
-from kgtui.tui.panes.cells import MUTED, WARN, Cell, PaneLine, SafeText, plural
+from kgtui.tui.panes.cells import ACCENT, MUTED, WARN, Cell, PaneLine, SafeText, plural
 from kgtui.tui.panes.table import LineTable
 from kgtui.tui.problem_index import Problems
 from kgtui.tui.sparkline import spark_rows
@@ -163,6 +163,8 @@ class NodePage(Vertical):
         & SummaryLine { padding: 0 1; }
         & LineTable { height: 1fr; display: none; margin-left: 1; }
         & LineTable.-front { display: block; }
+        & #page-reason { display: none; }
+        & #page-reason.-front.-visible, &.-tall #page-reason.-visible { display: block; }
         & .part-title { display: none; height: 1; color: $kg-accent; padding: 0 1; }
         &.-tall LineTable, &.-tall .part-title { display: block; }
         &.-tall #page-attention { height: 2fr; }
@@ -198,10 +200,11 @@ class NodePage(Vertical):
     def compose(self) -> ComposeResult:
         """Create the title, the summary, the tabs and the tables."""
         yield PageTitle()
-        yield SummaryLine()
+        yield SummaryLine(id="page-summary")
         yield PartTabs()
         yield Static("Needs attention", classes="part-title")
         yield ProblemTable(tables.PROBLEM_COLUMNS, lambda row: row.group, id="page-attention", classes="-front")
+        yield SummaryLine(id="page-reason").add_class("-front")
         yield Static("Recent changes", classes="part-title")
         yield RecentEventTable(tables.EVENT_COLUMNS, lambda row: row.key, id="page-changes")
         yield Static("Brokers", classes="part-title")
@@ -259,6 +262,7 @@ class NodePage(Vertical):
         """Bring the part with this id to the front, and focus its table if the page has the focus."""
         for entry in PARTS:
             self.query_one(f"#page-{entry.id}").set_class(entry.id == part, "-front")
+        self.query_one("#page-reason").set_class(part == PARTS[0].id, "-front")
         self.query_one(PartTabs).bring(part)
         if self.has_focus_within:
             self.enter()
@@ -270,6 +274,15 @@ class NodePage(Vertical):
     @on(PartTabs.Chosen)
     def _part_chosen(self, message: PartTabs.Chosen) -> None:
         self.bring(message.tab)
+
+    @on(LineTable.CursorMoved)
+    def _show_reason(self) -> None:
+        """Show the whole reason of the problem under the cursor, which the table may have to cut."""
+        row, line = self.problem_table.row, self.query_one("#page-reason", SummaryLine)
+        cells: PaneLine = ()
+        if row is not None:
+            cells = (Cell(row.group, ACCENT), Cell(SafeText("  ")), Cell(row.judgment.reason, MUTED))
+        line.set_cells(cells)
 
     async def _keep_current(self) -> None:
         while True:
@@ -311,7 +324,7 @@ class NodePage(Vertical):
 
     def _draw(self, snapshot: Snapshot, subject: PageSubject, summary: GroupSetSummary) -> None:
         self.query_one(PageTitle).show(subject.title, summary.groups)
-        self.query_one(SummaryLine).set_cells(self._summary_cells(snapshot, subject, summary))
+        self.query_one("#page-summary", SummaryLine).set_cells(self._summary_cells(snapshot, subject, summary))
         shown = tables.problem_rows(snapshot, summary.problems)
         self.problem_table.set_placeholder(no_problem_placeholder(summary))
         self.problem_table.set_rows(shown, at_top=not self.problem_table.has_focus)

@@ -78,8 +78,14 @@ def _problem(row: ProblemRow) -> Cell:
 def _since(row: ProblemRow) -> str:
     judgment = row.judgment
     if judgment.after is not None and not judgment.since_seen:
-        return f"after {time_text(judgment.after)}"
-    return judgment.since_text(time_text).removeprefix("since ")
+        return f"after {_short_time(judgment.after)}"
+    return judgment.since_text(_short_time).removeprefix("since ")
+
+
+def _short_time(at: float) -> str:
+    """Format a time as `01:29`, or as `11-23 01:29` if it is at least 12 hours away."""
+    shown = time_text(at)
+    return shown if len(shown) <= len("01:29") else text.day_minutes(at)
 
 
 def _lag(row: ProblemRow) -> Cell:
@@ -100,10 +106,12 @@ def _time(at: float | None) -> Cell:
 PROBLEM_COLUMNS: tuple[Column[ProblemRow], ...] = (
     Column("problem", "problem", _problem_name, _problem, min_width=16),
     Column("group", "group", lambda row: row.group, min_width=16, max_width=48, cut="middle"),
-    Column("since", "since", _since, lambda row: Cell(_since(row)), rank=1, min_width=12, max_width=24),
-    Column("lag", "lag", lambda row: _lag(row).text, _lag, rank=2, right=True),
-    Column("plot", "plot", _spark, lambda row: Cell(_spark(row), MUTED), rank=4, min_width=5, max_width=5),
-    Column("reason", "reason", lambda row: row.judgment.reason, rank=3, min_width=10, max_width=80),
+    Column("since", "since", _since, lambda row: Cell(_since(row)), rank=1, min_width=17, max_width=28,
+           if_values=True),
+    Column("lag", "lag", lambda row: _lag(row).text, _lag, rank=3, right=True),
+    Column("plot", "plot", _spark, lambda row: Cell(_spark(row), MUTED), rank=4, min_width=5, max_width=5,
+           if_values=True, not_over=("group",)),
+    Column("reason", "reason", lambda row: row.judgment.reason, rank=2, min_width=24, max_width=80),
     Column(
         "progress",
         "last progress",
@@ -208,7 +216,7 @@ def state_table(states: Mapping[tuple[str, str], int]) -> tuple[list[StateRow], 
         rows.append(StateRow("all", all_types))
     rank = {state: number for number, state in enumerate(STATES)}
     found = sorted({state for _, state in states}, key=lambda state: (rank.get(state, len(rank)), state))
-    columns: list[Column[StateRow]] = [Column("type", "type", lambda row: row.label, min_width=10, max_width=28)]
+    columns: list[Column[StateRow]] = [Column("type", "type", lambda row: row.label, min_width=28, max_width=28)]
     # On a narrow screen, the columns of the states with the fewest groups are left out first.
     frequent = [state for state, _ in all_types.most_common()]
     columns += [_state_column(state, frequent.index(state) + 1) for state in found]

@@ -370,7 +370,7 @@ def legend(
         count: number of members that have a column in the grid.
         scale: lag that the highest symbol in the grid represents; 0 if no partition has a known lag above 0.
     """
-    marks = [(text.marks().bar, "owns", OK)]
+    marks = [(text.marks().bar, "no lag" if scale else "owns", OK)]
     if assignment.targeted:
         marks += [(TO_COME, "to assign", ACCENT), (TO_GO, "to revoke", WARN)]
     if any(member.idle for member in members):
@@ -381,7 +381,8 @@ def legend(
         marks.append((NOBODY, "no owner", WARN))
     if scale:
         levels = _lag_levels()
-        marks += [(levels[0], "owns, with lag", ACCENT), (levels[-1], f"up to {text.short(round(scale))}", WARN)]
+        span = f"{levels[0]}{text.marks().ellipsis}{levels[-1]}"
+        marks.append((span, f"lag, up to {text.short(round(scale))}", ACCENT))
     cells: list[Cell] = []
     for mark, meaning, role in marks:
         cells += [Cell(SafeText(f"{mark} "), role), Cell(f"{meaning}  ", MUTED)]

@@ -37,6 +37,9 @@ class Column(Generic[RowT]):
         max_width: largest width of the column, in terminal cells.
         cut: where a text that is too long is shortened: at its end or in its middle.
         if_spare: if true, the column is shown only if there is enough space to show the texts of all columns in full.
+        if_values: whether the column is shown only if some row has a value in it.
+        not_over: ids of columns whose texts are not shortened to make room for this column. This column is left out
+            instead.
         full: returns the text for the detail area below the table; None to use the cell.
         field: the field of `kgtui.model.fields` that the column shows; None for a column that shows no such field.
     """
@@ -51,6 +54,8 @@ class Column(Generic[RowT]):
     max_width: int = 40
     cut: Cut = "end"
     if_spare: bool = False
+    if_values: bool = False
+    not_over: tuple[str, ...] = ()
     full: Callable[[RowT], Cell] | None = None
     field: Field[Any] | None = None
 
@@ -110,9 +115,13 @@ def field_column(
 def preferred_width(column: Column[RowT], rows: Sequence[RowT]) -> int:
     """Return the width of the title or of the widest value, in terminal cells, but at most `max_width`.
 
+    It is 0 for a column that is shown only if it has values, and has none.
+
     Not all values are measured, so that 10,000 rows take only a few milliseconds. Only the 20 texts with the most
     characters, the largest number and the smallest number are measured.
     """
+    if column.if_values and not any(column.value(row) for row in rows):
+        return 0
     widest = cell_len(column.title)
     if widest >= column.max_width:
         return column.max_width
@@ -135,14 +144,18 @@ def fit_columns(
         preferred: column id → width at which no value of the column is cut off.
         room: width that is available for all columns, in terminal cells.
     """
-    shown = list(columns)
-    for column in reversed(columns):
+    shown = [column for column in columns if preferred[column.id] or not column.if_values]
+    for column in reversed(shown[:]):
         if column.if_spare and sum(preferred[one.id] + GAP for one in shown) - GAP > room:
             shown.remove(column)
 
     def least(column: Column[RowT]) -> int:
         return preferred[column.id] if column.right else min(preferred[column.id], column.min_width)
 
+    for column in reversed(shown[:]):
+        wanted = sum((preferred[one.id] if one.id in column.not_over else least(one)) + GAP for one in shown) - GAP
+        if column.not_over and wanted > room:
+            shown.remove(column)
     while len(shown) > 1 and sum(least(column) + GAP for column in shown) - GAP > room:
         last = max(shown, key=lambda column: (column.rank, columns.index(column)))
         if last.rank == 0:

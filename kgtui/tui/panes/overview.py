@@ -11,7 +11,7 @@ from kgtui.model.empty_reason import before_text, is_simple
 from kgtui.model.explanation import faults_of
 from kgtui.model.guard import may_delete
 from kgtui.model.health.wording import duration
-from kgtui.model.judgment import Basis, GroupStatus
+from kgtui.model.judgment import Basis, GroupStatus, Problem
 from kgtui.tui import text
 from kgtui.tui.panes.base import Pane, missing_cells, single_line
 from kgtui.tui.panes.cells import (
@@ -81,7 +81,9 @@ def verdict_fields(snapshot: Snapshot, group: str) -> Iterator[Field]:
         # The user may not describe all topics. The verdict ignores the hidden topics, so it is shown with a `?`.
         name, role = f"{name}?", MUTED if judgment.status is GroupStatus.OK else role
     cells = [Cell(f"{mark} {name}", role)]
-    if since := judgment.since_text(time_text):
+    if judgment.since is None and judgment.after is not None and judgment.kind in (Problem.UNUSED, Problem.EMPTY):
+        cells.append(note(f"last record read is from {time_text(judgment.after)}", ""))
+    elif since := judgment.since_text(time_text):
         cells.append(note(since, ""))
     cells.append(note(judgment.basis_text))
     if health is not None and judgment.basis is Basis.OBSERVED:

@@ -169,7 +169,8 @@ def _loss(health: GroupHealth) -> Iterator[Field]:
     if loss.basis == "size":
         cells.append(note("retention.bytes is set"))
     if loss.lead is not None:
-        cells.append(note(f"the group is {plural(loss.lead, 'record')} ahead of the log start"))
+        ahead = f"the group is {plural(loss.lead, 'record')} ahead of the log start"
+        cells.append(note(ahead if loss.lead else "the next record to expire is the next one to read"))
     yield one_line_field("data loss", *cells)
 
 
@@ -177,7 +178,9 @@ def _rebalances(health: GroupHealth) -> Iterator[Field]:
     found = health.rebalances
     if found is None or not found.rebalances:
         return
-    cells = [Cell(f"{text.exact(found.rebalances)} in {duration(found.seconds)}", WARN if found.flapping else "")]
+    # Without epochs, a rebalance between two reads can be missed.
+    least = text.marks().at_least if found.epoch_steps is None else ""
+    cells = [Cell(f"{least}{text.exact(found.rebalances)} in {duration(found.seconds)}", WARN if found.flapping else "")]
     if found.flapping and found.per_hour is not None:
         cells.append(note(f"the group is flapping: {found.per_hour:,.0f} rebalances per hour", WARN))
     yield one_line_field("rebalances", *cells)

@@ -34,15 +34,15 @@ class TreeLine:
 def heading_line(columns: FittedColumns, grouping: str, sort: str, descending: bool) -> TreeLine:
     """Return the line above the tree: the grouping and the titles of the columns.
 
-    The title of the column by which groups are sorted ends with `+` (ascending) or `-` (descending). A sort key that
-    has no column is shown behind the grouping, for example `by state, age-`.
+    The title of the column by which groups are sorted ends with `▴` (ascending) or `▾` (descending). A sort key that
+    has no column is shown behind the grouping, for example `by state, age ▾`.
 
     Args:
         columns: the columns that fit the width of the tree.
         grouping: name of the grouping, such as `by type, state`.
         sort: a key of `SORT_KEYS`.
     """
-    sign = "-" if descending else "+"
+    sign = f" {text.marks().opened if descending else text.marks().warn}"
     sorted_by = next((column.id for column in reversed(columns.shown) if column.title and column.sort == sort), None)
     by_name = sort == NAME and not descending
     left = f" {grouping}" + ("" if sorted_by is not None or by_name else f", {sort}{sign}")

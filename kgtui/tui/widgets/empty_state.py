@@ -175,7 +175,7 @@ def _why_no_match(snapshot: Snapshot, why: NoMatch, gone_at: float | None) -> Pa
         names = ", ".join(text.plain(name, 60, cut="middle") for name in why.similar)
         lines.append((f"Similar: {names}", "kg-accent"))
     if why.word is not None:
-        sentences = why_not_listed(snapshot, why.word, text.date_seconds, gone_at=gone_at, events=False)
+        sentences = why_not_listed(snapshot, why.word, text.date_seconds, gone_at=gone_at, events=False, whole=False)
         lines += [(text.plain(line, 400), "") for line in sentences]
     return lines
 

@@ -103,6 +103,7 @@ def test_similar_name_is_found_among_20_000_names() -> None:
 def test_group_that_no_broker_lists_is_reported_as_not_existing() -> None:
     full = replace(sample(), brokers={1: ANSWERED}, access=FULL_ACCESS)
     assert why_not_listed(full, "xyz", str) == ["The broker lists no group xyz."]
+    assert why_not_listed(full, "xyz", str, whole=False) == ["No group id contains xyz."]
 
 
 def test_group_that_is_not_listed_may_be_on_a_broker_that_does_not_answer() -> None:

@@ -56,3 +56,21 @@ def test_narrow_table_drops_the_least_important_columns_and_never_cuts_numbers()
 def test_column_of_a_table_is_found_by_a_terminal_cell() -> None:
     arranged = fit_columns(COLUMNS, {"name": 6, "count": 5, "note": 6}, 80)
     assert [column_at(arranged, x) for x in (0, 6, 7, 13, 19, 20)] == ["name", "name", "count", "note", "note", None]
+
+
+def test_a_column_without_values_or_over_a_shortened_name_is_left_out() -> None:
+    columns: list[Column[str]] = [
+        Column("name", "name", lambda row: row, max_width=48),
+        Column("since", "since", lambda _: "", rank=1, if_values=True),
+        Column("plot", "plot", lambda _: "xxxxx", rank=3, min_width=5, not_over=("name",)),
+        Column("reason", "reason", lambda row: row * 3, rank=2, min_width=24),
+    ]
+    rows = ["a" * 20]
+    preferred = {column.id: preferred_width(column, rows) for column in columns}
+    assert [column.id for column, _ in fit_columns(columns, preferred, 52)] == ["name", "plot", "reason"]
+    assert [(column.id, width) for column, width in fit_columns(columns, preferred, 50)] == [
+        ("name", 20), ("reason", 29)
+    ]  # fmt: skip
+    assert [(column.id, width) for column, width in fit_columns(columns, preferred, 40)] == [
+        ("name", 15), ("reason", 24)
+    ]  # fmt: skip

@@ -184,6 +184,8 @@ def test_explanation_of_a_stopped_group_begins_with_the_verdict() -> None:
 def test_explanation_of_a_forbidden_empty_group_does_not_call_it_deletable() -> None:
     snapshot = described(sample_snapshot(), state="Empty")
     assert explain_group(snapshot, GROUP, clock)[-1].advice == "The group can be deleted now."
+    stopped_group = screened(snapshot, Problem.STOP, GroupStatus.ERR)
+    assert explain_group(stopped_group, GROUP, clock)[-1].advice == "Key d shows what deleting the group would lose."
     forbidden = replace(snapshot, group_faults={GROUP: FORBIDDEN})
     assert explain_group(forbidden, GROUP, clock)[-1].advice == ""
     details = {**snapshot.details, GROUP: replace(snapshot.details[GROUP], fault=FORBIDDEN)}

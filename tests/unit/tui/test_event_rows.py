@@ -18,6 +18,9 @@ def test_the_newest_changes_of_a_group_are_listed_and_the_others_are_counted() -
     rows = event_rows(events, 2)
     assert rows == [*map(EventRow, events[:3]), EventRow(events[3], (("joined", 2), ("left", 1)))]
     assert (rows[3].kind, rows[3].text) == ("more", "3 more: 2 joined, 1 left")
+    assert EventRow(events[3], (("state", 4), ("verdict", 1))).text == "5 more: 4 state changes, 1 verdict"
+    state = Event(1.0, EventKind.STATE, "a", None, "Stable", "Empty")
+    assert (EventRow(state).text, EventRow(state).detail) == ("state Stable → Empty", "Stable → Empty")
 
 
 def test_one_remaining_change_is_listed_instead_of_counted() -> None:

@@ -121,7 +121,7 @@ def test_grid_shows_the_lag_of_owned_partitions_by_symbol_and_color() -> None:
         Cell("▪", "kg-ok"), Cell("▁", "kg-accent"), Cell("▅", "kg-warn"), Cell("█", "kg-warn"),
     ]  # fmt: skip
     meaning = "".join(cell.text for cell in legend(assignment, [column], 0, 0, 1, rows[0].scale))
-    assert "▁ owns, with lag  █ up to 1k" in meaning
+    assert "▪ no lag  ▁…█ lag, up to 1k" in meaning
     columns, _ = grid_columns(rows, [column], 0, 70)
     assert columns[1].full_cell(rows[2]).text.endswith("settled, lag 550")
     display.use_display_settings(display.DisplaySettings(ascii=True))
