@@ -61,7 +61,8 @@ after the watch. This assumes that the timestamps in a partition do not decrease
 A group with unread records but no members gets STOP too; the term not:state:Empty excludes such groups.
 With --lake, the command does not wait. It judges the polls that were recorded in the {_DURATION} (--for) before --at.
 
-Exit codes: 0 success; 1 a verdict is at least as bad as --fail-on, records were lost or will be lost soon, some data could not be read, all offsets of a group
+Exit codes: 0 success; 1 a verdict is at least as bad as --fail-on, records were lost or will be lost soon, some
+data could not be read, all offsets of a group
 may be hidden because of missing permissions, or no group matches; 2 wrong usage; 3 no broker could be reached.
 --timeout limits the first read and each later read, not the watch."""
 

@@ -115,9 +115,7 @@ async def read_details(
     offsets |= {group: replace(offsets[group], record_times=found) for group, found in times.items()}
     # Ignore the error NOT_SUPPORTED of the request for configs, because old brokers have no group configs.
     faults = [
-        fault
-        for step, fault in (*read.faults, *positions.faults)
-        if step != CONFIGS or fault.name != "NOT_SUPPORTED"
+        fault for step, fault in (*read.faults, *positions.faults) if step != CONFIGS or fault.name != "NOT_SUPPORTED"
     ]
     snapshot = _snapshot(cluster, listed, found, offsets, positions.configs, faults)
     access = await access_of(admin, timeout=max(deadline.left(), 1.0))

@@ -88,7 +88,7 @@ def diagnose(snapshot: Snapshot, group: str, clock: Clock) -> Diagnosis:
 def _other_problem(snapshot: Snapshot, group: str, kind: Problem, clock: Clock) -> str:
     """Return the name of a problem; for a group that has stopped, with the time since when."""
     if kind is not Problem.STOP:
-        return kind.value
+        return str(kind.value)
     since = snapshot.state_since.get(group) if snapshot.state_of(group) == states.EMPTY else None
     since = since or facts.last_progress(snapshot, group)
     if since is not None:
@@ -232,8 +232,8 @@ def explain_verdict(diagnosis: Diagnosis, clock: Callable[[float], str]) -> Expl
     judgment = diagnosis.judgment
     return Explanation(
         diagnosis.name, why=diagnosis.why, since=judgment.since_text(clock).removeprefix("since "), who=diagnosis.who,
-        also=diagnosis.also, basis="" if judgment.status is GroupStatus.NOT_FOUND else judgment.basis_text, advice=diagnosis.advice,
-        is_problem=judgment.kind is not None, status=judgment.status.name,
+        also=diagnosis.also, basis="" if judgment.status is GroupStatus.NOT_FOUND else judgment.basis_text,
+        advice=diagnosis.advice, is_problem=judgment.kind is not None, status=judgment.status.name,
     )  # fmt: skip
 
 

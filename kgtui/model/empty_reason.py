@@ -51,9 +51,7 @@ def is_simple(snapshot: Snapshot, group: str) -> bool:
     return listing is not None and listing.kind == SIMPLE
 
 
-def reason_of(
-    judgment: Judgment, snapshot: Snapshot, group: str, clock: Callable[[float], str] | None = None
-) -> str:
+def reason_of(judgment: Judgment, snapshot: Snapshot, group: str, clock: Callable[[float], str] | None = None) -> str:
     """Return the reason for the judgment on a group, which differs from `judgment.reason` if the group is Empty.
 
     Args:

@@ -266,22 +266,27 @@ class Snapshot:
             from kgtui.model.health.judged import judgment_of_health
 
             judgment = judgment_of_health(health, judgment, state=self.state_of(group), group_type=listing.type)
-        if judgment.since is None and judgment.kind is not None:
-            found = self.found_problems.get(group)
-            if found is not None and found.kind is judgment.kind:
-                judgment = replace(judgment, since=found.at, since_seen=found.seen)
-        if judgment.kind is not None and (self.state_search is not None or listing.kind == SIMPLE):
-            from kgtui.model.empty_reason import reason_of
-
-            reason = reason_of(judgment, self, group)
-            if reason != judgment.reason:
-                judgment = replace(judgment, reason=reason)
+        if judgment.kind is not None:
+            judgment = self._completed(group, listing, judgment)
         if fault is None:
             return judgment
         read_at = None if summary is None else summary.lag_at
         if read_at is None and broker is not None and broker.fault is not None:
             read_at = broker.answered_at
         return unreadable(fault, judgment, read_at)
+
+    def _completed(self, group: str, listing: Listing, judgment: Judgment) -> Judgment:
+        """Add the time at which a problem was found, and the reason that fits a recording or a simple group."""
+        if judgment.since is None:
+            found = self.found_problems.get(group)
+            if found is not None and found.kind is judgment.kind:
+                judgment = replace(judgment, since=found.at, since_seen=found.seen)
+        if self.state_search is None and listing.kind != SIMPLE:
+            return judgment
+        from kgtui.model.empty_reason import reason_of
+
+        reason = reason_of(judgment, self, group)
+        return judgment if reason == judgment.reason else replace(judgment, reason=reason)
 
     def candidates(self) -> set[str]:
         """Return the ids of the groups that may have a problem. All other groups have no problem."""

@@ -61,7 +61,7 @@ class Problems:
     def worst_first(self) -> Iterator[tuple[str, Judgment]]:
         """Yield pairs (group id, judgment) of the groups that need attention, the most severe problem first.
 
-        Of groups with the same problem, the one whose problem began last comes first, then the one with the largest lag.
+        Of groups with the same problem, the one whose problem began last comes first, then the one with most lag.
         If very many groups have the same problem, they are sorted by name, because sorting them would take too long.
         Hidden groups, and groups with a problem of `ONLY_COUNTED`, are left out.
         """

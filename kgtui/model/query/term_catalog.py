@@ -312,7 +312,8 @@ TERMS: tuple[TermKey, ...] = (
     ),
     FlagKey(
         "problem",
-        "Something is wrong: a verdict other than OK, a failed read, or a rebalance. Abandoned and unused groups are left out.",
+        "Something is wrong: a verdict other than OK, a failed read, or a rebalance. Abandoned and unused groups are "
+        "left out.",
         "problem:yes",
         ("yes", "no"),
         needs=_OFFSETS | _WATCHING,

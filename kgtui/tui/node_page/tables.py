@@ -106,11 +106,19 @@ def _time(at: float | None) -> Cell:
 PROBLEM_COLUMNS: tuple[Column[ProblemRow], ...] = (
     Column("problem", "problem", _problem_name, _problem, min_width=16),
     Column("group", "group", lambda row: row.group, min_width=16, max_width=48, cut="middle"),
-    Column("since", "since", _since, lambda row: Cell(_since(row)), rank=1, min_width=17, max_width=28,
-           if_values=True),
+    Column("since", "since", _since, lambda row: Cell(_since(row)), rank=1, min_width=17, max_width=28, if_values=True),
     Column("lag", "lag", lambda row: _lag(row).text, _lag, rank=3, right=True),
-    Column("plot", "plot", _spark, lambda row: Cell(_spark(row), MUTED), rank=4, min_width=5, max_width=5,
-           if_values=True, not_over=("group",)),
+    Column(
+        "plot",
+        "plot",
+        _spark,
+        lambda row: Cell(_spark(row), MUTED),
+        rank=4,
+        min_width=5,
+        max_width=5,
+        if_values=True,
+        not_over=("group",),
+    ),
     Column("reason", "reason", lambda row: row.judgment.reason, rank=2, min_width=24, max_width=80),
     Column(
         "progress",

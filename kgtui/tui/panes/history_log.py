@@ -130,7 +130,8 @@ COLUMNS: tuple[Column[Change], ...] = (
     ),
     Column("moved", "MOVED", lambda change: change.now.moved, _moved, rank=4, right=True),
     Column(
-        "who", "DETAILS", _members_text, lambda change: Cell(_members_text(change), ACCENT if change.now.rewound else ""),
+        "who", "DETAILS", _members_text,
+        lambda change: Cell(_members_text(change), ACCENT if change.now.rewound else ""),
         rank=5, min_width=10, max_width=60, full=lambda change: Cell(_members_text(change, MOST_MEMBERS_NAMED)),
     ),
 )  # fmt: skip

@@ -69,7 +69,7 @@ def mark_and_role(status: str, *, problem: bool) -> tuple[str, str]:
 
 
 def verdict_fields(snapshot: Snapshot, group: str) -> Iterator[Field]:
-    """Return the fields of the verdict: `verdict`, `also`, `who` (who causes the problem), and `next` (what to do next).
+    """Return the fields of the verdict: `verdict`, `also`, `who` (who causes the problem), and `next` (what to do).
 
     The last three are left out if there are no other problems, or if their values are not known.
     """

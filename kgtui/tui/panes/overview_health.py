@@ -180,7 +180,9 @@ def _rebalances(health: GroupHealth) -> Iterator[Field]:
         return
     # Without epochs, a rebalance between two reads can be missed.
     least = text.marks().at_least if found.epoch_steps is None else ""
-    cells = [Cell(f"{least}{text.exact(found.rebalances)} in {duration(found.seconds)}", WARN if found.flapping else "")]
+    cells = [
+        Cell(f"{least}{text.exact(found.rebalances)} in {duration(found.seconds)}", WARN if found.flapping else "")
+    ]
     if found.flapping and found.per_hour is not None:
         cells.append(note(f"the group is flapping: {found.per_hour:,.0f} rebalances per hour", WARN))
     yield one_line_field("rebalances", *cells)

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kgtui.commands.parser import parse_args
 from kgtui.commands.printing import print_result
 from kgtui.errors import DeadlineError, UnreachableError
 from kgtui.model.access import Access
 from kgtui.model.answer import Fault
 from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset
-from kgtui.commands.parser import parse_args
 from kgtui.model.record_times import RecordTime, TimeRange
 from tests.scripted import ScriptedAdmin, member
 from tests.unit.commands.runs import Completed, runner

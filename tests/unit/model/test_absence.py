@@ -83,8 +83,10 @@ def test_reason_for_an_empty_filter_result_says_what_to_change(text: str, expect
         ),
         (
             "state:Empty OR state:Dead",
-            "OR is read as a part of group ids; alternatives of one term are separated by commas; "
-            "did you mean state:Empty,Dead",
+            (
+                "OR is read as a part of group ids; alternatives of one term are separated by commas; "
+                "did you mean state:Empty,Dead"
+            ),
         ),
         ("AND", "AND is read as a part of group ids; terms are joined by AND anyway"),
         ("and demand ANDROID topic:AND", ""),

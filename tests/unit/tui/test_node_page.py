@@ -131,7 +131,9 @@ def test_problem_rows_of_a_node_have_the_lags_of_the_last_reads() -> None:
     preferred = {column.id: preferred_width(column, rows) for column in PROBLEM_COLUMNS}
     room = sum(width + 1 for width in preferred.values() if width) - 1
     for narrower, expected in ((0, ["reason", "progress", "seen"]), (1, ["reason", "progress"])):
-        assert [column.id for column, _ in fit_columns(PROBLEM_COLUMNS, preferred, room - narrower)][-len(expected) :] == expected
+        assert [column.id for column, _ in fit_columns(PROBLEM_COLUMNS, preferred, room - narrower)][
+            -len(expected) :
+        ] == expected
 
 
 def test_last_rates_are_computed_from_the_last_two_reads_of_a_group() -> None:

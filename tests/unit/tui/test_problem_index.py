@@ -13,9 +13,9 @@ from kgtui.admin.base import ListingDelta
 from kgtui.model.answer import Fault
 from kgtui.model.group import Listing
 from kgtui.model.judgment import ONLY_COUNTED, Basis, GroupStatus, Judgment, Problem
+from kgtui.model.query import parse
 from kgtui.model.slices import run_at_once
 from kgtui.model.snapshot import ChangeLog, Snapshot
-from kgtui.model.query import parse
 from kgtui.monitor.store import Store
 from kgtui.tui.problem_index import JUDGED_PER_SLICE, ProblemIndex
 from tests.pilot.scripted_monitor import summary
