@@ -310,7 +310,7 @@ async def test_an_unreachable_cluster_shows_the_connection_error_until_it_respon
         assert "kgtui tries again" in shown
         monitor.publish(sample_snapshot())
         await settled(pilot)
-        assert "payments.settle" in screen_text(app)
+        assert "classic · consumer" in screen_text(app)
         assert "No broker" not in screen_text(app)
 
 
