@@ -13,14 +13,13 @@ from kgtui.insights import rules
 from kgtui.insights.finding import Evidence, Finding, Insights, Kind, Severity
 from kgtui.insights.past_problems import past_finding, past_unhealthy, read_episodes
 from kgtui.insights.rules import evidence_of
-from kgtui.lake.gold import NEVER_WRITTEN, Gold, GoldRow, TableAge, only_whole_groups
+from kgtui.lake.gold import NEVER_WRITTEN, WHOLE_GROUPS, Gold, GoldRow, TableAge
 from kgtui.lake.schemas.gold import BASELINE, CHURN, CLEANUP, FORECAST, HEALTH, LAG, SERIES
 from kgtui.model.health.wording import duration
 from kgtui.model.rfc3339 import utc_datetime
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from typing import Any
 
     from kgtui.lake.schemas import Table
     from kgtui.lake.store import LakePath
@@ -33,7 +32,7 @@ _PAUSE = 1_800.0
 def read_churn(gold: Gold, since: float) -> list[GoldRow]:
     """Return the rows of table `churn` since a time, of all groups that were flapping in at least one hour."""
     start = utc_datetime(since)
-    hours = gold.rows(CHURN, ("group",), since=start, time="hour", where=lambda column: column("flapping"))
+    hours = gold.rows(CHURN, ("group",), since=start, time="hour", where="flapping")
     groups = {row["group"] for row in hours}
     return gold.rows(CHURN, since=start, time="hour", groups=groups) if groups else []
 
@@ -222,6 +221,10 @@ def _past_problems(context: Context, since: float) -> tuple[Finding, ...]:
     return tuple(sorted(ended, key=lambda finding: (-(finding.until or 0.0), finding.subject)))
 
 
+_LAG_COLUMNS = ("group", "state", "time_lag")
+"""Columns of table `lag` that rules for other tables need."""
+
+
 class Context:
     """Data that rules need in addition to the rows of their own table. Rows that several rules need are read once.
 
@@ -259,7 +262,8 @@ class Context:
         if not self.is_readable(LAG):
             return {}
         groups = {row["group"] for rule in RULES for row in self.rows(rule) if "group" in row} - self.unused
-        return {row["group"]: row for row in self.gold.newest(LAG, "minute", where=only_whole_groups, groups=groups)}
+        rows = self.gold.newest(LAG, "minute", _LAG_COLUMNS, where=WHOLE_GROUPS, groups=groups)
+        return {row["group"]: row for row in rows}
 
     def histories(self, rows: Iterable[GoldRow]) -> dict[str, LagHistory]:
         """Return a dict that maps the groups in some rows to their lag and rates in the last 24 hours."""
@@ -306,7 +310,7 @@ def _findings(context: Context) -> list[Finding]:
 
 
 # Each of the following functions reads the gold rows that one rule needs. A cluster may have 100,000 groups, nearly all
-# of them healthy. The functions filter with pyarrow, so that rows of healthy groups never become Python objects.
+# of them healthy. The conditions are in SQL, so that rows of healthy groups never become Python objects.
 
 
 def _unused(context: Context) -> list[GoldRow]:
@@ -314,7 +318,7 @@ def _unused(context: Context) -> list[GoldRow]:
 
 
 def _unhealthy(context: Context) -> list[GoldRow]:
-    return context.gold.newest(HEALTH, "window_start", where=lambda column: column("status") != "OK")
+    return context.gold.newest(HEALTH, "window_start", where="status <> 'OK'")
 
 
 def _forecasts(context: Context) -> list[GoldRow]:
@@ -322,7 +326,7 @@ def _forecasts(context: Context) -> list[GoldRow]:
     last = context.gold.last(FORECAST, "hour")
     if not isinstance(last, datetime):
         return []
-    rows = context.gold.rows(FORECAST, since=last - timedelta(hours=1), time="hour", where=_has_forecast)
+    rows = context.gold.rows(FORECAST, since=last - timedelta(hours=1), time="hour", where=_HAS_FORECAST)
     whole = {(row["group"], row["hour"]): row for row in rows if row["topic"] is None}
     before = {group: hour for group, hour in whole if hour != last}
     hours = {
@@ -333,9 +337,9 @@ def _forecasts(context: Context) -> list[GoldRow]:
     return [row for row in rows if row["hour"] == hours.get(row["group"])]
 
 
-def _has_forecast(column: Callable[[str], Any]) -> Any:
-    ends = (column("drain_seconds") >= rules.MIN_BACKLOG_AGE) | (column("trend") > 0)
-    return column("at_risk") | (column("lost") > 0) | ends | column("trend").is_null()
+_HAS_FORECAST = (
+    f"at_risk OR lost > 0 OR drain_seconds >= {rules.MIN_BACKLOG_AGE} OR trend > 0 OR trend IS NULL"
+)  # fmt: skip
 
 
 def _churn(context: Context) -> list[GoldRow]:
@@ -344,17 +348,14 @@ def _churn(context: Context) -> list[GoldRow]:
 
 def _outliers(context: Context) -> list[GoldRow]:
     """Return the outliers of the newest hour, and the outliers of the same groups in the 24 hours before."""
-    newest = context.gold.newest(BASELINE, "hour", where=_is_outlier)
+    newest = context.gold.newest(BASELINE, "hour", where=_IS_OUTLIER)
     if not newest:
         return []
     before, groups = newest[0]["hour"] - timedelta(hours=24), {row["group"] for row in newest}
-    return context.gold.rows(BASELINE, since=before, time="hour", groups=groups, where=_is_outlier)
+    return context.gold.rows(BASELINE, since=before, time="hour", groups=groups, where=_IS_OUTLIER)
 
 
-def _is_outlier(column: Callable[[str], Any]) -> Any:
-    far = rules.FAR_FROM_NORMAL
-    some = [(column(f"{name}_deviation") >= far) | (column(f"{name}_deviation") <= -far) for name in SERIES]
-    return some[0] | some[1] | some[2]
+_IS_OUTLIER = " OR ".join(f"abs({name}_deviation) >= {rules.FAR_FROM_NORMAL}" for name in SERIES)
 
 
 RULES = (

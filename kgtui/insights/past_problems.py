@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 from kgtui.insights import rules
 from kgtui.insights.finding import Evidence, Finding, Kind, Severity
-from kgtui.lake.gold import only_whole_groups
+from kgtui.lake.gold import WHOLE_GROUPS
 from kgtui.lake.schemas.gold import HEALTH
 from kgtui.model.health.wording import duration
 from kgtui.model.rfc3339 import utc_datetime
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-    from typing import Any
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from kgtui.lake.gold import Gold, GoldRow
 
@@ -71,8 +70,8 @@ def read_episodes(gold: Gold, since: float, until: float) -> tuple[Episode, ...]
         since, until: seconds since the epoch. Episodes that began before `since` but ended after it are returned too.
     """
     times = (utc_datetime(since), utc_datetime(until))
-    rows = gold.rows(HEALTH, _COLUMNS, since=times[0], until=times[1], time="window_start", where=_is_problem)
-    newest = {row["window_start"] for row in gold.newest(HEALTH, "window_start", ("window_start",))}
+    rows = gold.rows(HEALTH, _COLUMNS, since=times[0], until=times[1], time="window_start", where=_IS_PROBLEM)
+    newest = {gold.last(HEALTH, "window_start")}
     by_group: dict[str, list[GoldRow]] = {}
     for row in rows:
         by_group.setdefault(row["group"], []).append(row)
@@ -80,8 +79,7 @@ def read_episodes(gold: Gold, since: float, until: float) -> tuple[Episode, ...]
     return tuple(sorted(found, key=lambda episode: (-episode.until, episode.since, episode.group)))
 
 
-def _is_problem(column: Callable[[str], Any]) -> Any:
-    return only_whole_groups(column) & (column("status").isin(["WARN", "ERR"]) | column("ended_since").is_valid())
+_IS_PROBLEM = f"{WHOLE_GROUPS} AND (status IN ('WARN', 'ERR') OR ended_since IS NOT NULL)"
 
 
 def _episodes(rows: Iterable[GoldRow], newest: Collection[object]) -> list[Episode]:

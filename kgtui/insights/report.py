@@ -15,7 +15,7 @@ from kgtui.insights.apply_rules import end_of, find_insights, readable_ages
 from kgtui.insights.finding import Kind
 from kgtui.insights.past_problems import Episode, read_episodes
 from kgtui.insights.report_plots import Bar, plot_episodes, plot_lag_history
-from kgtui.lake.gold import Gold, only_whole_groups
+from kgtui.lake.gold import WHOLE_GROUPS, Gold
 from kgtui.lake.schemas.gold import LAG
 from kgtui.lake.tables import recorded_cluster_id
 from kgtui.model.command_line import join
@@ -122,7 +122,7 @@ def build_report(
     groups = candidates[:MAX_PLOTTED_GROUPS]
     histories = gold.lag_histories(groups, since=utc_datetime(begin), until=utc_datetime(end))
     first = min((history.minutes[0] for history in histories.values()), default=begin)
-    group_count = len({row["group"] for row in gold.newest(LAG, "minute", ("group",), where=only_whole_groups)})
+    group_count = len({row["group"] for row in gold.newest(LAG, "minute", ("group",), where=WHOLE_GROUPS)})
     cluster = recorded_cluster_id(gold.path)
     return Report(str(gold.path), cluster, max(begin, first), end, made_at, insights, histories, episodes, group_count,
                   len(candidates) - len(groups))  # fmt: skip

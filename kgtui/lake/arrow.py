@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,6 +29,18 @@ def arrow_schema(table: Table) -> pa.Schema:
         "timestamp": pa.timestamp("us", tz="UTC"),
     }
     return pa.schema([pa.field(column.name, types[column.type], column.nullable) for column in table.columns])
+
+
+def to_table(data: Any) -> pa.Table:
+    """Convert data of deltalake, such as the result of a query, into an Arrow table.
+
+    `pyarrow.table` would do the same, but imports pandas first, if it is installed, which takes more than a second.
+    """
+    import pyarrow as pa
+
+    if hasattr(data, "__arrow_c_stream__"):
+        return pa.RecordBatchReader.from_stream(data).read_all()
+    return pa.Table.from_batches([pa.record_batch(data)])
 
 
 def text_columns(table: Table) -> list[str]:
@@ -73,14 +86,25 @@ def arrow_table(table: Table, rows: Sequence[RowValues]) -> pa.Table:
     return pa.Table.from_arrays(columns, schema=schema)
 
 
-def to_values(column: pa.ChunkedArray) -> list[object]:
-    """Convert a column into a list of Python values. Escaped surrogates in texts are converted back."""
+def to_values(column: pa.ChunkedArray) -> list[Any]:
+    """Convert a column into a list of Python values. Escaped surrogates in texts are converted back.
+
+    Timestamps become datetimes in UTC. `to_pylist` would import pandas for them, which takes more than a second.
+    """
     import pyarrow as pa
 
+    if column.null_count == len(column):
+        return [None] * len(column)
+    if pa.types.is_timestamp(column.type):
+        micros = column.cast(pa.timestamp("us", column.type.tz), safe=False).cast(pa.int64()).to_pylist()
+        times = {micro: None if micro is None else _EPOCH + timedelta(microseconds=micro) for micro in set(micros)}
+        return [times[micro] for micro in micros]
+    if pa.types.is_string(column.type) or pa.types.is_string_view(column.type):
+        return [None if text is None else unescape_surrogates(text) for text in column.to_pylist()]
     if not pa.types.is_dictionary(column.type):
-        values: list[object] = column.to_pylist()
+        values: list[Any] = column.to_pylist()
         return values
-    result: list[object] = []
+    result: list[Any] = []
     for chunk in column.chunks:
         if len(chunk) < len(chunk.dictionary):
             result += [
@@ -90,6 +114,12 @@ def to_values(column: pa.ChunkedArray) -> list[object]:
         texts = [None if text is None else unescape_surrogates(text) for text in chunk.dictionary.to_pylist()]
         result += [None if code is None else texts[code] for code in chunk.indices.to_pylist()]
     return result
+
+
+def to_rows(table: pa.Table) -> list[dict[str, Any]]:
+    """Convert a table into one dict per row, column name → value (see `to_values`)."""
+    columns = [to_values(column) for column in table.columns]
+    return [dict(zip(table.column_names, values, strict=True)) for values in zip(*columns, strict=True)]
 
 
 def filter_polls(rows: pa.Table, polls: Sequence[int]) -> pa.Table:
@@ -147,6 +177,7 @@ def _ranked(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array(ranks, pa.uint64())
 
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MARK = "\ufdd0"
 _STRANGE = re.compile(f"[\ud800-\udfff{_MARK}]")
 _ESCAPED = re.compile(f"{_MARK}([0-9a-f]{{4}})")

@@ -15,6 +15,8 @@ from kgtui.lake.arrow import (
     select_columns,
     sort_by_key,
     to_one_chunk,
+    to_rows,
+    to_table,
 )
 from kgtui.lake.folder import LOG
 from kgtui.lake.parquet import CompactedFile, RowsInMemory, merge_files, read_rows, write_rows
@@ -133,13 +135,12 @@ class RecordedTable:
         Args:
             day: return only the files of this day; None for all days.
         """
-        import pyarrow as pa
 
         delta = self.open()
         if delta is None:
             return []
         if self._listed is None or self._listed[0] != delta.version():
-            self._listed = delta.version(), pa.table(delta.get_add_actions(flatten=True)).to_pylist()
+            self._listed = delta.version(), to_rows(to_table(delta.get_add_actions(flatten=True)))
         return [file for file in self._listed[1] if day is None or file[DAY] == day]
 
     def read(
@@ -222,7 +223,7 @@ class RecordedTable:
         # The SQL must name only existing columns. If only an older kgtui has written the table, some are missing.
         names = ", ".join(f'"{name}"' for name in columns if name in stored)
         literal = group.replace("'", "''")
-        rows = pa.table(
+        rows = to_table(
             session.execute(
                 f'SELECT {names} FROM "{self.table.name}" '  # noqa: S608 - deltalake has no parameters; quotes are doubled
                 f"WHERE \"{PARTITION}\" BETWEEN date '{day_of(first)}' AND date '{day_of(last)}' "

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kgtui.errors import LakeError
+from kgtui.lake.arrow import to_rows, to_table
 from kgtui.lake.delta import DAY, RecordedTable, load_deltalake, open_table, storage_errors
 from kgtui.lake.folder import LOG, LakeFolder
 from kgtui.lake.schemas import LAYER, PARTITION, POLLS
@@ -103,9 +104,8 @@ class StoredTable:
 
         Files without statistics count as 0 rows.
         """
-        import pyarrow as pa
 
-        actions = pa.table(self._open().get_add_actions(flatten=True))
+        actions = to_table(self._open().get_add_actions(flatten=True))
         if DAY not in actions.column_names:
             return {}
         days = actions.select([DAY, "num_records"]).group_by(DAY).aggregate([("num_records", "sum")])
@@ -191,10 +191,9 @@ def _days_with_int96(delta: DeltaTable, path: LakePath) -> list[list[tuple[str, 
     Args:
         path: folder of the table.
     """
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    actions = pa.table(delta.get_add_actions(flatten=True))
+    actions = to_table(delta.get_add_actions(flatten=True))
     days = actions[DAY].to_pylist() if DAY in actions.column_names else [None] * actions.num_rows
     by_file = {os.path.basename(name): (name, day) for name, day in zip(actions["path"].to_pylist(), days, strict=True)}
     found = set()
@@ -281,10 +280,8 @@ def _folders(path: LakePath) -> list[str]:
 
 
 def _files(delta: DeltaTable) -> list[dict[str, Any]]:
-    import pyarrow as pa
 
-    result: list[dict[str, Any]] = pa.table(delta.get_add_actions(flatten=True)).to_pylist()
-    return result
+    return to_rows(to_table(delta.get_add_actions(flatten=True)))
 
 
 def _day(file: dict[str, Any]) -> date | None:

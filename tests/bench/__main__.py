@@ -87,6 +87,12 @@ def _pipeline(scale: Scale) -> Iterator[Figure]:
         yield from latency.figures(_size(latency, scale))
 
 
+def _insights(scale: Scale) -> Iterator[Figure]:
+    from tests.bench import insights as bench
+
+    return bench.figures(_size(bench, scale))
+
+
 BENCHES: dict[str, Callable[[Scale], Iterator[Figure]]] = {
     "decode": _decode,
     "black_hole": _black_hole,
@@ -98,6 +104,7 @@ BENCHES: dict[str, Callable[[Scale], Iterator[Figure]]] = {
     "record": _record,
     "replay": _replay,
     "pipeline": _pipeline,
+    "insights": _insights,
 }
 
 

@@ -19,6 +19,7 @@ EXPECTED = {
     "record": "CPU per poll",
     "replay": "one poll forward",
     "pipeline": "decode",
+    "insights": "kgtui insights",
 }
 """Maps the name of each benchmark to a part of the name of a figure that the benchmark must yield."""
 
