@@ -18,6 +18,7 @@ from kgtui.protocol.messages.cluster import FIND_COORDINATOR, METADATA
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+    from uuid import UUID
 
     from kgtui.client.bootstrap import ClusterView
     from kgtui.client.link import Fields, Reply
@@ -98,10 +99,12 @@ class Leaders:
         nodes: `(topic, partition)` → node id of its leader.
         errors: topic → Kafka's error code for the topic; `(topic, partition)` → the error code of a partition without a
             leader.
+        ids: topic → its id. Topics in the cache and topics of brokers before 2.8, which have no ids, are left out.
     """
 
     nodes: dict[tuple[str, int], int] = field(default_factory=dict)
     errors: dict[str | tuple[str, int], int] = field(default_factory=dict)
+    ids: dict[str, UUID] = field(default_factory=dict)
 
 
 class CoordinatorCache:
@@ -328,6 +331,8 @@ class LeaderCache:
             if row["ErrorCode"]:
                 found.errors[topic] = row["ErrorCode"]
                 continue
+            if (topic_id := row.get("TopicId")) and topic_id.int:
+                found.ids[topic] = topic_id
             complete = True
             leaders: dict[int, int] = {}
             for partition in row["Partitions"]:

@@ -154,6 +154,7 @@ def _prepare_lake(path: str, sources: Sources, interval: float | None) -> None:
         lake.prepare()
         if sources.topic is not None:
             lake.claim(sources.topic.cluster_id)
+            lake.claim_topic(sources.topic.topic_id)
             update_retention(lake, Retention(offsets=sources.topic.offsets_retention), ())
         if isinstance(lake.path, Path) and not os.access(lake.path, os.R_OK | os.W_OK | os.X_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
@@ -235,14 +236,24 @@ async def read_offsets_topic(args: argparse.Namespace) -> OffsetsTopic:
         SourceError: the topic does not exist, the user may not read it, or one of its partitions cannot be read now.
         UnreachableError: no broker answers.
     """
-    from kgtui.pipeline.sources import OffsetsTopic
+    from kgtui.pipeline.sources import TOPIC, OffsetsTopic
+    from kgtui.protocol.records import format_uuid
 
     target = resolve(load(), args)
     async with connected(args) as admin:
         bounds = await read_bounds(admin, timeout_of(args))
+        leaders = await admin.pool.find_leaders([TOPIC], timeout=timeout_of(args), refresh=True)
         cluster = await admin.cluster(timeout=timeout_of(args))
         offsets_retention = await _read_offsets_retention(admin, timeout_of(args))
-    return OffsetsTopic(tuple(target.seeds), bounds, dict(target.properties), cluster.cluster_id, offsets_retention)
+    topic_id = leaders.ids.get(TOPIC)
+    return OffsetsTopic(
+        tuple(target.seeds),
+        bounds,
+        dict(target.properties),
+        cluster.cluster_id,
+        offsets_retention,
+        None if topic_id is None else format_uuid(topic_id),
+    )
 
 
 async def _read_offsets_retention(admin: KafkaGroupAdmin, timeout: float) -> float | None:

@@ -42,7 +42,7 @@ LOG = "_delta_log"
 LAKE_VARIABLE = "KGTUI_LAKE"
 """Environment variable with the path or URI of the lake, used when no path is given."""
 
-_FORMAT, _CLUSTER = "kgtui lake", "cluster"
+_FORMAT, _CLUSTER, _TOPIC = "kgtui lake", "cluster", "topic"
 _LONGEST = 65_536
 
 
@@ -157,6 +157,31 @@ class LakeFolder:
                 "holds one cluster. Use another folder for this cluster."
             )
         self._write_marker(content | {_CLUSTER: cluster_id})
+
+    def claim_topic(self, topic_id: str | None) -> None:
+        """Bind the lake to one topic `__consumer_offsets`. Another topic has other records at the same offsets.
+
+        Args:
+            topic_id: id of the topic, which changes if the topic is deleted and created again. If it is None, as with
+                brokers before 2.8, nothing is checked or stored.
+
+        Raises:
+            LakeError: the lake has the records of another topic.
+            OSError: the folder cannot be written.
+        """
+        with self._explained("written"):
+            content = self._read_marker()
+            bound_to = content.get(_TOPIC)
+            if topic_id is None or bound_to == topic_id:
+                return
+            if bound_to is not None:
+                raise LakeError(
+                    f"{self.path} holds the records of another topic __consumer_offsets: its id is "
+                    f"{visible(str(bound_to))}, and the topic of this cluster has the id {visible(topic_id)}. The "
+                    "topic was deleted and created again, so that its offsets no longer belong to the records here. "
+                    "Use another folder for the new topic; this lake can still be read."
+                )
+            self._write_marker(content | {_TOPIC: topic_id})
 
     def _write_marker(self, content: dict[str, object]) -> None:
         write_json(self.path / MARKER, content)

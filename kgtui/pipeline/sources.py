@@ -60,6 +60,7 @@ class OffsetsTopic:
         bounds: for each partition of the topic, its log start offset and log end offset.
         properties: properties for a Java client; they may contain secrets.
         cluster_id: id of the cluster; None if the cluster reports none.
+        topic_id: id of the topic, as Kafka's tools print it; None if the brokers are older than 2.8.
         offsets_retention: seconds for which the brokers keep offsets of groups without members; None if unknown.
     """
 
@@ -68,6 +69,7 @@ class OffsetsTopic:
     properties: Mapping[str, str] = field(default_factory=dict, repr=False)
     cluster_id: str | None = None
     offsets_retention: float | None = None
+    topic_id: str | None = None
 
     @property
     def size(self) -> int:

@@ -24,6 +24,9 @@ SPARK_ERRORS: tuple[type[Exception], ...] = (PySparkException, Py4JError, Connec
 errors of the connection to the JVM."""
 
 _CAUSE = re.compile(r"^Caused by: (.+)$", re.MULTILINE)
+_RAISED_HERE = re.compile(r"kgtui\.errors\.\w+: ([^\n]+)")
+"""An error that code of kgtui has raised inside a streaming query. Spark reports it as text, with a stack trace."""
+
 _CLASS = re.compile(r"^(?:[\w$]+\.)+[\w$]+: ")
 
 _JVM_GONE = (
@@ -32,6 +35,12 @@ _JVM_GONE = (
 )
 _PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 _NO_PERMISSION = "Spark may not write into the lake: check the permissions of the user that runs Spark"
+_RECORDS_GONE = (
+    f"records of {TOPIC} that the lake lacks are no longer in the topic: it was deleted and created again, or records "
+    "were deleted from it before they were read. If the topic was created again, use another lake. Otherwise, delete "
+    f"the folder _checkpoints/bronze of the lake: the next run then reads {TOPIC} from its beginning, and skips the "
+    "records that the lake has"
+)
 _ANOTHER_RUN = "another run of the pipeline is working on this lake: wait until it has finished"
 _MESSAGES = {
     "No space left on device": "no space is left on the disk of the lake, or on the disk of Spark's temporary files, "
@@ -49,6 +58,8 @@ _MESSAGES = {
     "All masters are unresponsive": f"no Spark master answers at this address, or its Spark version is not {PYSPARK}",
     "No FileSystem for scheme": "Spark has no connector for this kind of store. Name its package, such as "
     "org.apache.hadoop:hadoop-azure:3.5.0, in spark.jars.packages of spark-defaults.conf in the folder SPARK_CONF_DIR",
+    "KAFKA_DATA_LOSS": _RECORDS_GONE,
+    "some data may have been missed": _RECORDS_GONE,
     "AccessDeniedException": _NO_PERMISSION,
     "AccessControlException": _NO_PERMISSION,
     "TopicAuthorizationException": NOT_PERMITTED,
@@ -82,6 +93,8 @@ def to_source_error(error: Exception) -> SourceError:
         text = str(error)
     except SPARK_ERRORS:  # `str` reads the text from the JVM, and fails if the JVM has exited.
         return SourceError(_JVM_GONE)
+    if raised := _RAISED_HERE.search(text):
+        return SourceError(raised[1].strip())
     return SourceError(known_message(text) or f"Spark failed: {_root_cause(error, text)}")
 
 

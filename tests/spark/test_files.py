@@ -48,6 +48,23 @@ def test_overlapping_files_and_deleted_checkpoints_cause_no_duplicate_rows(lake:
     assert lake.read(REBALANCES).count() <= 3
 
 
+@pytest.mark.parametrize("later", [0, 86_400_000_000])
+def test_other_records_at_known_offsets_are_rejected_instead_of_dropped(
+    lake: SparkLake, tmp_path: Path, later: int
+) -> None:
+    """The files come from two clusters, or from a topic that was deleted and created again, perhaps on another day."""
+    folder = tmp_path / "records"
+    noon = 1_795_262_400_000_000
+    write_file(folder, "a.parquet", [commit(4, f"g{number}") for number in range(5)], timestamps=[noon] * 5)
+    run_once(lake, Sources(records=folder), ignore, ignore)
+    others = [commit(4, f"other{number}") for number in range(3)]
+    write_file(folder, "b.parquet", others, first_offset=3, timestamps=[noon + later] * 3)
+    with pytest.raises(SourceError, match=r"^partition 0 has two different records at offset 3: they come from two"):
+        run_once(lake, Sources(records=folder), ignore, ignore)
+    assert lake.read(COORDINATOR_RECORDS).count() == 5
+    (folder / "b.parquet").unlink()
+
+
 def test_a_missing_folder_and_a_folder_without_record_files_are_rejected(lake: SparkLake, tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="does not exist"):
         stream_files(lake.spark, tmp_path / "nowhere")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
+from kgtui.errors import SourceError
 from kgtui.lake.schemas import COORDINATOR_RECORDS
 from kgtui.pipeline.jobs.streaming import start_query
 from kgtui.pipeline.sources import COLUMNS
@@ -87,15 +88,20 @@ def _add_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) -> N
     """Add the rows of a batch to the bronze table, except rows that the table already contains.
 
     If the table has no records in the offset ranges of the batch, the rows are appended, which is faster than a merge.
+
+    Raises:
+        SourceError: the table has another record at an offset of the batch.
     """
     lake = SparkLake(batch.sparkSession, path)
     ranges = _offset_ranges(batch)
     if not ranges:
         return
     days = sorted({str(day) for offsets in ranges for day in offsets.days})
-    if all(offsets.copies == 1 for offsets in ranges) and not _overlaps(lake, ranges, days):
+    known = _rows_in(lake, ranges)
+    if all(offsets.copies == 1 for offsets in ranges) and known.isEmpty():
         lake.append(COORDINATOR_RECORDS, batch, app=f"kgtui-{query_name}", batch_id=batch_id)
     else:
+        _check_same_records(batch.unionByName(known))
         lake.merge(COORDINATOR_RECORDS, batch.dropDuplicates([*COORDINATOR_RECORDS.key]), days=days)
 
 
@@ -114,15 +120,29 @@ def _offset_ranges(batch: DataFrame) -> list[Row]:
     ).collect()  # fmt: skip
 
 
-def _overlaps(lake: SparkLake, ranges: list[Row], days: list[str]) -> bool:
-    """Return whether the bronze table has a record of one of `days` (ISO dates) in any of the offset ranges.
+def _rows_in(lake: SparkLake, ranges: list[Row]) -> DataFrame:
+    """Return the rows of the bronze table, of any day, that are in the offset ranges of a batch.
 
     Args:
         ranges: result of `_offset_ranges`.
     """
-    existing = lake.read(COORDINATOR_RECORDS).where(F.col("day").isin([F.lit(day).cast("date") for day in days]))
     in_range = [
         (F.col("partition") == offsets.partition) & F.col("offset").between(offsets.first, offsets.last)
         for offsets in ranges
     ]
-    return not existing.where(reduce(or_, in_range)).isEmpty()
+    return lake.read(COORDINATOR_RECORDS).where(reduce(or_, in_range))
+
+
+def _check_same_records(rows: DataFrame) -> None:
+    """Check that rows with the same partition and offset are the same record. Raises `SourceError`.
+
+    Kafka never replaces the record at an offset. If the records differ, they come from two topics.
+    """
+    record = F.struct("day", F.xxhash64("key", "value"), F.length("key"), F.length("value"))
+    different = rows.groupBy("partition", "offset").agg(F.count_distinct(record).alias("records")).where("records > 1")
+    for row in different.sort("partition", "offset").limit(1).collect():
+        raise SourceError(
+            f"partition {row.partition} has two different records at offset {row.offset}: they come from two clusters, "
+            "or from a topic that was deleted and created again. A lake holds the records of one topic. Use another "
+            "folder for these records."
+        )

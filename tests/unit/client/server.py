@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from uuid import NAMESPACE_URL, uuid5
 
 from kgtui.protocol.header import decode_request_header, encode_response_header
 from kgtui.protocol.messages import APIS
@@ -208,7 +209,7 @@ class FakeCluster:
             {"PartitionIndex": index, "LeaderId": leader, "ErrorCode": 0 if leader >= 0 else 5}
             for index, leader in self.topics[name].items()
         ]
-        return {"Name": name, "Partitions": rows}
+        return {"Name": name, "Partitions": rows, "TopicId": uuid5(NAMESPACE_URL, name)}
 
     def coordinator_row(self, group: str) -> dict[str, Any]:
         codes = self.group_codes.get(group)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
+from uuid import NAMESPACE_URL, uuid5
 
 import pytest
 
@@ -194,6 +195,16 @@ async def test_partitions_without_leaders_have_an_error_and_are_not_cached() -> 
         leaders = await pool.find_leaders(["half-led-topic", "deleted-topic"], timeout=60)
         assert leaders.nodes == {("half-led-topic", 0): 1, ("half-led-topic", 1): 1, ("deleted-topic", 0): 1}
         assert leaders.errors == {}
+
+
+async def test_leaders_of_a_topic_come_with_its_id_if_brokers_know_it() -> None:
+    async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
+        fake.topics = {"topic": {0: 1}}
+        assert (await pool.find_leaders(["topic"], timeout=60)).ids == {"topic": uuid5(NAMESPACE_URL, "topic")}
+    async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
+        fake.topics = {"topic": {0: 1}}
+        fake[1].ranges[METADATA.key] = (0, 9)
+        assert (await pool.find_leaders(["topic"], timeout=60)).ids == {}
 
 
 async def test_looking_up_partition_leaders_never_creates_a_topic() -> None:

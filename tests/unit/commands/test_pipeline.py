@@ -133,6 +133,26 @@ def test_pipeline_rejects_a_lake_with_data_of_another_cluster(
     assert "holds the recording of cluster prod, but this is cluster staging. A lake holds one cluster" in message
 
 
+def test_pipeline_rejects_a_lake_with_records_of_a_deleted_offsets_topic(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A topic that was created again has other records at the offsets that the lake already has."""
+
+    async def found(_: object) -> OffsetsTopic:
+        return OffsetsTopic(("127.0.0.1:1",), {0: (0, 7)}, cluster_id="prod", topic_id="new")
+
+    lake = LakeFolder.of(tmp_path / "lake")
+    lake.prepare()
+    lake.claim("prod")
+    for topic_id in (None, "old", "old", None):
+        lake.claim_topic(topic_id)
+    lake.claim("prod")
+    monkeypatch.setattr("kgtui.commands.pipeline.read_offsets_topic", found)
+    message = error_of(capsys, 2, "run", "--lake", lake.path, "--bootstrap-server", "127.0.0.1:1")
+    assert "its id is old, and the topic of this cluster has the id new. The topic was deleted and created" in message
+    assert "Use another folder for the new topic" in message
+
+
 def test_pipeline_commands_reject_invalid_options(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert "--lake" in error_of(capsys, 2, "run")
     lake = ("--lake", tmp_path / "lake")

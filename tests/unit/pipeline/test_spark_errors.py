@@ -33,6 +33,15 @@ Caused by: java.io.IOException: {cause}
         ("ModuleNotFoundError: No module named 'pyarrow'", "install pandas and pyarrow for it"),
         ("All masters are unresponsive! Giving up.", "no Spark master answers at this address"),
         ("java.nio.file.AccessDeniedException: s3a://b/lake", "Spark may not write into the lake"),
+        ("[KAFKA_DATA_LOSS.START_OFFSET_RESET] Some data may have been lost", "it was deleted and created again"),
+        (
+            "Partition __consumer_offsets-0's offset was changed from 500 to 10, some data may have been missed",
+            "delete the folder _checkpoints/bronze of the lake: the next run then reads",
+        ),
+        (
+            "[FOREACH_BATCH_USER_FUNCTION_ERROR]\nkgtui.errors.SourceError: partition 3 has two\n\tat x",
+            "^partition 3 has two$",
+        ),
         ("\n  [X] what Spark says\n== Plan ==\n", r"Spark failed: \[X\] what Spark says$"),
     ],
 )
