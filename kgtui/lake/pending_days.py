@@ -16,7 +16,7 @@ from kgtui.lake.delta import storage_errors
 from kgtui.lake.folder import is_table, write_json
 from kgtui.lake.schemas import COMMITS, GOLD, GROUP_EVENTS, POLLS, REBALANCES
 from kgtui.lake.store_errors import reason_of
-from kgtui.lake.table_changes import earliest_change, newest_version
+from kgtui.lake.table_changes import UNKNOWN, earliest_change, newest_version
 from kgtui.lake.tables import StoredTable
 
 if TYPE_CHECKING:
@@ -45,7 +45,8 @@ class PendingDays:
         days: all days with gold rows that must be recomputed, in order.
         since: time from which gold rows must be recomputed, in milliseconds since the epoch. It is a time on the first
             of `days`. Rows before this time on the same day stay valid.
-        sources: title of each source table → its version and the newest time of its rows when `days` was determined.
+        sources: title of each source table → its version, the newest time of its rows, and the newest time at which one
+            of its files was written, when `days` was determined.
         last: tomorrow (UTC), the last day for which gold rows are computed. Rows of later days come from a broker whose
             clock is wrong. If gold tables covered them, all other groups would seem to have been unused for years.
         future: days after `last` that have rows.
@@ -81,9 +82,10 @@ def pending_days(folder: LakeFolder) -> PendingDays:
     """
     try:
         existing = _existing_tables(folder, *_SOURCES)
-        # The versions are read first, so that rows that are added meanwhile are computed in the next run at the latest.
+        # Times of files and versions are read first, so that rows that are added meanwhile are computed in the next run
+        # at the latest.
         sources: dict[str, dict[str, int | None]] = {
-            table.title: {"version": newest_version(table.path)} for table in existing
+            table.title: {"modified": table.modified(), "version": newest_version(table.path)} for table in existing
         }
         every_day = sorted({day for table in existing for day in table.rows_by_day()})
         last = datetime.now(UTC).date() + timedelta(days=1)
@@ -115,14 +117,31 @@ def _changed_since(table: StoredTable, before: dict[str, int | None] | None) -> 
     That run has computed its last gold rows from an incomplete time slot, and maybe without some of the commits.
 
     Args:
-        before: the version of the table in the earlier run, and the newest time of its rows; None if it did not exist.
+        before: what the earlier run stored about the table (see `PendingDays.sources`); None if it did not exist.
     """
     before = before or {}
     version, newest = before.get("version"), before.get("newest")
     changed = earliest_change(table.path, -1 if version is None else version, _TIMES[table.title])
+    if changed == UNKNOWN and version is not None and (newest_version(table.path) or 0) >= version:
+        changed = _changed_without_log(table, newest, before.get("modified"))
     if changed is None or newest is None or table.title not in (POLLS.title, COMMITS.title):
         return changed
     return min(changed, newest)
+
+
+def _changed_without_log(table: StoredTable, newest: int | None, modified: int | None) -> int | None:
+    """Return the time from which a source table has changed since an earlier run, without its Delta log.
+
+    Versions that are more than a day old are deleted from the log, so that it is incomplete after a longer pause.
+
+    Args:
+        newest: newest time of the rows in the earlier run; None if unknown.
+        modified: newest time at which a file of that version was written; None if unknown.
+    """
+    if table.title == POLLS.title and newest is not None:
+        # Later polls are the only changes, because the recorder only appends.
+        return newest
+    return UNKNOWN if modified is None else table.earliest(_TIMES[table.title], modified)
 
 
 def _table_ids(folder: LakeFolder) -> dict[str, str]:

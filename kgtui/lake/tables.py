@@ -18,6 +18,7 @@ from kgtui.lake.folder import LOG, LakeFolder
 from kgtui.lake.schemas import LAYER, PARTITION, POLLS
 from kgtui.lake.store import StorePath, arrow_file
 from kgtui.lake.store_errors import reason_of
+from kgtui.lake.table_changes import UNKNOWN
 from kgtui.private_files import owner_only
 
 if TYPE_CHECKING:
@@ -121,8 +122,29 @@ class StoredTable:
         """
         files = [file for file in _files(self._open()) if (_day(file) or date.min) <= last]
         found = [file.get(f"max.{column}") for file in files if file["num_records"] != 0]
-        times = [value if isinstance(value, int) else _milliseconds(value) for value in found if value is not None]
+        times = [_milliseconds(value) for value in found if value is not None]
         return max(times, default=None)
+
+    def modified(self) -> int | None:
+        """Return the newest time at which a file was written, in milliseconds since the epoch; None without files."""
+        times = [_milliseconds(file["modification_time"]) for file in _files(self._open())]
+        return max(times, default=None)
+
+    def earliest(self, column: str, after: int) -> int | None:
+        """Return the smallest value in a column, in milliseconds since the epoch, of files that were written later.
+
+        Args:
+            column: column with timestamps, or with milliseconds since the epoch.
+            after: time in milliseconds since the epoch. Only files that were written after it count. They include
+                files that compaction has written, so that the result may be earlier than the earliest new row.
+
+        Returns:
+            None if no file was written later; `UNKNOWN` if one of these files has no statistics.
+        """
+        files = [file for file in _files(self._open()) if _milliseconds(file["modification_time"]) > after]
+        found = [file.get(f"min.{column}") for file in files if file["num_records"] != 0]
+        times = [UNKNOWN if value is None else _milliseconds(value) for value in found]
+        return min(times, default=None)
 
     def size_before(self, day: date) -> tuple[int, int, int | None] | None:
         """Return the number of files, their size in bytes and the number of rows of all days before `day`.
@@ -177,8 +199,10 @@ class StoredTable:
         return open_table(self.path)
 
 
-def _milliseconds(time: datetime) -> int:
-    """Convert a timestamp to milliseconds since the epoch, rounded down."""
+def _milliseconds(time: datetime | int) -> int:
+    """Convert a timestamp to milliseconds since the epoch, rounded down. Numbers are milliseconds already."""
+    if isinstance(time, int):
+        return time
     time = time if time.tzinfo else time.replace(tzinfo=UTC)
     return (time - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import UTC, date, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -18,18 +19,16 @@ from kgtui.lake.arrow import arrow_schema
 from kgtui.lake.delta import load_deltalake
 from kgtui.lake.folder import LakeFolder
 from kgtui.lake.pending_days import pending_days
-from kgtui.lake.schemas import BASELINE, CHURN, COMMITS, GOLD, LAG, REBALANCES
+from kgtui.lake.schemas import BASELINE, CHURN, COMMITS, GOLD, LAG, POLLS, REBALANCES
 from kgtui.lake.table_changes import CHANGED_FROM
 from kgtui.lake.tables import create_tables
 from tests.unit.history.recording_builder import START, RecordingBuilder
 from tests.unit.history.test_recording_reader import poll_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from kgtui.lake.schemas import Table
 
-FIRST, SECOND, THIRD = (date(2026, 11, day) for day in (21, 22, 23))
+FIRST, SECOND, THIRD, FOURTH = (date(2026, 11, day) for day in (21, 22, 23, 24))
 DAY_MS = 86_400_000
 
 
@@ -142,15 +141,61 @@ def test_days_are_pending_from_the_time_stored_in_the_metadata_of_a_commit(folde
 
 
 def test_all_days_are_pending_if_the_delta_log_lacks_the_new_table_versions(folder: LakeFolder) -> None:
+    """Older versions of kgtui did not store when the files were written."""
     run_pipeline(folder)
     write(folder, COMMITS, SECOND)
     run_pipeline(folder)
+    state_file = folder.local_path / "_checkpoints" / "gold.json"
+    state = json.loads(state_file.read_text())
+    for source in state["sources"].values():
+        del source["modified"]
+    state_file.write_text(json.dumps(state))
     write(folder, COMMITS, SECOND)
     write(folder, COMMITS, SECOND)
     commits = load_deltalake().DeltaTable(str(folder.table(COMMITS.name, COMMITS.layer)))
     commits.create_checkpoint()
     (folder.local_path / COMMITS.title / "_delta_log" / f"{1:020}.json").unlink()
     assert pending_days(folder).days == (FIRST, SECOND)
+
+
+def without_old_log(folder: LakeFolder, table: Table) -> None:
+    """Delete all versions except the newest one from the log, as Delta Lake does with versions older than a day."""
+    path = folder.table(table.name, table.layer)
+    load_deltalake().DeltaTable(str(path)).create_checkpoint()
+    for file in sorted(Path(str(path)).glob("_delta_log/*.json"))[:-1]:
+        file.unlink()
+
+
+def test_new_polls_are_pending_after_a_pause_of_more_than_a_day(folder: LakeFolder) -> None:
+    run_pipeline(folder)
+    made = RecordingBuilder(folder.local_path)
+    for day in (2, 3):
+        made.poll(poll_of(day + 1), START + day * DAY_MS, keyframe=True)
+        made.flush()
+    without_old_log(folder, POLLS)
+    found = pending_days(folder)
+    assert found.since == START + DAY_MS, "the newest poll of the previous run"
+    assert found.days == (SECOND, THIRD, FOURTH)
+
+
+@pytest.mark.parametrize("table", [COMMITS, REBALANCES], ids=lambda table: table.name)
+def test_rows_are_pending_from_the_earliest_new_file_after_a_long_pause(folder: LakeFolder, table: Table) -> None:
+    write(folder, table, FIRST)
+    write(folder, table, SECOND)
+    run_pipeline(folder)
+    write(folder, table, THIRD)
+    write(folder, table, FOURTH)
+    without_old_log(folder, table)
+    found = pending_days(folder)
+    assert found.since == (ms(SECOND) if table is COMMITS else ms(THIRD)), "the newest commit of the run counts too"
+    run_pipeline(folder)
+    write(folder, table, FIRST)
+    write(folder, table, FOURTH)
+    without_old_log(folder, table)
+    assert pending_days(folder).since == ms(FIRST), "a late row"
+    run_pipeline(folder)
+    without_old_log(folder, table)
+    assert pending_days(folder).days == ()
 
 
 def test_compacting_or_deleting_source_rows_makes_no_day_pending(folder: LakeFolder) -> None:
