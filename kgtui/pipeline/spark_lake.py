@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import uuid
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from pyspark.sql import functions as F
 
@@ -106,18 +106,21 @@ class SparkLake:
         table: Table,
         rows: DataFrame,
         *,
-        update: bool = False,
+        matched: Literal["KEEP", "UPDATE", "DELETE"] = "KEEP",
         days: Iterable[str] | None = None,
+        since_day: str | None = None,
         changed_from: int | None = None,
     ) -> None:
-        """Insert the rows whose key the table does not contain yet.
+        """Insert the rows whose key the table does not contain yet, or update or delete the others.
 
         Args:
             rows: rows to insert. Two rows must not have the same key.
-            update: whether rows whose key the table already contains replace the rows in the table.
+            matched: what happens to rows of the table whose key is in `rows`. With `DELETE`, no rows are inserted.
             days: the days of all `rows`, as ISO dates. If given, Delta Lake reads only the files of these days.
+            since_day: no row of the table with a key of `rows` has an earlier day, as an ISO date. If given, Delta Lake
+                reads only the files of this day and later days.
             changed_from: earliest time of `rows` in milliseconds since the epoch, which is stored in the same commit
-                (see `kgtui.lake.table_changes`). With `update`, rewritten files contain older rows as well.
+                (see `kgtui.lake.table_changes`). Rewritten files contain older rows as well.
         """
         # In foreachBatch, `rows` has its own session, which differs from `self.spark`. The temporary view is created in
         # the session of `rows`, so the SQL must run there as well.
@@ -128,13 +131,19 @@ class SparkLake:
         if days is not None and table.partition is not None:
             match += [f"t.`{table.partition}` = s.`{table.partition}`"]
             match += [f"t.`{table.partition}` IN ({_sql_dates(days)})"]
-        replace = "WHEN MATCHED THEN UPDATE SET * " if update else ""
+        if since_day is not None:
+            match.append(f"t.`{table.partition}` >= DATE '{since_day}'")
+        actions = {
+            "KEEP": "WHEN NOT MATCHED THEN INSERT *",
+            "UPDATE": "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *",
+            "DELETE": "WHEN MATCHED THEN DELETE",
+        }
         if changed_from is not None:
             spark.conf.set(_COMMIT_METADATA, json.dumps({CHANGED_FROM: changed_from}))
         try:
             spark.sql(
                 f"MERGE INTO {self.sql_name(table)} AS t USING `{view}` AS s ON {' AND '.join(match)} "
-                f"{replace}WHEN NOT MATCHED THEN INSERT *"
+                f"{actions[matched]}"
             )
         finally:
             spark.conf.unset(_COMMIT_METADATA)

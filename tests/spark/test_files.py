@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import shutil
 from datetime import date
+from random import Random
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.testing import assertDataFrameEqual
 
 from kgtui.errors import SourceError
 from kgtui.lake.schemas import COMMITS, COORDINATOR_RECORDS, GROUP_EVENTS, QUARANTINE, REBALANCES
@@ -17,6 +19,7 @@ from kgtui.pipeline.jobs.gold import GoldInputs, GoldOptions
 from kgtui.pipeline.jobs.run import Sources, run_once
 from kgtui.pipeline.sources import stream_files
 from tests.spark.record_samples import Record, commit, ignore, write_file
+from tests.spark.spark_settings import new_lake
 from tests.unit.protocol.records.random_records import every_record_type
 
 if TYPE_CHECKING:
@@ -63,6 +66,27 @@ def test_other_records_at_known_offsets_are_rejected_instead_of_dropped(
         run_once(lake, Sources(records=folder), ignore, ignore)
     assert lake.read(COORDINATOR_RECORDS).count() == 5
     (folder / "b.parquet").unlink()
+
+
+@pytest.mark.full
+def test_decoding_in_many_batches_with_late_records_equals_one_run(lake: SparkLake, tmp_path: Path) -> None:
+    """A batch reads only the stored events that its rebalances depend on."""
+    random = Random(5)
+    records: list[Record] = [record for _ in range(2) for record in every_record_type(3, random.randint(0, 9))]
+    hour, noon = 3_600_000_000, 1_795_262_400_000_000
+    times = [noon + number * hour for number in range(len(records))]
+    write_file(tmp_path / "once", "all.parquet", records, timestamps=times)
+    once = new_lake(lake.spark, tmp_path / "once-lake")
+    run_once(once, Sources(records=tmp_path / "once"), ignore, ignore)
+    size = -(-len(records) // 3)
+    for part in (0, 2, 1):
+        some = slice(part * size, (part + 1) * size)
+        write_file(tmp_path / "parts", f"{part}.parquet", records[some], part * size, times[some])
+        run_once(lake, Sources(records=tmp_path / "parts"), ignore, ignore)
+    for table in (COMMITS, REBALANCES):
+        assertDataFrameEqual(lake.read(table), once.read(table))
+    assertDataFrameEqual(lake.read(GROUP_EVENTS).drop("created"), once.read(GROUP_EVENTS).drop("created"))
+    assert once.read(REBALANCES).count() > 0
 
 
 def test_a_missing_folder_and_a_folder_without_record_files_are_rejected(lake: SparkLake, tmp_path: Path) -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta
+from random import Random
 from typing import TYPE_CHECKING, Any
 
+from pyspark.sql import functions as F
 from pyspark.testing import assertDataFrameEqual
 
 from kgtui.lake.schemas import GROUP_EVENTS, REBALANCES
 from kgtui.pipeline.transforms.group_events import with_created
-from kgtui.pipeline.transforms.rebalances import rebalances
+from kgtui.pipeline.transforms.rebalances import needed_events, rebalance_starts, rebalances
 from tests.spark.table_schemas import spark_schema
 
 if TYPE_CHECKING:
@@ -32,6 +34,10 @@ class GroupLog:
     def __init__(self, group: str, group_type: str) -> None:
         self.rows: list[dict[str, Any]] = []
         self._common = {"day": START.date(), "record_partition": 3, "group": group, "type": group_type, "record": "R"}
+
+    def set_type(self, group_type: str) -> None:
+        """Set the group type of the rows that are added from now on."""
+        self._common["type"] = group_type
 
     def add(self, second: int, about: str, **values: Any) -> None:
         """Add the row of a record that was written `second` seconds after `START`.
@@ -135,6 +141,82 @@ def test_silver_table_rebalances_has_times_a_cause_and_the_number_of_moved_parti
     )
     result = group_events(spark, classic_group(), consumer_group()).transform(rebalances)
     assertDataFrameEqual(result, expected, ignoreNullable=True)
+
+
+def random_log(random: Random, group: str) -> GroupLog:
+    """Return a log of events of random kinds, also of groups that are deleted, or that change their type."""
+    log = GroupLog(group, "")
+    types = [random.choice(["classic", "consumer", "share"])]
+    if random.random() < 0.3:
+        types.append(random.choice(["classic", "consumer"]))
+    second, epoch = 0, random.choice([0, 40])
+    for group_type in types:
+        log.set_type(group_type)
+        for _ in range(random.randint(1, 30)):
+            second += random.randint(0, 40_000)
+            member, tombstone = random.choice("abc"), random.random() < 0.2
+            if group_type == "classic" or random.random() < 0.3:
+                epoch += random.randint(0, 1)
+            if group_type == "classic":
+                members = random.sample("abc", random.randint(0, 3))
+                if tombstone:
+                    log.add(second, "group", tombstone=True)
+                else:
+                    log.add_generation(second, epoch, {one: [f"t-{random.randint(0, 3)}"] for one in members})
+            elif random.random() < 0.35:
+                log.add(second, "group", **({"tombstone": True} if tombstone else {"epoch": epoch}))
+            elif random.random() < 0.4 or tombstone:
+                about = random.choice(["member", "member", "target_member", "current"])
+                log.add(second, about, member_id=member, tombstone=tombstone)
+            else:
+                about = random.choice(["target_member", "current"])
+                log.add_assignment(second, about, epoch, member, *random.sample(["t-0", "t-1", "t-2"], 2))
+    return log
+
+
+def test_rebalances_from_needed_events_equal_those_from_all_events(spark: SparkSession) -> None:
+    """New events are the last ones of a group, or late ones. Earlier rebalances do not change."""
+    random = Random(18)
+    rows: list[dict[str, Any]] = []
+    is_new: set[int] = set()
+    for number in range(150):
+        log = random_log(random, f"group-{number}").rows
+        for row in log:
+            row["record_offset"] += 1_000 * number
+        cut = random.randint(0, len(log))
+        late = random.random() < 0.3
+        chosen = random.sample(log, min(len(log), 2)) if late else log[cut:]
+        is_new |= {row["record_offset"] for row in chosen}
+        rows += log
+    table = spark.createDataFrame(
+        [tuple(row.get(name) for name in GROUP_EVENTS.names) for row in rows], spark_schema(GROUP_EVENTS)
+    ).repartition(2)
+    offsets = [*is_new]
+    new, stored = table.where(F.col("record_offset").isin(offsets)), table.where(~F.col("record_offset").isin(offsets))
+    starts = rebalance_starts(stored, new).persist()
+    needed = stored.join(needed_events(stored, starts), [*GROUP_EVENTS.key, "day"], "left_semi").persist()
+    assert needed.count() < stored.count() * 0.8
+
+    def of(events: DataFrame) -> list[dict[str, Any]]:
+        found = events.transform(with_created).transform(rebalances).join(starts, ["record_partition", "group"])
+        return sorted((row.asDict() for row in found.collect()), key=str)
+
+    complete, bounded, before = of(table), of(needed.unionByName(new)), of(stored)
+    assert [row for row in complete if row["record_offset"] >= row["since"]] == [
+        row for row in bounded if row["record_offset"] >= row["since"]
+    ]
+    assert [row for row in complete if row["record_offset"] < row["since"]] == [
+        row for row in before if row["record_offset"] < row["since"]
+    ]
+    assert len(bounded) > 100
+    created = {
+        row.record_offset: row.created for row in table.transform(with_created).collect() if row.record_offset in is_new
+    }
+    assert created == {
+        row.record_offset: row.created
+        for row in needed.unionByName(new).transform(with_created).collect()
+        if row.record_offset in is_new
+    }
 
 
 def test_a_groups_creation_is_unknown_if_compaction_may_have_removed_earlier_records(spark: SparkSession) -> None:

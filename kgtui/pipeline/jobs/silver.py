@@ -13,11 +13,12 @@ from kgtui.pipeline.jvm_decoder import KeptRecords, decode_in_jvm, has_decoder
 from kgtui.pipeline.spark_lake import MAY_REPEAT, SparkLake
 from kgtui.pipeline.transforms.group_events import with_created
 from kgtui.pipeline.transforms.offset_commits import commit_records, irregular_commits, non_commits, regular_commits
-from kgtui.pipeline.transforms.rebalances import rebalances
+from kgtui.pipeline.transforms.rebalances import needed_events, rebalance_starts, rebalances
 from kgtui.pipeline.transforms.record_decoding import STRUCTS, decode_records, rows_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from datetime import date
 
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
@@ -133,36 +134,62 @@ def _write_decoded(lake: SparkLake, decoded: DataFrame, write_rows: WriteRows) -
 def _write_events(lake: SparkLake, events: DataFrame, days: list[str], write_rows: WriteRows) -> None:
     """Write new group events, and recompute the rebalances of their groups.
 
-    Rebalances are computed from all events of a group, because a rebalance may have begun in an earlier batch.
+    A rebalance may have begun in an earlier batch. Of the stored events, only those are read again that can change a
+    rebalance, and the last event about each object.
     """
-    groups = events.select("record_partition", "group").distinct()
-    earlier = lake.read(GROUP_EVENTS).join(groups, ["record_partition", "group"], "left_semi")
-    every = earlier.join(events, list(GROUP_EVENTS.key), "left_anti").unionByName(events).transform(with_created)
-    every = every.persist()
+    stored = lake.read(GROUP_EVENTS)
+    starts = rebalance_starts(stored, events).persist()
+    needed = needed_events(stored, starts).persist()
     try:
-        write_rows(lake, GROUP_EVENTS, every.join(events, list(GROUP_EVENTS.key), "left_semi"), days)
-        _write_rebalances(lake, every.transform(rebalances), groups)
+        days_needed = needed.select("day", "is_state").distinct().collect()
+        # Column `detail` is most of the table, and no rebalance depends on it.
+        earlier = stored.where(F.col("day").isin([row.day for row in days_needed]))
+        earlier = earlier.withColumn("detail", F.lit(None).cast("string"))
+        earlier = earlier.join(needed, [*GROUP_EVENTS.key, "day"], "left_semi")
+        every = earlier.join(events, list(GROUP_EVENTS.key), "left_anti").unionByName(events).transform(with_created)
+        every = every.persist()
+        try:
+            write_rows(lake, GROUP_EVENTS, every.join(events, list(GROUP_EVENTS.key), "left_semi"), days)
+            computed = every.transform(rebalances).join(F.broadcast(starts), ["record_partition", "group"])
+            days_changed = [row.day for row in days_needed if not row.is_state]
+            _write_rebalances(lake, computed.where("record_offset >= since"), starts, days_changed)
+        finally:
+            every.unpersist()
     finally:
-        every.unpersist()
+        needed.unpersist()
+        starts.unpersist()
 
 
-def _write_rebalances(lake: SparkLake, computed: DataFrame, groups: DataFrame) -> None:
-    """Write those rebalances of some groups that are new or have changed, and the earliest time of such a rebalance.
+def _write_rebalances(lake: SparkLake, computed: DataFrame, starts: DataFrame, days: list[date]) -> None:
+    """Write those rebalances that are new or have changed, and the earliest time of such a rebalance.
 
-    The gold job reads this time to find out what it must recompute.
+    The gold job reads this time to find out what it must recompute. Stored rebalances that late events have made part
+    of others are deleted.
 
     Args:
-        computed: all rebalances of the groups, as rows of `rebalances`.
-        groups: the groups, with the columns record_partition and group.
+        computed: rebalances of some groups, as rows of `rebalances`.
+        starts: result of `rebalance_starts`: these groups, and from which record offset on `computed` is complete.
+        days: days of the stored events from which they were computed. Late events may change the begin of a rebalance,
+            which is the time of one of its events.
     """
-    stored = lake.read(REBALANCES).join(groups, ["record_partition", "group"], "left_semi")
-    changed = computed.select(*REBALANCES.names).subtract(stored.select(*REBALANCES.names)).persist()
-    try:
-        earliest = changed.agg(F.min(F.unix_millis("start")).alias("earliest")).collect()[0].earliest
-        if earliest is not None:
-            lake.merge(REBALANCES, changed, update=True, changed_from=earliest)
-    finally:
-        changed.unpersist()
+    computed = computed.select(*REBALANCES.names).persist()
+    first_day = computed.agg(F.min("day").alias("day")).collect()[0].day
+    first = min([day for day in (first_day, *days) if day is not None], default=None)
+    if first is not None:
+        stored = lake.read(REBALANCES).where(F.col("day") >= F.lit(first))
+        stored = stored.join(F.broadcast(starts), ["record_partition", "group"]).where("record_offset >= since")
+        stored = stored.select(*REBALANCES.names)
+        changed = computed.subtract(stored).withColumn("gone", F.lit(False))
+        gone = stored.join(computed, list(REBALANCES.key), "left_anti").withColumn("gone", F.lit(True))
+        both = changed.unionByName(gone).persist()
+        times = both.groupBy("gone").agg(F.min(F.unix_millis("start")).alias("at"))
+        earliest = {row.gone: row.at for row in times.collect()}
+        for is_gone in sorted(earliest, reverse=True):
+            rows = both.where(F.col("gone") == is_gone).drop("gone")
+            lake.merge(REBALANCES, rows, matched="DELETE" if is_gone else "UPDATE", since_day=str(first),
+                       changed_from=earliest[is_gone])  # fmt: skip
+        both.unpersist()
+    computed.unpersist()
 
 
 def _count_and_days(decoded: DataFrame) -> tuple[int, dict[Table, list[str]]]:

@@ -27,10 +27,49 @@ def rebalances(events: DataFrame) -> DataFrame:
     """Compute the silver table `rebalances`.
 
     Args:
-        events: all events of some groups, with the column `created` set by `with_created`.
+        events: all events of some groups, with the column `created` set by `with_created`. If only `needed_events` are
+            given, rebalances with record offsets before `since` are wrong.
     """
     classic = events.where("type = 'classic'").transform(_classic)
     return classic.unionByName(events.where("type <> 'classic'").transform(_by_epoch))
+
+
+def rebalance_starts(stored: DataFrame, new: DataFrame) -> DataFrame:
+    """Return from where on new events can change rebalances: one row per group, with the record offset `since`.
+
+    A new event belongs to the rebalance whose epoch record precedes it, or to a later one. That rebalance may have
+    begun right after the epoch record before, so that `since` follows the second epoch record before the first new
+    event. A rebalance of a classic group depends on the record before it only.
+
+    Args:
+        stored: all stored events. Only a few columns of them are read.
+        new: events that are new, which may include events that are stored already.
+    """
+    first = new.groupBy(*_GROUP).agg(F.min("record_offset").alias("first"))
+    before = stored.join(F.broadcast(first), [*_GROUP]).where("record_offset < first AND type <> 'classic'")
+    epoch = F.when((F.col("about") == "group") & ~F.col("tombstone"), F.col("record_offset"))
+    last_epochs = F.sort_array(F.collect_list(epoch), asc=False)
+    epochs = before.groupBy(*_GROUP).agg(F.coalesce(F.get(last_epochs, F.lit(1)) + 1, F.lit(0)).alias("since"))
+    return first.join(epochs, [*_GROUP], "left").select(*_GROUP, F.coalesce("since", "first").alias("since"))
+
+
+def needed_events(stored: DataFrame, starts: DataFrame) -> DataFrame:
+    """Return the keys and days of the stored events that rebalances of some groups depend on.
+
+    These are all events from `since` on and, as the state before, the last event about each object. Column `is_state`
+    says which of the two an event is.
+
+    Args:
+        stored: all stored events. Only a few columns of them are read.
+        starts: result of `rebalance_starts`.
+    """
+    keys = stored.select(*_GROUP, "type", "about", "member_id", "tombstone", "record_offset", "day")
+    keys = keys.join(F.broadcast(starts), [*_GROUP])
+    place = ("record_partition", "record_offset", "day")
+    later = keys.where("record_offset >= since").select(*place, F.lit(False).alias("is_state"))
+    by_object = keys.where("record_offset < since").groupBy(*_GROUP, "type", "about", "member_id", "tombstone")
+    state = by_object.agg(F.max("record_offset").alias("record_offset"), F.max_by("day", "record_offset").alias("day"))
+    return later.unionByName(state.select(*place, F.lit(True).alias("is_state")))
 
 
 def _classic(events: DataFrame) -> DataFrame:
