@@ -6,6 +6,7 @@ The functions work for the tables of all layers and for any columns.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -166,6 +167,9 @@ class StoredTable:
     def compact(self) -> tuple[int, int]:
         """Merge the small files of each day. Return how many files were replaced, and by how many new files.
 
+        Rows of gold tables are sorted by group, because they are looked up by group: a query then reads few files, and
+        few pages of them.
+
         Days with INT96 timestamps, which older versions of kgtui wrote with Spark, are rewritten with timestamps in
         microseconds, which need half of the space. The Delta commits have `dataChange` false, so that streams that read
         the table do not read the rows again.
@@ -175,9 +179,12 @@ class StoredTable:
         names = [field.name for field in delta.schema().fields if field.name != PARTITION]
         order = [_GROUP] if _GROUP in names else names[:2]
         with owner_only():
+            sorted_days = _days_with_int96(delta, self.path)
+            if self.layer == "gold" and _GROUP in names:
+                sorted_days += [days for days in _days_with_small_files(delta) if days not in sorted_days]
             done = [
                 delta.optimize.z_order(order, days, target_size=_FILE_SIZE, writer_properties=properties)
-                for days in _days_with_int96(delta, self.path)
+                for days in sorted_days
             ]
             done.append(delta.optimize.compact(target_size=_FILE_SIZE, writer_properties=properties))
         removed, added = (sum(int(one[name]) for one in done) for name in ("numFilesRemoved", "numFilesAdded"))
@@ -228,6 +235,15 @@ def _days_with_int96(delta: DeltaTable, path: LakePath) -> list[list[tuple[str, 
             if _has_int96(pq.ParquetFile(file, filesystem=file_system).schema):
                 found.add(day)
     return [None if day is None else [(PARTITION, "=", day.isoformat())] for day in sorted(found, key=str)]
+
+
+def _days_with_small_files(delta: DeltaTable) -> list[list[tuple[str, str, str]] | None]:
+    """Return a partition filter for each day of a table that has at least two files smaller than half of `_FILE_SIZE`.
+
+    Sorting writes at most one such file per day, so that a day is not sorted again without new files.
+    """
+    small = Counter(file.get(DAY) for file in _files(delta) if file["size_bytes"] < _FILE_SIZE / 2)
+    return [[(PARTITION, "=", str(day))] for day, count in small.items() if day is not None and count > 1]
 
 
 def _has_int96(schema: ParquetSchema) -> bool:

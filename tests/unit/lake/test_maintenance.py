@@ -151,6 +151,22 @@ def test_optimize_rewrites_int96_timestamps_without_changing_rows_or_data(lake: 
     assert again["silver/commits"].what == "nothing to compact"
 
 
+def test_optimize_sorts_the_rows_of_gold_tables_by_group(lake: Path) -> None:
+    path, day = lake / "gold/health", datetime(2026, 11, 21, tzinfo=UTC).date()
+    for groups in (["c", "a"], ["d", "b"]):
+        rows = pa.table({"day": [day] * 2, "group": groups, "lag": [1, 2]})
+        load_deltalake().write_deltalake(str(path), rows, partition_by=["day"], mode="append")
+    done = {one.table: one for one in maintenance.optimize(lake)}
+    assert done["gold/health"].what == "compacted 2 files into 1"
+    (written,) = load_deltalake().DeltaTable(str(path)).file_uris()
+    assert pq.read_table(written, partitioning=None)["group"].to_pylist() == ["a", "b", "c", "d"]
+    (optimized,) = [text for log in path.glob("_delta_log/*.json") if '"OPTIMIZE"' in (text := log.read_text())]
+    added = [json.loads(line)["add"] for line in optimized.splitlines() if '"add"' in line]
+    assert [one["dataChange"] for one in added] == [False]
+    again = {one.table: one for one in maintenance.optimize(lake)}
+    assert again["gold/health"].what == "nothing to compact"
+
+
 def test_optimize_skips_the_recorded_tables_while_a_recorder_runs(lake: Path) -> None:
     holder = "import sys; from pathlib import Path; from kgtui.lake.lock import RecorderLock as L\n"
     holder += "lock = L(Path(sys.argv[1])); lock.take(); print('held', flush=True); sys.stdin.read()"
