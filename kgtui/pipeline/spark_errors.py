@@ -35,6 +35,10 @@ _JVM_GONE = (
 )
 _PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 _NO_PERMISSION = "Spark may not write into the lake: check the permissions of the user that runs Spark"
+_STORE_SILENT = (
+    "the store of the lake no longer answers: check that the machines of the Spark cluster can reach it, and run the "
+    "pipeline again; it continues where it stopped"
+)
 _RECORDS_GONE = (
     f"records of {TOPIC} that the lake lacks are no longer in the topic: it was deleted and created again, or records "
     "were deleted from it before they were read. If the topic was created again, use another lake. Otherwise, delete "
@@ -62,6 +66,14 @@ _MESSAGES = {
     "some data may have been missed": _RECORDS_GONE,
     "AccessDeniedException": _NO_PERMISSION,
     "AccessControlException": _NO_PERMISSION,
+    "(Permission denied)": _NO_PERMISSION,
+    "Mkdirs failed to create": _NO_PERMISSION,
+    "Unable to execute HTTP request": _STORE_SILENT,
+    "ApiCallTimeoutException": _STORE_SILENT,
+    "AbfsRestOperationException": _STORE_SILENT,
+    "failed on connection exception": _STORE_SILENT,
+    "InvalidClassException": "the Spark cluster runs another version of Spark than kgtui, which uses "
+    f"{PYSPARK}. Install Spark {PYSPARK} on the cluster",
     "TopicAuthorizationException": NOT_PERMITTED,
     "GroupAuthorizationException": "not permitted to read with a consumer group: the user needs Read on groups whose "
     f"ids begin with {GROUP_PREFIX}",

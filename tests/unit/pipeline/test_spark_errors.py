@@ -33,6 +33,27 @@ Caused by: java.io.IOException: {cause}
         ("ModuleNotFoundError: No module named 'pyarrow'", "install pandas and pyarrow for it"),
         ("All masters are unresponsive! Giving up.", "no Spark master answers at this address"),
         ("java.nio.file.AccessDeniedException: s3a://b/lake", "Spark may not write into the lake"),
+        (
+            STACK.format(
+                cause="java.io.FileNotFoundException: /lake/silver/commits/part-0.parquet (Permission denied)"
+            ),
+            "Spark may not write into the lake",
+        ),
+        (STACK.format(cause="Mkdirs failed to create file:/lake/silver/commits/_temporary"), "Spark may not write"),
+        (
+            STACK.format(
+                cause="software.amazon.awssdk.core.exception.SdkClientException: Unable to execute HTTP request"
+            ),
+            "the store of the lake no longer answers: .* it continues where it stopped",
+        ),
+        (
+            "Call From worker/10.0.0.1 to namenode:8020 failed on connection exception: java.net.ConnectException",
+            "the store of the lake no longer answers",
+        ),
+        (
+            "java.io.InvalidClassException: org.apache.spark.rdd.RDD; local class incompatible",
+            "runs another version of Spark than kgtui",
+        ),
         ("[KAFKA_DATA_LOSS.START_OFFSET_RESET] Some data may have been lost", "it was deleted and created again"),
         (
             "Partition __consumer_offsets-0's offset was changed from 500 to 10, some data may have been missed",
