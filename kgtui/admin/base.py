@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from kgtui.model.access import Access
     from kgtui.model.answer import Answer, Outcome
     from kgtui.model.cluster import ClusterInfo, Retention, TopicRules
+    from kgtui.model.empty_reason import StateSearch
     from kgtui.model.group import GroupConfig, GroupDescription, Listing
     from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, TopicPartition
     from kgtui.model.record_times import LogPosition, RecordTime
-    from kgtui.model.snapshot import StateSearch
 
 DEFAULT_TIMEOUT = defaults.TIMEOUT
 """Default time limit of a call, in seconds."""

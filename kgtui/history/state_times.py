@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kgtui.history.group_timeline import differs, previous
 from kgtui.lake.arrow import sort_by_key, to_one_chunk, to_values
 from kgtui.lake.schemas import GROUPS
-from kgtui.model.snapshot import StateSearch
+from kgtui.model.empty_reason import StateSearch
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

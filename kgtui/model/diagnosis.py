@@ -69,15 +69,17 @@ def diagnose(snapshot: Snapshot, group: str, clock: Clock) -> Diagnosis:
         return _of_unread_group(snapshot, group, judgment)
     if kind is None:
         return Diagnosis(judgment, judgment.status.value)
-    health, why = snapshot.health.get(group), reason_of(judgment, snapshot, group, clock)
+    health, listing, state = snapshot.health.get(group), snapshot.groups.get(group), snapshot.state_of(group)
+    observed_at = facts.last_progress(snapshot, group) or facts.first_seen(snapshot, group)
+    why = reason_of(judgment, listing, state, snapshot.state_search, observed_at=observed_at, clock=clock)
     if kind is Problem.LOSS_NEAR and health is not None and health.loss is not None:
         why = _loss_text(health.loss, clock)
     # A group that has stopped loses records because of that, so that faster consumers would not help.
     cause = Problem.STOP if Problem.STOP in judgment.others else kind
     advice = PROBLEM_TEXTS[cause].advice
-    if cause in (Problem.STOP, Problem.STALL) and snapshot.state_of(group) == states.EMPTY:
-        advice = SIMPLE_ADVICE if is_simple(snapshot, group) else _RESTART
-    elif kind in _ABOUT_EMPTY and is_simple(snapshot, group):
+    if cause in (Problem.STOP, Problem.STALL) and state == states.EMPTY:
+        advice = SIMPLE_ADVICE if is_simple(listing) else _RESTART
+    elif kind in _ABOUT_EMPTY and is_simple(listing):
         advice = SIMPLE_ADVICE
     if kind in ONLY_COUNTED and delete_availability(snapshot, group) is None:
         advice = f"{advice} Otherwise, the group can be deleted."
@@ -127,7 +129,7 @@ def _who_cannot_read(fault: Fault) -> str:
 
 def _who(snapshot: Snapshot, group: str, kind: Problem, health: GroupHealth | None) -> str:
     if snapshot.state_of(group) == states.EMPTY:
-        return "" if is_simple(snapshot, group) else "the group has no members"
+        return "" if is_simple(snapshot.groups.get(group)) else "the group has no members"
     if kind is Problem.DATA_LOST:
         return _who_lost(snapshot, group)
     if kind is Problem.FLAPPING:

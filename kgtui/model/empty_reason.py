@@ -6,17 +6,16 @@ have no words for simple groups, which never have members.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from kgtui.model import facts
 from kgtui.model.group_types import EMPTY, SIMPLE
 from kgtui.model.judgment import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from kgtui.model.group import Listing
     from kgtui.model.judgment import Judgment
-    from kgtui.model.snapshot import Snapshot
 
 _BEFORE_START = "before kgtui started"
 _BEFORE_SEARCH = "before the searched part of the recording"
@@ -29,15 +28,27 @@ SIMPLE_ADVICE = "Check that the application that commits these offsets still run
 """What the user can do about a simple group with unread records."""
 
 
-def before_text(snapshot: Snapshot, clock: Callable[[float], str] | None = None) -> str:
+class StateSearch(NamedTuple):
+    """The part of a recording in which the beginnings of the groups' states were searched.
+
+    Attributes:
+        begin: time of the first poll that was searched, in seconds since the epoch.
+        whole: whether it is the first poll of the recording.
+    """
+
+    begin: float
+    whole: bool = True
+
+
+def before_text(search: StateSearch | None, clock: Callable[[float], str] | None = None) -> str:
     """Return the text for the time before everything that is known: `before kgtui started`, `before the recording`.
 
     If only a part of a long recording was searched, the text has the time at which this part begins.
 
     Args:
+        search: None for a live cluster.
         clock: formats a time in seconds since the epoch; None if the text must not contain a time.
     """
-    search = snapshot.state_search
     if search is None:
         return _BEFORE_START
     if search.whole:
@@ -45,28 +56,36 @@ def before_text(snapshot: Snapshot, clock: Callable[[float], str] | None = None)
     return _BEFORE_SEARCH if clock is None else f"before {clock(search.begin)}"
 
 
-def is_simple(snapshot: Snapshot, group: str) -> bool:
+def is_simple(listing: Listing | None) -> bool:
     """Return whether a group is a simple group, whose offsets are committed without members."""
-    listing = snapshot.groups.get(group)
     return listing is not None and listing.kind == SIMPLE
 
 
-def reason_of(judgment: Judgment, snapshot: Snapshot, group: str, clock: Callable[[float], str] | None = None) -> str:
+def reason_of(
+    judgment: Judgment,
+    listing: Listing | None,
+    state: str | None,
+    search: StateSearch | None,
+    *,
+    observed_at: float | None = None,
+    clock: Callable[[float], str] | None = None,
+) -> str:
     """Return the reason for the judgment on a group, which differs from `judgment.reason` if the group is Empty.
 
     Args:
+        search: None for a live cluster.
+        observed_at: time of the last progress or else of the first read, in seconds since the epoch; None if unknown.
         clock: formats a time in seconds since the epoch; None if the reason must not contain a time.
     """
-    before, reason = before_text(snapshot, clock), judgment.reason
-    about_simple = is_simple(snapshot, group) and snapshot.state_of(group) in (EMPTY, None)
+    before, reason = before_text(search, clock), judgment.reason
+    about_simple = is_simple(listing) and state in (EMPTY, None)
     if not about_simple or not reason.startswith(_ABOUT_MEMBERS):
         return reason.replace(_BEFORE_START, before).replace(_BEFORE_SEARCH, before)
     about_members, _, unread = reason.rpartition(", ")
     rest = about_members.partition(", ")[2]
-    at = facts.last_progress(snapshot, group) or facts.first_seen(snapshot, group)
     words = _WITHOUT_MEMBERS
     if judgment.kind is Problem.ABANDONED:
         words += "; no commit seen for at least a day"
-    elif clock is not None and at is not None:
-        words += f"; no commit seen since {clock(at)}"
+    elif clock is not None and observed_at is not None:
+        words += f"; no commit seen since {clock(observed_at)}"
     return ", ".join(part for part in (words, rest, unread) if part)

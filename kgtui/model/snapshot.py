@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from kgtui.model.group_types import SIMPLE
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kgtui.model.access import Access
     from kgtui.model.answer import Fault
     from kgtui.model.cluster import ClusterInfo
+    from kgtui.model.empty_reason import StateSearch
     from kgtui.model.event import Event
     from kgtui.model.group import GroupConfig, GroupDescription, Listing
     from kgtui.model.health import GroupHealth
@@ -135,18 +136,6 @@ class BrokerStatus:
     asked_at: float | None = None
     throttle_ms: int = 0
     answered_since: float | None = None
-
-
-class StateSearch(NamedTuple):
-    """The part of a recording in which the beginnings of the groups' states were searched.
-
-    Attributes:
-        begin: time of the first poll that was searched, in seconds since the epoch.
-        whole: whether it is the first poll of the recording.
-    """
-
-    begin: float
-    whole: bool = True
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -285,7 +274,7 @@ class Snapshot:
             return judgment
         from kgtui.model.empty_reason import reason_of
 
-        reason = reason_of(judgment, self, group)
+        reason = reason_of(judgment, listing, self.state_of(group), self.state_search)
         return judgment if reason == judgment.reason else replace(judgment, reason=reason)
 
     def candidates(self) -> set[str]:

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from kgtui.admin.base import ListingDelta
     from kgtui.model.access import Access
     from kgtui.model.answer import Fault
+    from kgtui.model.empty_reason import StateSearch
     from kgtui.model.group import GroupConfig, GroupDescription, Listing
     from kgtui.model.health import GroupHealth
     from kgtui.model.judgment import Judgment
     from kgtui.model.offsets import GroupOffsets
-    from kgtui.model.snapshot import StateSearch
     from kgtui.model.summary import Summary
 
 T = TypeVar("T")

@@ -277,8 +277,8 @@ def _state(snapshot: Snapshot, group: str) -> Iterator[Cell]:
     since = snapshot.state_since.get(group)
     if since is not None:
         yield note(f"for {text.ago(since)}, since {text.clock(since)}")
-    elif not is_simple(snapshot, group):
-        yield note(f"since {before_text(snapshot, text.clock)}")
+    elif not is_simple(snapshot.groups.get(group)):
+        yield note(f"since {before_text(snapshot.state_search, text.clock)}")
     if described is not None and not described.authoritative:
         yield note("(this broker also reports Dead for a group that does not exist)", WARN)
 

@@ -117,7 +117,7 @@ def test_kgtui_check_fails_if_records_of_a_group_were_lost(
     ran = run("check", "--group", "fine")
     assert ran.code == 1
     assert verdicts(ran) == {"fine": "LOST"}
-    assert "3 records expired unread" in ran.out
+    assert "3 records expired before they were read" in ran.out
     assert json.loads(run("check", "--group", "fine", "--format", "json").out)["check"]["failed"]
 
 

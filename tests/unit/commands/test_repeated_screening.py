@@ -90,7 +90,10 @@ async def test_repeated_screening_keeps_groups_whose_coordinator_is_replaced(mon
     admin.groups["simple"] = replace(row, coordinator=3)
     last = await read()
     judgment = last.judgment("simple")
-    assert (judgment.kind, judgment.reason) == (Problem.EMPTY, "Empty since before kgtui started, 10 unread")
+    assert (judgment.kind, judgment.reason) == (
+        Problem.EMPTY,
+        "no members (offsets are committed without them), 10 unread",
+    )
     assert "simple" not in last.state_since
     assert facts.first_seen(last, "simple") == facts.first_seen(first, "simple") == clock["now"] - 3
 
@@ -100,7 +103,7 @@ async def test_a_group_that_appears_empty_has_not_lost_its_members(monkeypatch: 
     admin.add("old", state="Empty", lag=10)
     screened = RepeatedScreening(admin, 5.0, 1.0)
     await select_groups(admin, lag=True, on_read=screened.add, timeout=5)
-    admin.add("new", "classic", "", "Empty", lag=10)
+    admin.add("new", state="Empty", lag=10)
     last = (await select_groups(admin, lag=True, on_read=screened.add, timeout=5)).snapshot
     judgment = last.judgment("new")
     assert (judgment.kind, judgment.reason) == (Problem.EMPTY, "Empty since it appeared, 10 unread")

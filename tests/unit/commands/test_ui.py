@@ -179,20 +179,20 @@ async def test_the_option_command_config_applies_only_to_the_first_cluster(
     """Passwords in the file must not be sent to other clusters. The option `--read-only` applies to all clusters."""
     (folder / "config.toml").write_text(CLUSTERS)
     secret = folder / "secret.properties"
-    secret.write_text("no.such.key=1\n")
+    secret.write_text("sasl.no.such.key=1\n")
     monkeypatch.setenv("KGTUI_COMMAND_CONFIG", str(secret))
     words = ("--bootstrap-server", "127.0.0.1:9", "--command-config", str(secret), "--read-only")
     async with AsyncExitStack() as stack:
         session = await first(stack, *words)
-        assert ["no.such.key" in warning for warning in session.warnings] == [True]
+        assert ["sasl.no.such.key" in warning for warning in session.warnings] == [True]
         assert [one.name for one in session.clusters] == ["prod", "staging", "127.0.0.1:9"]
         assert all(one.read_only for one in session.clusters)
         assert session.open_cluster is not None
         other = await session.open_cluster("staging")
-        assert not any("no.such.key" in warning for warning in other.warnings)
+        assert not any("sasl.no.such.key" in warning for warning in other.warnings)
         assert (other.target.command_config, other.read_only) == (None, True)
         back = await session.open_cluster("127.0.0.1:9")
-        assert ["no.such.key" in warning for warning in back.warnings] == [True]
+        assert ["sasl.no.such.key" in warning for warning in back.warnings] == [True]
         assert back.target.command_config == str(secret)
 
 
