@@ -1,9 +1,9 @@
-"""Administration of consumer, share, streams and classic groups: the public asynchronous Python API.
+"""Public async Python API to administer consumer, share, streams and classic groups.
 
 Begin with `connect`, which returns a `GroupAdmin` for a Kafka cluster. `GroupAdmin` (in `base`) documents every method.
 
-This package may import client, protocol and model. No package above it handles protocol messages. The public names are
-imported on first use, so that a program that needs only the interface does not load the Kafka client.
+This package may import client, protocol and model. No package above it handles protocol messages. Public names are
+imported on first use, so that the interface alone does not load the Kafka client.
 
 | module | contents |
 |---|---|
@@ -17,7 +17,7 @@ imported on first use, so that a program that needs only the interface does not 
 | `record_times` | when the first unread and the last consumed records were written; ListOffsets requests |
 | `record_search` | the search for these times, without requests |
 | `configs` | configs of groups; retention of topics and of committed offsets |
-| `access` | the user's permissions, without which brokers leave data out of their responses; topics that ACLs deny |
+| `access` | the user's permissions; topics that ACLs deny |
 | `decoding` | decodes the describe responses into `GroupDescription` |
 | `routing` | sends requests to the coordinators in batches, and repeats them when groups move to another broker |
 | `deadline` | the time limit of a call |

@@ -1,4 +1,4 @@
-"""Read the user's permissions, without which brokers leave groups and topics out of their responses."""
+"""Read the user's permissions. Brokers leave out groups and topics that the user may not describe."""
 
 from __future__ import annotations
 
@@ -36,10 +36,7 @@ T = TypeVar("T", bound=_Offset)
 
 
 class UserAccess:
-    """Reads the user's permissions, and marks groups with offsets that a broker may have left out of its response.
-
-    Args:
-        pool: connections to the cluster.
+    """Reads the user's permissions, and marks groups whose offsets may be incomplete.
 
     Attributes:
         refusals: the groups and partitions about which brokers have refused requests.
@@ -64,15 +61,15 @@ class UserAccess:
     async def with_marks(
         self, reading: Awaitable[Answer[dict[str, tuple[T, ...]]]], asked: str, timeout: float
     ) -> Answer[dict[str, tuple[T, ...]]]:
-        """Wait for the offsets of groups, and return them with `Answer.hidden` filled in.
+        """Await the offsets of groups, and return them with `Answer.hidden` filled in.
 
-        The user's permissions may change during the read. A group is therefore marked if its offsets may be hidden
-        according to the permissions before or after the read.
+        Permissions may change during the read. A group is marked if the permissions before or after the read may hide
+        offsets.
 
         Args:
             reading: the call that reads the offsets.
             asked: what is requested, such as `read offsets`.
-            timeout: time limit in seconds for further requests, which find out why topics are missing in the answer.
+            timeout: time limit in seconds for further requests, to find out why topics are missing.
         """
         before = self._last
         answer = await reading
@@ -83,10 +80,9 @@ class UserAccess:
         return replace(answer, hidden=left_out) if left_out else answer
 
     async def _left_out(self, rows: Mapping[str, tuple[T, ...]], timeout: float) -> dict[str, tuple[str, ...]]:
-        """Return a dict that maps group ids to topics that the broker now leaves out because ACLs deny them.
+        """Return group id → topics that the broker left out because ACLs deny them.
 
-        The topics of a group in this answer are compared with its topics in earlier answers. Topics are remembered only
-        if ACLs may deny single topics to the user, which is not the case without ACLs or for a super user.
+        These topics were in an earlier answer for the group. Topics are remembered only if ACLs may deny single topics.
         """
         access = self._last
         if access is None or not access.any_topic or access.sees_every_topic:
@@ -109,8 +105,7 @@ class UserAccess:
             return dict.fromkeys(missing, ())
         denied = access.denied_topics or frozenset()
         for group, topics in missing.items():
-            # Offsets also disappear when they expire or when their topic is deleted. In these cases, the topic is not
-            # denied.
+            # Expired offsets and deleted topics disappear too, but are not denied.
             now = frozenset(row.topic for row in rows[group]) | (topics & denied)
             self._topics[group] = self._shared.setdefault(now, now)
         return {group: tuple(sorted(topics & denied)) for group, topics in missing.items() if topics & denied}
@@ -128,8 +123,8 @@ class Refusals:
     """The groups and partitions about which brokers refused requests because of missing permissions.
 
     Attributes:
-        changes: number of answers that refused a request for the first time, or that contained data which had been
-            refused before. If the number has grown, the permissions of the user have probably changed.
+        changes: number of answers with a new refusal, or with data that was refused before. After a change, the user's
+            permissions have probably changed.
     """
 
     def __init__(self) -> None:
@@ -142,15 +137,15 @@ class Refusals:
         """Record which groups an answer refused or contained.
 
         Args:
-            asked: what was requested about the groups, such as `describe`. The answer is compared only with earlier
-                answers to the same request, because each request needs other permissions.
+            asked: what was requested, such as `describe`. Each request needs other permissions, so only answers to the
+                same request are compared.
         """
         refused = {(asked, fault.group) for fault in answer.faults if fault.group and fault.code in FORBIDDEN}
         answered = [key for key in self._groups if key[0] == asked and key[1] in answer.rows]
         self._note(self._groups, refused, answered)
 
     def note_partitions(self, bounds: Mapping[TopicPartition, PartitionBounds]) -> None:
-        """Record for which partitions log bounds were read, and for which partitions the broker refused the request."""
+        """Record which partitions the broker refused, and which it answered."""
         refused = {tp for tp, row in bounds.items() if row.error in FORBIDDEN}
         answered = [tp for tp in self._partitions if (row := bounds.get(tp)) is not None and not row.error]
         self._note(self._partitions, refused, answered)
@@ -177,20 +172,17 @@ class Refusals:
 
 
 _LAST_WITH_OPERATIONS = 10
-"""Last version of the Metadata RPC that reports the authorized operations on the cluster.
-
-KIP-430 added these operations to the response, and KIP-700 removed them again.
-"""
+"""Last version of Metadata that reports the authorized operations on the cluster (KIP-430, removed by KIP-700)."""
 
 _FIRST_WITH_OPERATIONS = 8
-"""First version of the Metadata RPC that reports the authorized operations on the cluster."""
+"""First version of Metadata that reports the authorized operations on the cluster."""
 
 
 _SUFFIX = "-kgtui-permission-check"
-"""Suffix of nonexistent topic names in requests. Administrators can recognize these names in the authorizer's log."""
+"""Suffix of nonexistent topic names in requests, so that administrators recognize them in the authorizer's log."""
 
 _MAX_TOPICS = 500
-"""Maximum number of topics in one Metadata request, because the response contains every partition of each topic."""
+"""Maximum number of topics in one Metadata request. The response contains every partition of each topic."""
 
 _TOPIC = 2
 """Code of the resource type TOPIC in Kafka's enum `ResourceType`."""
@@ -205,19 +197,17 @@ _DENY, _ALLOW = 2, 3
 """Codes of permission types in Kafka's enum `AclPermissionType`."""
 
 _DENIES = frozenset({_ALL, _DESCRIBE})
-"""If an ACL denies one of these operations on a topic to a user, the user may not describe the topic."""
+"""An ACL that denies one of these operations on a topic also denies describing it."""
 
 _ALLOWS = _DENIES | {_READ, _WRITE, _DELETE, _ALTER}
-"""If an ACL allows one of these operations on a topic to a user, the user may also describe the topic."""
+"""An ACL that allows one of these operations on a topic also allows describing it."""
 
 
 class AccessReader:
-    """Reads the user's permissions, and caches them while they are recent and seem to be unchanged.
+    """Reads the user's permissions, and caches them until they are old or seem to have changed.
 
     Args:
-        pool: connections to the cluster.
-        refusals: the groups and partitions about which brokers refuse requests. When a broker begins or stops refusing
-            requests, the permissions are read again.
+        refusals: refused groups and partitions. A change to them causes a new read of the permissions.
     """
 
     def __init__(self, pool: Pool, refusals: Refusals) -> None:
@@ -244,13 +234,12 @@ class AccessReader:
 async def read_access(pool: Pool, deadline: Deadline, suspects: Collection[str] = ()) -> Access:
     """Read the permissions with small requests to any broker.
 
-    No RPC reports whether a user may describe every topic. The request therefore contains the name of a topic that does
-    not exist and that no ACL names, because it begins with random characters. For this topic, a broker responds with
-    UNKNOWN_TOPIC_OR_PARTITION if the user may describe topics with any name, and otherwise with
-    TOPIC_AUTHORIZATION_FAILED. The request never creates the topic.
+    No RPC reports whether a user may describe every topic. The request therefore names a random topic that does not
+    exist. The broker responds with UNKNOWN_TOPIC_OR_PARTITION if the user may describe topics with any name, and
+    otherwise with TOPIC_AUTHORIZATION_FAILED. The request never creates the topic.
 
-    ACLs may deny single topics to a user who may describe all other topics. If this user may describe the cluster, the
-    ACLs are read too. Without that permission, only denied topics in `suspects` can be found.
+    ACLs may deny single topics to a user who may describe all others. The ACLs are read if the user may describe the
+    cluster. Otherwise, only denied topics in `suspects` are found.
 
     Args:
         suspects: topics that the user may perhaps not describe.
@@ -267,7 +256,7 @@ async def _read(pool: Pool, suspects: Sequence[str], deadline: Deadline, node: i
     names = (name, *suspects[:_MAX_TOPICS])
     operations, rows = await read_operations(pool, node, deadline, topics=names, lane=lane)
     codes = {row["Name"]: row["ErrorCode"] for row in rows}
-    # Only UNKNOWN_TOPIC_OR_PARTITION proves that the user may describe a topic with any name.
+    # Only UNKNOWN_TOPIC_OR_PARTITION proves this permission.
     if codes.get(name) != UNKNOWN_TOPIC_OR_PARTITION:
         return Access(operations, any_topic=False)
     refused = frozenset(topic for topic in suspects if codes.get(topic) == TOPIC_AUTHORIZATION_FAILED)
@@ -279,16 +268,14 @@ async def _read(pool: Pool, suspects: Sequence[str], deadline: Deadline, node: i
 
 
 async def _read_denied(pool: Pool, node: int, deadline: Deadline, lane: Lane) -> frozenset[str] | None:
-    """Return the names of the topics that ACLs deny to the user. Raises `ClientError`.
+    """Return the topics that ACLs deny to the user, or None if they cannot be found out. Raises `ClientError`.
 
-    The result is None if kgtui cannot find out which topics are denied.
-
-    ACLs that deny all topics with a prefix are represented by the prefix, followed by `*`.
+    An ACL for all topics with a prefix becomes the prefix followed by `*`.
     """
     patterns = await _denied_patterns(pool, node, deadline, lane)
     if not patterns or len(patterns) > _MAX_TOPICS:
         return None if patterns is None or patterns else frozenset()
-    # Some of the ACLs may be for other users, so ask the broker about one topic per ACL.
+    # Some ACLs may be for other users, so ask the broker about one topic per ACL.
     topics = {f"{name}{uuid4().hex}{_SUFFIX}" if prefixed else name: (name, prefixed) for name, prefixed in patterns}
     _, rows = await read_operations(pool, node, deadline, topics=topics, lane=lane)
     refused = (topics.get(row["Name"]) for row in rows if row["ErrorCode"] == TOPIC_AUTHORIZATION_FAILED)
@@ -298,10 +285,10 @@ async def _read_denied(pool: Pool, node: int, deadline: Deadline, lane: Lane) ->
 async def read_operations(
     pool: Pool, node: int, deadline: Deadline, *, topics: Iterable[str] = (), lane: Lane = Lane.BULK
 ) -> tuple[frozenset[str] | None, list[dict[str, Any]]]:
-    """Ask one broker with a Metadata request for the authorized operations on the cluster. Raises `ClientError`.
+    """Ask one broker for the authorized operations on the cluster, with a Metadata request. Raises `ClientError`.
 
-    Returns a pair: the operations, or None if the broker does not report them; and one response row per topic in
-    `topics`.
+    Returns:
+        The operations, or None if the broker does not report them; and one response row per topic.
     """
     version = min(await pool.version(node, METADATA, timeout=deadline.left(), lane=lane), _LAST_WITH_OPERATIONS)
     with_operations = version >= _FIRST_WITH_OPERATIONS
@@ -316,15 +303,14 @@ async def read_operations(
 
 
 async def _denied_patterns(pool: Pool, node: int, deadline: Deadline, lane: Lane) -> frozenset[tuple[str, bool]] | None:
-    """Ask one broker for all ACLs that deny the operation DESCRIBE on topics, to any user. Raises `ClientError`.
+    """Ask one broker for all ACLs that deny DESCRIBE on topics, to any user. Raises `ClientError`.
 
     The caller must already know that the user may describe topics with any name.
 
     Returns:
-        Pairs `(topic name, False)` and `(prefix of topic names, True)`. The result is None if other topics may be
-        hidden too, because the ACLs cannot be read, or because no ACL allows all topics. If no ACL allows all topics,
-        the broker probably has the setting `allow.everyone.if.no.acl.found`. With this setting, a topic with ACLs is
-        hidden from every user whom none of these ACLs allows to describe it.
+        Pairs `(topic name, False)` and `(prefix of topic names, True)`. None if ACLs cannot be read, or if no ACL
+            allows all topics. In the second case, the broker probably has `allow.everyone.if.no.acl.found`, which may
+            hide other topics with ACLs.
     """
     try:
         denied, allowed = await asyncio.gather(
@@ -345,7 +331,7 @@ def _has(resource: dict[str, Any], operations: frozenset[int]) -> bool:
 async def _read_acls(
     pool: Pool, node: int, deadline: Deadline, lane: Lane, *, name: str | None, pattern: int, permission: int
 ) -> list[dict[str, Any]] | None:
-    """Return the resources with matching ACLs for topics; None if the broker refuses to describe ACLs."""
+    """Return the resources with matching ACLs for topics, or None if the broker refuses."""
     request = {
         "ResourceTypeFilter": _TOPIC,
         "ResourceNameFilter": name,

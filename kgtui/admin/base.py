@@ -1,9 +1,9 @@
-"""The interface `GroupAdmin`: asynchronous methods to list, describe, read and delete the groups of one cluster.
+"""The interface `GroupAdmin`: async methods to list, describe, read and delete the groups of one cluster.
 
-Methods that read return an `Answer`, which contains rows, and a fault for everything that could not be read. They raise
-`UnreachableError` only if nothing at all could be read. Methods that write return one `Outcome` per group. Every method
-takes `timeout`, the time limit for the whole call in seconds. For a broker that has not answered by then, the `Answer`
-contains a fault.
+- Methods that read return an `Answer`, with rows and a fault for everything that could not be read. They raise
+  `UnreachableError` only if nothing could be read.
+- Methods that write return one `Outcome` per group.
+- `timeout` is the time limit of the whole call, in seconds. A broker that has not answered by then becomes a fault.
 """
 
 from __future__ import annotations
@@ -33,18 +33,15 @@ DEFAULT_TIMEOUT = defaults.TIMEOUT
 class ListingDelta:
     """The differences between two successive lists of groups from one broker.
 
-    The `Listing` of a group is its row in the broker's list, without the group id.
-
     Attributes:
-        updated: group id → listing, for groups that are new or whose listing has changed.
+        updated: group id → listing, for new and changed groups.
         removed: ids of groups that the broker no longer lists.
         total: number of groups that the broker lists now.
-        took_ms: time from sending the request until the response was decoded, in milliseconds.
+        took_ms: time from the request until the response was decoded, in milliseconds.
         states_listed: whether the broker lists states (ListGroups v4, Kafka 2.6).
-        throttle_ms: time for which the broker throttles kgtui because of a quota, in milliseconds; 0 if it does not.
-        state_since: group id → time at which the group's state began, in seconds since the epoch, or None if that is
-            not known, for all groups for which it has changed. It is empty for a live broker, because brokers do not
-            report such times.
+        throttle_ms: how long the broker throttles kgtui because of a quota, in milliseconds.
+        state_since: group id → time at which its state began, in seconds since the epoch, or None if it is unknown.
+            Contains changes only. Empty for a live broker, because brokers do not report such times.
         state_search: the part of a recording that `state_since` was computed from; None for a live broker.
     """
 
@@ -59,14 +56,13 @@ class ListingDelta:
 
 
 class ListingFeed(Protocol):
-    """Lists the groups of one broker repeatedly, and returns only what has changed since the last list."""
+    """Lists the groups of one broker repeatedly, and returns only the changes."""
 
     async def poll(self, *, timeout: float = DEFAULT_TIMEOUT) -> ListingDelta:
-        """List the groups again, and return the differences from the last list. In the first call, every group is new.
+        """List the groups again, and return the changes. In the first call, every group is new.
 
         Raises:
-            ClientError: the broker did not answer. The next call returns the differences from the last list that was
-                received.
+            ClientError: the broker did not answer. The next call compares with the last list that was received.
         """
         ...
 
@@ -75,17 +71,16 @@ class GroupAdmin(Protocol):
     """Administration of the groups of one cluster.
 
     The rows of an `Answer` have the type in brackets: `Answer[Mapping[str, Listing]]` maps each group id to a
-    `Listing`, for example. If some data could not be read, the rows lack it, and the answer has a fault that says why.
+    `Listing`. Rows that could not be read are missing, and a fault says why.
 
-    Three classes implement this interface: `KafkaGroupAdmin` for a running cluster, `ReplayAdmin` for a recording, and
-    a test double with scripted answers.
+    Implementations: `KafkaGroupAdmin` for a cluster, `ReplayAdmin` for a recording, and a test double.
     """
 
     async def cluster(self, *, timeout: float = DEFAULT_TIMEOUT) -> ClusterInfo:
         """Return the cluster id, the brokers, the controller and the finalized features.
 
         Raises:
-            UnreachableError: no broker answered. The error lists every address that was tried, and why it failed.
+            UnreachableError: no broker answered. The error lists each address and its error.
         """
         ...
 
@@ -100,9 +95,9 @@ class GroupAdmin(Protocol):
         """List the groups of all brokers, sorted by group id (KIP-40, KIP-518, KIP-1043).
 
         Args:
-            types: group types to include, in upper or lower case. None includes all types.
-            protocols: protocol types to include, such as `consumer` or `connect`. None includes all protocol types.
-            states: states to include, in upper or lower case. None includes all states.
+            types: group types in upper or lower case. None means all types.
+            protocols: protocol types, such as `consumer` or `connect`. None means all protocol types.
+            states: states in upper or lower case. None means all states.
         """
         ...
 
@@ -115,9 +110,8 @@ class GroupAdmin(Protocol):
     ) -> Answer[Mapping[str, GroupDescription]]:
         """Describe groups of any mix of types, each with the RPC of its type (KIP-848, KIP-932, KIP-1071).
 
-        Descriptions are not cached: every call asks the coordinators again, so that a group which was created again
-        with another type is described with its new type. For a group that does not exist, the answer contains the
-        fault `GROUP_ID_NOT_FOUND`.
+        Descriptions are not cached, because a group may be created again with another type. A group that does not exist
+        has the fault `GROUP_ID_NOT_FOUND`.
         """
         ...
 
@@ -126,7 +120,7 @@ class GroupAdmin(Protocol):
     ) -> Answer[Mapping[str, tuple[CommittedOffset, ...]]]:
         """Return all committed offsets of each group, sorted by topic and partition (KIP-709, KIP-699).
 
-        The tuple of offsets is empty for a group without offsets, and also for a group that does not exist.
+        A group without offsets, or that does not exist, has an empty tuple.
         """
         ...
 
@@ -139,13 +133,11 @@ class GroupAdmin(Protocol):
     async def partition_bounds(
         self, partitions: Iterable[TopicPartition], *, starts: bool = True, timeout: float = DEFAULT_TIMEOUT
     ) -> Answer[Mapping[TopicPartition, PartitionBounds]]:
-        """Return the log start and log end offset of each partition.
-
-        The offsets are requested in batches from the leaders of the partitions.
+        """Return the log start and log end offset of each partition, from the partition leaders.
 
         Args:
             starts: whether log starts are read too. If False, every `log_start` is None, and half as many requests are
-                needed. Log ends alone are enough to compute the lag.
+                needed.
         """
         ...
 
@@ -159,16 +151,15 @@ class GroupAdmin(Protocol):
     ) -> Answer[Mapping[TopicPartition, RecordTime]]:
         """Return when the records on both sides of each committed offset were written.
 
-        ListOffsets with timestamps is sent to the leaders of the partitions, up to 20 times each. The result assumes
-        that the timestamps in a partition do not decrease. If a time is not known, `RecordTime.reason` says why. Only
-        the permission DESCRIBE on the topics is needed.
+        Sends up to 20 ListOffsets requests with timestamps to each leader. This needs only the permission DESCRIBE on
+        the topics. Timestamps in a partition must not decrease. `RecordTime.reason` says why a time is unknown.
 
         Args:
             positions: partition → committed offset and log bounds, for partitions with unread records.
             rules: topic → its configs, from `retention`. Compacted topics are not searched, and topics with tiered
-                storage are only searched on brokers from Kafka 4.0 on.
-            precision: accepted uncertainty of a time, as a fraction of the age of the record. An uncertainty below one
-                second is always accepted.
+                storage only on Kafka 4.0 and newer.
+            precision: accepted uncertainty of a time, as a fraction of the record's age. Less than one second is always
+                accepted.
         """
         ...
 
@@ -177,25 +168,23 @@ class GroupAdmin(Protocol):
     ) -> Answer[Mapping[str, tuple[GroupConfig, ...]]]:
         """Return the configs of each group with their sources, sorted by name (KIP-848, KIP-1226).
 
-        Brokers before Kafka 4.0 have no group configs; the answer then contains the fault `NOT_SUPPORTED` for every
-        group.
+        Brokers before Kafka 4.0 have no group configs. Each group then has the fault `NOT_SUPPORTED`.
         """
         ...
 
     async def retention(self, topics: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT) -> Answer[Retention]:
-        """Return the retention time of these topics, and the retention time of the offsets of Empty groups.
+        """Return the retention time of these topics, and of the offsets of Empty groups.
 
-        If the user may not read the configs of a topic, the topic is missing in the result, and the answer contains a
-        fault.
+        Topics whose configs the user may not read are missing, and have a fault.
         """
         ...
 
     async def access(self, *, max_age: float = 0.0, timeout: float = DEFAULT_TIMEOUT) -> Access:
-        """Return the user's permissions, without which brokers leave data out of their responses (KIP-430).
+        """Return the user's permissions (KIP-430). Brokers leave out what the user may not describe.
 
         Args:
-            max_age: if the result of an earlier call is not older than this many seconds, it is returned again, unless
-                a broker has begun or stopped refusing requests since then.
+            max_age: maximum age in seconds of an earlier result that may be returned again. A change in the brokers'
+                refusals always causes a new read.
 
         Raises:
             UnreachableError: no broker answered.
@@ -205,8 +194,8 @@ class GroupAdmin(Protocol):
     async def delete_groups(self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT) -> tuple[Outcome, ...]:
         """Delete groups with DeleteGroups (KIP-229), and return one outcome per group in the given order.
 
-        This method only sends the RPC. It does not include the checks, the backup and the audit log of `kgtui.actions`.
-        A request is never repeated if a broker may already have executed it.
+        This method only sends the RPC: `kgtui.actions` adds the checks, the backup and the audit log. A request that a
+        broker may have executed is never repeated.
         """
         ...
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 HEAD_START = 0.25
-"""If a broker has not answered after this time, in seconds, the next broker is asked as well."""
+"""Time to wait for one broker before the next broker is asked as well, in seconds."""
 
 TOPIC_RESOURCE, BROKER_RESOURCE, GROUP_RESOURCE = 2, 4, 32
 RETENTION_MS, RETENTION_BYTES, CLEANUP_POLICY = "retention.ms", "retention.bytes", "cleanup.policy"
@@ -41,7 +41,7 @@ TOPICS_PER_REQUEST = 500
 """Maximum number of topics in one DescribeConfigs request."""
 
 DOCUMENTED_FROM = 3
-"""First version of DescribeConfigs whose response contains the type and the documentation of each config."""
+"""First version of DescribeConfigs that returns the type and documentation of each config."""
 
 _SOURCES = {
     0: "UNKNOWN",
@@ -54,7 +54,7 @@ _SOURCES = {
     7: "DYNAMIC_CLIENT_METRICS_CONFIG",
     8: "DYNAMIC_GROUP_CONFIG",
 }
-"""Maps each number in a DescribeConfigs response to the name of the config source (Kafka's enum `ConfigSource`)."""
+"""Config sources by number (Kafka's enum `ConfigSource`)."""
 
 _TYPES = {
     1: "BOOLEAN",
@@ -67,7 +67,7 @@ _TYPES = {
     8: "CLASS",
     9: "PASSWORD",
 }
-"""Maps each number in a DescribeConfigs response to the name of the config's data type (Kafka's enum `ConfigType`)."""
+"""Data types of configs by number (Kafka's enum `ConfigType`)."""
 
 
 async def group_configs(
@@ -81,10 +81,9 @@ async def group_configs(
 
 
 async def retention(pool: Pool, nodes: Sequence[int], topics: Sequence[str], deadline: Deadline) -> Answer[Retention]:
-    """Ask the brokers for the retention time of topics and of offsets, with a limited number of topics per request.
+    """Ask the brokers for the retention of topics and offsets, in several requests.
 
-    If every broker fails to answer one of the requests, the remaining topics are skipped, and the answer contains the
-    fault of that request.
+    If no broker answers a request, the remaining topics are skipped, and the answer has a fault.
     """
     seconds_by_topic: dict[str, float] = {}
     rules: dict[str, TopicRules] = {}
@@ -105,10 +104,9 @@ async def retention(pool: Pool, nodes: Sequence[int], topics: Sequence[str], dea
 
 
 async def _first(nodes: Sequence[int], ask: Callable[[int], Awaitable[T]], deadline: Deadline) -> T:
-    """Call `ask` for one broker after another, and return the first successful result.
+    """Call `ask` for one broker after another, `HEAD_START` apart, and return the first successful result.
 
-    After `HEAD_START`, the next broker is asked while the earlier calls continue. If every call fails, raise the error
-    of the first broker that was asked.
+    If every call fails, raise the error of the first broker.
     """
     try:
         async with asyncio.timeout(deadline.left()):
@@ -124,10 +122,7 @@ async def _first(nodes: Sequence[int], ask: Callable[[int], Awaitable[T]], deadl
 async def read_configs(
     pool: Pool, node: int, *, groups: Sequence[str], deadline: Deadline, lane: Lane = Lane.UI
 ) -> Answer[dict[str, tuple[GroupConfig, ...]]]:
-    """Read the configs of groups from one broker.
-
-    Every broker knows all group configs, because they are cluster metadata.
-    """
+    """Read the configs of groups from one broker. Every broker knows the configs of all groups."""
     version = await pool.version(node, DESCRIBE_CONFIGS, timeout=deadline.left(), lane=lane)
     request = {
         "Resources": [
@@ -143,8 +138,7 @@ async def read_configs(
     failed: list[Fault] = []
     for result in reply.value["Results"]:
         group, code = result["ResourceName"], result["ErrorCode"]
-        # Before Kafka 4.0, groups are not a resource type of DescribeConfigs, so the broker returns INVALID_REQUEST
-        # (observed on 3.9.2).
+        # Brokers before Kafka 4.0 do not know the resource type group, and return INVALID_REQUEST (observed on 3.9.2).
         if code == INVALID_REQUEST and group:
             failed.append(not_supported("reading group configs", broker=node, group=group))
         elif code:
@@ -157,10 +151,7 @@ async def read_configs(
 async def read_retention(
     pool: Pool, node: int, *, topics: Sequence[str], deadline: Deadline, lane: Lane = Lane.UI
 ) -> Answer[Retention]:
-    """Read the retention time of topics and of offsets from one broker.
-
-    The retention time of offsets is a setting of this broker, so other brokers may have another value.
-    """
+    """Read the retention of topics and offsets from one broker. Other brokers may retain offsets for another time."""
     asked = [(BROKER_RESOURCE, str(node), [OFFSETS_MINUTES])]
     asked += [(TOPIC_RESOURCE, topic, _RETENTION_KEYS) for topic in topics]
     request = {
@@ -192,13 +183,13 @@ async def read_retention(
 
 
 def _config_fault(result: dict[str, Any], node: int, asked: str, *, group: str | None = None) -> Fault:
-    """Return the fault for configs that could not be read. The advice in the fault names the missing permission."""
+    """Return the fault for configs that could not be read."""
     code, message = result["ErrorCode"], result["ErrorMessage"]
     return fault_of_code(code, message=message, broker=node, group=group, asked=asked, operation="DESCRIBE_CONFIGS")
 
 
 def _values(configs: Sequence[dict[str, Any]]) -> dict[str, int]:
-    """Return a dict that maps config names to values, for all configs with an integer value."""
+    """Return the configs with integer values, by name."""
     return {row["Name"]: int(row["Value"]) for row in configs if str(row["Value"]).removeprefix("-").isdecimal()}
 
 

@@ -1,8 +1,7 @@
 """Decode the responses of the describe RPCs into `GroupDescription`.
 
-The metadata and the assignment of a member of a classic group are bytes in the format of the group's protocol:
-consumer, Connect or schema registry. The broker does not check these bytes. If they are damaged or in an unknown
-format, they are kept undecoded.
+In classic groups, metadata and assignment of a member are bytes in the format of the group's protocol: consumer,
+Connect or schema registry. The broker does not check them. Damaged or unknown bytes are kept undecoded.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 def by_topic(pairs: Iterable[tuple[str, Iterable[int]]]) -> TopicPartitions:
     """Sort an assignment by topic and partition, and merge repeated topics."""
     pairs = tuple(pairs)
-    if len(pairs) == 1:  # Most members have only one topic. For one topic, this is three times as fast.
+    if len(pairs) == 1:  # Most members have only one topic. This is three times as fast for them.
         return ((pairs[0][0], tuple(sorted({*pairs[0][1]}))),)
     merged: dict[str, set[int]] = {}
     for topic, partitions in pairs:
@@ -48,11 +47,11 @@ def by_topic(pairs: Iterable[tuple[str, Iterable[int]]]) -> TopicPartitions:
 def classic_member(row: Row, protocol: str, leader_url: str | None) -> Member:
     """Decode a member in a DescribeGroups response.
 
-    If the metadata cannot be decoded, its bytes are stored in `Member.undecoded`.
+    Metadata that cannot be decoded is stored in `Member.undecoded`.
 
     Args:
         protocol: protocol type of the group.
-        leader_url: for Connect groups, the REST address of the leader worker.
+        leader_url: REST address of the leader worker of a Connect group.
     """
     metadata, assigned = bytes(row["MemberMetadata"]), bytes(row["MemberAssignment"])
     values: dict[str, Any] = {}
@@ -85,7 +84,7 @@ def classic_member(row: Row, protocol: str, leader_url: str | None) -> Member:
 
 
 def connect_leader(members: Iterable[Row]) -> str | None:
-    """Return the REST address of the leader worker of a Connect group, or None if no assignment contains it."""
+    """Return the REST address of the leader worker of a Connect group, or None if it is unknown."""
     for member in members:
         assignment = connect.decode_assignment(bytes(member["MemberAssignment"]))
         if assignment is not None and assignment.leader_url:
@@ -100,8 +99,8 @@ def _worker(metadata: bytes, assigned: bytes, leader_url: str | None) -> Connect
     assignment = connect.decode_assignment(assigned)
     if assignment is None:
         return ConnectWorker(url=subscription.url, config_offset=subscription.config_offset)
-    # With cooperative rebalancing (KIP-415), the leader sends a worker only the changes to its assignment. The changes
-    # are therefore applied to `had`, the assignment that the worker reported when it joined.
+    # In cooperative rebalancing (KIP-415), the leader sends a worker only the changes to its assignment. `had` is the
+    # assignment that the worker reported when it joined.
     had = _units(subscription.allocation.assigned if subscription.allocation else ())
     revoked = _units(assignment.revoked)
     running = (had - revoked) | _units(assignment.assigned)
@@ -153,21 +152,21 @@ _OPERATIONS = {
     11: "ALTER_CONFIGS",
     12: "IDEMPOTENT_WRITE",
 }
-"""Kafka's AclOperation codes. In the field for authorized operations, each code is the position of a bit."""
+"""Kafka's AclOperation codes. Each code is the position of a bit in the field for authorized operations."""
 
 _MEMBER_TYPES = {0: "classic", 1: "consumer"}
 _TOPOLOGY_STATUS = {1: "not stored", 2: "error", 3: "available"}
 
 
 def operations(bits: int) -> frozenset[str] | None:
-    """Convert the bit field of authorized operations into their names. Return None if the broker did not send them."""
+    """Convert the bit field of authorized operations into names. None if the broker did not send them."""
     if bits == NO_OPERATIONS_GIVEN:
         return None
     return frozenset(name for code, name in _OPERATIONS.items() if bits >> code & 1)
 
 
 def _members(row: Row, decode: Callable[[Row], Member]) -> tuple[Member, ...]:
-    """Decode members and sort them by client id, host and member id, because brokers send members in no fixed order."""
+    """Decode members and sort them, because brokers send them in no fixed order."""
     members = [decode(member) for member in row["Members"]]
     members.sort(key=lambda m: (m.client_id, m.host, m.member_id))
     return tuple(members)
@@ -322,8 +321,7 @@ DECODERS: Mapping[str, Callable[[Row, int, str], GroupDescription]] = {
     SHARE: partial(_newer_group, group_type=SHARE, decode_member=_share_member),
     STREAMS: partial(_newer_group, group_type=STREAMS, decode_member=_streams_member),
 }
-"""Maps each group type to the function that decodes one group of the describe response.
+"""Group type → function that decodes one group of the describe response.
 
-Each function has the same arguments as `classic_group`: the group in the response, the node id of the broker, and
-the RPC with its version.
+The arguments are as in `classic_group`.
 """

@@ -1,15 +1,15 @@
 """Describe groups of any mix of types, each with the RPC of its own type.
 
-The type of most groups is known from the newest list of groups, and the RPC of that type is tried first. The RPC of the
-next type is tried after error 69 (GROUP_ID_NOT_FOUND), or after error 35 (UNSUPPORTED_VERSION), which means that a
-group type is disabled. Kafka's admin client works similarly: it tries ConsumerGroupDescribe and then DescribeGroups.
-Before v6, DescribeGroups returns the state `Dead` without an error for every unknown group, so `Dead` does not prove
-that the group is missing. A group that no RPC has found is looked up in the coordinator's list, unless the RPCs of all
-types have answered that the group does not exist.
+How the right RPC is found:
+- The newest list of groups contains the type of most groups. The RPC of this type is tried first.
+- Error 69 (GROUP_ID_NOT_FOUND) means that the group may have another type. Error 35 (UNSUPPORTED_VERSION) means that a
+  group type is disabled. After both, the RPC of the next type is tried, as in Kafka's admin client.
+- Before v6, DescribeGroups returns the state `Dead` without an error for every unknown group. `Dead` therefore does not
+  prove that the group is missing.
+- A group that no RPC has found is looked up in the coordinator's list, unless it is proven missing.
 
-For a consumer, share or streams group, the broker returns error 29 (TOPIC_AUTHORIZATION_FAILED) if the user may not
-describe one of its topics. The response then contains no state, epochs or members (observed on 4.3.1), so only the list
-has information about the group.
+The broker returns error 29 (TOPIC_AUTHORIZATION_FAILED) for a consumer, share or streams group with a topic that the
+user may not describe. The response then lacks state, epochs and members (observed on 4.3.1).
 """
 
 from __future__ import annotations
@@ -40,14 +40,11 @@ NOT_THIS_TYPE = frozenset({GROUP_ID_NOT_FOUND, UNSUPPORTED_VERSION})
 """Error codes after which the RPC of the next group type is tried."""
 
 ROWS_PER_SLICE = 100
-"""After this many groups and members have been decoded (a few milliseconds), other tasks may run."""
+"""After this many decoded groups and members (a few milliseconds), other tasks may run."""
 
 _APIS_BY_NAME = {api.name: api for api in APIS.values()}
 RPCS: dict[str, Api] = {entry.name: _APIS_BY_NAME[entry.describe_rpc] for entry in RANKED_TYPES}
-"""Maps each group type to the API that describes groups of this type.
-
-For a group of unknown type, the APIs are tried in the order of this mapping.
-"""
+"""Group type → API that describes groups of this type, in the order in which groups of unknown type are tried."""
 
 
 @dataclass(slots=True)
@@ -56,9 +53,9 @@ class _Search:
 
     Attributes:
         types_left: group types whose RPC has not been tried yet, the most likely type first.
-        disabled: group types whose RPC is missing on this broker, or was answered with error 35 (UNSUPPORTED_VERSION).
-        inconclusive: whether the group may exist although no RPC has found it. This is the case if kgtui may not know
-            its type, or if DescribeGroups before v6 has returned the state `Dead`.
+        disabled: group types whose RPC the broker lacks, or has answered with error 35 (UNSUPPORTED_VERSION).
+        inconclusive: whether the group may exist although no RPC has found it. Either its type may be unknown to kgtui,
+            or DescribeGroups before v6 has returned the state `Dead`.
     """
 
     types_left: list[str]
@@ -75,8 +72,7 @@ class Describer:
     """Describes one batch of groups at their coordinator.
 
     Args:
-        pool: connections to the cluster.
-        lister: reads the list of the coordinator, which is searched for the groups that no RPC has found.
+        lister: reads the coordinator's list for groups that no RPC has found.
         type_of: returns the type of a group in the newest list, or None.
     """
 
@@ -101,8 +97,8 @@ class Describer:
 
     def _search(self, group: str) -> _Search:
         if not group:
-            # A group with an empty id is always classic. ConsumerGroupDescribe is not tried for it, because one empty
-            # id makes the whole request fail on Kafka 3.9.
+            # A group with an empty id is always classic. On Kafka 3.9, an empty id makes a whole ConsumerGroupDescribe
+            # request fail.
             return _Search([CLASSIC])
         guess = self._type_of(group)
         order = [name for name in RPCS if name != guess]
@@ -110,7 +106,7 @@ class Describer:
 
     @staticmethod
     def _next_round(searches: Mapping[str, _Search]) -> dict[str, list[str]]:
-        """Return a dict that maps group types to the groups that will next be requested with the RPC of this type."""
+        """Return group type → groups to request next with the RPC of this type."""
         asked: dict[str, list[str]] = {}
         for group, search in searches.items():
             if search.types_left:
@@ -127,10 +123,7 @@ class Describer:
         deadline: Deadline,
         lane: Lane,
     ) -> None:
-        """Describe some groups with one RPC.
-
-        The result of a group is added to `batch`, and the group is removed from `searches`.
-        """
+        """Describe groups with one RPC. Add the results to `batch`, and remove these groups from `searches`."""
         api = RPCS[group_type]
         ids = "Groups" if api is DESCRIBE_GROUPS else "GroupIds"
         request = {ids: list(names), "IncludeAuthorizedOperations": True}
@@ -151,7 +144,7 @@ class Describer:
             done += 1 + len(row["Members"])
             if done > ROWS_PER_SLICE:
                 done = 0
-                await asyncio.sleep(0)  # Let the terminal UI, which may use the same event loop, handle key presses.
+                await asyncio.sleep(0)  # Let the terminal UI handle key presses.
             group = row["GroupId"]
             if group not in searches:
                 continue
@@ -160,7 +153,7 @@ class Describer:
                 if code == UNSUPPORTED_VERSION:
                     searches[group].disabled.add(group_type)
             elif code == 0 and api is DESCRIBE_GROUPS and reply.version < 6 and row["GroupState"] == DEAD:
-                # Before version 6, DescribeGroups reports groups of other types as `Dead`, so the group may exist.
+                # Before v6, DescribeGroups reports groups of other types as `Dead`, so the group may exist.
                 searches[group].inconclusive = True
             else:
                 del searches[group]
@@ -189,10 +182,9 @@ class Describer:
         deadline: Deadline,
         lane: Lane,
     ) -> None:
-        """Search the broker's list for the groups that no RPC has found, and add a result for each of them to `batch`.
+        """Search the broker's list for groups that no RPC has found, and add a result for each to `batch`.
 
-        The search distinguishes groups that do not exist from groups that the broker lists but cannot describe. The
-        list may be long, so it is only requested if one of the groups may exist.
+        The list may be long, so it is only requested if one of the groups may exist.
         """
         undecided = [group for group, search in searches.items() if not search.proven_missing]
         listed = await self._lister.find(node, undecided, deadline, lane) if undecided else {}
@@ -219,7 +211,7 @@ def _cannot_describe(group: str, group_type: str | None, node: int) -> Fault:
 
 
 def _as_listed(description: GroupDescription, group_type: str) -> GroupDescription:
-    """Mark a description that contains only data from the list as not authoritative, so that no action relies on it."""
+    """Mark a description with only data from the list as not authoritative, so that no action relies on it."""
     return replace(
         description,
         type=group_type,

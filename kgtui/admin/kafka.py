@@ -39,24 +39,21 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 DESCRIBE_BATCH = 100
-"""Maximum number of groups in one describe or delete request.
-
-The limit keeps responses small even if groups have dozens of members.
-"""
+"""Maximum number of groups in one describe or delete request, to keep responses small."""
 
 UNCERTAIN = frozenset({"NO_ANSWER", "DISCONNECTED", "DAMAGED_ANSWER"})
-"""Names of the faults after which it is unknown whether the broker has executed the request."""
+"""Names of the faults after which the broker may or may not have executed the request."""
 
 REMEMBERED_TYPES = 10_000
 """Maximum number of groups whose type stays cached although no broker lists them any more.
 
-The terminal UI may still show such a group and describe it again. Its cached type then selects the right RPC.
+The terminal UI may describe such a group again, with the RPC of the cached type.
 """
 
 INTERACTIVE_GROUPS = 20
 """Maximum number of groups in a call that uses the interactive connection (`Lane.UI`).
 
-Larger calls use another connection, so that their long responses do not delay interactive calls.
+Larger calls use another connection, so that their long responses do not delay it.
 """
 
 INTERACTIVE_PARTITIONS = 1_000
@@ -80,8 +77,7 @@ class KafkaGroupAdmin:
         self._user = UserAccess(pool)
         self._lister = Lister(pool)
 
-    # The describer and the readers of offsets and log bounds are created when they are first used, so that a command
-    # that only lists groups does not import their modules.
+    # The describer and the readers are created on first use, so that `kgtui list` does not import their modules.
 
     @cached_property
     def _describer(self) -> Describer:
@@ -112,20 +108,17 @@ class KafkaGroupAdmin:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """One warning for each client property that neither kgtui nor Kafka's clients know.
-
-        Most of these are typing errors.
-        """
+        """One warning for each client property that neither kgtui nor Kafka's clients know."""
         return self._pool.settings.warnings
 
     @property
     def api_timeout(self) -> float | None:
-        """Time limit for a whole call, in seconds: the property `default.api.timeout.ms`, or None if it is not set."""
+        """Time limit of a whole call, in seconds, from `default.api.timeout.ms`; None if not set."""
         return self._pool.settings.api_timeout
 
     @property
     def pool(self) -> Pool:
-        """The connections to the cluster, for requests that do not concern groups, as in `kgtui doctor`."""
+        """The connections to the cluster, for requests that do not concern groups, such as those of `kgtui doctor`."""
         return self._pool
 
     def _type_of(self, group: str) -> str | None:
@@ -155,8 +148,7 @@ class KafkaGroupAdmin:
         merged: dict[str, Listing] = {}
         for answer in answers:
             if not isinstance(answer, Fault):
-                # A group that is moving between two brokers may be listed by both. One of the two listings is then
-                # used.
+                # Two brokers may list a group that is moving between them. One of the two listings is used.
                 merged |= answer
         self._listings |= merged
         merged, more = await self._complete(merged, deadline)
@@ -172,7 +164,7 @@ class KafkaGroupAdmin:
     async def _list_broker(
         self, node: int, deadline: Deadline, types: Collection[str] | None, states: Collection[str] | None
     ) -> dict[str, Listing] | Fault:
-        """List the groups of one broker. The request is repeated while the broker is still loading its groups."""
+        """List the groups of one broker. Repeat the request while the broker is loading its groups."""
         pause = FIRST_PAUSE
         while True:
             try:
@@ -192,8 +184,8 @@ class KafkaGroupAdmin:
         """Describe the groups whose state or type an old broker does not list.
 
         Returns:
-            `listings`, completed with the state and type of these groups; and one fault for each group that could not
-            be described. Groups that no longer exist have no fault.
+            The completed `listings`, and one fault for each group that could not be described, except groups that no
+                longer exist.
         """
         lacking = [group for group, row in listings.items() if row.state is None or row.type is None]
         if not lacking:
@@ -330,7 +322,7 @@ async def _send_delete(pool: Pool, node: int, names: Sequence[str], deadline: De
     reply: Reply[dict[str, Any]] = await pool.call(
         node, DELETE_GROUPS, {"GroupsNames": list(names)}, timeout=deadline.left(), lane=Lane.UI
     )
-    for row in reply.value["Results"]:  # The broker may return the groups in a different order from the request.
+    for row in reply.value["Results"]:  # The broker may return the groups in another order.
         if row["ErrorCode"]:
             batch.codes[row["GroupId"]] = (row["ErrorCode"], row["ErrorMessage"])
         else:
@@ -369,9 +361,9 @@ def connect(
             answer = await admin.list_groups()
 
     Args:
-        seeds: addresses of one or more bootstrap servers, as `host:port`.
+        seeds: addresses of bootstrap servers, such as `broker-1:9092`.
         properties: Java client properties for TLS and the login, as in a `--command-config` file.
-        client_id: name of this client in the brokers' logs and quotas. The property `client.id` overrides it.
+        client_id: name in the brokers' logs and quotas. The property `client.id` overrides it.
 
     Raises:
         ConfigError: a seed is not an address, or a property is invalid or not supported.

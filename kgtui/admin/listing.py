@@ -33,19 +33,19 @@ TYPES_FROM = 5
 """First version of ListGroups whose response contains group types (KIP-848, Kafka 3.8)."""
 
 _ROWS_PER_CHUNK = 10
-"""Number of successive rows of a list that form a chunk. A chunk is stored and compared as one piece."""
+"""Number of successive rows of a list in one chunk. A chunk is stored and compared as one piece."""
 
 _CHUNKS_PER_SLICE = 500
-"""Number of chunks that are compared or split before other tasks get a chance to run."""
+"""Number of chunks that are compared or split before other tasks may run."""
 
 _MISSES_TO_STOP = 16
-"""If this many successive chunks are missing in a new list, the broker has probably changed the order of its groups.
+"""Number of successive missing chunks after which the rest of a list is decoded instead of compared.
 
-The rest of the list is then decoded instead of compared.
+The broker has then probably changed the order of its groups.
 """
 
 _Chunk = tuple[bytes, int]
-"""A chunk: successive rows of a list as the broker encoded them, and the number of these rows."""
+"""Successive rows of a list as the broker encoded them, and their number."""
 
 
 def raise_for(code: int, node: int) -> None:
@@ -60,11 +60,9 @@ def raise_for(code: int, node: int) -> None:
 class Interner:
     """Turns the rows of ListGroups responses into `Listing` objects.
 
-    A listing is everything in a row except the group id. Groups with equal listings share one object to save memory:
-    100,000 groups have only a few dozen different listings.
+    Groups with equal listings share one object to save memory: 100,000 groups have only a few dozen different listings.
 
     Args:
-        node: id of the broker that lists the groups.
         assume_classic: whether groups without a listed type are classic.
     """
 
@@ -74,7 +72,7 @@ class Interner:
         self._seen: dict[tuple[str, str, str], Listing] = {}
 
     def __call__(self, row: GroupRow, version: int) -> Listing:
-        """Return the listing of a row. The type and the state are None if the response does not contain them."""
+        """Return the listing of a row. The type and state are None if the response lacks them."""
         tail = row[1:]
         listing = self._seen.get(tail)
         if listing is None:
@@ -89,31 +87,27 @@ class Interner:
     def _type(self, row: GroupRow, version: int) -> str | None:
         if version >= TYPES_FROM:
             return canonical_type(row.type)
-        # This version of ListGroups returns no group types. A broker without ConsumerGroupDescribe has only classic
-        # groups. On other brokers, a group with the protocol type `consumer` may be a classic or a consumer group.
+        # Brokers without ConsumerGroupDescribe have only classic groups. On others, a group with the protocol type
+        # `consumer` may be a classic or a consumer group.
         return CLASSIC if self._assume_classic or row.protocol_type != "consumer" else None
 
 
 class Lister:
-    """Lists the groups of one broker.
-
-    Args:
-        pool: connections to the cluster. Every list of groups also fills the coordinator cache of the pool.
-    """
+    """Lists the groups of one broker, and fills the pool's coordinator cache."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self.comparing = asyncio.Lock()
-        """A task holds this lock while it compares two lists.
+        """Held while two lists are compared.
 
-        A comparison runs in short slices, between which the UI can handle a key press. Because only one comparison runs
-        at a time, the key press waits for one slice, and not for one slice per broker.
+        A comparison runs in short slices. With one comparison at a time, a key press waits for one slice, not for one
+        slice per broker.
         """
 
     async def interner(self, node: int, deadline: Deadline, lane: Lane) -> Interner:
         """Return an interner for the ListGroups responses of a broker.
 
-        If the broker does not support the group type `consumer` (KIP-848), all its groups are classic.
+        On brokers without ConsumerGroupDescribe (KIP-848), all groups are classic.
         """
         try:
             await self._pool.version(node, CONSUMER_GROUP_DESCRIBE, timeout=deadline.left(), lane=lane)
@@ -133,7 +127,7 @@ class Lister:
     ) -> Reply[T]:
         """Request the list of a broker's groups. `decode` gets the version and the bytes of the response.
 
-        Old brokers ignore the filters, so the caller must filter the result as well.
+        Old brokers ignore the filters, so callers must filter the result too.
         """
         version = await self._pool.version(node, LIST_GROUPS, timeout=deadline.left(), lane=lane)
         value: dict[str, list[str]] = {}
@@ -154,10 +148,7 @@ class Lister:
         types: Collection[str] | None = None,
         states: Collection[str] | None = None,
     ) -> dict[str, Listing]:
-        """Return the listing of every group of a broker, by group id.
-
-        Raises `ClientError` if the broker refuses or does not answer.
-        """
+        """Return the listing of every group of a broker, by group id. Raises `ClientError`."""
         intern = await self.interner(node, deadline, lane)
         reply = await self.request(node, deadline, lane, decode_list_groups, types=types, states=states)
         listings = _listings(reply, node, intern)
@@ -167,15 +158,12 @@ class Lister:
     async def find(
         self, node: int, groups: Collection[str], deadline: Deadline, lane: Lane = Lane.BULK
     ) -> dict[str, Listing]:
-        """Return the listings of these groups by group id. Groups that the broker does not list are left out.
-
-        Raises `ClientError` if the broker refuses or does not answer.
-        """
+        """Return the listings of these groups by group id. Unlisted groups are left out. Raises `ClientError`."""
         encoded_ids = {group: group.encode("utf-8", "surrogateescape") for group in groups}
 
         def decode(version: int, body: bytes) -> tuple[int, int, list[GroupRow]]:
-            # If the bytes of the group list contain none of the group ids, the list need not be decoded. Usually, the
-            # bytes contain none of them, because most of the groups that are looked up here no longer exist.
+            # Most of the groups that are looked up here no longer exist. If no group id is in the bytes, decoding is
+            # not needed.
             if not any(encoded in body for encoded in encoded_ids.values()):
                 return 0, ListGroupsRows(version, body).error_code, []
             throttle, code, rows = decode_list_groups(version, body)
@@ -194,14 +182,12 @@ def _listings(reply: Reply[tuple[int, int, list[GroupRow]]], node: int, intern: 
 class KafkaListingFeed:
     """Lists the groups of one broker repeatedly, and decodes only the rows that have changed.
 
-    The encoded rows of the last list are kept in chunks, in the broker's order, which rarely changes. Most of a new
-    list is therefore equal to the last one byte for byte, and is skipped without splitting it into rows.
+    The encoded rows of the last list are kept in chunks, in the broker's order, which rarely changes. Chunks that are
+    equal byte for byte are skipped without splitting them into rows.
 
     Args:
-        lister: sends the requests.
-        node: id of the broker.
-        learn: function that is called with the differences and the broker's id after each poll. `KafkaGroupAdmin` uses
-            it to store the type of each group, so that it can describe the group with the right RPC.
+        learn: called with the differences and the broker's id after each poll. `KafkaGroupAdmin` stores the type of
+            each group in it, to describe the group with the right RPC.
     """
 
     def __init__(self, lister: Lister, node: int, learn: Callable[[ListingDelta, int], None]) -> None:
@@ -222,9 +208,7 @@ class KafkaListingFeed:
         raise_for(rows.error_code, self._node)
         total = rows.left
         if self._version not in (-1, rows.version):
-            # The version of ListGroups has changed, so the broker was upgraded or rolled back since the last poll. A
-            # new interner is needed, because the broker may now support ConsumerGroupDescribe, or may no longer support
-            # it.
+            # The broker was upgraded or rolled back since the last poll. It may now have or lack ConsumerGroupDescribe.
             self._intern = await self._lister.interner(self._node, deadline, Lane.BULK)
         async with self._lister.comparing:
             updated, removed, known = await self._differences(rows, self._intern)
@@ -236,10 +220,7 @@ class KafkaListingFeed:
     async def _differences(
         self, rows: ListGroupsRows, intern: Interner
     ) -> tuple[dict[str, Listing], list[str], list[_Chunk]]:
-        """Return the updated listings, the removed ids and the chunks of the new list.
-
-        The comparison pauses regularly, so that other tasks can run.
-        """
+        """Return the updated listings, the removed ids and the chunks of the new list. Pauses regularly."""
         version, decode = rows.version, row_decoder(rows.version)
         comparable = version == self._version
         known, new_rows, missing = await _skip_known(self._known, rows) if comparable else ([], [], self._known)
@@ -251,7 +232,7 @@ class KafkaListingFeed:
         updated: dict[str, Listing] = {}
         while True:
             for raw in new_rows:
-                if comparable and raw in gone:  # The row has only moved to another place in the broker's list.
+                if comparable and raw in gone:  # The row has only moved in the broker's list.
                     gone.remove(raw)
                 else:
                     row = decode(raw)
@@ -268,20 +249,20 @@ class KafkaListingFeed:
 async def _skip_known(
     known: Sequence[_Chunk], rows: ListGroupsRows
 ) -> tuple[list[_Chunk], list[bytes], Sequence[_Chunk]]:
-    """Skip chunks in a new list that are equal to chunks of the last list and come in the same order.
+    """Skip chunks in a new list that equal chunks of the last list and come in the same order.
 
     Args:
         known: the chunks of the last list.
-        rows: the rows of the new list. The rows that this function does not read are left in it.
+        rows: the rows of the new list. Unread rows stay in it.
 
     Returns:
-        Three lists: the chunks of the new list that were read; the rows of these chunks that were not skipped, because
-        they are new or have changed or moved; and the chunks of the last list that were not found.
+        Three lists: the chunks of the new list that were read; their rows that were not skipped; and the chunks of the
+            last list that were not found.
     """
     now: list[_Chunk] = []
     new: list[bytes] = []
     missing: list[_Chunk] = []
-    start = 0  # Each chunk of the last list before this index was either found in the new list or added to `missing`.
+    start = 0  # Chunks of the last list before this index were found or added to `missing`.
     for index, (data, number) in enumerate(known):
         if index % _CHUNKS_PER_SLICE == 0 and index:
             await asyncio.sleep(PAUSE)
@@ -301,10 +282,7 @@ async def _skip_known(
 
 
 def _chunks(rows: Sequence[bytes]) -> Iterator[_Chunk]:
-    """Split rows into chunks of similar size, each with at least `_ROWS_PER_CHUNK` rows.
-
-    If there are fewer rows than that, they form one chunk.
-    """
+    """Split rows into chunks of similar size, with at least `_ROWS_PER_CHUNK` rows if there are enough."""
     parts = max(len(rows) // _ROWS_PER_CHUNK, 1)
     for part in range(parts):
         chunk = rows[len(rows) * part // parts : len(rows) * (part + 1) // parts]

@@ -1,7 +1,7 @@
 """Read the committed offsets and share-partition start offsets of groups, and the log bounds of partitions.
 
-The offsets of groups are read from their coordinators (KIP-709, KIP-932, KIP-1226). Log bounds, which are the log start
-and log end offsets, are read from the leaders of the partitions (ListOffsets).
+Offsets are read from the coordinators (KIP-709, KIP-932, KIP-1226). Log bounds (log start and log end offsets) are read
+from the partition leaders (ListOffsets).
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ GROUPS_PER_REQUEST = 200
 """Maximum number of groups in one OffsetFetch request (KIP-709)."""
 
 PARTITIONS_PER_REQUEST = 20_000
-"""Maximum number of partitions in a ListOffsets request, and target number of partitions in an OffsetFetch response."""
+"""Maximum number of partitions in a ListOffsets request, and target number in an OffsetFetch response."""
 
 PARTITIONS_PER_SLICE = 500
-"""After this many partitions of an OffsetFetch response have been processed (about 2 ms), other tasks may run."""
+"""After this many partitions of an OffsetFetch response (about 2 ms), other tasks may run."""
 
 BATCHED_FROM = 8
 """First version of OffsetFetch that accepts several groups in one request (KIP-709, Kafka 3.0)."""
@@ -48,17 +48,14 @@ CONCURRENT_REQUESTS = 4
 """Maximum number of concurrent requests to a broker that accepts only one group per request."""
 
 ATTEMPTS = 4
-"""Maximum number of attempts to read a log bound. The error code of the last attempt becomes the result."""
+"""Maximum number of attempts to read a log bound. The last error code becomes the result."""
 
 _REPEATED = frozenset({Reaction.REFRESH_LEADER, Reaction.RETRY})
-"""If the reaction to the error code of a partition is one of these, the request is repeated for the partition."""
+"""Reactions to a partition's error code after which its request is repeated."""
 
 
 class OffsetReader:
     """Reads the offsets of groups from their coordinator.
-
-    Args:
-        pool: connections to the cluster.
 
     Attributes:
         batch: maximum number of groups in one call of `committed` or `share`.
@@ -68,8 +65,7 @@ class OffsetReader:
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        # Maps each node id to the number of groups in the next OffsetFetch request, computed from the size of the
-        # broker's last response.
+        # Node id → number of groups in the next OffsetFetch request, from the size of the last response.
         self._batch_sizes: dict[int, int] = {}
 
     async def committed(
@@ -92,7 +88,7 @@ class OffsetReader:
                 ids, start = groups[start : start + size], start + size
                 await self._read_batch(node, ids, version, batch, deadline, lane, last=start >= len(groups))
         except EXCHANGE_ERRORS as error:
-            batch.error = error  # The batch keeps the offsets that arrived before the error.
+            batch.error = error  # Offsets that arrived earlier are kept.
         return batch
 
     async def _read_batch(
@@ -135,7 +131,7 @@ class OffsetReader:
             added += sum(len(topic["Partitions"]) for topic in row["Topics"])
             if added > PARTITIONS_PER_SLICE:
                 added = 0
-                await asyncio.sleep(0)  # Let the terminal UI, which may use the same event loop, handle key presses.
+                await asyncio.sleep(0)  # Let the terminal UI handle key presses.
         self._adapt_batch_size(node, reply.value["Groups"])
 
     def _adapt_batch_size(self, node: int, rows: Sequence[OffsetFetchGroup]) -> None:
@@ -152,10 +148,7 @@ class OffsetReader:
         deadline: Deadline,
         lane: Lane,
     ) -> None:
-        """Send one request per group, because brokers before 3.0 accept only one, and add the offsets to `batch`.
-
-        A few requests run concurrently.
-        """
+        """Send one request per group, a few at a time. Brokers before 3.0 accept only one group."""
         gate = asyncio.Semaphore(CONCURRENT_REQUESTS)
 
         async def one(group: str) -> None:
@@ -181,7 +174,7 @@ class OffsetReader:
     async def share(
         self, node: int, groups: Sequence[str], deadline: Deadline, lane: Lane
     ) -> Batch[tuple[ShareOffset, ...]]:
-        """Read the share-partition start offsets and lags of groups whose coordinator is the broker `node`."""
+        """Read the share-partition start offsets and lags of groups that the broker `node` coordinates."""
         batch: Batch[tuple[ShareOffset, ...]] = Batch()
         request = {"Groups": [{"GroupId": group, "Topics": None} for group in groups]}
         try:
@@ -243,11 +236,7 @@ _MISSING = FoundOffset(UNKNOWN_SERVER_ERROR, -1, -1)  # The result for a partiti
 
 
 class BoundsReader:
-    """Reads the log bounds of any number of partitions.
-
-    Args:
-        pool: connections to the cluster, and the cache of partition leaders.
-    """
+    """Reads the log bounds of any number of partitions."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -290,7 +279,7 @@ class BoundsReader:
 
         Args:
             refresh: whether the leaders are looked up again instead of taken from the cache.
-            last: whether this is the last round. In the last round, all errors become results or faults.
+            last: whether all errors become results or faults, because no round follows.
 
         Returns:
             Partitions that the next round must request again.
@@ -333,11 +322,10 @@ class BoundsReader:
         return again
 
     def _leader_may_have_changed(self, node: int, error: KgtuiError) -> bool:
-        """Return whether the leaders should be looked up again, and the failed requests be sent to the new leaders.
+        """Return whether to look up the leaders again and repeat the failed requests.
 
-        If the broker `node` did not answer, every topic in which it leads a partition is removed from the cache of
-        leaders. The result is False if these topics were removed only recently, or if the error is a timeout, because
-        after a timeout, no time is left for another request.
+        Removes the topics led by a broker that did not answer from the leader cache. The result is False if they were
+        removed only recently. It is also False after a timeout, because no time is left.
         """
         if not isinstance(error, (ConnectError, DisconnectedError, DeadlineError)):
             return False
@@ -347,9 +335,9 @@ class BoundsReader:
     async def _ask(
         self, node: int, rows: Sequence[TopicPartition], timestamps: Sequence[int], deadline: Deadline, lane: Lane
     ) -> dict[int, _Offsets] | KgtuiError:
-        """Ask a leader for the offsets at each of `timestamps`, and return the offsets by timestamp.
+        """Ask a leader for the offsets at each timestamp, and return the offsets by timestamp.
 
-        One request per timestamp is needed, because a request may contain a partition only once.
+        A request may contain a partition only once, so each timestamp needs a request.
         """
         asked = (
             list_offsets(self._pool, node, dict.fromkeys(rows, timestamp), timeout=deadline.left(), lane=lane)
@@ -368,12 +356,12 @@ def _merge(
     *,
     last: bool,
 ) -> list[TopicPartition]:
-    """Add results to `bounds`, except for partitions with a retriable error; return these partitions.
+    """Add results to `bounds`, and return the partitions to request again because of a retriable error.
 
     Args:
         rows: the requested partitions.
         result: requested timestamp (`EARLIEST` or `LATEST`) → the responses for it.
-        last: whether this was the last round of requests. After the last round, retriable errors become results too.
+        last: whether retriable errors become results too, because no round follows.
     """
     starts, ends = result.get(EARLIEST), result[LATEST]
     again = []

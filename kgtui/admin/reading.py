@@ -1,7 +1,7 @@
-"""Read the descriptions, offsets, configs and log bounds of groups with as few requests as possible.
+"""Read the descriptions, offsets, configs and log bounds of groups with few requests.
 
-`read_groups` reads any number of groups in one call. `read_by_coordinator` reads the groups of a whole cluster in
-batches per coordinator, so that a broker that hangs delays only its own groups. Both work on every `GroupAdmin`.
+`read_groups` reads any number of groups in one call. `read_by_coordinator` reads all groups of a cluster in batches per
+coordinator, so that a broker that hangs delays only its own groups. Both work on every `GroupAdmin`.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ T = TypeVar("T")
 _Rows = Answer[Mapping[str, T]]
 
 _UNANSWERED = frozenset({"NOT_CONNECTED", "NO_ANSWER", "DISCONNECTED", "UNREACHABLE"})
-"""Names of the faults which mean that a coordinator did not answer at all."""
+"""Names of the faults after which a coordinator counts as not answering at all."""
 
 _GROUPS_PER_SLICE = 50
 """After the members of this many groups have been examined, other tasks may run."""
 
 _CONCURRENT_SEARCHES = 8
-"""Maximum number of calls of `GroupAdmin.record_times` that run at the same time."""
+"""Maximum number of concurrent calls of `GroupAdmin.record_times`."""
 
 
 class Logs(Enum):
@@ -49,18 +49,18 @@ class Logs(Enum):
 
     NONE = "none"
     COMMITTED_ENDS = "committed ends"
-    """Log ends of the partitions with a committed offset, and of the partitions in `GroupsRead.permission_checks`.
+    """Log ends of the partitions with a committed offset, and of `GroupsRead.permission_checks`.
 
-    They are enough to compute the total lag, because brokers compute the lag of share groups themselves.
+    This is enough for the total lag, because brokers compute the lag of share groups.
     """
     ENDS = "ends"
     """Log ends of every partition that has an offset or is owned by a member."""
     BOUNDS = "bounds"
-    """Log starts and log ends of the same partitions as `ENDS`. Reading them takes twice as many requests."""
+    """Log starts and log ends of the same partitions as `ENDS`, with twice as many requests."""
 
 
 async def access_of(admin: GroupAdmin, *, max_age: float = 0.0, timeout: float) -> Access:
-    """Return the permissions of the user. If they cannot be read, return an `Access` without any permission.
+    """Return the permissions of the user, or an `Access` without any permission if they cannot be read.
 
     Args:
         max_age: maximum age of the permissions in seconds; see `GroupAdmin.access`.
@@ -85,28 +85,24 @@ async def read_groups(
     described: Mapping[str, GroupDescription] | None = None,
     on_described: Callable[[Answer[Mapping[str, GroupDescription]]], None] | None = None,
 ) -> GroupsRead:
-    """Read descriptions, offsets and configs at the same time, and then the log bounds of the partitions in them.
+    """Read descriptions, offsets and configs at the same time, and then the log bounds of their partitions.
 
     Args:
-        deadline: this function uses one step of the deadline for descriptions, offsets and configs, and one for log
-            bounds if any are read.
+        deadline: one step is for descriptions, offsets and configs, and one for log bounds if any are read.
         describe: ids of the groups to describe.
-        offsets: group id → newest listing, for the groups whose offsets are read. Groups whose `Listing.has_offsets` is
+        offsets: group id → newest listing, for groups whose offsets are read. Groups whose `Listing.has_offsets` is
             False are skipped unless `every_offset` is set.
         configs: ids of the groups whose configs are read.
-        logs: which log bounds are read.
         every_offset: whether to read the offsets of all groups in `offsets`.
-        separately: whether the error of a failed call for descriptions, offsets or configs is added as a fault for each
-            group in the call, so that the results of the other calls are kept. By default, the error is raised.
+        separately: whether the error of a failed call becomes a fault per group, so that the other results are kept. By
+            default, the error is raised.
         log_timeout: time limit for reading the log bounds, in seconds. By default, it is a step of `deadline`.
-        described: descriptions that were read earlier. The log bounds of the partitions that their members own are
-            read too.
-        on_described: function that is called with the descriptions as soon as they arrive. Offsets and configs may
-            arrive later, for example if a broker hangs that is asked for configs but not for descriptions.
+        described: earlier descriptions. Log bounds of the partitions that their members own are read too.
+        on_described: called with the descriptions as soon as they arrive. Offsets and configs may arrive later.
 
     Raises:
-        UnreachableError: no broker could be asked for descriptions, offsets or configs. If log bounds cannot be read,
-            the result contains a fault instead.
+        UnreachableError: no broker could be asked for descriptions, offsets or configs. Unreadable log bounds are a
+            fault instead.
     """
     read = GroupsRead(dict(described or {}))
     committed, share = _by_kind_of_offsets(offsets or {}, every_offset=every_offset)
@@ -132,7 +128,7 @@ async def read_groups(
 
 
 def _by_kind_of_offsets(listings: Mapping[str, Listing], *, every_offset: bool) -> tuple[list[str], list[str]]:
-    """Return two lists of group ids: groups whose committed offsets are read, and groups whose share offsets are read.
+    """Return the ids of the groups whose committed offsets are read, and of those whose share offsets are read.
 
     Args:
         every_offset: whether to include groups whose `Listing.has_offsets` is False. Share groups are always included.
@@ -154,11 +150,11 @@ async def _call(
     separately: bool,
     on_answer: Callable[[_Rows[T]], None] | None = None,
 ) -> _Rows[T]:
-    """Call a method of the admin with the ids of groups. Without ids, return an empty answer and send no request.
+    """Call a method of the admin with ids of groups. Without ids, send no request.
 
     Args:
         separately: whether an error is returned as one fault per group. Otherwise, it is raised.
-        on_answer: function that is called with the answer before it is returned.
+        on_answer: called with the answer before it is returned.
     """
     try:
         answer: _Rows[T] = await method(ids, timeout=timeout) if ids else Answer({})
@@ -178,10 +174,10 @@ async def read_in_full(
     *,
     on_described: Callable[[Answer[Mapping[str, GroupDescription]]], None] | None = None,
 ) -> GroupsRead:
-    """Read descriptions, offsets and log bounds of groups; see `read_groups` for the arguments and errors.
+    """Read descriptions, offsets and log bounds of groups, as `read_groups` does.
 
     Args:
-        groups: newest listing of each group by id.
+        groups: group id → newest listing.
     """
     return await read_groups(
         admin,
@@ -205,14 +201,14 @@ async def read_record_times(
 ) -> dict[str, dict[TopicPartition, RecordTime]]:
     """Return the times of the records around each committed offset, by group id and partition.
 
-    A group is missing in the result if it has no unread records or if nothing could be read.
+    Groups without unread records or without any result are missing.
 
     Args:
         groups: group id → offsets and lag of its partitions.
-        rules: topic → its configs. If it is None, this function reads the configs of the topics first.
+        rules: topic → its configs. With None, the configs are read first.
         precision: accuracy of the times; see `GroupAdmin.record_times`.
-        limit: maximum number of partitions that are searched in all groups together. If several groups have the same
-            committed offset in a partition, the partition counts once per group, but is searched only once.
+        limit: maximum number of partitions that are searched, counted per group. Equal committed offsets are searched
+            only once.
     """
     deadline, gate = Deadline(timeout), asyncio.Semaphore(_CONCURRENT_SEARCHES)
     positions: dict[str, dict[TopicPartition, LogPosition]] = {}
@@ -247,7 +243,7 @@ def _without_repetition(
 ) -> list[dict[TopicPartition, LogPosition]]:
     """Distribute all positions over as few searches as possible.
 
-    A search has at most one position per partition. Positions that several groups have in common are searched once.
+    A search has at most one position per partition. Equal positions of several groups are searched once.
     """
     searches: list[dict[TopicPartition, LogPosition]] = []
     by_partition: dict[TopicPartition, set[LogPosition]] = {}
@@ -286,16 +282,14 @@ async def read_by_coordinator(
     group_batch: int,
     log_batch: int,
 ) -> GroupsRead:
-    """Read the offsets and log bounds of all groups, and describe some of the groups. Errors become faults.
+    """Read the offsets and log bounds of all groups, and describe some of them. Errors become faults.
 
-    Each coordinator is asked independently, batch after batch, so that a coordinator that hangs delays only its own
-    groups. A batch may use half of the remaining time, and the last batch of a coordinator may use four fifths of it.
-    If a coordinator does not answer a batch at all, its other batches are skipped. The log bounds of all groups are
-    read together at the end.
+    Each coordinator is asked independently, batch after batch. A batch may use half of the remaining time, and the last
+    batch of a coordinator four fifths. If a coordinator does not answer a batch at all, its other batches are skipped.
 
     Args:
         groups: node id of a coordinator → ids of its groups.
-        listings: newest listing of each group, by group id.
+        listings: group id → newest listing.
         describe: ids of the groups to describe.
         owned: partitions that members own. Their log bounds are read even if no offset is committed.
         group_batch: maximum number of groups per batch.
@@ -306,10 +300,9 @@ async def read_by_coordinator(
         for node, ids in groups.items():
             batches = [ids[start : start + group_batch] for start in range(0, len(ids), group_batch)]
             tasks.create_task(_read_coordinator(admin, deadline, read, node, batches, listings, describe))
-    # Group the partitions by topic in a thread, so that the event loop, which the terminal UI may use, is not blocked.
+    # Group the partitions in a thread, so that the event loop is not blocked.
     chunks = await asyncio.to_thread(_partitions_by_topic, read, owned, log_batch)
-    # Read the log bounds of all chunks of partitions at the same time. A leader that does not answer delays its chunk
-    # until the time limit, and would delay all later chunks if they were read one after the other.
+    # All chunks are read at the same time, so that a leader that does not answer delays only its own chunk.
     async with asyncio.TaskGroup() as tasks:
         for chunk in chunks:
             tasks.create_task(_read_logs(admin, read, chunk, timeout=max(deadline.left(), 1.0)))
@@ -340,7 +333,7 @@ async def _read_coordinator(
         read.merge(batch)
         answered = batch.committed or batch.share or batch.descriptions
         if not answered and any(step == OFFSETS and fault.name in _UNANSWERED for step, fault in batch.faults):
-            return  # Skip the other batches of this coordinator, because it does not answer.
+            return  # This coordinator does not answer.
 
 
 async def _read_logs(
@@ -355,8 +348,7 @@ async def _read_logs(
     """Read log bounds, and add them to `read`.
 
     Args:
-        harmless: class of the errors that are added as faults instead of being raised, because offsets are useful even
-            without log bounds.
+        harmless: class of the errors that become faults instead of being raised.
     """
     try:
         answer = await admin.partition_bounds(partitions, starts=starts, timeout=timeout)
@@ -367,7 +359,7 @@ async def _read_logs(
 
 
 def _partitions_by_topic(read: GroupsRead, owned: Iterable[TopicPartition], size: int) -> list[list[TopicPartition]]:
-    """Return the partitions whose log bounds must be read, grouped by topic, in chunks of at most `size` partitions."""
+    """Return the partitions whose log bounds must be read, by topic, in chunks of at most `size`."""
     topics: dict[str, dict[TopicPartition, None]] = {}
     for tp in owned:
         topics.setdefault(tp[0], {})[tp] = None

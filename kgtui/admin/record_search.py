@@ -1,10 +1,12 @@
-"""Search for the times of the records on both sides of a committed offset, by interpolation. No requests are sent here.
+"""Search for the times of the records on both sides of a committed offset, by interpolation. Sends no requests.
 
-ListOffsets with a timestamp returns the offset and the timestamp of the first record that is at least that new. Each
-answer therefore narrows the time range of the searched record: an answer with a lower or equal offset gives a lower
-limit, and an answer with a higher offset an upper limit. The search assumes that timestamps do not decrease from one
-offset to the next, and that no offset is missing. In a compacted topic, offsets are missing, and the result lies
-between the times of the neighboring records.
+ListOffsets with a timestamp returns the offset and timestamp of the first record that is at least that new. Each answer
+narrows the time range of the searched record:
+- An answer with a lower or equal offset gives a lower limit.
+- An answer with a higher offset gives an upper limit.
+
+The search assumes that timestamps do not decrease, and that no offset is missing. In a compacted topic, offsets are
+missing, and the result lies between the times of the neighboring records.
 """
 
 from __future__ import annotations
@@ -18,35 +20,31 @@ if TYPE_CHECKING:
     from kgtui.model.record_times import LogPosition
 
 ROUNDS = 20
-"""Maximum number of requests of one search. The time range after the last request becomes the result."""
+"""Maximum number of requests of one search. The last time range then becomes the result."""
 
 _AHEAD_MS = 3_600_000
-"""How far the clock of a producer may be ahead, in milliseconds. Brokers from Kafka 4.0 on have the same limit."""
+"""How far a producer's clock may be ahead, in milliseconds, as on brokers from Kafka 4.0 on."""
 
 WIDTH_MS = 1000
 """A search ends when the time range is narrower than this, in milliseconds."""
 
 _GUARD_ROUNDS, _GUARD_FACTOR = 4, 8
-"""If the last 4 requests did not make the time range 8 times narrower, the next request bisects the time range.
-
-Four bisections would make the time range 16 times narrower.
-"""
+"""If the last 4 requests did not narrow the time range by a factor of 8, the next one bisects it."""
 
 _RETAINED = 0.25
-"""If two successive answers change the same limit, the distance to the other limit is multiplied by this factor.
+"""Factor for the distance to the other limit if two successive answers change the same limit (Illinois method).
 
-This moves the next guess towards the other limit, because interpolation alone would converge slowly where records are
-not evenly distributed (Illinois method).
+Interpolation alone would converge slowly where records are not evenly distributed.
 """
 
 
 class _Answer(NamedTuple):
-    """One answer to ListOffsets.
+    """One answer to ListOffsets, in milliseconds. Offset and timestamp are -1 if there is no such record.
 
     Attributes:
-        asked: the requested timestamp, in milliseconds.
-        offset: the offset of the first record that is at least that new; -1 if there is no such record.
-        timestamp: the timestamp of this record; -1 if there is no such record.
+        asked: the requested timestamp.
+        offset: the offset of the first record that is at least that new.
+        timestamp: the timestamp of this record.
     """
 
     asked: int
@@ -55,16 +53,14 @@ class _Answer(NamedTuple):
 
 
 class _Bracket(NamedTuple):
-    """The time range in which the searched record was written, and known points of the log before and after the record.
-
-    Times are in milliseconds.
+    """The time range in which the searched record was written, in milliseconds.
 
     Attributes:
         low: offset and timestamp of a record before the searched record.
-        high: offset and timestamp of a record after the searched record. If no such record is known, it is the log end
-            offset, with the requested timestamp for which the broker found no record, or with the current time.
-        below: upper limit of the range: the record is older than this time.
-        proven: False if `below` is only the current time, because no answer has given an upper limit.
+        high: offset and timestamp of a record after it. If none is known: the log end offset, with the current time or
+            a requested time for which the broker found no record.
+        below: the searched record is older than this time.
+        proven: False if `below` is only the current time.
     """
 
     low: tuple[int, int]
@@ -78,23 +74,21 @@ class _Bracket(NamedTuple):
 
 
 class RecordSearch:
-    """Search for the time of the first unread record of one partition, and then for the time of the last consumed
-    record.
+    """Search for the times of the first unread and the last consumed record of one partition.
 
     Call `next_time`, send the request, pass the result to `answer`, and repeat this until `next_time` returns None.
 
     Args:
-        position: a committed offset that is below the log end offset.
+        position: a committed offset below the log end offset.
         now: current time, in milliseconds since the epoch.
-        precision: the search for a record also ends when its time range is narrower than this fraction of its age. With
-            0, only `WIDTH_MS` counts.
+        precision: the search also ends when its time range is narrower than this fraction of the record's age.
     """
 
     def __init__(self, position: LogPosition, now: int, *, precision: float = PRECISION) -> None:
         self._position = position
         self._now = now
         self._precision = precision
-        # If retention has deleted unread records, the first unread record that still exists is at the log start.
+        # Retention may have deleted unread records. The first one that still exists is at the log start.
         self._unread = max(position.offset, position.log_start)
         consumed = position.offset - 1
         self._targets = [self._unread, consumed] if consumed >= position.log_start else [self._unread]
@@ -125,7 +119,7 @@ class RecordSearch:
         if self._failed or self.rounds >= ROUNDS:
             return None
         if not self._answers:
-            return 0  # Request the oldest record, which also shows whether the records have timestamps at all.
+            return 0  # The oldest record also shows whether records have timestamps.
         for target in self._targets:
             bracket = self._bracket(target)
             if bracket is None or self._is_precise(bracket):
@@ -136,7 +130,7 @@ class RecordSearch:
         return None
 
     def answer(self, asked: int, offset: int, timestamp: int) -> None:
-        """Process the answer to a request: offset and timestamp of the first record at or after the time `asked`.
+        """Process the first record at or after the time `asked`.
 
         Args:
             offset: -1 if there is no such record.
@@ -161,11 +155,11 @@ class RecordSearch:
                 self._widths.append(bracket.width)
 
     def fail(self, reason: str) -> None:
-        """End the search without a result, for the given reason."""
+        """End the search without a result."""
         self._failed = reason
 
     def result(self) -> RecordTime:
-        """Return the times that are known so far. They are ranges if the search did not find a record exactly."""
+        """Return the times that are known so far, as ranges if a record was not found exactly."""
         offset = self._position.offset
         if self._failed:
             return RecordTime(offset, reason=self._failed, rounds=self.rounds)
@@ -173,10 +167,10 @@ class RecordSearch:
         return RecordTime(offset, self._range(self._unread), consumed, rounds=self.rounds)
 
     def _exact(self, target: int) -> int | None:
-        """Return the timestamp of the record at the offset `target`; None if no answer contained it.
+        """Return the timestamp of the record at `target`, or None if no answer contained it.
 
-        If even the oldest record has a higher offset, retention has just deleted the searched record, and the oldest
-        record is now the first unread one.
+        If the oldest record has a higher offset, retention has just deleted `target`, and the oldest record is the
+        first unread one.
         """
         for one in self._answers:
             if one.offset == target or (target == self._unread and one.asked == 0 and one.offset > target):
@@ -184,10 +178,7 @@ class RecordSearch:
         return None
 
     def _bracket(self, target: int) -> _Bracket | None:
-        """Return the limits of the time of the record at `target`.
-
-        The result is None if the exact time of the record is known, or if no lower limit is known.
-        """
+        """Return the limits of the time of the record at `target`; None if its time is known or no lower limit is."""
         if self._exact(target) is not None:
             return None
         lower = [one for one in self._answers if 0 <= one.offset < target]
@@ -202,14 +193,13 @@ class RecordSearch:
         return _Bracket(low[1:], point, high.asked, proven=True)
 
     def _is_precise(self, bracket: _Bracket) -> bool:
-        """Return whether the time range is narrow enough, even for the youngest possible age of the record."""
+        """Return whether the time range is narrow enough, even for the youngest possible record."""
         return bracket.width < max(WIDTH_MS, self._precision * (self._now - bracket.below + 1))
 
     def _guess(self, bracket: _Bracket, target: int) -> int:
         """Return the time at which the record at `target` was probably written, in milliseconds.
 
-        The guess is half the average time between two records earlier than the expected time of the record, because a
-        request for any time after the previous record finds the record.
+        The guess is half a record interval early, because any time after the previous record finds the record.
         """
         (low_offset, low_time), (high_offset, high_time) = bracket.low, bracket.high
         if len(self._widths) > _GUARD_ROUNDS and (self._widths[-1] > self._widths[-1 - _GUARD_ROUNDS] / _GUARD_FACTOR):
@@ -230,7 +220,6 @@ class RecordSearch:
             return TimeRange(exact / 1000, exact / 1000)
         if bracket is None:
             return None
-        # Without an upper limit, the record may be newer than the current time of this computer, because the clock of
-        # its producer may be ahead.
+        # Without an upper limit, the record may be newer than now, because its producer's clock may be ahead.
         latest = bracket.below - 1 if bracket.proven else max(self._now, bracket.low[1])
         return TimeRange(bracket.low[1] / 1000, latest / 1000)

@@ -37,17 +37,16 @@ if TYPE_CHECKING:
     from kgtui.protocol.fast_offsets import ListOffsetsResponse
 
 EARLIEST, LATEST, EARLIEST_LOCAL = -2, -1, -4
-"""Special timestamps that stand for the log start, the log end, and the first record on the disk of the leader."""
+"""Special timestamps for the log start, the log end, and the first record on the leader's disk."""
 
 
 class FoundOffset(NamedTuple):
     """The row of one partition in a ListOffsets response.
 
     Attributes:
-        code: Kafka's error code; 0 if there was no error.
-        timestamp: timestamp of the found record in milliseconds; -1 if there is no record at or after the requested
-            timestamp, or if a special timestamp was requested.
-        offset: offset of the found record, or the offset for which a special timestamp stands; -1 if there is none.
+        code: Kafka's error code, or 0.
+        timestamp: timestamp of the found record in milliseconds; -1 if none was found, or for a special timestamp.
+        offset: offset of the found record or special timestamp; -1 if there is none.
     """
 
     code: int
@@ -58,9 +57,9 @@ class FoundOffset(NamedTuple):
 async def list_offsets(
     pool: Pool, node: int, timestamps: Mapping[TopicPartition, int], *, timeout: float, lane: Lane
 ) -> dict[TopicPartition, FoundOffset]:
-    """Ask the leader `node` for the offset of each partition at the partition's timestamp.
+    """Ask the leader `node` for the offset of each partition at a timestamp.
 
-    Records of open transactions are included (isolation level read_uncommitted).
+    Includes records of open transactions (isolation level read_uncommitted).
 
     Raises:
         ClientError, ProtocolError: the broker did not answer, or its response is damaged.
@@ -87,23 +86,18 @@ async def list_offsets(
 _TIERED_FROM, _FAST_TIERED_FROM = 8, 10
 """Versions of ListOffsets in Kafka 3.4, which introduced tiered storage, and in Kafka 4.0.
 
-Before Kafka 4.0, a broker searches remote segments in the thread that handles requests. A search would therefore delay
-all clients of the broker.
+Before 4.0, searching remote segments blocks a request handler thread, and so delays all clients of the broker.
 """
 
 _SLICE_SECONDS = 0.003
-"""Maximum time, in seconds, for which the searches compute before other tasks may run."""
+"""Maximum time for which the searches compute before other tasks may run, in seconds."""
 
 _LEADER_LOOKUPS = 4
-"""Maximum number of times that leaders are looked up in one call."""
+"""Maximum number of leader lookups in one call."""
 
 
 class RecordTimeReader:
-    """Searches for record times in any number of partitions in one call, with one request per leader and round.
-
-    Args:
-        pool: connections to the cluster, and the cache of partition leaders.
-    """
+    """Searches for record times in many partitions, with one request per leader and round."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -119,11 +113,11 @@ class RecordTimeReader:
     ) -> Answer[dict[TopicPartition, RecordTime]]:
         """Return the record times of every partition in `positions`.
 
-        If the deadline ends the search, the time ranges that are known by then are returned. If a leader did not
-        answer, a fault names the broker.
+        At the deadline, the time ranges found so far are returned. If a leader did not answer, a fault names the
+        broker.
 
         Args:
-            positions: committed offsets that are below the log end offset.
+            positions: committed offsets below the log end offset.
             rules: topic → its configs; see `GroupAdmin.record_times`.
             precision: accuracy of the times; see `RecordSearch`.
         """
@@ -199,7 +193,7 @@ class _Call:
             await asyncio.sleep(min(0.05 * 2**self._lookups, self._deadline.left()))
 
     async def _ask(self, node: int, rows: dict[TopicPartition, int]) -> None:
-        """Send the requests of one round to one leader, and pass the results to the searches."""
+        """Send one round of requests to one leader, and pass the results to the searches."""
         try:
             await self._skip_tiered(node, rows.keys() - self._checked)
             rows = {tp: at for tp, at in rows.items() if not self.searches[tp].failed}
@@ -228,8 +222,7 @@ class _Call:
     async def _skip_tiered(self, node: int, partitions: Iterable[TopicPartition]) -> None:
         """End the searches in topics with tiered storage if the leader is older than Kafka 4.0.
 
-        If the configs of a topic are not known, tiered storage is recognized by a log start that is not on the disk of
-        the leader.
+        If a topic's configs are unknown, a log start that is not on the leader's disk means tiered storage.
         """
         fresh = list(partitions)
         self._checked.update(fresh)
@@ -250,7 +243,7 @@ class _Call:
         return await list_offsets(self._pool, node, rows, timeout=self._deadline.left(), lane=self._lane)
 
     def _failed(self, tp: TopicPartition, code: int) -> None:
-        """Have the leader of a partition looked up again if its error code is retriable, otherwise end the search."""
+        """Look up the leader again after a retriable error, otherwise end the search."""
         reaction = lookup(code).reaction
         if reaction in (Reaction.REFRESH_LEADER, Reaction.RETRY) and self._lookups < _LEADER_LOOKUPS:
             self._leaders.pop(tp, None)
@@ -259,7 +252,7 @@ class _Call:
 
 
 def _reason_of(code: int) -> str:
-    """Return the reason why no record time is known, given the error code of a ListOffsets or Metadata response."""
+    """Return why no record time is known, given an error code."""
     if code in FORBIDDEN:
         return FORBIDDEN_TOPIC
     return OLD_FORMAT if code == UNSUPPORTED_FOR_MESSAGE_FORMAT else lookup(code).message

@@ -1,7 +1,6 @@
-"""Send requests about groups to their coordinators in batches, and repeat them when groups move to other brokers.
+"""Send requests about groups to their coordinators in batches, and repeat them when groups move.
 
-`Router` does this for every RPC that a coordinator answers. To describe groups, read offsets or delete groups, the
-caller passes a function that sends one batch to one broker.
+`Router` does this for every RPC that a coordinator answers. The caller passes a function that sends one batch.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ _RESOURCES = {
     GROUP_AUTHORIZATION_FAILED: "group",
     CLUSTER_AUTHORIZATION_FAILED: "cluster",
 }
-"""Maps each error code for a missing permission to the resource on which the permission is missing."""
+"""Error code for a missing permission → resource on which it is missing."""
 
 
 def fault_of_code(
@@ -57,9 +56,8 @@ def fault_of_code(
 
     Args:
         message: the broker's message; by default Kafka's text for the code.
-        asked: what was requested, such as `describe`. The message of the fault begins with it.
-        operation: the ACL operation that the request needs, such as `DESCRIBE`. The advice of the fault names it if the
-            permission is missing.
+        asked: what was requested, such as `describe`. The message begins with it.
+        operation: the needed ACL operation, such as `DESCRIBE`. The advice names it if the permission is missing.
     """
     error = lookup(code)
     text = message or error.message
@@ -69,7 +67,7 @@ def fault_of_code(
 
 
 def _advice(code: int | None, operation: str) -> str:
-    """Return which permission to grant after a request that needs `operation`; empty if no permission is missing."""
+    """Return which permission to grant; empty if no permission is missing."""
     resource = _RESOURCES.get(code) if code is not None else None
     return f"grant {operation} on the {resource} to this user" if resource and operation else ""
 
@@ -77,7 +75,7 @@ def _advice(code: int | None, operation: str) -> str:
 def not_supported(what: str, *, broker: int | None = None, group: str | None = None, advice: str = "") -> Fault:
     """Return the fault for a request that a broker does not support.
 
-    The fault takes the place of a result, so that a user sees that the value is unknown and not 0.
+    It replaces the result, so that a user sees that the value is unknown and not 0.
     """
     return Fault("NOT_SUPPORTED", f"{what} is not supported by this broker", None, broker, group, advice)
 
@@ -85,7 +83,7 @@ def not_supported(what: str, *, broker: int | None = None, group: str | None = N
 T = TypeVar("T")
 
 FIRST_PAUSE = 0.05
-"""Pause before a request is sent a second time, in seconds. The pause doubles with every repetition, with jitter."""
+"""Pause before the first repetition of a request, in seconds. It doubles each time, with jitter."""
 
 LONGEST_PAUSE = 1.0
 """Longest pause before a request is repeated, in seconds."""
@@ -94,7 +92,7 @@ EXCHANGE_ERRORS = (ClientError, ProtocolError, UnreachableError)
 """Types of the errors that a request to a broker may raise."""
 
 RECONNECTS = 2
-"""Maximum number of times that the request for a group is repeated after lost connections to the coordinator."""
+"""Maximum number of repetitions for a group after lost connections to the coordinator."""
 
 
 @dataclass(slots=True)
@@ -104,8 +102,8 @@ class Batch(Generic[T]):
     Attributes:
         rows: group id → result.
         codes: group id → `(error code, broker's message)`. If the code is retriable, the request is repeated.
-        faults: group id → the fault of a group for which the request is not repeated.
-        error: the error because of which some groups are in none of the first three attributes.
+        faults: group id → fault. The request is not repeated.
+        error: why some groups are in none of the first three attributes.
     """
 
     rows: dict[str, T] = field(default_factory=dict)
@@ -123,9 +121,9 @@ class _Pending:
     """The state of a request about many groups.
 
     Attributes:
-        groups: ids of the groups that the next round of requests contains.
-        rows, faults: the results and faults of the groups for which no request is pending, by group id.
-        again: group id → why the request is repeated for this group.
+        groups: ids of the groups in the next round of requests.
+        rows, faults: group id → result or fault, for groups with no pending request.
+        again: group id → why the request is repeated.
         moved: ids of the groups whose coordinator must be looked up again.
         losses: group id → number of lost connections.
     """
@@ -139,11 +137,7 @@ class _Pending:
 
 
 class Router:
-    """Sends requests about groups to their coordinators, in batches.
-
-    Args:
-        pool: connections to the cluster, and the cache of coordinators.
-    """
+    """Sends requests about groups to their coordinators, in batches."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -165,10 +159,10 @@ class Router:
             send: sends one batch to one broker.
             size: maximum number of groups in a batch.
             asked: what is requested, such as `describe`; messages of faults begin with it.
-            operation: the ACL operation that the request needs. Faults name it if the permission is missing.
-            repeat: False for requests that must be executed at most once. If the response is lost, the request is not
-                repeated, and the result is a fault. The request is still repeated after an error code which proves that
-                the broker did not execute it, such as NOT_COORDINATOR.
+            operation: the needed ACL operation. Faults name it if the permission is missing.
+            repeat: False for requests that must be executed at most once. They are not repeated if the response is
+                lost, but still after an error code which proves that the broker did not execute them, such as
+                NOT_COORDINATOR.
         """
         ids = list(dict.fromkeys(groups))
         todo = _Pending(ids)
@@ -198,7 +192,7 @@ class Router:
         operation: str,
         repeat: bool,
     ) -> None:
-        """Send one round of requests, which contains every pending group once, and store the results in `todo`."""
+        """Request every pending group once, and store the results in `todo`."""
         for group in todo.moved:
             self._pool.forget_coordinator(group)
         todo.moved.clear()
@@ -257,10 +251,10 @@ class Router:
             todo.faults[group] = fault
 
     def _sort_error(self, todo: _Pending, node: int, names: Sequence[str], error: KgtuiError, repeat: bool) -> None:
-        """Decide for each group of a failed batch whether the request is repeated, and store the decision in `todo`.
+        """Decide for each group of a failed batch whether to repeat the request, and store this in `todo`.
 
-        If the connection could not be opened, the broker cannot have executed the request. The request is then repeated
-        even if `repeat` is False.
+        If the connection could not be opened, the broker cannot have executed the request. It is then repeated even if
+        `repeat` is False.
         """
         lost = isinstance(error, ConnectError) or (isinstance(error, DisconnectedError) and repeat)
         for group in names:
