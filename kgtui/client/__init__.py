@@ -1,27 +1,27 @@
 """Connections to the brokers of a Kafka cluster.
 
-This package may import `kgtui.protocol`, `kgtui.model.error_numbers` and `kgtui.errors`. `transport` is the only module
-of kgtui that imports aiokafka.
+This package may import `kgtui.protocol`, `kgtui.model.error_numbers` and `kgtui.errors`. Only `transport` imports
+aiokafka.
 
 | module | contents |
 |---|---|
 | `pool` | `Pool`, which sends requests to brokers and uses all other modules of this package |
-| `options` | timeouts, pauses after failures and limits of a pool, and the two connections ("lanes") to each broker |
+| `options` | timeouts and limits of a pool, and the two connections ("lanes") to each broker |
 | `link` | one connection to one broker; a broken connection is replaced |
-| `backoff` | pauses after failures (`options`: how long), and throttling by the broker |
+| `backoff` | pauses after failures, and throttling by the broker |
 | `session` | a connection and the API versions negotiated on it |
 | `bootstrap` | finds the brokers of the cluster through the bootstrap servers |
 | `lookups` | finds the coordinators of groups and the leaders of partitions |
 | `transport` | connects to a broker through aiokafka |
 | `exchange` | wraps encoded requests in objects that aiokafka's connection can send |
 | `login` | the SASL login of a connection, and its repetition before the session ends |
-| `mechanisms` | the SASL mechanisms, SCRAM included: messages, credentials, and why a broker refuses a login |
+| `mechanisms` | the SASL mechanisms, SCRAM included |
 | `oauth` | the settings of OAUTHBEARER, read from Java client properties |
 | `tokens` | gets the tokens of OAUTHBEARER and refreshes them |
 | `assertion` | creates the signed assertions that a token endpoint accepts instead of a client secret |
-| `msk_iam` | signs tokens for Amazon MSK with AWS credentials; explains why credentials cannot be used |
+| `msk_iam` | signs tokens for Amazon MSK with AWS credentials |
 | `claims` | the claims of a JSON Web Token, and advice about wrong clocks |
-| `token_endpoint` | requests a token from the token endpoint of an identity provider, within a time limit |
+| `token_endpoint` | requests a token from an identity provider, within a time limit |
 | `kerberos` | the settings of GSSAPI (Kerberos), read from Java client properties |
 | `tickets` | gets and renews Kerberos tickets, and creates the messages of GSSAPI logins |
 | `kerberos_errors` | explains why a login with Kerberos failed, and what to do |
@@ -30,8 +30,8 @@ of kgtui that imports aiokafka.
 | `login_steps` | finds out at which step connecting to a broker fails |
 | `client_settings` | `ClientSettings`: login, TLS and timeouts, read from Java client properties |
 | `properties` | checks which Java client properties are supported, and parses `sasl.jaas.config` |
-| `tls` | the `ssl.*` properties: certificates and keys in PEM, and key stores and trust stores in PKCS#12 |
+| `tls` | the `ssl.*` properties: certificates and keys in PEM, and stores in PKCS#12 |
 | `secret` | passwords and keys that are never shown |
-| `concurrency` | runs coroutines at the same time, and blocking functions in a thread that does not delay the exit |
-| `lazy_import` | imports a part of a package without the slow parts that kgtui does not use |
+| `concurrency` | runs coroutines at the same time, and blocking functions in a daemon thread |
+| `lazy_import` | imports a part of a package without its slow parts |
 """

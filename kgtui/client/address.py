@@ -36,8 +36,7 @@ async def ip_addresses(address: Address) -> list[str]:
 
     Raises:
         socket.gaierror: the name does not resolve.
-        ValueError: the host cannot be a name or an IP address, or the port is out of range. Brokers may send any text
-            and number as their address.
+        ValueError: host or port is invalid. Brokers may send anything as their address.
     """
     if not address.host or not 0 < address.port < 65536:
         raise ValueError("the host is empty" if not address.host else "the port is not between 1 and 65535")
@@ -49,7 +48,6 @@ async def ip_addresses(address: Address) -> list[str]:
 
 
 def _is_ip(host: str) -> bool:
-    """Return whether a host is an IP address. Any other host needs a name lookup, which runs in a thread."""
     for family in (socket.AF_INET, socket.AF_INET6):
         with suppress(OSError, ValueError):
             socket.inet_pton(family, host)

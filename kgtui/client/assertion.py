@@ -1,8 +1,8 @@
 """Create signed assertions, which prove the identity of a client to a token endpoint (RFC 7523).
 
-An assertion is a JSON Web Token that the client signs with its private key. Kafka's clients send it as the OAuth grant
-(grant type `jwt-bearer`, KIP-1139, `JwtBearerJwtRetriever`), or instead of the client secret (KIP-1258). Signing needs
-the package `cryptography` (extra `security`). The properties and their defaults are the same as in Kafka 4.3.
+An assertion is a JSON Web Token that the client signs with its private key. It is sent as the OAuth grant (grant type
+`jwt-bearer`, KIP-1139), or instead of the client secret (KIP-1258). Properties and defaults are those of Kafka 4.3.
+Signing needs the package `cryptography` (extra `security`).
 """
 
 from __future__ import annotations
@@ -39,19 +39,17 @@ _ALGORITHMS = ("RS256", "ES256")
 
 @dataclass(frozen=True, slots=True)
 class Assertion:
-    """Settings for client assertions: either a file with a signed assertion, or the key for signing assertions.
+    """Settings for client assertions: a file with a signed assertion, or a key that signs them.
 
     Attributes:
-        file: file with an assertion that another program has signed. If `file` is set, the other attributes are not
-            used.
-        key_file: PEM file with the private key that signs assertions if `file` is empty.
+        file: file with an assertion that another program has signed. If set, the other attributes are not used.
+        key_file: PEM file with the private key.
         passphrase: passphrase of the private key; empty if the key is not encrypted.
         algorithm: `RS256` or `ES256`.
         template_file: JSON file with the objects `header` and `payload`, whose fields are added to each assertion.
         claims: the claims `aud`, `iss` and `sub` from the properties. The template overrides them.
         lifetime: lifetime of an assertion in seconds.
-        leeway: number of seconds by which an assertion is valid before the time of its creation, in case the clock of
-            the token endpoint is slow.
+        leeway: an assertion is valid this many seconds before its creation, in case the endpoint's clock is slow.
         with_id: whether each assertion has a random identifier (claim `jti`).
     """
 
@@ -95,9 +93,9 @@ def assertion_from_properties(properties: Mapping[str, str]) -> Assertion:
 
 
 def create(assertion: Assertion) -> str:
-    """Return an assertion that is valid now: the assertion in `assertion.file`, or a newly signed assertion.
+    """Return a valid assertion, from the file or newly signed.
 
-    The files are read again each time, so that keys and assertions can be replaced while kgtui runs.
+    The files are read each time, so that keys and assertions can be replaced while kgtui runs.
 
     Raises:
         ConfigError: a file cannot be used. The message names the property and contains no secret.
@@ -118,7 +116,7 @@ def _encoded(content: bytes) -> str:
 
 
 def _signer(assertion: Assertion) -> Callable[[bytes], bytes]:
-    """Return a function that signs bytes with the private key and returns the signature as RFC 7518 defines it."""
+    """Return a function that signs bytes with the private key (RFC 7518)."""
     place = f"{_KEY_FILE_KEY}={assertion.key_file}"
     pem = _content(_KEY_FILE_KEY, assertion.key_file, "expected a private key in PEM")
     try:
@@ -168,7 +166,6 @@ def _private_key(place: str, pem: bytes, passphrase: Secret) -> PrivateKeyTypes:
 
 
 def _template(file: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the header fields and the claims in a template file."""
     expected = 'expected a JSON object such as {"header": {"kid": "1"}, "payload": {"sub": "client"}}'
     try:
         found = json.loads(_content(_TEMPLATE_KEY, file, expected))

@@ -1,4 +1,4 @@
-"""Pauses before the next request to a broker: after failures, and while the broker throttles this client."""
+"""Pauses before the next request to a broker: after failures, and while the broker throttles kgtui."""
 
 from __future__ import annotations
 
@@ -16,15 +16,13 @@ if TYPE_CHECKING:
 class Backoff:
     """Exponential backoff with jitter for connection attempts.
 
-    The pause after the n-th failure in a row is `first · 2^(n-1)` seconds, limited to `longest` seconds. Each pause is
-    varied by up to 20 % at random, so that the clients of a restarted broker do not all return at the same time. In
-    Kafka's clients, `reconnect.backoff.ms` corresponds to `first`, and `reconnect.backoff.max.ms` to `longest`.
+    The pause after the n-th failure in a row is `first · 2^(n-1)` seconds, at most `longest`, varied at random by up to
+    20 %. The jitter spreads the clients of a restarted broker. Kafka's `reconnect.backoff.ms` is `first`, and
+    `reconnect.backoff.max.ms` is `longest`.
 
     Args:
-        first: pause after the first failure, in seconds.
-        longest: longest pause, in seconds.
-        clock: function that returns the time of a monotonic clock, in seconds.
-        chance: function that returns a random number from 0 to 1.
+        clock: returns the time of a monotonic clock, in seconds.
+        chance: returns a random number from 0 to 1.
     """
 
     __slots__ = ("_clock", "_first", "_longest", "_random", "_until", "failures")
@@ -54,12 +52,12 @@ class Backoff:
         return pause
 
     def succeeded(self) -> None:
-        """Reset the backoff: the next failure counts as the first."""
+        """Reset the backoff, so that the next failure counts as the first."""
         self.failures = 0
         self._until = 0.0
 
     def remaining(self) -> float:
-        """Return the number of seconds until the next attempt is allowed, or 0 if it is allowed now."""
+        """Return the number of seconds until the next attempt is allowed; 0 if it is allowed now."""
         return max(0.0, self._until - self._clock())
 
 
@@ -67,17 +65,14 @@ _THROTTLE_TIME_SIZE = 4
 """Size of the field ThrottleTimeMs, in bytes."""
 
 _LONGEST_THROTTLE_MS = 600_000
-"""Maximum plausible throttle time, in milliseconds.
-
-No quota requires more, so a response with a larger value is damaged.
-"""
+"""Maximum plausible throttle time, in milliseconds. A response with a larger value is damaged."""
 
 
 def throttle_ms(api: Api, version: int, body: bytes) -> int:
-    """Read the throttle time from an encoded response, in milliseconds. Return 0 if the response has no throttle time.
+    """Return the throttle time in an encoded response, in milliseconds; 0 if it has none.
 
-    The function can do this without a decoder, because ThrottleTimeMs is the first field of the response. The response
-    to ApiVersions is an exception; its throttle time is ignored, because ApiVersions is sent only once per connection.
+    No decoder is needed, because ThrottleTimeMs is the first field. ApiVersions is an exception: its throttle time is
+    ignored, because it is sent only once per connection.
     """
     if len(body) < _THROTTLE_TIME_SIZE or not _comes_first(api, version):
         return 0

@@ -24,12 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BrokerAddress:
-    """The advertised address of one broker.
-
-    Attributes:
-        node: id of the broker.
-        rack: rack of the broker; None if it has no rack.
-    """
+    """The advertised address of one broker."""
 
     node: int
     host: str
@@ -42,10 +37,10 @@ class ClusterView:
     """The metadata of a cluster, as reported by one of its brokers.
 
     Attributes:
-        cluster_id: id of the cluster; None if the broker did not send it.
+        cluster_id: None if the broker did not send it.
         controller: node id of the controller; None if the broker did not send it.
         brokers: node id → address of the broker.
-        features: name of a finalized feature → its level. None for brokers before 2.7, which do not report features.
+        features: name of a finalized feature → its level. None for brokers before 2.7.
     """
 
     cluster_id: str | None
@@ -55,7 +50,7 @@ class ClusterView:
 
 
 class FirstServer(NamedTuple):
-    """The bootstrap server that responded first, the connection to it, and the cluster metadata that it returned."""
+    """The bootstrap server that responded first, the connection to it, and its cluster metadata."""
 
     seed: Address
     session: Session
@@ -63,7 +58,7 @@ class FirstServer(NamedTuple):
 
 
 Attempts = dict[str, str]
-"""Maps the address of each bootstrap server to the error of the attempt, or to `PENDING` while it is running."""
+"""Address of a bootstrap server → error of the attempt, or `PENDING` while it is running."""
 
 PENDING = "no answer yet"
 
@@ -72,14 +67,14 @@ NEVER_CREATES = 4
 
 
 def brokers_only(version: int) -> Mapping[str, Any]:
-    """Return the fields of a Metadata request that asks for the brokers but for no topics."""
+    """Return the fields of a Metadata request for the brokers without topics."""
     return {"Topics": [], "AllowAutoTopicCreation": False} if version >= NEVER_CREATES else {"Topics": []}
 
 
 def read_view(answer: Mapping[str, Any], features: Mapping[str, int] | None) -> ClusterView:
     """Convert a decoded Metadata response into the metadata of the cluster.
 
-    `features` are the finalized features from the response to ApiVersions, because Metadata does not contain them.
+    Metadata contains no features, so they come from ApiVersions.
     """
     brokers = {
         row["NodeId"]: BrokerAddress(row["NodeId"], row["Host"], row["Port"], row["Rack"]) for row in answer["Brokers"]
@@ -97,13 +92,11 @@ async def bootstrap(transport: Transport, seeds: Sequence[Address], *, timeout: 
     """Ask all bootstrap servers at the same time for the brokers of the cluster.
 
     Args:
-        timeout: time limit in seconds for connecting to one server. The same limit applies again to the response of
-            the server.
-        log: the error of each failed attempt is stored here immediately, so that the caller can read it while other
-            attempts are still running.
+        timeout: time limit in seconds for connecting to one server, and again for its response.
+        log: gets the error of each failed attempt at once, while other attempts are still running.
 
     Raises:
-        UnreachableError: no bootstrap server responded. The error contains every attempt and why it failed.
+        UnreachableError: no bootstrap server responded. The error lists each attempt and its error.
     """
     log.clear()
     log.update(dict.fromkeys(map(str, seeds), PENDING))

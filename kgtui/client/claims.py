@@ -15,34 +15,31 @@ SKEW = 30.0
 """Largest difference between two clocks that brokers tolerate by default, in seconds."""
 
 _CHECKED_CLAIMS = {"iss": "issuer", "aud": "audience", "scope": "scope"}
-"""Maps the name of each claim that brokers check to the word that kgtui's messages use for this claim."""
+"""Name of each claim that brokers check → word for it in messages."""
 
 
 def claims_of(token: str) -> Mapping[str, Any]:
-    """Return the claims of a JSON Web Token by name. The signature is not checked.
-
-    The result is empty if the token is not a JSON Web Token.
-    """
+    """Return the claims of a JSON Web Token; empty if it is not one. The signature is not checked."""
     parts = token.split(".")
     if len(parts) != 3:
         return {}
     try:
         claims = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
-    except (ValueError, RecursionError):  # Python raises RecursionError for JSON that is nested too deeply
+    except (ValueError, RecursionError):  # JSON that is nested too deeply
         return {}
     return claims if isinstance(claims, dict) else {}
 
 
 def time_of(claims: Mapping[str, Any], name: str) -> float | None:
-    """Return the time in a claim in seconds since the epoch; None if there is no valid time."""
+    """Return the time in a claim in seconds since the epoch; None if it is not valid."""
     value: Any = claims.get(name)
-    # Python cannot format dates after the year 9999, so later times are treated as invalid.
+    # Python cannot format dates after the year 9999.
     valid = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 250_000_000_000
     return float(value) if valid else None
 
 
 def describe(claims: Mapping[str, Any]) -> str:
-    """Return the claims that brokers check as ` (…)`, with a leading space; `""` if the token has no such claim."""
+    """Return the claims that brokers check as ` (…)`, with a leading space; `""` if there are none."""
     shown = [f"{name} {_shortened(claims[key])}" for key, name in _CHECKED_CLAIMS.items() if key in claims]
     for key, word in (("nbf", "from"), ("exp", "until")):
         when = time_of(claims, key)
@@ -51,17 +48,16 @@ def describe(claims: Mapping[str, Any]) -> str:
 
 
 def _shortened(value: object) -> str:
-    """Return the value of a claim as printable ASCII text of at most 100 characters."""
+    """Return a value as printable ASCII text of at most 100 characters."""
     text = ascii(value)
     return text if len(text) <= 100 else f"{text[:97]}..."
 
 
 def clock_advice(ahead: float) -> str:
-    """Return the advice to check the clock of this machine, or to correct it if it is known to be wrong.
+    """Return the advice to check or correct the clock of this machine.
 
     Args:
-        ahead: the time on the clock of the token endpoint minus the time on this machine's clock, in seconds; 0 if the
-            endpoint's time is not known.
+        ahead: seconds by which the token endpoint's clock is ahead of this machine's; 0 if unknown.
     """
     if abs(ahead) <= SKEW:
         return "check the clock of this machine"

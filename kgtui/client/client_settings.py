@@ -26,29 +26,28 @@ LONGEST_TEXT = 2**15 - 1
 """Maximum length of the client id in bytes, because Kafka string lengths are signed 16-bit integers."""
 
 MAX_RESPONSE_KEY = "receive.message.max.bytes"
-"""Property with the maximum size of a response. Java clients have no such property; the name comes from librdkafka."""
+"""Property with the maximum size of a response. The name comes from librdkafka, because Java clients have none."""
 
 _MODULES = ("PlainLoginModule", "ScramLoginModule")
 
 
 @dataclass(frozen=True, slots=True)
 class ClientSettings:
-    """Login, TLS settings, timeouts and limits that were read from client properties. Secrets are masked.
+    """Login, TLS settings, timeouts and limits from client properties. Secrets are masked.
 
     Attributes:
         protocol: `PLAINTEXT`, `SSL`, `SASL_PLAINTEXT` or `SASL_SSL`.
-        mechanism: the SASL mechanism that kgtui uses (OAUTHBEARER for AWS_MSK_IAM); None if SASL is not used.
-        oauth: where the tokens come from; None for mechanisms other than OAUTHBEARER and AWS_MSK_IAM.
-        kerberos: where the Kerberos tickets come from; None for mechanisms other than GSSAPI.
-        tls: the TLS settings; None if TLS is not used.
+        mechanism: the SASL mechanism (OAUTHBEARER for AWS_MSK_IAM); None without SASL.
+        oauth: where tokens come from; None for mechanisms other than OAUTHBEARER and AWS_MSK_IAM.
+        kerberos: where Kerberos tickets come from; None for mechanisms other than GSSAPI.
+        tls: None without TLS.
         delegation_token: whether user name and password are the id and the HMAC of a delegation token (KIP-48).
-        client_id: the value of `client.id`; None if it is not set.
-        request_timeout: `request.timeout.ms` in seconds, the time limit for one request; None if it is not set.
-        api_timeout: `default.api.timeout.ms` in seconds, the limit for a whole call; None if it is not set.
-        max_response: `receive.message.max.bytes`, the maximum response size in bytes. Larger responses are not read.
-        pool: attribute of `PoolOptions` → its value, for example `{"backoff_max": 1.0}`.
-        warnings: one sentence for each property that neither kgtui nor Kafka's clients know, and for each unknown
-            option of the login module of Kerberos.
+        client_id: `client.id`, or None.
+        request_timeout: `request.timeout.ms` in seconds, or None. Limits one request.
+        api_timeout: `default.api.timeout.ms` in seconds, or None. Limits a whole call.
+        max_response: `receive.message.max.bytes`. Larger responses are not read.
+        pool: attribute of `PoolOptions` → its value, such as `{"backoff_max": 1.0}`.
+        warnings: one sentence for each unknown property, and for each unknown option of the Kerberos login module.
     """
 
     protocol: str = "PLAINTEXT"
@@ -68,7 +67,7 @@ class ClientSettings:
 
 
 PLAINTEXT = ClientSettings()
-"""The settings if no property is set: no TLS and no login."""
+"""The settings without any property: no TLS and no login."""
 
 
 def _text(_: str, text: str) -> str:
@@ -108,18 +107,18 @@ PROPERTIES: dict[str, tuple[str, Callable[[str, str], str | float]]] = {
     "reconnect.backoff.ms": ("backoff", _pause),
     "request.timeout.ms": ("request_timeout", _timeout),
 }
-"""Maps each property to the attribute of `ClientSettings` or `PoolOptions`, and to the function that parses the value.
+"""Property → attribute of `ClientSettings` or `PoolOptions`, and function that parses the value.
 
-The function takes the name of the property, for the error message, and its value. Empty values are ignored. Properties
-of the login and TLS are not in this table, because they depend on each other.
+The function gets the property's name for the error message. Properties of the login and TLS are not here, because they
+depend on each other.
 """
 
 
 def from_properties(properties: Mapping[str, str]) -> ClientSettings:
     """Read Java client properties, as in the `--command-config` file of Kafka's tools.
 
-    Properties that have no effect on an admin client are ignored. For each unknown property, the attribute `warnings`
-    of the result contains a sentence. If `properties` has an attribute `warnings`, its sentences are added.
+    Properties without effect on an admin client are ignored. If `properties` has an attribute `warnings`, its sentences
+    are added to the warnings of the result.
 
     Raises:
         ConfigError: a value is invalid, or a property is not supported. The message names the property and contains no
@@ -147,7 +146,7 @@ def from_properties(properties: Mapping[str, str]) -> ClientSettings:
 
 
 def _login(properties: Mapping[str, str]) -> dict[str, Any]:
-    """Read the properties of SASL, and return the arguments for `ClientSettings`, by name."""
+    """Return the arguments for `ClientSettings` from the properties of SASL."""
     mechanism = _mechanism(properties)
     module = _login_module(properties)
     if mechanism in {"OAUTHBEARER", "AWS_MSK_IAM"}:
@@ -170,15 +169,14 @@ def _login(properties: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _parsed(properties: Mapping[str, str]) -> dict[str, Any]:
-    """Parse the properties in `PROPERTIES`, and return the arguments for `ClientSettings`, by name."""
+    """Return the arguments for `ClientSettings` from the properties in `PROPERTIES`."""
     given = {
         attribute: parse(key, properties[key])
         for key, (attribute, parse) in PROPERTIES.items()
         if properties.get(key, "").strip()
     }
     if "backoff" in given:
-        # If `reconnect.backoff.max.ms` is not set, it gets the value of `reconnect.backoff.ms`, as in Kafka's clients.
-        # The pauses between attempts to connect then do not grow.
+        # As in Kafka's clients, pauses between attempts to connect do not grow if only `reconnect.backoff.ms` is set.
         given.setdefault("backoff_max", given["backoff"])
     pool = {one.name: given.pop(one.name) for one in fields(PoolOptions) if one.name in given}
     return {**given, "pool": pool}
@@ -191,7 +189,7 @@ def _tls(properties: Mapping[str, str]) -> Tls:
 
 
 def _mechanism(properties: Mapping[str, str]) -> str:
-    # If sasl.mechanism is not set, Kafka's clients use GSSAPI.
+    # As in Kafka's clients, the default is GSSAPI.
     mechanism = properties.get("sasl.mechanism", "").strip() or "GSSAPI"
     if mechanism not in MECHANISMS:
         raise ConfigError(

@@ -17,10 +17,10 @@ T = TypeVar("T")
 
 
 class DaemonThread:
-    """Runs functions one after the other in a daemon thread, which ends when no function is left to run.
+    """Runs functions one after the other in a daemon thread, which ends when none is left to run.
 
-    A daemon thread does not delay the exit of the process. `asyncio.to_thread` does, because `asyncio.run` waits at its
-    end for all threads of asyncio.
+    A daemon thread does not delay the exit of the process. `asyncio.to_thread` does, because `asyncio.run` waits for
+    asyncio's threads.
 
     Args:
         name: name of the thread, for debuggers.
@@ -60,10 +60,10 @@ class DaemonThread:
 
 
 class AllFailedError(Exception):
-    """Raised when all functions that `first_success` has run have failed.
+    """Raised if all functions in `first_success` have failed.
 
     Attributes:
-        errors: the error of each function, in the order of the argument `runners`.
+        errors: the error of each function, in the order of `runners`.
     """
 
     def __init__(self, errors: list[KgtuiError]) -> None:
@@ -81,14 +81,12 @@ async def first_success(
     """Run functions until one succeeds, and return its result.
 
     Args:
-        runners: functions that return an awaitable.
-        head_start: seconds between the starts of two runners. When a runner fails, the next one is started immediately.
-        expected: types of errors after which the other runners continue. An error of any other type is raised
-            immediately.
-        discard: function that is called with each later successful result, for example to close a connection.
+        head_start: seconds between the starts of two runners. After a failure, the next one starts immediately.
+        expected: types of errors after which other runners continue. Other errors are raised immediately.
+        discard: called with each later successful result, for example to close a connection.
 
     Raises:
-        AllFailedError: every runner failed with one of the `expected` errors.
+        AllFailedError: every runner failed with an expected error.
     """
     waiting = list(enumerate(runners))[::-1]
     running: dict[asyncio.Task[T], int] = {}
@@ -118,7 +116,7 @@ async def first_success(
 
 
 async def all_of(calls: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """Run coroutines at the same time, and return their results in the order of the coroutines.
+    """Run coroutines at the same time, and return their results in order.
 
     If a coroutine fails, cancel all others and raise the error.
     """

@@ -1,7 +1,7 @@
 """Explain why a connection to a broker failed, and what the user can do about it.
 
-If the error alone is ambiguous, `explain_with_probe` connects once more to find out what listens on the port. This
-probe sends one ApiVersions request in plain text and then a TLS client hello; neither contains a secret.
+If the error is ambiguous, `explain_with_probe` connects once more to find out what listens on the port. The probe sends
+an ApiVersions request in plain text and then a TLS client hello. Neither contains a secret.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NOT_YET_VALID = 9
 _EXPIRED = 10
 
 _WRONG_NAME = frozenset({62, 63, 64})
-"""OpenSSL verify codes for a certificate that was issued for another host name, e-mail address or IP address."""
+"""OpenSSL verify codes for a certificate of another host name, e-mail address or IP address."""
 
 _CLIENT_CERTIFICATE_ALERTS = (
     "CERTIFICATE_REQUIRED",
@@ -52,7 +52,7 @@ ADVICE_USE_PLAINTEXT = "set security.protocol=PLAINTEXT (or SASL_PLAINTEXT) in t
 
 
 class ResponseTooLargeError(ConnectionError):
-    """Raised when a server announces a response above the limit, before the response is read.
+    """Raised when a server announces a response above the limit, before reading it.
 
     Attributes:
         size, limit: announced and maximum size, in bytes.
@@ -90,14 +90,14 @@ def explain_dial_error(address: Address, error: BaseException, settings: ClientS
         case EOFError() | ConnectionError():
             return explain_hang_up(address, settings)
         case OSError():
-            # If connecting to several IP addresses of the host fails, asyncio raises one OSError without `strerror`.
-            # Its message contains the error of each address, so the whole message is shown.
+            # If several IP addresses fail, asyncio raises one OSError without `strerror`. Its message contains each
+            # address's error.
             return f"kgtui cannot connect to {address}: {error.strerror or error}"
     return f"{address} answers, but not as a Kafka broker does ({type(error).__name__}): check host and port"
 
 
 def explain_too_large(address: Address, error: ResponseTooLargeError) -> str:
-    """Return a message saying that a server announced a response that is too large to be read."""
+    """Return a message for a response that is too large to be read."""
     return (
         f"{address} announced a response of {error.size:,} bytes, above the limit of {error.limit:,}: check that it is "
         f"a broker, or set {MAX_RESPONSE_KEY} to a higher limit in the command config"
@@ -105,7 +105,7 @@ def explain_too_large(address: Address, error: ResponseTooLargeError) -> str:
 
 
 def explain_timeout(address: Address, seconds: float) -> str:
-    """Return a message for a connection attempt that did not complete within the time limit."""
+    """Return a message for a connection attempt that exceeded the time limit."""
     return (
         f"{address} did not answer within {seconds:g} s: check host, port and firewall, and check that the broker is "
         "healthy"
@@ -113,21 +113,21 @@ def explain_timeout(address: Address, seconds: float) -> str:
 
 
 def explain_invalid_address(address: Address, error: ValueError) -> str:
-    """Return a message for an invalid address, to which kgtui cannot connect at all."""
+    """Return a message for an address to which kgtui cannot connect at all."""
     reason = "the host is not a valid name" if isinstance(error, UnicodeError) else str(error)
     shown = f"{address.host!r}:{address.port}"
     return f"{shown} is not an address ({reason}): correct the address, or the advertised.listeners of the broker"
 
 
 def describe_break(error: BaseException) -> str:
-    """Return the reason why a connection broke, in parentheses, or `""` if the error gives no reason."""
+    """Return why a connection broke, in parentheses, or `""` if the error gives no reason."""
     if isinstance(error, ssl.SSLError) and (alert := _alert(error)):
         return f" (TLS: {alert})"
     return f" ({error.strerror})" if isinstance(error, OSError) and error.strerror else ""
 
 
 def explain_hang_up(address: Address, settings: ClientSettings) -> str:
-    """Return a message saying why the server may have closed the connection without a response."""
+    """Return a message for a connection that the server closed without a response."""
     if settings.tls is not None:
         return (
             f"{address} closed the connection during the TLS handshake: the port may use plain text; "
@@ -140,7 +140,7 @@ def explain_hang_up(address: Address, settings: ClientSettings) -> str:
 
 
 def explain_certificate(address: Address, error: ssl.SSLCertVerificationError) -> str:
-    """Return a message saying why the verification of the broker's certificate failed."""
+    """Return a message for a broker's certificate that failed the verification."""
     reason = error.verify_message.rstrip(".")
     if error.verify_code in _WRONG_NAME:
         return (
@@ -162,7 +162,7 @@ def explain_certificate(address: Address, error: ssl.SSLCertVerificationError) -
 
 
 def explain_tls_error(address: Address, error: ssl.SSLError, settings: ClientSettings) -> str:
-    """Return a message for a failed TLS handshake, with its cause and what to do."""
+    """Return a message for a failed TLS handshake."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return explain_certificate(address, error)
     reason = _alert(error)
@@ -174,9 +174,10 @@ def explain_tls_error(address: Address, error: ssl.SSLError, settings: ClientSet
 
 
 def explain_rejection(address: Address, reason: str, settings: ClientSettings) -> str:
-    """Return a message saying that the server ended the TLS handshake, probably because of the client's certificate.
+    """Return a message for a TLS handshake that the server ended, probably because of the client's certificate.
 
-    `reason` is the reason that the server gave, in parentheses; it is `""` if the server gave none.
+    Args:
+        reason: the server's reason in parentheses, or `""`.
     """
     rejected = f"{address} rejected kgtui in the TLS handshake{reason}"
     if settings.tls is not None and (settings.tls.key_file or settings.tls.key_pem):
@@ -188,9 +189,9 @@ def explain_rejection(address: Address, reason: str, settings: ClientSettings) -
 
 
 def explain_login_required(address: Address, settings: ClientSettings) -> str:
-    """Return a message saying that the listener probably requires a login.
+    """Return a message for a listener that probably requires a login.
 
-    A listener that requires a login responds to ApiVersions, and then closes the connection.
+    Such a listener responds to ApiVersions, and then closes the connection.
     """
     protocol = "SASL_SSL" if settings.tls is not None else "SASL_PLAINTEXT"
     return (
@@ -200,14 +201,14 @@ def explain_login_required(address: Address, settings: ClientSettings) -> str:
 
 
 def explain_not_kafka(address: Address, protocol: str) -> str:
-    """Return a message saying that the server on this port uses a protocol other than Kafka's."""
+    """Return a message for a server with another protocol than Kafka's."""
     if protocol == "TLS":
         return f"{address} uses TLS, but kgtui is configured for plain text; {ADVICE_USE_TLS}"
     return f"{address} is not a Kafka port: {protocol} answers there; check host and port"
 
 
 def response_start(error: asyncio.IncompleteReadError | ResponseTooLargeError) -> bytes:
-    """Return the first bytes of a truncated or too large response, including the four bytes of its length field."""
+    """Return the first bytes of a truncated or too large response, with the four bytes of its length field."""
     if isinstance(error, ResponseTooLargeError):
         return error.size.to_bytes(4, "big", signed=True)
     if error.expected is None or error.expected == len(b"size"):
@@ -216,10 +217,7 @@ def response_start(error: asyncio.IncompleteReadError | ResponseTooLargeError) -
 
 
 def name_foreign_protocol(start: bytes) -> str:
-    """Identify the protocol of a response that is not Kafka's. Return `TLS`, or a phrase such as "an HTTP server".
-
-    Return `""` if the protocol is unknown.
-    """
+    """Identify a response that is not Kafka's: `TLS`, a phrase such as "an HTTP server", or `""` if unknown."""
     if start[:2] in (b"\x15\x03", b"\x16\x03"):
         return "TLS"
     if start.startswith(b"HTTP"):
@@ -241,7 +239,7 @@ PROBE_TIMEOUT = 2.0
 _CORRELATION_ID = 0x6B677475
 _READ_SIZE = 32
 _ENOUGH_BYTES = 8
-"""Size in bytes of the length field and the correlation id. These two fields are enough to recognize a Kafka broker."""
+"""Size in bytes of the length field and the correlation id, which are enough to recognize Kafka."""
 
 
 class Peer(Enum):
@@ -257,7 +255,7 @@ class Peer(Enum):
 
 
 async def explain_with_probe(error: ConnectError, address: Address, settings: ClientSettings) -> ConnectError:
-    """Probe the address and return a ConnectError that says what listens there.
+    """Probe the address, and return a ConnectError that says what listens there.
 
     Return `error` if the probe finds no better explanation.
     """
@@ -273,10 +271,7 @@ async def explain_with_probe(error: ConnectError, address: Address, settings: Cl
 
 
 async def probe(address: Address, *, timeout: float) -> tuple[Peer, str]:
-    """Find out what kind of server listens at an address.
-
-    Return the kind of server and the name of its protocol. The name is `""` unless the kind is FOREIGN.
-    """
+    """Return the kind of server at an address, and the name of its protocol (`""` unless FOREIGN)."""
     try:
         async with asyncio.timeout(timeout / 2):
             reader, writer = await asyncio.open_connection(address.host, address.port)
@@ -301,7 +296,7 @@ async def probe(address: Address, *, timeout: float) -> tuple[Peer, str]:
 
 
 async def _answer_to_api_versions(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
-    """Send an ApiVersions request in plain text and return the first bytes of the response.
+    """Send ApiVersions in plain text, and return the first bytes of the response.
 
     Return `b""` if the server closes the connection without a response.
     """
@@ -324,7 +319,7 @@ def _recognize(start: bytes) -> tuple[Peer, str]:
 
 
 async def _answers_in_tls(address: Address, timeout: float) -> bool:
-    """Return whether the server answers a TLS client hello with a TLS record. A TLS alert counts as well.
+    """Return whether the server answers a TLS client hello with a TLS record; an alert counts too.
 
     Raises `TimeoutError` if neither the handshake nor the connection ends within `timeout` seconds.
     """
@@ -345,7 +340,7 @@ async def _answers_in_tls(address: Address, timeout: float) -> bool:
 
 
 def _ambiguous(cause: BaseException | None) -> bool:
-    """Return whether the error does not say why the connection failed, so that a probe may find the reason."""
+    """Return whether a probe may find out more than the error says."""
     match cause:
         case ssl.SSLCertVerificationError():
             return False

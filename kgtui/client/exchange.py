@@ -33,8 +33,8 @@ class _ResponseHeader(NamedTuple):
 class Exchange:
     """One encoded request, with the methods that aiokafka calls to send it.
 
-    For aiokafka, the object is also the type of the response: aiokafka calls its `decode` with the body of the
-    response. `decode` returns the bytes unchanged, and kgtui decodes them later.
+    For aiokafka, the object is also the type of the response. Its `decode` returns the bytes unchanged, and kgtui
+    decodes them later.
     """
 
     __slots__ = ("_api", "_body", "_version")
@@ -70,19 +70,19 @@ class Exchange:
         return self
 
     def decode(self, frame: BytesIO) -> bytes:
-        """Return the rest of the frame, which is the body of the response, without decoding it."""
+        """Return the body of the response without decoding it."""
         return frame.read()
 
 
 class NotOfferedError(ConnectError):
-    """Raised if the broker does not support an API that a SASL login needs, because its listener does not use SASL."""
+    """Raised if the broker lacks an API that a SASL login needs, because its listener does not use SASL."""
 
 
 class LoginExchange(Exchange):
     """A request of a SASL login, in the newest version that kgtui and the broker support.
 
     Attributes:
-        version: the version of the request, after aiokafka has called `prepare`.
+        version: version of the request, set by `prepare`.
     """
 
     __slots__ = ("_fields",)
@@ -102,7 +102,7 @@ class LoginExchange(Exchange):
             versions: API key → lowest and highest version that the broker supports.
 
         Raises:
-            NotOfferedError: the broker supports no version of this API that kgtui supports.
+            NotOfferedError: kgtui and the broker have no version in common.
         """
         low, high = versions.get(self._api.key, (0, -1))
         self._version = min(self._api.high, high)

@@ -1,7 +1,7 @@
 """Read the settings of GSSAPI (Kerberos) from Java client properties.
 
-The login module is the Krb5LoginModule of OpenJDK or of IBM's Java. IBM's module has other names for the options. All
-options have the same meaning as in Java, so that the properties files of Kafka's tools work without changes.
+The login module is the Krb5LoginModule of OpenJDK or of IBM's Java, whose options have other names. All options have
+the same meaning as in Java, so that properties files of Kafka's tools work unchanged.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _MODULE = "Krb5LoginModule"
 _IBM = "com.ibm."
 
 _NEVER_NEEDED = frozenset({"clearPass", "debug", "doNotPrompt", "refreshKrb5Config", "renewTGT", "storeKey"})
-"""Options of Krb5LoginModule that have no effect in kgtui.
+"""Options of Krb5LoginModule without effect in kgtui.
 
-kgtui never asks for a password, stores no key, and reads the Kerberos configuration again for each login. Like Kafka's
-clients, kgtui always tries to renew the ticket in a ticket cache.
+kgtui never asks for a password, stores no key, reads the Kerberos configuration for each login, and always tries to
+renew the ticket in a cache.
 """
 
 _MUST_BE_FALSE = {
@@ -34,7 +34,7 @@ _MUST_BE_FALSE = {
     "tryFirstPass": "kgtui takes no password from another login module: set useKeyTab or useTicketCache",
     "useFirstPass": "kgtui takes no password from another login module: set useKeyTab or useTicketCache",
 }
-"""Maps each option of Krb5LoginModule that must not be true to what the user should do instead."""
+"""Option of Krb5LoginModule that must not be true → what the user should do instead."""
 
 _OPTIONS = frozenset(
     {"isInitiator", "keyTab", "principal", "serviceName", "ticketCache", "useKeyTab", "useTicketCache"}
@@ -50,12 +50,12 @@ class Kerberos:
     """The source of the Kerberos tickets, and the service name of the brokers.
 
     Attributes:
-        service: first part of the name of the brokers' principals, such as `kafka` in `kafka/broker-1@EXAMPLE.COM`.
-        principal: the principal that logs in. If it is empty, the principal of the ticket cache logs in.
+        service: first part of the brokers' principals, such as `kafka` in `kafka/broker-1@EXAMPLE.COM`.
+        principal: the principal that logs in; empty for the principal of the ticket cache.
         keytab: path of the file with the key of `principal`; empty if no keytab is used.
-        use_cache: whether a ticket of a ticket cache is used. If a keytab is set too, the cache is tried first.
-        cache: path or name of the ticket cache. If it is empty, the Kerberos library uses its default cache.
-        kinit: name or path of the program that renews the ticket in the ticket cache.
+        use_cache: whether a ticket cache is used. It is tried before the keytab.
+        cache: path or name of the ticket cache; empty for the default cache.
+        kinit: program that renews the ticket in the ticket cache.
     """
 
     service: str
@@ -70,12 +70,10 @@ def kerberos_from_properties(properties: Mapping[str, str], module: LoginModule)
     """Read the settings of GSSAPI.
 
     Args:
-        properties: the client properties.
         module: the parsed value of `sasl.jaas.config`.
 
     Raises:
-        ConfigError: a value is missing, invalid or not supported, or the package gssapi is not installed. The message
-            names the property or the option.
+        ConfigError: a value is missing, invalid or not supported, or the package gssapi is not installed.
     """
     if module.short_name != _MODULE:
         default = "" if properties.get("sasl.mechanism", "").strip() else " (Kafka's default mechanism)"
@@ -103,7 +101,7 @@ def kerberos_from_properties(properties: Mapping[str, str], module: LoginModule)
 
 
 def unknown_options(module: LoginModule) -> tuple[str, ...]:
-    """Return one warning for each option that the Krb5LoginModule does not know, for example because of a typo."""
+    """Return one warning for each option that Krb5LoginModule does not know."""
     known = _OPTIONS | _NEVER_NEEDED | _MUST_BE_FALSE.keys()
     if module.name.startswith(_IBM):
         known = _IBM_OPTIONS | _IBM_NEVER_NEEDED
@@ -114,7 +112,7 @@ def unknown_options(module: LoginModule) -> tuple[str, ...]:
 
 
 def check_installed() -> None:
-    """Raise ConfigError if the package gssapi cannot be imported. The message says what to install."""
+    """Raise ConfigError if the package gssapi cannot be imported."""
     try:
         import gssapi  # noqa: F401
     except (ImportError, OSError) as error:
@@ -170,7 +168,7 @@ def _openjdk(service: str, options: Mapping[str, str]) -> Kerberos:
 
 
 def _ibm(service: str, options: Mapping[str, str]) -> Kerberos:
-    """Read the options of IBM's login module, in which paths are URLs such as `file:///etc/kafka.keytab`."""
+    """Read the options of IBM's login module, with paths such as `file:///etc/kafka.keytab`."""
     if options.get("credsType", "initiator").lower() == "acceptor":
         raise ConfigError(
             f"{JAAS_KEY}: credsType=acceptor is for brokers: remove the option, because kgtui is a client"

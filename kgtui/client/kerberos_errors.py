@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 _CONFIG = "krb5.conf (/etc/krb5.conf, or the file in KRB5_CONFIG)"
 
 _KRB5 = -1765328384
-"""First error code of the Kerberos library. The code of the error `n` in RFC 4120 is `_KRB5 + n`."""
+"""First error code of the Kerberos library. Error `n` of RFC 4120 has the code `_KRB5 + n`."""
 
 CLIENT_UNKNOWN = _KRB5 + 6
 SERVER_UNKNOWN = _KRB5 + 7
@@ -32,10 +32,10 @@ _WRONG_CACHE_PRINCIPAL = 39756032
 _NOT_IN_KEYTAB = frozenset({39756033, _KRB5 + 181})
 
 _OTHER_REALM = re.compile(r"krbtgt/([^@\s]+)@")
-"""Matches a principal such as `krbtgt/B.EXAMPLE@A.EXAMPLE` in an error; B.EXAMPLE (group 1) is the broker's realm."""
+"""Matches a principal such as `krbtgt/B.EXAMPLE@A.EXAMPLE`. B.EXAMPLE (group 1) is the broker's realm."""
 
 _EXPIRED_CREDENTIALS = 11
-"""GSS_S_CREDENTIALS_EXPIRED, an error code in bits 16 to 23 of GSSAPI's major status (RFC 2744)."""
+"""GSS_S_CREDENTIALS_EXPIRED, in bits 16 to 23 of GSSAPI's major status (RFC 2744)."""
 
 
 class Failure(NamedTuple):
@@ -43,8 +43,8 @@ class Failure(NamedTuple):
 
     Attributes:
         major: GSSAPI's status code.
-        minor: error code of the Kerberos library; 0 if there is none.
-        text: the texts that GSSAPI and the Kerberos library have for these codes.
+        minor: error code of the Kerberos library, or 0.
+        text: texts of GSSAPI and the Kerberos library for these codes.
     """
 
     major: int
@@ -53,7 +53,7 @@ class Failure(NamedTuple):
 
 
 def failure_of(error: object) -> Failure:
-    """Return the codes and the texts of an exception of the package gssapi."""
+    """Return the codes and texts of an exception of the package gssapi."""
     major, minor = int(getattr(error, "maj_code", 0)), int(getattr(error, "min_code", 0))
     texts = []
     statuses = getattr(error, "get_all_statuses", None)
@@ -81,8 +81,6 @@ def explain_failure(failure: Failure, kerberos: Kerberos, server: str) -> str:
     """Return a message saying why there is no ticket for a broker.
 
     Args:
-        failure: the error of GSSAPI.
-        kerberos: the settings of the login.
         server: service and host of the broker, such as `kafka/broker-1`.
     """
     source = f"the keytab {kerberos.keytab}" if kerberos.keytab else _cache(kerberos)
@@ -94,7 +92,7 @@ def explain_failure(failure: Failure, kerberos: Kerberos, server: str) -> str:
 
 
 def explain_silence(kerberos: Kerberos, server: str, seconds: float) -> str:
-    """Return a message saying that the Kerberos library returned no ticket within the time limit."""
+    """Return a message for a ticket that did not arrive within the time limit."""
     realm = kerberos.principal.rpartition("@")[2] if "@" in kerberos.principal else "the realm"
     return (
         f"there is no Kerberos ticket for {server} after {seconds:g} s, because no KDC of {realm} answers: check the "
@@ -103,7 +101,7 @@ def explain_silence(kerberos: Kerberos, server: str, seconds: float) -> str:
 
 
 def explain_refusal(address: Address, principal: str, server: str) -> str:
-    """Return a message saying that a broker refused a valid ticket. The broker does not say why."""
+    """Return a message for a valid ticket that a broker refused. Brokers do not say why."""
     return (
         f"{address} refused the Kerberos login as {principal}: check that the keytab of the broker has the current key "
         f"of {server}, that the clocks agree, and that sasl.kerberos.principal.to.local.rules of the broker match the "
@@ -151,8 +149,8 @@ def _advice(failure: Failure, kerberos: Kerberos, server: str) -> str:
 
 
 def _unknown_server(failure: Failure, server: str) -> str:
-    # If the KDC does not know the broker, the Kerberos library guesses the broker's realm from its domain name, and
-    # asks the KDC for a ticket to that realm. The error then names the realm.
+    # For an unknown broker, the Kerberos library guesses the realm from the domain name, and asks for a ticket to that
+    # realm. The error then names the realm.
     parts = (
         "the first part of the principal is sasl.kerberos.service.name, and the second part is the host name in "
         "bootstrap.servers or in the advertised.listeners of the broker"

@@ -1,7 +1,7 @@
 """Import a module of a package without the slow parts of the package that kgtui does not use.
 
-The `__init__` of aiokafka imports its consumer and producer, which take longer to load than the parts that kgtui uses.
-`aiokafka.conn` imports gssapi if it is installed. kgtui imports gssapi itself if the login needs it.
+The `__init__` of aiokafka imports its slow consumer and producer. `aiokafka.conn` imports gssapi if it is installed.
+kgtui imports gssapi itself if the login needs it.
 """
 
 from __future__ import annotations
@@ -17,16 +17,14 @@ if TYPE_CHECKING:
 
 
 class _LazyPackage(ModuleType):
-    """A package whose `__init__` runs when somebody first reads an attribute that the package does not have yet.
+    """A package whose `__init__` runs at the first read of a missing attribute.
 
-    `importlib.util.LazyLoader` cannot be used, because it runs the `__init__` as soon as a module of the package is
-    imported.
+    `importlib.util.LazyLoader` would run the `__init__` as soon as a module of the package is imported.
     """
 
     def __getattr__(self, name: str) -> Any:
         spec = self.__spec__
-        # Make this object a plain module before the package's `__init__.py` runs. If that file read a missing
-        # attribute of the package, this method would otherwise call itself without end.
+        # Without this, `__init__.py` would call this method endlessly if it read a missing attribute of the package.
         self.__class__ = ModuleType  # type: ignore[assignment]
         if spec is not None and spec.loader is not None:
             self.__path__ = spec.submodule_search_locations or []
@@ -36,10 +34,10 @@ class _LazyPackage(ModuleType):
 
 @contextmanager
 def lazy_package(package: str) -> Iterator[None]:
-    """Import modules of a package inside the block without running the `__init__` of the package.
+    """Import modules of a package in the block without running its `__init__`.
 
-    After the block, the `__init__` runs as usual when somebody imports the package or anything else from it. If the
-    package is already loaded, this function has no effect.
+    After the block, any import from the package runs the `__init__` as usual. No effect if the package is already
+    loaded.
     """
     spec = find_spec(package) if package not in sys.modules else None
     if spec is None:
@@ -52,16 +50,16 @@ def lazy_package(package: str) -> Iterator[None]:
         yield
     finally:
         if type(module) is _LazyPackage:
-            # Python reads `__path__` of a package before it imports one of its modules. Because the attribute is
-            # deleted, this read calls `__getattr__` of `_LazyPackage`, which runs the package's `__init__`.
+            # Python reads `__path__` before it imports a module of the package. The missing attribute then calls
+            # `__getattr__`, which runs the `__init__`.
             del module.__path__
 
 
 @contextmanager
 def without_package(package: str) -> Iterator[None]:
-    """Raise ModuleNotFoundError if the package is imported inside the block, as if it were not installed.
+    """Make imports of the package fail in the block, as if it were not installed.
 
-    If the package is already loaded, this function has no effect.
+    No effect if the package is already loaded.
     """
     if package in sys.modules:
         yield

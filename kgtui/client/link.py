@@ -1,6 +1,6 @@
 """Keep connections to brokers open and send requests over them.
 
-`Link` manages one connection to one broker. `Links` holds the links to all brokers of a cluster, two per broker.
+`Link` manages one connection to one broker. `Links` holds two links per broker of a cluster.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 WRITES = frozenset({DELETE_GROUPS.key})
-"""API keys of the requests that are never sent twice.
+"""API keys of requests that are never sent twice, because they change the cluster.
 
-These requests change the cluster, and a broker may have executed a request even if no response has arrived.
+A broker may have executed a request without a response.
 """
 
 
 class _Progress:
-    """The current step of a request. The error for a missed deadline names this step."""
+    """The current step of a request, for the error about a missed deadline."""
 
     __slots__ = ("sent_at", "session", "step")
 
@@ -50,7 +50,7 @@ class _Progress:
 
 
 class Raw(NamedTuple):
-    """A response that is not decoded yet. `Reply` documents the attributes."""
+    """An undecoded response; see `Reply`."""
 
     version: int
     body: bytes
@@ -62,10 +62,8 @@ class Reply(Generic[T]):
     """The decoded response of one broker.
 
     Attributes:
-        node: id of the broker.
         version: API version of the request and the response.
-        took_ms: time from sending the request to the last byte of the response, in milliseconds. The time spent waiting
-            for a connection or for earlier requests is not included.
+        took_ms: time from sending the request to the last byte of the response, in milliseconds.
     """
 
     node: int
@@ -75,11 +73,10 @@ class Reply(Generic[T]):
 
 
 class Link:
-    """Manages one of the two connections to a broker, and sends requests over it. `Lane` documents both connections.
+    """Manages one of the two connections to a broker (`Lane`), and sends requests over it.
 
-    The connection is opened when it is first needed, and replaced when it breaks. Each link has its own connection
-    attempts, backoff, limit on concurrent requests and throttle time, so that a broker that hangs delays no request to
-    another broker.
+    The connection is opened when it is first needed, and replaced when it breaks. Links share neither backoff nor
+    limits, so that a broker that hangs delays no request to another broker.
 
     Attributes:
         in_flight: number of requests that wait for the connection, for earlier requests or for a response.
@@ -111,13 +108,13 @@ class Link:
 
     @property
     def negotiated(self) -> Negotiated | None:
-        """The API versions of the broker, or None if there is no connection."""
+        """The API versions of the broker, or None without a connection."""
         return self._session.negotiated if self._session else None
 
     def adopt(self, session: Session) -> None:
-        """Use a connection to the same address that another part of kgtui has opened, instead of opening one.
+        """Use a connection to the same address that is already open.
 
-        If the link is connected or connecting already, close the given connection.
+        If the link is connected or connecting, close the given connection.
         """
         if self.live or self._connecting:
             session.connection.close()
@@ -125,7 +122,7 @@ class Link:
             self._session = session
 
     async def session(self) -> Session:
-        """Return the open connection. If there is none, connect; concurrent callers share one attempt.
+        """Return the open connection, or connect. Concurrent callers share one attempt.
 
         Raises:
             ConnectError: the attempt failed, or the pause after the last failed attempt is not over.
@@ -140,8 +137,8 @@ class Link:
             self._connecting = asyncio.create_task(self._dial())
             self._connecting.add_done_callback(self._connected)
         connecting = self._connecting
-        # If the previous attempt to connect failed, this attempt may fail, too. The caller therefore waits at most
-        # `second_wait` seconds, and then gets the error of the previous attempt.
+        # After a failed attempt, this one may fail too. The caller waits at most `second_wait` seconds, and then gets
+        # the last error.
         if self._backoff.failures and not (await asyncio.wait((connecting,), timeout=self._options.second_wait))[0]:
             raise ConnectError(self._failure, broker=self.node, address=str(self.address))
         return await self._await_session(connecting)
@@ -158,7 +155,7 @@ class Link:
         """Send one request, and return the undecoded response.
 
         Args:
-            fields: fields of the request, or a function that returns the fields for an API version.
+            fields: fields of the request, or a function that returns them for an API version.
             timeout: seconds from the call to the response, including the time to connect.
             version: API version to use; by default the negotiated version.
 
@@ -177,7 +174,7 @@ class Link:
             self.in_flight -= 1
 
     def shut(self) -> None:
-        """Close the link for good: close its connection, and cancel a running attempt to connect."""
+        """Close the link for good, and cancel a running attempt to connect."""
         self._failure = f"the connection to {self._name} was closed"
         self._closed = True
         if self._connecting is not None:
@@ -186,7 +183,7 @@ class Link:
             self._drop(self._session)
 
     async def close(self) -> None:
-        """Close the link, and wait until a running attempt to connect has ended."""
+        """Close the link, and wait for a running attempt to connect to end."""
         connecting = self._connecting
         self.shut()
         if connecting is not None:
@@ -207,9 +204,9 @@ class Link:
                 return await self._send(session, api, picked, body)
             except DisconnectedError as error:
                 self._drop(session)
-                # Raise the error if the connection was new, or if the request changes the cluster (`WRITES`).
-                # Otherwise, send the request again on a new connection, because a broker may close a connection that
-                # was idle, or whose login has expired (KIP-368), just when a request is sent.
+                # A broker may close an idle connection, or one whose login has expired (KIP-368), just when a request
+                # is sent. The request is then sent again, unless the connection was new or the request changes the
+                # cluster.
                 if not used_before or api.key in WRITES:
                     raise DisconnectedError(str(error), broker=self.node, address=str(self.address)) from error
 
@@ -232,8 +229,7 @@ class Link:
         try:
             return await asyncio.shield(connecting)
         except (ConnectError, ConfigError) as error:
-            # Files with keys and certificates are read when a connection is opened. If a file is then missing or
-            # damaged, reading it raises a ConfigError.
+            # Files with keys and certificates are read here. A missing or damaged file raises ConfigError.
             raise ConnectError(str(error), broker=self.node, address=str(self.address)) from error
         except asyncio.CancelledError:
             task = asyncio.current_task()
@@ -258,10 +254,9 @@ class Link:
             self._fail(str(error))
 
     def _check_stall(self, progress: _Progress) -> None:
-        """After a missed deadline, close the connection if nothing has arrived on it for `PoolOptions.stall` seconds.
+        """Close the connection if nothing has arrived on it for `PoolOptions.stall` seconds.
 
-        A missed deadline alone does not close the connection, because the deadline may be short, or the broker may be
-        slow but alive.
+        A missed deadline alone is not enough, because the deadline may be short or the broker slow.
         """
         session = progress.session
         if session is None or session is not self._session:
@@ -298,7 +293,7 @@ class Link:
 
 
 class Links:
-    """The links to all brokers of a cluster: two per broker, one for each `Lane`.
+    """The links to all brokers of a cluster, one per broker and `Lane`.
 
     A link is created on first use, and closed when its broker leaves the cluster or gets another address.
     """
@@ -309,11 +304,11 @@ class Links:
         self._retired: list[Link] = []
 
     def get(self, node: int, lane: Lane) -> Link | None:
-        """Return the `Link` to a broker on one lane, or None if there is none yet."""
+        """Return the link to a broker on one lane, or None."""
         return self._links.get((node, lane))
 
     def at(self, broker: BrokerAddress, lane: Lane, transport: Transport) -> Link:
-        """Return the `Link` to a broker on one lane. If there is none, create one that connects through `transport`."""
+        """Return the link to a broker on one lane; create it if there is none."""
         link = self._links.get((broker.node, lane))
         if link is None:
             address = Address(broker.host, broker.port)
@@ -321,7 +316,7 @@ class Links:
         return link
 
     def adopt(self, entry: FirstServer, transport: Transport) -> None:
-        """Keep the connection to a bootstrap server, for requests of the lane `BULK` to the broker with this address.
+        """Keep the connection to a bootstrap server, for lane `BULK` of the broker with this address.
 
         If no broker has the address, close the connection.
         """
@@ -340,30 +335,27 @@ class Links:
                 self._retired.append(self._links.pop(key))
 
     def live_lane(self, node: int) -> Lane:
-        """Return the lane for a small request: the UI lane if its connection is open, otherwise the bulk lane."""
+        """Return the lane for a small request: the UI lane if it is connected, otherwise the bulk lane."""
         link = self.get(node, Lane.UI)
         return Lane.UI if link is not None and link.live else Lane.BULK
 
     def ranked(self, nodes: Iterable[int]) -> list[int]:
-        """Sort brokers by how soon they are expected to respond.
+        """Sort brokers by how soon they will probably respond.
 
-        Brokers with an open connection come first, sorted by their number of requests in flight. Brokers that failed
-        recently come last. The order of all other brokers is random.
+        Connected brokers come first, by number of requests in flight, and recently failed brokers last. Others are in
+        random order.
         """
         shuffled = list(nodes)
         random.shuffle(shuffled)
         return sorted(shuffled, key=self._rank)
 
     def features(self, otherwise: Mapping[str, int] | None) -> Mapping[str, int] | None:
-        """Return the finalized features with the highest epoch among the open connections.
-
-        Return `otherwise` if no open connection has reported features.
-        """
+        """Return the finalized features with the highest epoch, or `otherwise` without open connections."""
         reported = [link.negotiated for link in self._links.values() if link.negotiated is not None]
         return max(reported, key=lambda negotiated: negotiated.epoch).features if reported else otherwise
 
     async def close(self) -> None:
-        """Close all connections, and cancel all running attempts to connect."""
+        """Close all connections, and cancel running attempts to connect."""
         await asyncio.gather(*(link.close() for link in [*self._links.values(), *self._retired]))
         self._links.clear()
         self._retired.clear()

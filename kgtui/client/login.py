@@ -23,16 +23,13 @@ if TYPE_CHECKING:
     from kgtui.protocol.api import Api
 
 RENEW_AFTER = (0.85, 0.95)
-"""Lowest and highest fraction of a session after which the login is repeated.
-
-A random fraction in this range is chosen for each session, as in Kafka's clients.
-"""
+"""Lowest and highest fraction of a session after which the login is repeated, as in Kafka's clients."""
 
 RENEWAL_TIMEOUT = 10.0
 """Time limit for repeating a login on an open connection, in seconds."""
 
 RETRY_PAUSE = 5.0
-"""Pause after a failed attempt to refresh the token of an open connection, in seconds."""
+"""Pause after a failed attempt to get a new token or ticket for an open connection, in seconds."""
 
 _UNSUPPORTED_SASL_MECHANISM = 33
 _ILLEGAL_SASL_STATE = 34
@@ -46,9 +43,9 @@ class Login:
         self._mechanism = mechanism_of(settings)
 
     async def prepare(self, address: Address) -> None:
-        """Get a valid token, or a Kerberos ticket for this broker, if the mechanism needs one.
+        """Get a valid token or Kerberos ticket for this broker, if the mechanism needs one.
 
-        Call this method before a connection is opened or a login is repeated.
+        Call this before a connection is opened or a login is repeated.
 
         Raises:
             ConnectError: no token or ticket can be obtained.
@@ -56,17 +53,17 @@ class Login:
         await self._mechanism.prepare(address)
 
     def close(self) -> None:
-        """Stop renewing Kerberos tickets. The connections are closed by the caller."""
+        """Stop renewing Kerberos tickets. The caller closes the connections."""
         self._mechanism.close()
 
     async def run(self, raw: Any, address: Address) -> float:
         """Log in on an open connection of aiokafka.
 
-        Returns the length of the session in seconds, after which the broker requires a new login on this connection.
-        The length is infinite if the broker sets no limit.
+        Returns:
+            Seconds after which the broker requires a new login on this connection; infinite without a limit.
 
         Raises:
-            ConnectError: the broker refused the login. The message says why, and what to do.
+            ConnectError: the broker refused the login.
             DecodeError: the broker sent a damaged response.
         """
         try:
@@ -109,10 +106,10 @@ class Login:
 
 
 class LoginSession:
-    """The login of one connection, which is repeated before a request if the session has ended or is about to end.
+    """The login of one connection. It is repeated before a request if the session ends soon.
 
     Attributes:
-        failure: why the login could not be repeated, so that the connection was closed; empty if there was no failure.
+        failure: why the login could not be repeated; empty if there was no failure.
     """
 
     def __init__(self, login: Login, raw: Any, address: Address) -> None:
@@ -127,7 +124,7 @@ class LoginSession:
 
     @classmethod
     async def start(cls, login: Login, raw: Any, address: Address) -> LoginSession:
-        """Log in on an open connection. `Login.run` documents the errors."""
+        """Log in on an open connection; raises the same errors as `Login.run`."""
         session = cls(login, raw, address)
         await session._log_in()
         return session
@@ -149,24 +146,19 @@ class LoginSession:
             raise DisconnectedError(self.failure, address=str(self._address))
 
     def close(self) -> None:
-        """Cancel a repetition of the login that is running. The caller closes the connection."""
+        """Cancel a running repetition of the login. The caller closes the connection."""
         if self._task is not None:
             self._task.cancel()
 
     async def _log_in(self) -> None:
         started = time.monotonic()
         lifetime = await self._login.run(self._raw, self._address)
-        # For the broker, the session begins when the login is complete, which is after `started`. The session therefore
-        # never ends before `_ends_at`.
+        # The broker counts from the end of the login, so the session never ends before `_ends_at`.
         self._ends_at = started + lifetime
         self._renew_at = started + lifetime * random.uniform(*RENEW_AFTER)  # noqa: S311 - spreads the load
 
     async def _renew(self) -> None:
-        """Repeat the login.
-
-        While a new token or ticket is requested, the connection can still send requests. During the login itself,
-        requests wait.
-        """
+        """Repeat the login. Requests wait during the login itself, but not for a new token or ticket."""
         try:
             await self._login.prepare(self._address)
         except KgtuiError as error:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 STEPS = ("name", "TCP", "TLS", "SASL", "API versions", "authorization")
-"""The steps in order. TLS and SASL are left out if the client properties do not ask for them."""
+"""The steps in order. TLS and SASL are left out if they are not configured."""
 
 
 class Step(NamedTuple):
@@ -29,7 +29,7 @@ class Step(NamedTuple):
 
     Attributes:
         name: one of `STEPS`.
-        ok: whether the step succeeded; None if the step was not tried, because an earlier step failed.
+        ok: None if the step was not tried, because an earlier step failed.
         detail: what was found, or why the step failed and what to change.
     """
 
@@ -39,9 +39,9 @@ class Step(NamedTuple):
 
 
 async def try_steps(transport: Transport, address: Address, *, timeout: float) -> tuple[Step, ...]:
-    """Try the steps of connecting to a broker, until one fails. All later steps are returned as not tried.
+    """Try the steps of connecting to a broker, until one fails. Later steps are returned as not tried.
 
-    The step "authorization" is never tried, because only requests about groups show the permissions of the user.
+    The step "authorization" is never tried: only requests about groups show permissions.
 
     Args:
         timeout: time for all steps together, in seconds.
@@ -70,7 +70,7 @@ class _FailedError(Exception):
 
 
 async def _steps(transport: Transport, address: Address, deadline: float) -> AsyncIterator[tuple[str, str]]:
-    """Yield the name of each step that succeeds, and a text with the result of the step. Raises `_FailedError`."""
+    """Yield the name and the result of each step that succeeds. Raises `_FailedError`."""
     settings = transport.settings
     hosts = await _try("name", ip_addresses(address), transport, address, deadline)
     yield "name", ", ".join(hosts)
@@ -105,7 +105,7 @@ async def _steps(transport: Transport, address: Address, deadline: float) -> Asy
 
 
 async def _try(step: str, work: Awaitable[T], transport: Transport, address: Address, deadline: float) -> T:
-    """Wait for the work of a step until the deadline. Raises `_FailedError`, whose reason says what to change."""
+    """Wait for the work of a step until the deadline. Raises `_FailedError`."""
     timeout = _left(deadline)
     try:
         async with asyncio.timeout(timeout):
@@ -113,14 +113,14 @@ async def _try(step: str, work: Awaitable[T], transport: Transport, address: Add
     except TimeoutError as error:
         raise _FailedError(step, connect_errors.explain_timeout(address, timeout)) from error
     except (OSError, EOFError) as error:
-        # This handler also catches errors about certificates, which are both an OSError and a ValueError.
+        # Errors about certificates are both an OSError and a ValueError.
         raise _FailedError(step, connect_errors.explain_dial_error(address, error, transport.settings)) from error
     except ValueError as error:
         raise _FailedError(step, connect_errors.explain_invalid_address(address, error)) from error
 
 
 async def _open(host: str, port: int, **tls: Any) -> str:
-    """Open a connection and close it. Return the TLS version, or an empty text without TLS."""
+    """Open a connection and close it. Return the TLS version, or `""` without TLS."""
     _, writer = await asyncio.open_connection(host, port, **tls)
     found = writer.get_extra_info("ssl_object")
     version = "" if found is None else str(found.version())

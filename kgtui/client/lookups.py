@@ -28,31 +28,31 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 GROUP_KEY_TYPE = 0
-"""The key type in FindCoordinator that stands for a group."""
+"""FindCoordinator's key type for groups."""
 
 BATCHED_FROM = 4
 """First version of FindCoordinator that accepts several groups in one request (KIP-699)."""
 
 _NOT_MENTIONED = (-1, -1)
-"""`(node id of the coordinator, error code)` for a group that is missing in a FindCoordinator response."""
+"""`(node id, error code)` for a group that is missing in a FindCoordinator response."""
 
 FIRST_LOOKUP_PAUSE = 0.25
 """Pause between the first two lookups of new leaders after a broker stopped responding, in seconds."""
 
 LONGEST_LOOKUP_PAUSE = 2.0
-"""Longest pause between two lookups of new leaders, in seconds. A new leader is found within this time."""
+"""Longest pause between two lookups of new leaders, in seconds."""
 
 _REPEATED = frozenset({Reaction.RETRY, Reaction.FIND_COORDINATOR, Reaction.REBOOTSTRAP})
-"""If the reaction to an error code of FindCoordinator is one of these, the coordinator is looked up again."""
+"""Reactions to an error code of FindCoordinator after which the lookup is repeated."""
 
 
 class Requests(Protocol):
-    """The methods of `Pool` that `CoordinatorCache` and `LeaderCache` use to send requests to brokers."""
+    """The methods of `Pool` that `CoordinatorCache` and `LeaderCache` use."""
 
     options: PoolOptions
 
     async def metadata(self, *, timeout: float) -> ClusterView:
-        """Return the brokers of the cluster, which are looked up on the first call. Raises UnreachableError."""
+        """Return the brokers of the cluster. Raises UnreachableError."""
         ...
 
     def rebootstrap(self) -> None:
@@ -60,11 +60,11 @@ class Requests(Protocol):
         ...
 
     def live_lane(self, node: int) -> Lane:
-        """Return the lane for a small request: the UI lane if its connection is open, otherwise the bulk lane."""
+        """Return the lane for a small request."""
         ...
 
     async def version(self, node: int, api: Api, *, timeout: float, lane: Lane = ...) -> int:
-        """Return the version of an API that was negotiated with a broker."""
+        """Return the API version that was negotiated with a broker."""
         ...
 
     async def ask_any(self, ask: Callable[[int], Awaitable[T]], *, timeout: float) -> T:
@@ -80,7 +80,7 @@ class Requests(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Coordinators:
-    """The result of a lookup of the coordinators of groups.
+    """The coordinators of groups.
 
     Attributes:
         nodes: group id → node id of its coordinator.
@@ -93,12 +93,11 @@ class Coordinators:
 
 @dataclass(frozen=True, slots=True)
 class Leaders:
-    """The result of a lookup of the leaders of partitions.
+    """The leaders of partitions.
 
     Attributes:
         nodes: `(topic, partition)` → node id of its leader.
-        errors: topic → Kafka's error code for the topic; `(topic, partition)` → the error code of a partition without a
-            leader.
+        errors: topic, or `(topic, partition)` of a partition without a leader → Kafka's error code.
         ids: topic → its id. Topics in the cache and topics of brokers before 2.8, which have no ids, are left out.
     """
 
@@ -108,7 +107,7 @@ class Leaders:
 
 
 class CoordinatorCache:
-    """A cache of the coordinator of each group. Coordinators that are not in the cache are looked up in batches."""
+    """Caches the coordinator of each group. Others are looked up in batches."""
 
     def __init__(self, requests: Requests) -> None:
         self._requests = requests
@@ -129,8 +128,8 @@ class CoordinatorCache:
     async def find(self, groups: Iterable[str], *, timeout: float, refresh: bool) -> Coordinators:
         """Return the coordinator of each group.
 
-        The lookup is repeated while a coordinator is not available, for example because it is still loading its groups.
-        If the coordinator of a group is unknown after `timeout` seconds, the result contains an error for the group.
+        The lookup is repeated while a coordinator is not available, for example because it is loading its groups. A
+        group whose coordinator is unknown after `timeout` seconds has an error.
 
         Args:
             refresh: look up all coordinators again, even if they are cached.
@@ -175,10 +174,7 @@ class CoordinatorCache:
                 pause = min(pause * 2, self._requests.options.retry_pause_max)
 
     async def _look_up_once(self, pending: Sequence[str], timeout: float, found: Coordinators) -> dict[str, int]:
-        """Look up coordinators once, and add them to `found`.
-
-        Return a dict that maps group ids to error codes, for the groups whose coordinator was not found.
-        """
+        """Look up coordinators once, and add them to `found`. Return group id → error code for the rest."""
         if timeout <= 0:
             raise DeadlineError("the time limit was over before the coordinator was looked up")
         rows = await self._requests.ask_any(partial(self._ask, pending, timeout), timeout=timeout)
@@ -192,10 +188,7 @@ class CoordinatorCache:
         return codes
 
     async def _ask(self, groups: Sequence[str], timeout: float, node: int) -> dict[str, tuple[int, int]]:
-        """Ask one broker for the coordinators of groups.
-
-        Return a dict that maps each group id to `(node id of the coordinator, error code)`.
-        """
+        """Ask one broker, and return group id → `(node id of the coordinator, error code)`."""
         requests = self._requests
         lane = requests.live_lane(node)
         version = await requests.version(node, FIND_COORDINATOR, timeout=timeout, lane=lane)
@@ -246,9 +239,9 @@ def _as_client_error(error: KgtuiError) -> ClientError:
 
 
 class LeaderCache:
-    """A cache of partition leaders, with one entry per topic.
+    """Caches partition leaders, with one entry per topic.
 
-    Topics that are not in the cache are looked up in batches. A lookup never creates a topic.
+    Other topics are looked up in batches. A lookup never creates a topic.
     """
 
     def __init__(self, requests: Requests) -> None:
@@ -261,13 +254,13 @@ class LeaderCache:
         self._topics.clear()
 
     def failed(self, node: int) -> bool:
-        """Remove from the cache every topic in which this broker leads a partition, because the broker did not respond.
+        """Remove every topic with a partition led by this broker, which did not respond.
 
-        Another broker may be the leader now. After the first failure, the topics are removed immediately. If the broker
-        fails again, they are removed only after a pause, which grows up to `LONGEST_LOOKUP_PAUSE`.
+        The first failure removes the topics immediately, and later failures only after a pause of up to
+        `LONGEST_LOOKUP_PAUSE`.
 
         Returns:
-            Whether the topics were removed; False during the pause.
+            Whether the topics were removed.
         """
         backoff = self._silent.setdefault(node, Backoff(FIRST_LOOKUP_PAUSE, LONGEST_LOOKUP_PAUSE))
         if backoff.remaining():
@@ -278,13 +271,13 @@ class LeaderCache:
         return True
 
     def answered(self, node: int) -> None:
-        """Reset the pause of a broker that responded: its next failure counts as the first."""
+        """Reset the pause of a broker that responded."""
         self._silent.pop(node, None)
 
     async def find(self, topics: Iterable[str], *, timeout: float, refresh: bool) -> Leaders:
         """Return the leaders of all partitions of these topics.
 
-        If any partition of a topic has no leader, the topic is not cached.
+        A topic with a partition without a leader is not cached.
 
         Args:
             timeout: time limit in seconds.
@@ -310,7 +303,7 @@ class LeaderCache:
         return found
 
     async def _ask(self, topics: Sequence[str], timeout: float, node: int) -> tuple[Mapping[str, Any], ...]:
-        """Request the metadata of these topics from one broker, and return one row per topic."""
+        """Request the metadata of topics from one broker, and return one row per topic."""
         requests = self._requests
         lane = requests.live_lane(node)
         if await requests.version(node, METADATA, timeout=timeout, lane=lane) < NEVER_CREATES:
@@ -325,7 +318,7 @@ class LeaderCache:
         return tuple(row for reply in replies for row in reply.value["Topics"])
 
     def _add(self, rows: Iterable[Mapping[str, Any]], found: Leaders) -> None:
-        """Add the leaders in Metadata rows to `found`. Cache the topics in which every partition has a leader."""
+        """Add the leaders in Metadata rows to `found`, and cache the topics in which every partition has a leader."""
         for row in rows:
             topic = row["Name"]
             if row["ErrorCode"]:

@@ -1,4 +1,4 @@
-"""The SASL mechanisms: what each of them needs before a login, its messages, and why a broker refuses a login.
+"""The SASL mechanisms: what each needs before a login, its messages, and why a broker refuses a login.
 
 SCRAM follows RFC 5802, with the extension for delegation tokens (KIP-48).
 """
@@ -30,17 +30,16 @@ if TYPE_CHECKING:
 _HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 
 ITERATIONS = (4_096, 10_000_000)
-"""Lowest and highest number of hash iterations that kgtui accepts from a server. Kafka's minimum is 4096, too.
+"""Lowest and highest number of hash iterations that kgtui accepts from a server; 4096 is Kafka's minimum.
 
-With few iterations, the password could easily be guessed from the messages. With too many iterations, the login would
-take too long.
+With fewer, the password could be guessed from the messages. With more, the login would take too long.
 """
 
 
 async def scram_steps(settings: ClientSettings, address: Address) -> AsyncGenerator[bytes, bytes]:
-    """Yield the messages of a SCRAM login. The server's response to each message is sent to the generator.
+    """Yield the messages of a SCRAM login. Send the server's response to each message to the generator.
 
-    The password itself is never sent, and the server must prove that it knows the password, too.
+    The password is never sent, and the server must prove that it knows the password too.
 
     Raises:
         ConnectError: the server sent a damaged message, or did not prove that it knows the password.
@@ -67,7 +66,7 @@ def _salted(name: str, password: Secret, salt: bytes, iterations: int) -> bytes:
 
 
 def _read_challenge(challenge: bytes, nonce: str, address: Address) -> tuple[str, bytes, int]:
-    """Return the nonce, the salt and the number of iterations in the first message of the server."""
+    """Return the nonce, the salt and the number of iterations in the server's first message."""
     try:
         fields = _fields(challenge)
         found = fields["r"], base64.b64decode(fields["s"], validate=True), int(fields["i"])
@@ -82,7 +81,6 @@ def _read_challenge(challenge: bytes, nonce: str, address: Address) -> tuple[str
 
 
 def _check_signature(answer: bytes, expected: bytes, settings: ClientSettings, address: Address) -> None:
-    """Raise ConnectError if the last message of the server does not contain the expected signature."""
     try:
         signature = base64.b64decode(_fields(answer)["v"], validate=True)
     except (ValueError, KeyError):
@@ -98,7 +96,7 @@ def _check_signature(answer: bytes, expected: bytes, settings: ClientSettings, a
 
 
 def _fields(message: bytes) -> dict[str, str]:
-    """Return the fields of a message such as `r=nonce,s=salt,i=4096`. Raises ValueError if it has another form."""
+    """Return the fields of a message such as `r=nonce,s=salt,i=4096`. Raises ValueError."""
     pairs = (field.split("=", 1) for field in message.decode().split(","))
     return {name: value for name, value in pairs}  # noqa: C416 - `dict` would accept a field without `=`
 
@@ -111,7 +109,7 @@ def _damaged(problem: str, address: Address) -> ConnectError:
 
 
 _ABORT = b"\x01"
-"""The client ends an OAUTHBEARER login with this message after the broker has rejected the token (RFC 7628, 3.2.3)."""
+"""The client ends an OAUTHBEARER login with this message after a rejected token (RFC 7628, 3.2.3)."""
 
 
 class Mechanism(ABC):
@@ -122,7 +120,7 @@ class Mechanism(ABC):
         self._settings = settings
 
     async def prepare(self, address: Address) -> None:  # noqa: B027 - not every mechanism needs this
-        """Get what a login to this broker needs, such as a valid token; does nothing if the mechanism needs nothing.
+        """Get what a login to this broker needs, such as a valid token.
 
         Raises:
             ConnectError: no token or ticket can be obtained.
@@ -135,22 +133,22 @@ class Mechanism(ABC):
     def messages(self, address: Address) -> AsyncGenerator[bytes, bytes]:
         """Return a generator of the client's messages in a login.
 
-        The caller sends the broker's response to each message to the generator.
+        Send the broker's response to each message to the generator.
         """
 
     @abstractmethod
     def refused(self, message: str, address: Address) -> str:
-        """Return why the broker refused the credentials, and what to do. A token that was refused is not used again.
+        """Return why the broker refused the credentials, and what to do. A refused token is not used again.
 
         Args:
-            message: the error message of the broker; empty if there is none.
+            message: the broker's error message, or `""`.
         """
 
     def not_offered(self, offered: str, address: Address) -> str:
-        """Return a message saying that the broker only offers other mechanisms, and what to do.
+        """Return a message for a broker that offers only other mechanisms.
 
         Args:
-            offered: names of the mechanisms that the broker offers, separated by commas; empty if there are none.
+            offered: names of the offered mechanisms, separated by commas, or `""`.
         """
         advice = (
             f"set sasl.mechanism to a mechanism that the broker offers: {offered}"
@@ -167,20 +165,17 @@ class Plain(Mechanism):
         yield "\0".join(("", self._settings.username, self._settings.password.reveal())).encode()
 
     def refused(self, message: str, address: Address) -> str:
-        """Return a message saying that the broker refused the login, with advice to check user name and password."""
         user = self._settings.username
         return f"{address} refused the login as {user!r}: check user name and password in sasl.jaas.config"
 
 
 class Scram(Plain):
-    """The mechanism SCRAM with SHA-256 or SHA-512, for a user name and password or for a delegation token."""
+    """The mechanism SCRAM with SHA-256 or SHA-512, for a password or a delegation token."""
 
     def messages(self, address: Address) -> AsyncGenerator[bytes, bytes]:
-        """Return a generator of the messages of a SCRAM login."""
         return scram_steps(self._settings, address)
 
     def refused(self, message: str, address: Address) -> str:
-        """Return a message saying that the broker refused the delegation token, or the user name and password."""
         if not self._settings.delegation_token:
             return super().refused(message, address)
         return (
@@ -200,22 +195,19 @@ class OAuthBearer(Mechanism):
         self._tokens = Tokens(oauth)
 
     async def prepare(self, address: Address) -> None:
-        """Get a valid token. Raises ConnectError."""
         await self._tokens.get(address.host)
 
     async def messages(self, address: Address) -> AsyncGenerator[bytes, bytes]:
-        """Yield the message with the token. If the broker rejects the token, yield another message to end the login."""
         token = await self._tokens.get(address.host)
         extensions = "".join(f"\x01{name}={value}" for name, value in self._oauth.extensions)
         challenge = yield f"n,,\x01auth=Bearer {token.text.reveal()}{extensions}\x01\x01".encode()
         if challenge:
-            # The broker has rejected the token. It first responds with the reason, and reports the error code only
-            # after the client has acknowledged the reason with this message.
+            # After a rejected token, the broker first sends the reason. It reports the error code only after this
+            # message.
             yield _ABORT
             raise ConnectError("the broker rejected the token, but did not end the login with an error")
 
     def refused(self, message: str, address: Address) -> str:
-        """Return a message saying that the broker refused the token, with advice. The token is not used again."""
         advice = self._tokens.advice()
         self._tokens.refuse()
         return f"{address} refused {self._credentials(message)}: {advice}"
@@ -225,10 +217,9 @@ class OAuthBearer(Mechanism):
 
 
 class MskIam(OAuthBearer):
-    """The mechanism OAUTHBEARER with a token for Amazon MSK. The token is signed with AWS credentials."""
+    """OAUTHBEARER for Amazon MSK, with a token that is signed with AWS credentials."""
 
     def not_offered(self, offered: str, address: Address) -> str:
-        """Return a message saying that the broker does not offer OAUTHBEARER, and which port of MSK offers it."""
         return explain_offer(str(address), offered)
 
     def _credentials(self, message: str) -> str:
@@ -245,24 +236,20 @@ class Gssapi(Mechanism):
         self._tickets = Tickets(kerberos)
 
     async def prepare(self, address: Address) -> None:
-        """Get a ticket for this broker. Raises ConnectError."""
         await self._tickets.get(address.host)
 
     def close(self) -> None:
-        """Stop renewing tickets."""
         self._tickets.close()
 
     def messages(self, address: Address) -> AsyncGenerator[bytes, bytes]:
-        """Return a generator of the messages of a GSSAPI login."""
         return self._tickets.messages(address.host)
 
     def refused(self, message: str, address: Address) -> str:
-        """Return a message saying that the broker refused the ticket, with advice to check keytab, clocks and rules."""
         return explain_refusal(address, self._tickets.principal, self._tickets.server(address.host))
 
 
 def mechanism_of(settings: ClientSettings) -> Mechanism:
-    """Return the mechanism that the settings ask for. `settings.mechanism` must not be None."""
+    """Return the mechanism of the settings. `settings.mechanism` must not be None."""
     if settings.oauth is not None:
         return (OAuthBearer if settings.oauth.msk_iam is None else MskIam)(settings, settings.oauth)
     if settings.kerberos is not None:
@@ -271,7 +258,7 @@ def mechanism_of(settings: ClientSettings) -> Mechanism:
 
 
 def _status(message: str) -> str:
-    """Return the status with which the broker refused a token, as in ` (invalid_token)`; `""` if it sent no status."""
+    """Return the status in the refusal of a token, such as ` (invalid_token)`, or `""`."""
     try:
         status = json.loads(message).get("status", "")
     except (ValueError, AttributeError, RecursionError):

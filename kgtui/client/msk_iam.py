@@ -1,12 +1,12 @@
 """Log in to Amazon MSK with IAM: sign a token with AWS credentials.
 
-MSK accepts two SASL mechanisms on its port for IAM: AWS_MSK_IAM, which Java clients use, and OAUTHBEARER with a token
-that is a signed URL (SigV4), for all other clients. kgtui uses OAUTHBEARER for both, and therefore needs a cluster with
-Kafka 2.7.1 or newer. The tokens come from Amazon's signer for Python (extra `security`).
+MSK accepts two SASL mechanisms on its port for IAM: AWS_MSK_IAM for Java clients, and OAUTHBEARER with a signed URL
+(SigV4) for others. kgtui uses OAUTHBEARER for both, and so needs Kafka 2.7.1 or newer. The tokens come from Amazon's
+signer for Python (extra `security`).
 
-The options in `sasl.jaas.config` are the same as in Amazon's login module for Java, with two differences: if a profile
-or role cannot be used, the default credentials are not tried; and a role is assumed in the region of the brokers if
-awsStsRegion is not set.
+The options in `sasl.jaas.config` are those of Amazon's login module for Java, with two differences:
+- If a profile or role cannot be used, the default credentials are not tried.
+- Without awsStsRegion, a role is assumed in the region of the brokers.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ADVICE = (
 )
 
 _NETWORK_ERRORS = frozenset({"ConnectTimeoutError", "EndpointConnectionError", "ReadTimeoutError"})
-"""Names of botocore's errors that mean that a server of AWS cannot be reached."""
+"""Names of botocore's errors for a server of AWS that cannot be reached."""
 
 _SHOWN_ERRORS = _NETWORK_ERRORS | frozenset(
     {
@@ -46,23 +46,20 @@ _SHOWN_ERRORS = _NETWORK_ERRORS | frozenset(
         "PartialCredentialsError",
     }
 )
-"""Names of botocore's errors whose text contains no secret. kgtui shows only the names of all other errors."""
+"""Names of botocore's errors whose text contains no secret. Other errors are shown only by name."""
 
 _SSO_ERRORS = frozenset({"SSOError", "SSOTokenLoadError", "TokenRetrievalError", "UnauthorizedSSOTokenError"})
-"""Names of botocore's errors that mean that the user must run `aws sso login`."""
+"""Names of botocore's errors after which the user must run `aws sso login`."""
 
 _LOGIN_ERRORS = frozenset({"LoginError", "LoginRefreshRequired", "LoginTokenLoadError", "LoginAuthorizationCodeError"})
-"""Names of botocore's errors that mean that the user must run `aws login`."""
+"""Names of botocore's errors after which the user must run `aws login`."""
 
 _SSO_OPERATION = "CreateToken"
-"""Name of the AWS operation that botocore uses to renew an SSO session."""
+"""The AWS operation with which botocore renews an SSO session."""
 
 _SSO_KEYS = frozenset({"sso_session", "sso_start_url"})
 _MOST_PROFILES = 10
-"""Maximum length of a chain of profiles that refer to each other with `source_profile`.
-
-The limit ends the search for SSO settings even if a profile refers to itself.
-"""
+"""Maximum length of a chain of `source_profile`, in case a profile refers to itself."""
 
 
 def explain_error(error: Exception, session: Any, profile: str) -> str:
@@ -71,7 +68,7 @@ def explain_error(error: Exception, session: Any, profile: str) -> str:
     Args:
         error: an error of botocore, or of a program or file from which botocore reads credentials.
         session: the session of botocore.
-        profile: the profile in `awsProfileName`; empty if it is not set.
+        profile: `awsProfileName`, or `""`.
     """
     name = type(error).__name__
     source = "awsProfileName in sasl.jaas.config" if profile else "AWS_PROFILE"
@@ -91,13 +88,13 @@ def explain_error(error: Exception, session: Any, profile: str) -> str:
 
 
 def explain_refused_request(operation: str, code: str, session: Any, profile: str) -> str:
-    """Return a message saying that AWS refused a request for credentials.
+    """Return a message for a request for credentials that AWS refused.
 
     Args:
         operation: the operation of AWS, such as `AssumeRole`.
         code: the error code of AWS.
         session: the session of botocore.
-        profile: the profile in `awsProfileName`; empty if it is not set.
+        profile: `awsProfileName`, or `""`.
     """
     shown = profile or session.get_config_variable("profile") or "default"
     if operation == _SSO_OPERATION:
@@ -125,10 +122,7 @@ def _sso_ended(session: Any, profile: str) -> str:
 
 
 def _sso_profile(profiles: Mapping[str, Mapping[str, Any]], profile: str) -> str:
-    """Return the profile with the SSO settings: `profile` itself, or a profile that its `source_profile` refers to.
-
-    Return `profile` if neither it nor any profile in the chain of `source_profile` has SSO settings.
-    """
+    """Return the profile with SSO settings in the chain of `source_profile`, or `profile` if there is none."""
     found = profile
     for _ in range(_MOST_PROFILES):
         settings = profiles.get(found, {})
@@ -148,10 +142,10 @@ def _reason(error: Exception) -> str:
 
 MECHANISM = "AWS_MSK_IAM"
 HANDLER = "software.amazon.msk.auth.iam.IAMOAuthBearerLoginCallbackHandler"
-"""Value of `sasl.login.callback.handler.class` that makes Java clients use OAUTHBEARER with signed URLs."""
+"""Value of `sasl.login.callback.handler.class` for OAUTHBEARER with signed URLs in Java clients."""
 
 _MODULES = {MECHANISM: "IAMLoginModule", "OAUTHBEARER": "OAuthBearerLoginModule"}
-"""Maps each mechanism to the login module that Java clients need."""
+"""Mechanism → login module that Java clients need."""
 
 _HOST = re.compile(r".*\.kafka(?:-serverless)?\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?\.?", re.IGNORECASE)
 _TIMEOUT = 10.0
@@ -163,14 +157,12 @@ class MskIam:
     """Which AWS credentials sign the tokens.
 
     Attributes:
-        profile: profile in the AWS configuration. If it is empty, the default credentials are used, for example from
-            environment variables.
-        role: ARN of the role that is assumed with the default credentials, or with `key`; empty if none is assumed.
-        session_name, external_id: arguments for assuming the role.
-        sts_region: region of the STS endpoint. If it is empty, the region of the brokers is used.
-        fips: whether requests to STS go to an endpoint that uses cryptography according to FIPS 140.
-        key: access key id, secret access key and session token for assuming the role. If it is empty, the default
-            credentials are used.
+        profile: profile in the AWS configuration; empty for the default credentials.
+        role: ARN of a role to assume with `key` or the default credentials; empty if none.
+        sts_region: region of the STS endpoint; empty for the region of the brokers.
+        fips: whether to use STS endpoints with FIPS 140 cryptography.
+        key: access key id, secret access key and session token for assuming the role; empty for the default
+            credentials.
         show_identity: whether the error about a refused token contains the ARN of the credentials (`awsDebugCreds`).
     """
 
@@ -189,7 +181,7 @@ class SignedToken:
     """A token, and its lifetime in seconds.
 
     Attributes:
-        identity: ARN of the credentials that signed the token; empty if it is not known.
+        identity: ARN of the credentials that signed the token, or `""`.
     """
 
     text: Secret
@@ -201,7 +193,7 @@ def msk_iam_from_options(mechanism: str, module: LoginModule) -> MskIam:
     """Read the options of the login module in `sasl.jaas.config`.
 
     Raises:
-        ConfigError: the login module does not belong to the mechanism, an option is not supported, or the signer is not
+        ConfigError: the login module is not the mechanism's, an option is not supported, or the signer is not
             installed.
     """
     needed = _MODULES[mechanism]
@@ -235,13 +227,13 @@ def msk_iam_from_options(mechanism: str, module: LoginModule) -> MskIam:
 
 
 def region_of(host: str) -> str:
-    """Return the AWS region in the host name of an MSK broker; `""` if the name contains none."""
+    """Return the AWS region in the host name of an MSK broker, or `""`."""
     found = _HOST.fullmatch(host)
     return found[1].lower() if found else ""
 
 
 def explain_offer(address: str, offered: str) -> str:
-    """Return the message for a broker that does not offer OAUTHBEARER but only the mechanisms in `offered`."""
+    """Return the message for a broker that does not offer OAUTHBEARER."""
     return (
         f"{address} does not offer the SASL mechanism OAUTHBEARER, with which kgtui logs in to Amazon MSK (it offers "
         f"{offered or 'none'}): use the port for IAM (9098), and a cluster with Kafka 2.7.1 or newer"
@@ -249,20 +241,19 @@ def explain_offer(address: str, offered: str) -> str:
 
 
 def reason_of(message: str) -> str:
-    """Return why MSK refused a login, in parentheses and after a space; `""` if its message contains no reason."""
+    """Return why MSK refused a login, such as ` (Access denied)`, or `""`."""
     found = re.fullmatch(r"(?:\[[0-9a-f-]+\]: )?([A-Za-z][A-Za-z ,']{0,99})\.?", message)
     return f" ({found[1]})" if found else ""
 
 
 def sign(settings: MskIam, region: str) -> SignedToken:
-    """Sign a token. This function blocks, and may ask AWS STS or the metadata service of AWS for credentials.
+    """Sign a token. Blocks, and may ask AWS STS or the metadata service of AWS for credentials.
 
     Args:
-        region: the AWS region of the brokers. If it is `""`, the region comes from the environment or the AWS
-            configuration.
+        region: AWS region of the brokers; empty for the region in the environment or the AWS configuration.
 
     Raises:
-        ConnectError: there are no credentials or no region, or AWS refuses the role. The message contains no secret.
+        ConnectError: credentials or region are missing, or AWS refuses the role. The message contains no secret.
     """
     from aws_msk_iam_sasl_signer import MSKAuthTokenProvider
     from botocore.credentials import CredentialProvider
@@ -295,7 +286,6 @@ def sign(settings: MskIam, region: str) -> SignedToken:
 
 
 def _configured_region(session: Any) -> str:
-    """Return the region in the environment or the AWS configuration. Raises ConnectError if there is none."""
     region = os.environ.get("AWS_REGION", "") or session.get_config_variable("region")
     if not region:
         raise ConnectError(
@@ -306,7 +296,7 @@ def _configured_region(session: Any) -> str:
 
 
 def _credentials(session: Any, settings: MskIam, region: str) -> Any:
-    """Return the AWS credentials that sign the token, as a copy that botocore does not refresh."""
+    """Return the AWS credentials that sign the token. The copy is not refreshed by botocore."""
     from botocore.credentials import Credentials
 
     # As in Java, a profile has priority over a role.
@@ -324,11 +314,7 @@ def _credentials(session: Any, settings: MskIam, region: str) -> Any:
 
 
 def _sts(session: Any, settings: MskIam, region: str, key: tuple[Secret, Secret, Secret]) -> Any:
-    """Return a client of AWS STS.
-
-    Args:
-        key: access key id, secret access key and session token. If it is empty, the default credentials are used.
-    """
+    """Return a client of AWS STS with a key as in `MskIam.key`."""
     from botocore.config import Config
 
     key_id, secret, token = (part.reveal() or None for part in key)
@@ -348,7 +334,6 @@ def _sts(session: Any, settings: MskIam, region: str, key: tuple[Secret, Secret,
 
 
 def _identity(session: Any, credentials: Any, settings: MskIam, region: str) -> str:
-    """Return the ARN of the credentials; `""` if AWS STS does not return it."""
     from botocore.exceptions import BotoCoreError, ClientError
 
     try:

@@ -1,8 +1,9 @@
 """Read the settings of OAUTHBEARER from Java client properties (KIP-255, KIP-768, KIP-1139, KIP-1258).
 
-Tokens come from one of three sources, as in Kafka: a token endpoint (`sasl.oauthbearer.token.endpoint.url=https://…`),
-to which the client sends a secret or a signed assertion; a file (`file:///…`); or, for tests only, tokens without a
-signature, which the client creates from the options of `sasl.jaas.config`.
+As in Kafka, tokens come from one of three sources:
+- a token endpoint (`sasl.oauthbearer.token.endpoint.url=https://…`), which gets a secret or a signed assertion
+- a file (`file:///…`)
+- for tests only, options in `sasl.jaas.config` from which the client creates tokens without a signature
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _SCHEMES = ("https", "http", "file")
 _UNSECURED = "unsecuredLogin"
 
 TIMEOUT = 10.0
-"""Default time limit for the token endpoint, in seconds. Kafka's clients have no time limit by default."""
+"""Default time limit for the token endpoint, in seconds. Kafka's clients have none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,20 +44,20 @@ class OAuth:
     """Where the tokens of OAUTHBEARER come from.
 
     Attributes:
-        url: the token endpoint, or the file with the token as a `file:` URL; empty if kgtui creates unsigned tokens.
+        url: token endpoint, or `file:` URL of the token; empty if kgtui creates unsigned tokens.
         client_id, client_secret: credentials for the token endpoint.
-        assertion: where the assertions for the token endpoint come from; None if the secret is sent.
-        jwt_bearer: whether the assertion is sent as the grant (grant type `jwt-bearer`, KIP-1139). Otherwise, it is
-            sent instead of the client secret (KIP-1258).
-        scope: requested scope; empty if none is requested.
-        urlencode: whether id and secret are URL-encoded before they are put into the request header.
-        timeout: time limit for connecting to the token endpoint and for each read, in seconds. A whole request may
-            take twice as long.
-        tls: TLS settings for the token endpoint. If it is None, the defaults of the system are used.
-        extensions: names and values that are sent to the broker together with the token.
-        claims: claims of tokens without a signature.
-        lifetime: lifetime of tokens without a signature, in seconds.
-        msk_iam: which AWS credentials sign the tokens for Amazon MSK; None for other tokens.
+        assertion: where assertions come from; None if the secret is sent.
+        jwt_bearer: whether the assertion is the grant (grant type `jwt-bearer`, KIP-1139), and not a replacement of the
+            client secret (KIP-1258).
+        scope: requested scope, or `""`.
+        urlencode: whether id and secret are URL-encoded in the request header.
+        timeout: time limit for connecting to the token endpoint and for each read, in seconds. A whole request may take
+            twice as long.
+        tls: TLS settings for the token endpoint; None for the defaults of the system.
+        extensions: names and values that are sent to the broker with the token.
+        claims: claims of unsigned tokens.
+        lifetime: lifetime of unsigned tokens, in seconds.
+        msk_iam: AWS credentials that sign tokens for Amazon MSK, or None.
     """
 
     url: str = ""
@@ -75,10 +76,9 @@ class OAuth:
 
 
 def oauth_from_properties(properties: Mapping[str, str], module: LoginModule) -> OAuth:
-    """Read the settings of OAUTHBEARER, or of AWS_MSK_IAM, for which OAUTHBEARER is used too.
+    """Read the settings of OAUTHBEARER, or of AWS_MSK_IAM, which uses OAUTHBEARER.
 
     Args:
-        properties: the client properties.
         module: the parsed value of `sasl.jaas.config`.
 
     Raises:
@@ -121,9 +121,9 @@ def oauth_from_properties(properties: Mapping[str, str], module: LoginModule) ->
 
 
 def _split(url: str) -> SplitResult | None:
-    """Return the parts of the URL of a token endpoint or of a file; None if the URL is not valid.
+    """Return the parts of the URL of a token endpoint or file; None if it is not valid.
 
-    For example, `https://user:pass/word@host` is not valid: the slash ends the host, so that `pass` would be the port.
+    For example, `https://user:pass/word@host` is not valid: the slash ends the host, and `pass` would be the port.
     """
     try:
         parts = urlsplit(url)
@@ -138,15 +138,15 @@ def _split(url: str) -> SplitResult | None:
 
 
 def _jwt_bearer(properties: Mapping[str, str]) -> dict[str, Any]:
-    """Return the arguments for `OAuth` if a signed assertion is the grant (grant type `jwt-bearer`, KIP-1139)."""
+    """Return the arguments for `OAuth` with an assertion as the grant (`jwt-bearer`, KIP-1139)."""
     scope = properties.get(_SCOPE_KEY, "").strip()
     return {"assertion": assertion_from_properties(properties), "jwt_bearer": True, "scope": scope}
 
 
 def _client_credentials(properties: Mapping[str, str], options: Mapping[str, str]) -> dict[str, Any]:
-    """Return the arguments for `OAuth` if the client identifies itself with its secret or with an assertion.
+    """Return the arguments for `OAuth` with a client secret or an assertion.
 
-    As in Kafka 4.3, an assertion is used if the properties name a file with an assertion, or an issuer of assertions.
+    As in Kafka 4.3, an assertion is used if its file or its issuer is set.
     """
     client_id = properties.get(_ID_KEY, "") or options.get("clientId", "")
     scope = properties.get(_SCOPE_KEY, "") or options.get("scope", "")
@@ -165,7 +165,7 @@ def _client_credentials(properties: Mapping[str, str], options: Mapping[str, str
 
 
 def _unsecured(options: Mapping[str, str]) -> OAuth:
-    """Return the settings for tokens without a signature, which Kafka's default login handler creates."""
+    """Return the settings for unsigned tokens, as in Kafka's default login handler."""
     claims: dict[str, str | float] = {}
     for name, value in options.items():
         if name.startswith(f"{_UNSECURED}StringClaim_"):
@@ -197,10 +197,7 @@ def _extensions(options: Mapping[str, str], prefix: str) -> tuple[tuple[str, str
 
 
 def _timeout(properties: Mapping[str, str]) -> float:
-    """Return the time limit for the token endpoint in seconds.
-
-    It is the longer of the time limits for connecting and for reading, or `TIMEOUT` if neither is set.
-    """
+    """Return the time limit for the token endpoint in seconds: the longer of the two properties, or `TIMEOUT`."""
     keys = ("sasl.login.connect.timeout.ms", "sasl.login.read.timeout.ms")
     given = ((key, properties.get(key, "")) for key in keys)
     limits = (whole_number(key, text, "milliseconds", 0, LONGEST_TIMEOUT) for key, text in given if text.strip())
@@ -208,7 +205,7 @@ def _timeout(properties: Mapping[str, str]) -> float:
 
 
 def _tls(options: Mapping[str, str]) -> Tls | None:
-    """Return the TLS settings for the token endpoint. They are options of `sasl.jaas.config`, as in Kafka."""
+    """Return the TLS settings for the token endpoint. As in Kafka, they are options of `sasl.jaas.config`."""
     from kgtui.client.tls import tls_from_properties
 
     given = {name: value for name, value in options.items() if name.startswith("ssl.")}

@@ -9,8 +9,8 @@ from enum import Enum
 class Lane(Enum):
     """One of the two connections to a broker.
 
-    A broker processes the requests of a connection one after the other. With two connections, kgtui can read the
-    selected groups on the UI lane while the broker processes a long request on the bulk lane.
+    A broker processes the requests of a connection one after the other. The UI lane can read the selected groups while
+    the broker processes a long request on the bulk lane.
     """
 
     BULK = "bulk"
@@ -25,16 +25,14 @@ class PoolOptions:
 
     Attributes:
         connect_timeout: limit for connecting, the TLS handshake, the login and the negotiation together.
-        second_wait: maximum time that a call waits for a new attempt to connect if the previous attempt failed. After
-            this time, the call fails, but the new attempt continues.
+        second_wait: after a failed attempt to connect, a call waits this long for the next attempt. The attempt
+            continues after the call has failed.
         backoff, backoff_max: first and longest pause between attempts to connect; see `Backoff`.
         bulk_in_flight, ui_in_flight: maximum number of concurrent requests on one connection of the lane.
         stall: a connection is replaced if a request misses its deadline and no response has arrived for this long.
-        head_start: for requests that any broker can answer, the time to wait for one broker's response before the
-            next broker is asked as well.
-        retry_pause, retry_pause_max: first and longest pause between two lookups of a coordinator that is not
-            available, for example because it is still loading its groups.
-        thread_bytes: responses with more bytes than this are decoded in a thread.
+        head_start: time to wait for one broker before the next broker is asked as well.
+        retry_pause, retry_pause_max: first and longest pause between two lookups of an unavailable coordinator.
+        thread_bytes: larger responses are decoded in a thread.
         batch: maximum number of groups or topics in one lookup.
     """
 

@@ -1,4 +1,4 @@
-"""`Pool`: connects to the brokers of one cluster, keeps the connections open, and sends requests over them."""
+"""`Pool`: connects to the brokers of one cluster, and sends requests."""
 
 from __future__ import annotations
 
@@ -46,19 +46,19 @@ _CLOSED = "the connections to this cluster were closed"
 
 
 class Pool:
-    """Connections to one cluster: two per broker ("lanes"). Each connection is opened when it is first needed.
+    """Connections to one cluster: two per broker ("lanes"), opened when first needed.
 
-    Use the pool as an async context manager, or call `close` at the end. All times are in seconds. The caller has to
-    check the error codes in responses, except in lookups of coordinators and leaders.
+    Use the pool as an async context manager, or call `close` at the end. Times are in seconds. Callers must check the
+    error codes in responses, except in lookups of coordinators and leaders.
 
     Args:
-        seeds: addresses of bootstrap servers, as `host:port`.
-        settings: login, TLS and other settings. `settings.request_timeout` limits every call.
+        seeds: addresses of bootstrap servers, such as `broker-1:9092`.
+        settings: `settings.request_timeout` limits every call.
         client_id: name of this client for the brokers; `settings.client_id` overrides it.
         options: timeouts and limits; `settings.pool` overrides them.
 
     Raises:
-        ConfigError: `seeds` is empty, or contains a text that is not `host:port`.
+        ConfigError: `seeds` is empty, or one is not `host:port`.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class Pool:
         await self.close()
 
     async def close(self) -> None:
-        """Close all connections, and cancel all running attempts to connect. Calls in progress fail."""
+        """Close all connections, and cancel running attempts to connect. Calls in progress fail."""
         self._closed = True
         if self._refreshing is not None:
             self._refreshing.cancel()
@@ -109,12 +109,12 @@ class Pool:
             self._decoders.shutdown(wait=False, cancel_futures=True)
 
     async def metadata(self, *, timeout: float, refresh: bool = False) -> ClusterView:
-        """Return the metadata of the cluster, which is requested on the first call, and again if `refresh` is true.
+        """Return the metadata of the cluster, from the first call or requested again with `refresh`.
 
-        Concurrent callers share one request. If no known broker responds, the bootstrap servers are asked again.
+        Concurrent callers share one request. If no known broker responds, the bootstrap servers are asked.
 
         Raises:
-            UnreachableError: no broker responded. The error contains every attempt and why it failed.
+            UnreachableError: no broker responded. The error lists each attempt and its error.
         """
         if self._view is not None and not refresh and not self._start_over:
             return self._view
@@ -144,7 +144,7 @@ class Pool:
         self._leaders.clear()
 
     async def version(self, node: int, api: Api, *, timeout: float, lane: Lane = Lane.BULK) -> int:
-        """Return the version of an API that was negotiated with a broker on this lane.
+        """Return the API version that was negotiated with a broker on this lane.
 
         Raises:
             UnsupportedError, ConnectError, DeadlineError
@@ -192,14 +192,14 @@ class Pool:
     ) -> Reply[Any]:
         """Send one request to one broker, and decode the response.
 
-        Long responses are decoded in a thread. The first response of an API version is decoded in a thread too, because
-        its decoder must first be compiled. If the broker closes the connection before it responds, the request is sent
-        once more, unless the request changes the cluster.
+        Long responses are decoded in a thread, and so is the first response of an API version, because its decoder must
+        be compiled. If the broker closes the connection before it responds, the request is sent once more, unless it
+        changes the cluster.
 
         Args:
-            value: fields of the request, or a function that returns the fields for the negotiated version.
+            value: fields of the request, or a function that returns them for the negotiated version.
             timeout: time limit in seconds, which includes connecting, waiting for earlier requests, and throttling.
-            version: API version to use, not newer than the negotiated version. The default is the negotiated version.
+            version: API version to use, not newer than the negotiated version, which is the default.
             decode: function to use instead of `api.response.decode`.
 
         Raises:
@@ -220,10 +220,10 @@ class Pool:
         return Reply(node, raw.version, decoded, raw.took_ms)
 
     async def find_coordinators(self, groups: Iterable[str], *, timeout: float, refresh: bool = False) -> Coordinators:
-        """Return the coordinator of each group. Coordinators that are not cached are looked up in batches (KIP-699).
+        """Return the coordinator of each group, from the cache or from lookups in batches (KIP-699).
 
-        The lookup is repeated while a coordinator is not available, for example because it is still loading its groups,
-        but not for longer than `timeout`. The result contains an error for each group whose coordinator was not found.
+        A lookup is repeated while a coordinator is not available, until `timeout`. A group whose coordinator was not
+        found has an error.
 
         Raises:
             UnreachableError: the cluster cannot be reached at all.
@@ -231,7 +231,7 @@ class Pool:
         return await self._coordinators.find(groups, timeout=timeout, refresh=refresh)
 
     def learn_coordinators(self, groups: Iterable[str], node: int) -> None:
-        """Store a broker as the coordinator of these groups, because the broker has listed them."""
+        """Store a broker as the coordinator of groups that it has listed."""
         self._coordinators.learn(groups, node)
 
     def forget_coordinator(self, group: str) -> None:
@@ -239,9 +239,8 @@ class Pool:
         self._coordinators.forget(group)
 
     async def find_leaders(self, topics: Iterable[str], *, timeout: float, refresh: bool = False) -> Leaders:
-        """Return the leader of every partition of these topics, from the cache or the metadata.
-
-        The request never creates a topic.
+        """Return the leader of every partition of these topics, from the cache or the metadata. Never creates a
+        topic.
 
         Raises:
             UnreachableError: no broker responded.
@@ -249,7 +248,7 @@ class Pool:
         return await self._leaders.find(topics, timeout=timeout, refresh=refresh)
 
     def leader_failed(self, node: int) -> bool:
-        """Report that a leader did not respond, so that its topics are looked up again; see `LeaderCache.failed`."""
+        """Report that a leader did not respond; see `LeaderCache.failed`."""
         return self._leaders.failed(node)
 
     def leader_answered(self, node: int) -> None:
@@ -257,13 +256,11 @@ class Pool:
         self._leaders.answered(node)
 
     def live_lane(self, node: int) -> Lane:
-        """Return the lane for a small request: the UI lane if its connection is open, otherwise the bulk lane."""
+        """Return the lane for a small request: the UI lane if it is connected, otherwise the bulk lane."""
         return self._links.live_lane(node)
 
     async def ask_any(self, ask: Callable[[int], Awaitable[T]], *, timeout: float) -> T:
-        """Send a request to one broker after the other, and return the first response.
-
-        If there is no response within `options.head_start`, the next broker is asked as well.
+        """Send a request to one broker after the other, `options.head_start` apart, and return the first response.
 
         Args:
             ask: sends the request to the broker with this node id.
@@ -337,7 +334,7 @@ class Pool:
         return self._links.at(broker, lane, transport)
 
     async def login_steps(self, *, timeout: float) -> dict[str, tuple[Step, ...]]:
-        """Connect to each bootstrap server step by step, and return the steps (see `login_steps.try_steps`)."""
+        """Connect to each bootstrap server step by step; see `login_steps.try_steps`."""
         from kgtui.client.login_steps import try_steps
 
         transport = await self._open_transport()
@@ -350,15 +347,14 @@ class Pool:
 
     async def _open_transport(self) -> Transport:
         if self._transport is None:
-            # `_load_transport` imports aiokafka, which is slow. It therefore runs in a thread, and only when the
-            # first connection is needed.
+            # Importing aiokafka is slow, so it runs in a thread when the first connection is needed.
             make = await asyncio.to_thread(_load_transport)
             if self._transport is None:
                 self._transport = make(self.settings, self._client_id)
         return self._transport
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
-        """Run `work` in a separate thread, because asyncio's own threads may be busy with slow name lookups."""
+        """Run `work` in a separate thread, because slow name lookups may use all of asyncio's threads."""
         if self._decoders is None:
             self._decoders = ThreadPoolExecutor(max_workers=1, thread_name_prefix="kgtui-decode")
         return await asyncio.get_running_loop().run_in_executor(self._decoders, work)

@@ -1,10 +1,9 @@
-"""Check which Java client properties are supported, and parse `sasl.jaas.config`.
+r"""Check which Java client properties are supported, and parse `sasl.jaas.config`.
 
-The value of `sasl.jaas.config` is a login module with its options. kgtui parses it like Kafka's JaasConfig, which
-uses Java's StreamTokenizer. The value consists of words of letters, digits and `. - _ $`, quoted strings with backslash
-escapes, `//` and `/* */` comments, and a semicolon at the end::
+`sasl.jaas.config` is a login module with options. It is parsed as in Kafka's JaasConfig: words of letters, digits and
+`. - _ $`, quoted strings with backslash escapes, `//` and `/* */` comments, and a semicolon at the end::
 
-    org.apache.kafka.common.security.plain.PlainLoginModule required username="alice" password="a \\"quoted\\" word";
+    org.apache.kafka.common.security.plain.PlainLoginModule required username="alice" password="a \"quoted\" word";
 """
 
 from __future__ import annotations
@@ -59,9 +58,9 @@ _DEFAULTS = {
         "SOFTWARE.AMAZON.MSK.AUTH.IAM.IAMOAUTHBEARERLOGINCALLBACKHANDLER",
     ),
 }
-"""Maps each property that is supported only with certain values to these values, in capital letters.
+"""Property that is supported only with certain values → these values in capital letters.
 
-With these values, Kafka's clients behave as kgtui always does.
+With them, Kafka's clients behave as kgtui does.
 """
 
 _REFUSED = {
@@ -81,7 +80,7 @@ _REFUSED = {
     "ssl.provider": "remove the property, because kgtui cannot use Java providers",
     "ssl.trustmanager.algorithm": "remove the property",
 }
-"""Maps each property that would change the login or TLS but is not supported to what the user should do instead."""
+"""Unsupported property that would change the login or TLS → what the user should do instead."""
 
 _WITHOUT_EFFECT = re.compile(
     r"""
@@ -101,7 +100,7 @@ _WITHOUT_EFFECT = re.compile(
     """,
     re.VERBOSE,
 )
-"""Matches properties of Kafka's clients that have no effect on kgtui and do not concern the login or TLS."""
+"""Matches properties of Kafka's clients without effect on kgtui, the login or TLS."""
 
 LONGEST_TIMEOUT = 2**31 - 1
 """Highest value of Kafka's properties of the type int, such as `request.timeout.ms`."""
@@ -161,10 +160,7 @@ _LOGIN_NAMES = frozenset(
         "ssl.secure.random.implementation",
     }
 )
-"""Properties of the login and TLS in Kafka's clients up to 4.4, in addition to `_LOGIN_AND_TLS` and `_REFUSED`.
-
-`oauth`, `assertion` and `kerberos` read some of them. The others have no effect in kgtui.
-"""
+"""Other properties of the login and TLS in Kafka's clients up to 4.4. Some have no effect in kgtui."""
 
 _OTHER_NAMES = frozenset(
     {
@@ -184,11 +180,11 @@ _OTHER_NAMES = frozenset(
         "value.serializer",
     }
 )
-"""Frequently used properties that `_WITHOUT_EFFECT` matches. `_advice` suggests them for unknown properties."""
+"""Frequently used properties that `_WITHOUT_EFFECT` matches, as suggestions for unknown properties."""
 
 
 def check_supported(properties: Mapping[str, str]) -> None:
-    """Raise ConfigError if a property is set that kgtui does not support. The message says what to do instead."""
+    """Raise ConfigError if an unsupported property is set. The message says what to do instead."""
     for key in sorted(properties):
         value = properties[key].strip()
         name = "config.providers" if key.startswith("config.providers.") else key
@@ -197,7 +193,7 @@ def check_supported(properties: Mapping[str, str]) -> None:
 
 
 def check_text(properties: Mapping[str, str]) -> None:
-    """Raise ConfigError if a value has a NUL character or cannot be encoded in UTF-8. The message shows no value."""
+    """Raise ConfigError if a value has a NUL character or is not UTF-8. The message shows no value."""
     for key, value in properties.items():
         if not _is_text(value):
             raise ConfigError(f"{key}: {_NOT_TEXT}")
@@ -211,7 +207,7 @@ def _is_text(value: str) -> bool:
 
 
 def whole_number(key: str, text: str, unit: str, lowest: int, highest: int) -> int:
-    """Return the number in the value of a property, or raise ConfigError if it is not from `lowest` to `highest`."""
+    """Return the number in the value of a property, or raise ConfigError if it is out of range."""
     text = text.strip()
     if not (text.isascii() and text.isdigit() and len(text) < 20 and lowest <= int(text) <= highest):
         raise ConfigError(f"{key}={text} is not a number of {unit} from {lowest} to {highest}")
@@ -222,9 +218,8 @@ def unknown_keys(properties: Mapping[str, str], supported: Collection[str]) -> t
     """Return one warning for each property that Kafka's clients do not know, for example because of a typo.
 
     Args:
-        properties: the properties. If they have the attribute `places`, which maps names to places such as
-            `line 3 of FILE`, the warnings say where the property is.
-        supported: properties that kgtui supports, besides the properties of the login and TLS.
+        properties: an attribute `places`, which maps names to places such as `line 3 of FILE`, is used in the warnings.
+        supported: supported properties besides those of the login and TLS.
     """
     places: Mapping[str, str] = getattr(properties, "places", {})
     known = _LOGIN_AND_TLS | _LOGIN_NAMES | _REFUSED.keys() | frozenset(supported)
@@ -239,7 +234,7 @@ def unknown_keys(properties: Mapping[str, str], supported: Collection[str]) -> t
 
 
 def _advice(key: str, known: Collection[str]) -> str:
-    """Return what may be wrong with an unknown property (a typo or a missing backslash); `""` if no cause is likely."""
+    """Return the likely cause of an unknown property (a typo or a missing backslash), or `""`."""
     similar = get_close_matches(key, known, n=1, cutoff=0.85)
     if similar:
         return f"did you mean {similar[0]}?"
@@ -271,7 +266,7 @@ class LoginModule:
 
     Attributes:
         name: Java class, with its package.
-        options: name of an option → value of the option. All values are masked, because they may be passwords.
+        options: name → value, masked because it may be a password.
     """
 
     name: str
@@ -283,7 +278,7 @@ class LoginModule:
         return self.name.rpartition(".")[2]
 
     def plain_options(self) -> dict[str, str]:
-        """Return the options with unmasked values. The values may be passwords, so the result must never be shown."""
+        """Return the options with unmasked values. They may be passwords, so never show them."""
         return {name: str.__str__(value.reveal()) for name, value in self.options.items()}
 
 
@@ -291,8 +286,7 @@ def parse_jaas(text: str) -> LoginModule:
     """Parse the value of `sasl.jaas.config`.
 
     Raises:
-        ConfigError: the value is not valid. The message says where the mistake is, and never contains the value of an
-            option.
+        ConfigError: the value is not valid. The message never contains the value of an option.
     """
     tokens = _tokens(text)
     kind, name = next(tokens)
@@ -325,10 +319,7 @@ def parse_jaas(text: str) -> LoginModule:
 
 
 def _known(option: str) -> str:
-    """Return the name of an option, or "an option" for an unknown name.
-
-    An unknown name may be a part of a password with an unescaped quote, and must not be shown.
-    """
+    """Return the name of an option, or "an option" if it is unknown, because it may be a part of a password."""
     return option if option in {"username", "password", "tokenauth"} else "an option"
 
 

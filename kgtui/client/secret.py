@@ -8,7 +8,7 @@ MASK = "****"
 class Revealed(str):
     """The text of a secret, for code that needs it unmasked, such as aiokafka.
 
-    The `repr` is masked, because tracebacks contain the `repr` of values.
+    The `repr` is masked, because tracebacks show it.
     """
 
     __slots__ = ()
@@ -18,7 +18,7 @@ class Revealed(str):
 
 
 class Secret:
-    """A password or key. It is masked in `repr`, `str` and format strings, so that no log or message contains it."""
+    """A password or key. It is masked in `repr`, `str` and format strings."""
 
     __slots__ = ("_text",)
 
@@ -26,7 +26,7 @@ class Secret:
         self._text = Revealed(text)
 
     def reveal(self) -> Revealed:
-        """Return the unmasked text, for example to pass it to aiokafka."""
+        """Return the unmasked text."""
         return self._text
 
     def __repr__(self) -> str:

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Negotiated:
-    """The API versions and features that one broker reported in its response to ApiVersions.
+    """The API versions and features in a broker's response to ApiVersions.
 
     Attributes:
         ranges: API key → lowest and highest version that the broker supports.
-        features: name of a finalized feature → its level. None for brokers before 2.7, which do not report features.
-        epoch: epoch of the finalized features, which increases whenever a finalized feature changes; -1 if unknown.
+        features: name of a finalized feature → its level. None for brokers before 2.7.
+        epoch: increases whenever a finalized feature changes; -1 if unknown.
     """
 
     ranges: Mapping[int, tuple[int, int]]
@@ -37,14 +37,14 @@ class Negotiated:
     epoch: int = -1
 
     def pick(self, api: Api) -> int | None:
-        """Return the highest version of an API that kgtui and the broker both support, or None if there is none."""
+        """Return the highest version of an API that kgtui and the broker both support, or None."""
         low, high = self.ranges.get(api.key, (0, -1))
         version = min(api.high, high)
         return version if version >= max(api.low, low) else None
 
 
 def read_api_versions(answer: Mapping[str, Any]) -> Negotiated:
-    """Convert a decoded ApiVersions response into the versions and features of the broker."""
+    """Convert a decoded ApiVersions response."""
     epoch = int(answer["FinalizedFeaturesEpoch"])
     features = None
     if epoch >= 0:
@@ -64,8 +64,7 @@ class Session:
 async def open_session(transport: Transport, address: Address, *, timeout: float) -> Session:
     """Connect, log in, and negotiate API versions and features (KIP-35, KIP-511, KIP-584).
 
-    If the server does not respond like a Kafka broker, a probe finds out what kind of server it is. The probe takes up
-    to `connect_errors.PROBE_TIMEOUT` seconds in addition to `timeout`.
+    If the server does not respond like a Kafka broker, a probe takes up to `connect_errors.PROBE_TIMEOUT` more seconds.
 
     Raises:
         ConnectError: connecting, the login or the negotiation failed.
@@ -79,7 +78,7 @@ async def open_session(transport: Transport, address: Address, *, timeout: float
 
 
 async def log_in(transport: Transport, address: Address, *, timeout: float) -> Connection:
-    """Connect and log in. Raises `ConnectError`, whose message says what listens on the port; see `open_session`."""
+    """Connect and log in. Raises `ConnectError`, which says what listens on the port."""
     try:
         return await transport.dial(address, timeout=timeout)
     except ConnectError as error:
@@ -87,7 +86,7 @@ async def log_in(transport: Transport, address: Address, *, timeout: float) -> C
 
 
 async def negotiate(connection: Connection, settings: ClientSettings, deadline: float) -> Session:
-    """Negotiate API versions and features on an open connection, and close the connection if this fails.
+    """Negotiate API versions and features on an open connection, and close it if this fails.
 
     Args:
         deadline: time limit, as a value of `time.monotonic`.
@@ -108,10 +107,7 @@ async def negotiate(connection: Connection, settings: ClientSettings, deadline: 
 
 
 async def _negotiate(connection: Connection) -> Negotiated:
-    """Send ApiVersions in the newest version that kgtui supports.
-
-    If the broker does not support this version, send ApiVersions again in a version that the broker supports.
-    """
+    """Send ApiVersions in kgtui's newest version, and again in an older one if the broker does not support it."""
     request = {"ClientSoftwareName": "kgtui", "ClientSoftwareVersion": kgtui.__version__}
     version = API_VERSIONS.high
     while True:
@@ -120,8 +116,8 @@ async def _negotiate(connection: Connection) -> Negotiated:
         code = int.from_bytes(data[:2], "big", signed=True)
         if code != UNSUPPORTED_VERSION:
             break
-        # A broker that does not support this version of ApiVersions responds in the format of version 0, and lists the
-        # versions of ApiVersions that it supports. If it lists none, version 0 is tried next.
+        # The broker responds in the format of version 0, with the versions of ApiVersions that it supports. If it lists
+        # none, version 0 is next.
         offered = read_api_versions(API_VERSIONS.response.decode(0, data)).pick(API_VERSIONS) or 0
         if version == 0:
             raise ConnectError(f"{connection.address} supports no version of ApiVersions that kgtui supports")

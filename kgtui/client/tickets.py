@@ -1,10 +1,10 @@
 """Get Kerberos tickets for brokers with the package `gssapi`, and create the messages of GSSAPI logins (RFC 4752).
 
-The environment variables of the process are not changed: keytab and ticket cache are arguments of the calls. A ticket
-that is obtained with a keytab is stored in the memory of the process. The Kerberos library replaces it when half of its
-lifetime is over. A ticket cache is read again for each login, so that a new ticket of `kinit` is used. A ticket in a
-cache is renewed before it expires, with the program `kinit`, as Kafka's clients for Java do. This is possible only for
-tickets that the KDC has issued as renewable (`kinit -r`).
+- Keytab and ticket cache are arguments of calls. Environment variables are not changed.
+- A ticket from a keytab is stored in memory. The Kerberos library replaces it after half of its lifetime.
+- A ticket cache is read for each login, so that a new ticket of `kinit` is used.
+- As in Java clients, `kinit` renews a ticket in a cache before it expires, if the KDC has issued it as renewable
+  (`kinit -r`).
 """
 
 from __future__ import annotations
@@ -32,16 +32,15 @@ if TYPE_CHECKING:
     from kgtui.client.kerberos import Kerberos
 
 TIMEOUT = 5.0
-"""Time limit for getting a ticket, in seconds.
+"""Time limit for getting a ticket, in seconds. A ticket that arrives later is used by the next attempt.
 
-The Kerberos library itself waits about 30 s for a KDC. If a ticket arrives after the time limit, the next attempt to
-connect uses it.
+The Kerberos library itself waits about 30 s for a KDC.
 """
 
 RENEW_AFTER = 0.8
-"""Fraction of the remaining lifetime of a ticket after which kgtui tries to renew the ticket, as in Kafka's clients.
+"""Fraction of a ticket's remaining lifetime after which kgtui tries to renew it, as in Kafka's clients.
 
-After a failed attempt, kgtui waits for the same fraction of the lifetime that is then left, and tries again.
+After a failure, kgtui waits for the same fraction of the lifetime that is then left.
 """
 
 SHORTEST_PAUSE = 0.5
@@ -51,19 +50,17 @@ KINIT_TIMEOUT = 30.0
 """Time limit for `kinit`, in seconds."""
 
 _NO_LAYER = b"\x01\x00\x00\x00"
-"""The first four bytes of the last message of a login: 1 for no security layer, and the maximum message size 0."""
+"""First four bytes of a login's last message: 1 for no security layer, and the maximum message size 0."""
 
 _numbers = itertools.count(1)
 _log = logging.getLogger(__name__)
 
 
 class TicketRenewal:
-    """Renews the ticket in a ticket cache, from `start` until the ticket has expired or `close` is called.
+    """Renews the ticket in a ticket cache until it expires or `close` is called.
 
     Args:
-        kerberos: settings with the ticket cache, and with the program that renews the ticket.
-        lifetime: function that returns the remaining lifetime of the ticket in the cache, in seconds. It returns 0 if
-            there is no valid ticket.
+        lifetime: returns the remaining lifetime of the ticket in the cache, in seconds; 0 without a valid ticket.
     """
 
     def __init__(self, kerberos: Kerberos, lifetime: Callable[[], Awaitable[float]]) -> None:
@@ -73,7 +70,7 @@ class TicketRenewal:
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Begin to watch the ticket in the cache. The call has no effect if the ticket is already being watched."""
+        """Begin to watch the ticket in the cache. No effect if it is already watched."""
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._run())
 
@@ -85,12 +82,12 @@ class TicketRenewal:
     async def _run(self) -> None:
         left = await self._lifetime()
         while 0 < left < inf:
-            # One second is subtracted, because the Kerberos library rounds lifetimes up to whole seconds.
+            # The Kerberos library rounds lifetimes up to whole seconds.
             pause = max(RENEW_AFTER * (left - 1), SHORTEST_PAUSE)
             await asyncio.sleep(pause)
             renew_below = left - pause / 2
             left = await self._lifetime()
-            # If more time is left, the user or another program has put a new ticket into the cache.
+            # Otherwise, the user or another program has put a new ticket into the cache.
             if left < renew_below:
                 await self._renew()
                 left = await self._lifetime()
@@ -119,12 +116,10 @@ class TicketRenewal:
 class Tickets:
     """Gets Kerberos tickets, and logs in with them.
 
-    All calls that wait for a KDC run one after the other in a daemon thread, so that they delay neither other tasks nor
-    the exit of the process.
+    Calls that wait for a KDC run in a daemon thread, so that they delay neither other tasks nor the exit.
 
     Attributes:
-        principal: the principal that logs in. If the settings do not name a principal, it is empty until `get` has
-            returned.
+        principal: the principal that logs in. It may be empty until `get` has returned.
     """
 
     def __init__(self, kerberos: Kerberos) -> None:
@@ -141,10 +136,10 @@ class Tickets:
         return f"{self._kerberos.service}/{self._names.get(host, host)}"
 
     async def get(self, host: str) -> None:
-        """Get a ticket for the broker on a host. The call is fast if there is already a valid ticket.
+        """Get a ticket for the broker on a host. Fast if there is already a valid ticket.
 
         Raises:
-            ConnectError: there is no ticket. The message says why and what to do.
+            ConnectError: there is no ticket.
         """
         try:
             async with asyncio.timeout(TIMEOUT):
@@ -159,9 +154,9 @@ class Tickets:
         self._renewal.close()
 
     async def messages(self, host: str) -> AsyncGenerator[bytes, bytes]:
-        """Yield the messages of a login to the broker on `host`. `get` must have returned before.
+        """Yield the messages of a login to the broker on `host`, after `get`.
 
-        The broker's response to each message is sent to the generator.
+        Send the broker's response to each message to the generator.
 
         Raises:
             ConnectError: a response of the broker is wrong.
@@ -172,7 +167,7 @@ class Tickets:
             context = self._context(host, self._credentials)
             response: bytes | None = None
             while not context.complete:
-                # The first step may read the ticket cache from the disk, so it runs in a thread.
+                # The first step may read the ticket cache from the disk.
                 message = await asyncio.to_thread(context.step, response)
                 response = yield message or b""
             layers = context.unwrap(response).message
@@ -189,7 +184,7 @@ class Tickets:
             ) from error
 
     async def _lifetime(self) -> float:
-        """Return the remaining lifetime of the ticket in the cache in seconds; 0 if there is no valid ticket."""
+        """Return the remaining lifetime of the ticket in the cache in seconds; 0 without a valid ticket."""
         return await self._thread.run(self._read_lifetime)
 
     def _read_lifetime(self) -> float:
@@ -202,14 +197,14 @@ class Tickets:
         return inf if lifetime is None else float(lifetime)
 
     def _get(self, host: str) -> tuple[Any, bool]:
-        """Get a ticket for the broker on a host. Blocks until the KDC answers.
+        """Get a ticket for a broker. Blocks until the KDC answers.
 
         Returns the credentials, and whether they come from the ticket cache.
         """
         from gssapi.exceptions import GSSError
 
         self._names[host] = _host_name(host)
-        # As in Java, the ticket cache is tried before the keytab.
+        # As in Java, the ticket cache comes first.
         sources = [self._from_cache] if self._kerberos.use_cache else []
         if self._kerberos.keytab:
             sources.append(self._from_keytab)
@@ -246,8 +241,8 @@ class Tickets:
                 f"sasl.jaas.config: keyTab={keytab}: {error.strerror}; expected a keytab that this user may read"
             ) from None
         try:
-            # This call only reads the keytab. Its errors are more precise than the errors of the next call, which
-            # contacts the KDC.
+            # This call only reads the keytab. Its errors are more precise than errors of the next call, which contacts
+            # the KDC.
             self._acquire({"keytab": keytab}, "accept")
         except GSSError as error:
             raise ConnectError(explain_keytab(failure_of(error), self._kerberos)) from error
@@ -265,14 +260,12 @@ class Tickets:
             ) from None
 
     def _name(self) -> Any:
-        """Return the principal as a name of GSSAPI; None if the settings have no principal."""
         import gssapi
 
         principal = self._kerberos.principal
         return gssapi.Name(principal, gssapi.NameType.kerberos_principal) if principal else None
 
     def _context(self, host: str, credentials: Any) -> Any:
-        """Return a security context for a new login on a broker."""
         import gssapi
 
         server = gssapi.Name(self.server(host).replace("/", "@", 1), gssapi.NameType.hostbased_service)
@@ -280,9 +273,9 @@ class Tickets:
 
 
 def _host_name(host: str) -> str:
-    """If `host` is an IP address, return its host name, because a broker's principal contains the host name.
+    """Return the host name of an IP address, because a broker's principal contains it.
 
-    Kafka's clients do the same. Host names, and addresses whose name is not found, are returned unchanged.
+    As in Kafka's clients, names, and addresses without a name, are returned unchanged.
     """
     try:
         ip_address(host)

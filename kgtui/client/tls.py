@@ -1,8 +1,8 @@
 """Read TLS settings from the `ssl.*` properties of Java clients.
 
-Certificates and keys are in PEM (KIP-651) or in PKCS#12 stores, which the package `cryptography` reads (extra
-`security`). JKS and JCEKS stores are not read, because no maintained Python library reads them. The error for such a
-store contains the `keytool` command that converts it to PKCS#12.
+Certificates and keys are in PEM (KIP-651) or in PKCS#12 stores, which need the package `cryptography` (extra
+`security`). No maintained Python library reads JKS and JCEKS stores. The error for them contains the `keytool` command
+that converts them to PKCS#12.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.serialization.pkcs12 import PKCS12KeyAndCertificates
 
 _JAVA_FORMATS = {b"\xfe\xed\xfe\xed": "JKS", b"\xce\xce\xce\xce": "JCEKS"}
-"""Maps the first four bytes of each Java store that kgtui cannot read to the name of the store's format."""
+"""First four bytes of Java stores that kgtui cannot read → format."""
 
 _SEQUENCE = 0x30
 _LONG_LENGTH = 0x80
@@ -36,7 +36,7 @@ class Store:
     """The contents of a PKCS#12 store, converted to PEM.
 
     Attributes:
-        key: the private key, which is not encrypted. Empty if the store contains no key.
+        key: the unencrypted private key, or empty.
         chain: the certificate of the key, and the certificates that sign it.
         trusted: the certificates that do not belong to the key.
     """
@@ -50,13 +50,11 @@ def read_store(file: str, password: Secret, kind: str) -> Store:
     """Read a PKCS#12 store.
 
     Args:
-        file: path of the store.
-        password: password of the store; empty if none is set.
-        kind: `keystore` or `truststore`, for the names of properties in error messages.
+        password: password of the store, or empty.
+        kind: `keystore` or `truststore`, for error messages.
 
     Raises:
-        ConfigError: the file cannot be read, is not a PKCS#12 store, or the password is wrong. The message names the
-            property.
+        ConfigError: the file cannot be read or is not a PKCS#12 store, or the password is wrong.
     """
     place = f"ssl.{kind}.location={file}"
     try:
@@ -84,7 +82,7 @@ def read_store(file: str, password: Secret, kind: str) -> Store:
 
 
 def _problem(content: bytes, file: str, kind: str) -> str:
-    """Return why `content` is not a complete PKCS#12 store, and what to do; `""` if it looks like a complete store."""
+    """Return why `content` is not a complete PKCS#12 store, and what to do; `""` if it looks complete."""
     java = _JAVA_FORMATS.get(content[:4])
     if java is not None:
         return (
@@ -104,7 +102,7 @@ def _problem(content: bytes, file: str, kind: str) -> str:
 
 
 def _encoded_size(content: bytes) -> int:
-    """Return the size in bytes of the first element of a DER file with its header, or 0 if its length is indefinite."""
+    """Return the size in bytes of a DER file's first element with its header; 0 if its length is indefinite."""
     length = content[1] if len(content) > 1 else _LONG_LENGTH
     if length < _LONG_LENGTH:
         return 2 + length
@@ -138,7 +136,7 @@ _EXPECTED_KEY = "expected a private key and its certificates"
 
 
 class _NamedContext(ssl.SSLContext):
-    """A TLS context that checks the certificate for the broker's host name, because kgtui connects to an IP address."""
+    """Checks the certificate for the broker's host name, although kgtui connects to an IP address."""
 
     name = ""
 
@@ -155,19 +153,19 @@ class _NamedContext(ssl.SSLContext):
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """Settings for the verification of the brokers' certificates, and the certificate of this client.
+    """Trusted certificates, and the certificate of this client.
 
     Attributes:
         trust_file, trust_pem: trusted certificates, as a file or as text. If both are empty, the trust store of the
             operating system is used.
-        trust_type, key_type: `PEM`, or a type of Java store: `PKCS12` or `JKS`. As in Java, `PKCS12` and `JKS` have the
-            same effect, because the format of a store is detected from the content of the file.
+        trust_type, key_type: `PEM`, `PKCS12` or `JKS`. As in Java, the last two have the same effect, because the
+            format is detected from the content.
         trust_password, store_password: passwords of the Java stores with trusted certificates and with the key.
         key_file: file with the client's private key and certificate chain.
         key_pem, chain_pem: the client's private key and certificate chain as text.
         key_password: password of an encrypted private key in PEM.
         verify_hostname: whether the certificate must contain the host name that the client connects to.
-        lowest, highest: the oldest and newest TLS version that may be used.
+        lowest, highest: oldest and newest TLS version.
     """
 
     trust_file: str = ""
@@ -185,7 +183,7 @@ class Tls:
     highest: ssl.TLSVersion = ssl.TLSVersion.TLSv1_3
 
     def context(self, name: str) -> ssl.SSLContext:
-        """Return the TLS context for a broker with this host name. The files are read on every call.
+        """Return the TLS context for a broker with this host name. Reads the files on every call.
 
         Raises:
             ConfigError: a certificate or key cannot be used. The message names the property and the file.
@@ -195,7 +193,7 @@ class Tls:
         context.minimum_version = self.lowest
         context.maximum_version = self.highest
         context.check_hostname = self.verify_hostname
-        # Trust every certificate in the trust store, even if it is not a root certificate, as Java's clients do.
+        # As Java's clients do, trust certificates in the trust store that are not root certificates.
         context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
         self._load_trust(context)
         self._load_key(context)
@@ -249,12 +247,12 @@ class Tls:
 
     @contextmanager
     def _naming_key(self, place: str, expected: str, text: str) -> Iterator[None]:
-        """Convert an error of the `with` block, which loads a private key, into a ConfigError that says the reason.
+        """Convert an error of the block, which loads a private key, into a ConfigError with the reason.
 
         Args:
-            place: the property that names the key, for the error message.
-            expected: what the property should contain, for the error message.
-            text: content of the PEM file, from which the reason is derived. The message does not contain the text.
+            place: the property that names the key.
+            expected: what the property should contain.
+            text: content of the PEM file. The message does not contain it.
         """
         with _naming(place, expected):
             try:
@@ -271,15 +269,12 @@ class Tls:
                 raise
 
     def _password(self) -> str:
-        """Return the password of the key.
-
-        OpenSSL calls this function. Without it, OpenSSL would ask for the password on the terminal.
-        """
+        """Return the password of the key. OpenSSL calls this, and would otherwise ask on the terminal."""
         return str.__str__(self.key_password.reveal())
 
 
 def tls_from_properties(properties: Mapping[str, str]) -> Tls:
-    """Read the `ssl.*` properties. Raises ConfigError if a value is not supported, or if two properties conflict."""
+    """Read the `ssl.*` properties. Raises ConfigError."""
     trust_type = _store_type(properties, "truststore", ("location", "certificates"))
     key_type = _store_type(properties, "keystore", ("location", "key", "certificate.chain"))
     store_password = Secret(properties.get("ssl.keystore.password", ""))
@@ -357,9 +352,10 @@ def _versions(properties: Mapping[str, str]) -> tuple[ssl.TLSVersion, ssl.TLSVer
 
 @contextmanager
 def _naming(key: str, expected: str) -> Iterator[None]:
-    """Convert errors of OpenSSL and of the file system inside the block into a ConfigError.
+    """Convert errors of OpenSSL and the file system into a ConfigError that names the property `key`.
 
-    The message contains the property `key`, the error, and `expected`, such as "expected certificates in PEM".
+    Args:
+        expected: end of the message, such as "expected certificates in PEM".
     """
     try:
         yield
@@ -370,10 +366,7 @@ def _naming(key: str, expected: str) -> Iterator[None]:
 
 @contextmanager
 def _as_file(text: str) -> Iterator[str]:
-    """Write the text to a temporary file, in memory if the system supports it, and return its path.
-
-    The file is deleted after the block.
-    """
+    """Write the text to a temporary file (in memory if possible), and return its path. Delete it after the block."""
     if hasattr(os, "memfd_create"):
         with os.fdopen(os.memfd_create("kgtui"), "w") as file:
             file.write(text)

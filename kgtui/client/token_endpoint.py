@@ -1,7 +1,9 @@
 """Request a token from a token endpoint (OAuth 2.0).
 
-The client sends its id and secret (RFC 6749, section 4.4), a signed assertion instead of the secret (RFC 7523, section
-2.2), or a signed assertion as the grant of the type `jwt-bearer` (RFC 7523, section 2.1).
+The client sends one of:
+- its id and secret (RFC 6749, section 4.4)
+- a signed assertion instead of the secret (RFC 7523, section 2.2)
+- a signed assertion as the grant of the type `jwt-bearer` (RFC 7523, section 2.1)
 """
 
 from __future__ import annotations
@@ -34,11 +36,10 @@ if TYPE_CHECKING:
 
 
 class HttpDeadline:
-    """Shuts down the connections of a request when the time limit of the request is over, so that a blocked read ends.
+    """Shuts down the connections of a request at its time limit, so that a blocked read ends.
 
     Attributes:
-        is_over: whether the connections were shut down. If they were, an error or incomplete data is a result of this,
-            and does not mean that the server failed.
+        is_over: whether the connections were shut down. Errors and incomplete data are then not the server's fault.
     """
 
     def __init__(self) -> None:
@@ -48,7 +49,7 @@ class HttpDeadline:
 
     @contextmanager
     def within(self, seconds: float) -> Iterator[None]:
-        """Limit the total time of all requests in a `with` block to `seconds`."""
+        """Limit the total time of all requests in a `with` block, in seconds."""
         timer = threading.Timer(seconds, self._cut)
         timer.daemon = True
         timer.start()
@@ -61,7 +62,7 @@ class HttpDeadline:
         """Return handlers for `urllib.request.build_opener`, whose connections this object shuts down.
 
         Args:
-            context: TLS settings. If it is None, the defaults of the system are used.
+            context: TLS settings; None for the defaults of the system.
         """
         plain = self._watched(HTTPConnection)
         encrypted = self._watched(HTTPSConnection)
@@ -77,15 +78,14 @@ class HttpDeadline:
         return Http(), Https()
 
     def _watched(self, base: type[HTTPConnection]) -> type[HTTPConnection]:
-        """Return a subclass of `base` whose connections this object shuts down when the time limit is over."""
+        """Return a subclass of `base` whose connections this object shuts down at the time limit."""
         deadline = self
 
         class Watched(base):  # type: ignore[valid-type,misc]  # mypy does not accept a variable as a base class
             def connect(self) -> None:
                 deadline._connections.append(self)
                 super().connect()
-                # Store the socket separately, because `urllib.request` removes it from the connection before it reads
-                # the body of the response.
+                # `urllib.request` removes the socket from the connection before it reads the body.
                 deadline._sockets.append(self.sock)
                 if deadline.is_over:
                     raise TimeoutError
@@ -97,8 +97,7 @@ class HttpDeadline:
         for found in [*self._sockets, *(connection.sock for connection in self._connections)]:
             if found is not None:
                 with suppress(OSError):
-                    # Call the method of the base class, because `SSLSocket.shutdown` also changes the object, which
-                    # another thread is using.
+                    # `SSLSocket.shutdown` would also change the object, which another thread is using.
                     socket.socket.shutdown(found, socket.SHUT_RDWR)
 
 
@@ -106,9 +105,8 @@ LIMIT = 1_000_000
 """Maximum size of a response of the token endpoint, in bytes."""
 
 _LONGEST_LIFETIME = 1e10
-"""Longest lifetime of a token in seconds.
-
-A longer lifetime in a response is ignored, because a number in JSON may be too large for a float.
+"""Longest lifetime of a token in seconds. Longer ones are ignored, because JSON numbers may be too large for a
+float.
 """
 
 _CLIENT_CREDENTIALS = "client_credentials"
@@ -121,8 +119,8 @@ class Response:
     """The token of a successful response.
 
     Attributes:
-        lifetime: lifetime of the token in seconds; None if the response does not contain it.
-        clock: the time on the clock of the token endpoint, in seconds since the epoch; None if it is not known.
+        lifetime: lifetime of the token in seconds, or None.
+        clock: time on the token endpoint's clock, in seconds since the epoch, or None.
     """
 
     token: str
@@ -134,18 +132,18 @@ class Response:
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Reports a redirect as an error, because the credentials must not be sent to another server."""
+    """Makes a redirect an error, because another server must not get the credentials."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
 
 
 def request_token(oauth: OAuth) -> Response:
-    """Request a token, and block until it arrives, but for at most `2 * oauth.timeout` seconds.
+    """Request a token. Blocks for at most `2 * oauth.timeout` seconds.
 
     Raises:
-        ConnectError: the token endpoint cannot be reached, refuses the client, or returns something other than a token.
-            The message contains no secret.
+        ConnectError: the token endpoint cannot be reached, refuses the client, or returns no token. The message
+            contains no secret.
     """
     where = f"the token endpoint {oauth.url}"
     context = None if oauth.tls is None else oauth.tls.context(urlsplit(oauth.url).hostname or "")
@@ -188,7 +186,6 @@ def _request(oauth: OAuth) -> urllib.request.Request:
 
 
 def _form(oauth: OAuth) -> dict[str, str]:
-    """Return the form fields of a token request: names and values, not yet URL-encoded."""
     scope = {"scope": oauth.scope} if oauth.scope else {}
     if oauth.assertion is None:
         return {"grant_type": _CLIENT_CREDENTIALS, **scope}
@@ -221,7 +218,7 @@ def _parse(content: bytes, headers: Message, where: str) -> Response:
 
 
 def _clock(headers: Message) -> float | None:
-    """Return the time in the header `Date`, in seconds since the epoch; None if there is no valid time."""
+    """Return the time in the header `Date`, in seconds since the epoch, or None."""
     try:
         return email.utils.parsedate_to_datetime(str(headers["Date"])).timestamp()
     except (TypeError, ValueError, OverflowError):
@@ -252,7 +249,7 @@ def _explain_status(error: urllib.error.HTTPError, oauth: OAuth, where: str) -> 
 
 
 def _reason(error: urllib.error.HTTPError, oauth: OAuth) -> str:
-    """Return the OAuth error code in an error response, as in `, invalid_client`; `""` if there is none."""
+    """Return the OAuth error code in an error response, such as `, invalid_client`, or `""`."""
     try:
         code = json.loads(error.read(LIMIT))["error"]
     except (ValueError, KeyError, TypeError, RecursionError, OSError, HTTPException):

@@ -28,10 +28,7 @@ if TYPE_CHECKING:
     from kgtui.client.oauth import OAuth
 
 REFRESH_AFTER = (0.80, 0.85)
-"""Lowest and highest fraction of a token's lifetime after which the token is refreshed.
-
-A random fraction in this range is chosen for each token, as in Kafka's clients.
-"""
+"""Lowest and highest fraction of a token's lifetime after which it is refreshed, as in Kafka's clients."""
 
 RETRY_PAUSE = 10.0
 """Pause after a failed refresh, and shortest time until a refused token is replaced, in seconds.
@@ -40,17 +37,16 @@ Until then, the old token is used if it is still valid.
 """
 
 _TOKEN = re.compile(r"[A-Za-z0-9\-._~+/]+=*")
-"""Matches a bearer token (RFC 6750). Kafka accepts no other characters in a token."""
+"""Matches a bearer token (RFC 6750). Kafka accepts no other characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token, and the times at which it was received and expires, in seconds since the epoch.
+    """A token, and when it was received and expires, in seconds since the epoch.
 
     Attributes:
-        expires: time on the clock of this machine; infinite if the token does not say when it expires.
-        ahead: the time on the clock of the token endpoint minus the time on this machine's clock, in seconds; 0 if the
-            endpoint's time is not known.
+        expires: time on this machine's clock; infinite if unknown.
+        ahead: seconds by which the token endpoint's clock is ahead of this machine's; 0 if unknown.
     """
 
     text: Secret
@@ -60,7 +56,7 @@ class Token:
 
 
 class Tokens:
-    """Gets tokens from the source in `OAuth`, and keeps the current one. Concurrent callers share one request."""
+    """Gets tokens from the source in `OAuth`, and keeps the current one. Concurrent callers share a request."""
 
     def __init__(self, oauth: OAuth) -> None:
         self._oauth = oauth
@@ -72,14 +68,13 @@ class Tokens:
         self._identity = ""
 
     async def get(self, host: str = "") -> Token:
-        """Return a valid token. A new one is requested when most of the lifetime of the current token is over.
+        """Return a valid token. A new one is requested late in the lifetime of the current one.
 
         Args:
-            host: host name of the broker. A host name of Amazon MSK contains the AWS region for which the token is
-                signed.
+            host: host name of the broker. For Amazon MSK, it contains the AWS region.
 
         Raises:
-            ConnectError: no valid token can be obtained. The message says why and what to do.
+            ConnectError: no valid token can be obtained.
         """
         if self._oauth.msk_iam is not None and (region := region_of(host) or self._region) != self._region:
             self._region, self._token, self._fetching = region, None, None
@@ -101,16 +96,15 @@ class Tokens:
     def refuse(self) -> None:
         """Note that a broker has refused the current token.
 
-        The token may have been revoked, or the user may have corrected the credentials since it was requested. The
-        next call of `get` therefore requests a new token, but no sooner than `RETRY_PAUSE` after the last one.
+        The token may have been revoked, or the credentials corrected. `get` requests a new token, but no sooner than
+        `RETRY_PAUSE` after the last one.
         """
         self._is_refused = True
 
     def advice(self) -> str:
         """Return what a user can do if a broker refuses the token.
 
-        Brokers do not say why they refuse a signed token. The advice therefore lists the token's claims that brokers
-        check.
+        Brokers do not say why, so the advice lists the claims that brokers check.
         """
         if self._oauth.msk_iam is not None:
             identity = f" for {self._identity}" if self._identity else ""
@@ -152,13 +146,13 @@ class Tokens:
 
 
 def checked(text: str, source: str, *, lifetime: float | None = None, clock: float | None = None) -> Token:
-    """Check the characters and the times of a token, and return it with the time at which it expires.
+    """Check the characters and the times of a token, and return it.
 
     Args:
-        text: the token. If it is a JSON Web Token, the times are read from its claims.
+        text: the token. The times are read from the claims of a JSON Web Token.
         source: URL from which the token comes, for error messages.
-        lifetime: lifetime in seconds according to the token endpoint; None if it is not known.
-        clock: the time on the clock of the token endpoint, in seconds since the epoch; None if it is not known.
+        lifetime: lifetime in seconds according to the token endpoint, or None.
+        clock: time on the token endpoint's clock, in seconds since the epoch, or None.
 
     Raises:
         ConnectError: the token has characters that are not allowed, is expired, or is not valid yet. The message does

@@ -1,9 +1,8 @@
 """Connect to brokers through aiokafka: TCP, TLS, SASL and framing. No other module imports aiokafka.
 
-kgtui calls `aiokafka.conn.create_conn`, and uses only the methods `send`, `connected` and `close` of the connection
-that `create_conn` returns. The class `Exchange` documents the objects that are passed to `send` as requests.
-Responses are returned as bytes, so that a damaged response cannot break the connection, and so that `Pool` can decide
-whether to decode them in a thread.
+kgtui uses only `aiokafka.conn.create_conn`, and `send`, `connected` and `close` of its result. Requests are `Exchange`
+objects. Responses stay bytes, so that a damaged response cannot break the connection, and `Pool` can decode them in a
+thread.
 """
 
 from __future__ import annotations
@@ -38,27 +37,24 @@ if TYPE_CHECKING:
     from kgtui.protocol.api import Api
 
 HARD_CAP_MS = 120_000
-"""aiokafka's own time limit for a response, in milliseconds. kgtui always sets a shorter limit itself."""
+"""aiokafka's own time limit for a response, in milliseconds. kgtui always sets a shorter one."""
 
 HEAD_START = 0.25
-"""If an IP address of a host has not responded after this time, in seconds, the next address is tried as well."""
+"""Time to wait for one IP address of a host before the next is tried as well, in seconds."""
 
 CLOSING_TIMEOUT = 1.0
-"""Maximum time to wait for a broker to close its side of a TLS connection, in seconds.
-
-After this time, the connection is aborted.
-"""
+"""Time to wait for a broker to close its side of a TLS connection before it is aborted, in seconds."""
 
 
 class _NeverBelowInfo(logging.Filter):
-    """Drops the DEBUG messages of `aiokafka.conn`, which contain whole requests, including logins."""
+    """Drops DEBUG messages of `aiokafka.conn`, which contain whole requests, including logins."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         return record.levelno >= logging.INFO
 
 
 def _tame_loggers() -> None:
-    """Keep the messages of aiokafka off the terminal, and passwords out of the log, even at log level DEBUG."""
+    """Keep messages of aiokafka off the terminal, and passwords out of the log, even at level DEBUG."""
     logging.getLogger("aiokafka").addHandler(logging.NullHandler())
     connection_logger = logging.getLogger("aiokafka.conn")
     connection_logger.setLevel(logging.INFO)
@@ -69,16 +65,13 @@ _tame_loggers()
 
 
 _max_response = ContextVar("_max_response", default=sys.maxsize)
-"""Maximum size of a response on the connection that the current task opens, in bytes.
-
-Its value is `ClientSettings.max_response`.
-"""
+"""`ClientSettings.max_response` of the connection that the current task opens, in bytes."""
 
 
 class LimitedProtocol(AIOKafkaProtocol):  # type: ignore[misc]  # aiokafka has no types
-    """The stream protocol of aiokafka, which reads no response above a limit.
+    """The stream protocol of aiokafka with a maximum response size.
 
-    Without the limit, a server that is not a broker, or is malicious, could fill the memory of this machine.
+    Otherwise, a malicious or wrong server could fill the memory of this machine.
     """
 
     def __init__(self, closed: asyncio.Future[None], reader: asyncio.StreamReader, **options: Any) -> None:
@@ -93,8 +86,7 @@ class LimitedProtocol(AIOKafkaProtocol):  # type: ignore[misc]  # aiokafka has n
         setattr(reader, "readexactly", read_limited)  # noqa: B010 - mypy forbids a plain assignment to a method
 
 
-# aiokafka's `create_conn` looks up the class `AIOKafkaProtocol` by name. Because of this assignment, it finds
-# `LimitedProtocol`, which limits the size of responses.
+# `create_conn` looks up this class by name.
 aiokafka.conn.AIOKafkaProtocol = LimitedProtocol
 
 
@@ -114,7 +106,7 @@ class Connection:
         self.used = False
 
     async def send(self, api: Api, version: int, body: bytes) -> bytes:
-        """Send one request, and return the body of the response. Canceling this call does not close the connection.
+        """Send one request, and return the body of the response. Canceling the call does not close the connection.
 
         Raises:
             DisconnectedError: the connection is closed, or was closed before the response.
@@ -139,10 +131,7 @@ class Connection:
 
     @property
     def connected(self) -> bool:
-        """Whether a request can be sent.
-
-        Sending may still fail, because kgtui may not know yet that the broker has closed the socket.
-        """
+        """Whether a request can be sent. It may still fail, because a closed socket may not be noticed yet."""
         return bool(self._raw.connected())
 
     def close(self) -> None:
@@ -153,12 +142,7 @@ class Connection:
 
 
 class Transport:
-    """Opens connections to brokers with one login, and closes all of them at the end.
-
-    Args:
-        settings: login, TLS, and the maximum size of a response.
-        client_id: name of this client for the brokers.
-    """
+    """Opens connections to brokers with one login, and closes all of them at the end."""
 
     def __init__(self, settings: ClientSettings, client_id: str) -> None:
         self.settings = settings
@@ -171,8 +155,7 @@ class Transport:
     async def dial(self, address: Address, *, timeout: float) -> Connection:
         """Connect, perform the TLS handshake, and log in.
 
-        All IP addresses of the host are tried, as Kafka's clients do with `client.dns.lookup=use_all_dns_ips`. If an
-        address has not responded after `HEAD_START` seconds, the next address is tried as well.
+        All IP addresses of the host are tried, `HEAD_START` apart, as with Kafka's `client.dns.lookup=use_all_dns_ips`.
 
         Raises:
             ConnectError: a step failed. The message names the step, and `__cause__` is the original error.
@@ -190,7 +173,7 @@ class Transport:
             raise ConnectError(connect_errors.explain_timeout(address, timeout), address=str(address)) from error
         except socket.gaierror as error:
             raise ConnectError(self._explain(error, address), address=str(address)) from error
-        except ValueError as error:  # the address is invalid, for example because its host is not a valid DNS name
+        except ValueError as error:  # the address is invalid, for example the host name
             raise ConnectError(connect_errors.explain_invalid_address(address, error), address=str(address)) from error
         except AllFailedError as failed:
             first = failed.errors[0]
@@ -199,11 +182,11 @@ class Transport:
         return Connection(raw, address, session)
 
     async def _connect(self, host: str, address: Address, options: dict[str, Any]) -> tuple[Any, LoginSession | None]:
-        """Connect to one IP address of a host and log in. Return aiokafka's connection and its login.
+        """Connect to one IP address and log in. Return aiokafka's connection and its login.
 
         Args:
             host: the IP address.
-            address: host name and port of the broker. The host name is used in error messages only.
+            address: host name and port of the broker, for error messages.
             options: arguments for `create_conn`.
         """
         _max_response.set(self.settings.max_response)
@@ -243,7 +226,7 @@ class Transport:
             await asyncio.wait(list(self._closing), timeout=CLOSING_TIMEOUT)
 
     async def _login_options(self, address: Address) -> dict[str, Any]:
-        """Return the arguments of `create_conn` for TLS, after getting the token or ticket that the login needs."""
+        """Return the arguments of `create_conn` for TLS. Gets the token or ticket for the login first."""
         name = address.host
         options: dict[str, Any] = {}
         if self.settings.tls is not None:
@@ -262,19 +245,18 @@ class Transport:
             closed.add_done_callback(lambda done: self._closing.pop(done, None))
 
     def _explain(self, error: Exception, address: Address) -> str:
-        """Explain at which step a connection failed, and what the user can do about it."""
         return connect_errors.explain_dial_error(address, _cause(error), self.settings)
 
 
 class _AddressFailedError(ConnectError):
-    """Raised if kgtui cannot connect to one IP address of a host. Another address of the host may work."""
+    """Raised if one IP address of a host fails. Another address may work."""
 
 
 _REFUSALS = (
     aiokafka.errors.KafkaError,
     OSError,
     EOFError,
-    # aiokafka raises the following errors if it cannot decode a response of the broker during the handshake.
+    # Errors of aiokafka for an undecodable response in the handshake:
     ValueError,
     LookupError,
     AssertionError,
@@ -290,10 +272,9 @@ def _cause(error: BaseException) -> BaseException:
 
 
 def _cut(raw: Any) -> None:
-    """Abort a TLS connection that the other side does not close. Otherwise, asyncio would wait 30 s for the shutdown.
+    """Abort a TLS connection that the other side does not close. Otherwise, asyncio would wait 30 s.
 
-    While a connection is closing, its transport can only be reached through private attributes. If these attributes are
-    missing, asyncio closes the connection after 30 s.
+    The transport of a closing connection is only in private attributes, which may be missing.
     """
     transport = getattr(getattr(raw, "_protocol", None), "_transport", None)
     if transport is not None:
