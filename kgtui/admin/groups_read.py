@@ -181,9 +181,7 @@ class GroupsRead:
         return {tp: self.bounds[tp] for tp in partitions if tp in self.bounds}
 
     def add(self, step: str, rows: dict[K, V], answer: Answer[Mapping[K, V]]) -> None:
-        """Add the rows of an answer to `rows`, which is a mapping of this object, and add its faults and hidden
-        topics.
-        """
+        """Add an answer: its rows to `rows`, a mapping of this object, and its faults and hidden topics."""
         rows.update(answer.rows)
         self.hidden.update(answer.hidden)
         self.faults += [(step, fault) for fault in answer.faults]

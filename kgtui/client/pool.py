@@ -239,8 +239,7 @@ class Pool:
         self._coordinators.forget(group)
 
     async def find_leaders(self, topics: Iterable[str], *, timeout: float, refresh: bool = False) -> Leaders:
-        """Return the leader of every partition of these topics, from the cache or the metadata. Never creates a
-        topic.
+        """Return the leader of every partition of these topics. Never creates a topic.
 
         Raises:
             UnreachableError: no broker responded.

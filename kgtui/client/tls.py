@@ -302,12 +302,12 @@ def tls_from_properties(properties: Mapping[str, str]) -> Tls:
 
 
 def _store_type(properties: Mapping[str, str], store: str, sources: tuple[str, ...]) -> str:
-    """Return the type of a store in capital letters. `PEM` is returned if no property names a store.
+    """Return the type of a store in capital letters, or `PEM` if no property names a store.
 
     Args:
         store: `keystore` or `truststore`.
-        sources: last parts of the names of the properties that contain the store or name its file. For example,
-            `location` stands for `ssl.keystore.location`.
+        sources: last parts of the names of properties with the store or its file, such as `location` in
+            `ssl.keystore.location`.
     """
     given = [f"ssl.{store}.{source}" for source in sources if properties.get(f"ssl.{store}.{source}")]
     if not given:

@@ -105,9 +105,7 @@ LIMIT = 1_000_000
 """Maximum size of a response of the token endpoint, in bytes."""
 
 _LONGEST_LIFETIME = 1e10
-"""Longest lifetime of a token in seconds. Longer ones are ignored, because JSON numbers may be too large for a
-float.
-"""
+"""Longest lifetime of a token in seconds. Longer ones are ignored, because they may not fit into a float."""
 
 _CLIENT_CREDENTIALS = "client_credentials"
 _JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer"

@@ -1,6 +1,6 @@
 """Kafka's binary protocol: message tables, codecs, headers, error codes, member data and records.
 
-This package may import only `kgtui.errors` and the standard library. No module of this package opens a socket.
+This package may import only `kgtui.errors` and the standard library. It opens no sockets.
 
 | module | contents |
 |---|---|
@@ -11,8 +11,8 @@ This package may import only `kgtui.errors` and the standard library. No module 
 | `encoder_codegen` | generates and compiles the encoder of one version of a message |
 | `source_builder` | builds the Python source of a generated codec, and compiles it |
 | `primitives` | Kafka's primitive types, such as varints and strings, and errors for malformed data |
-| `fast_list_groups` | hand-written decoder for ListGroups responses, which can be large |
-| `fast_offsets` | hand-written decoders for OffsetFetch and ListOffsets responses, which can be large |
+| `fast_list_groups` | hand-written decoder for large ListGroups responses |
+| `fast_offsets` | hand-written decoders for large OffsetFetch and ListOffsets responses |
 | `header` | request and response headers |
 | `error_codes` | Kafka's error codes with messages, reactions and advice |
 | `member_data` | metadata and assignments of members of classic groups |

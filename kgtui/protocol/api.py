@@ -1,6 +1,6 @@
-"""Messages and APIs, which are built from the tables in `kgtui.protocol.messages` and `kgtui.protocol.records`.
+"""Messages and APIs, built from the tables in `kgtui.protocol.messages` and `kgtui.protocol.records`.
 
-The decoder and the encoder of each message version are compiled when they are first used.
+Decoders and encoders are compiled on first use.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ API_VERSIONS_KEY = 18
 
 
 class Message:
-    """A request, a response, a record, or the data of a group member, in all versions that kgtui can encode and decode.
+    """A request, response, record or member data, in all versions that kgtui supports.
 
     Attributes:
         name: Kafka's name of the message, such as `ListGroupsRequest`.
-        low, high: the oldest and newest version that can be encoded and decoded.
-        flexible: the first version with compact lengths and tagged fields (KIP-482); None if no version has them.
-        strict: whether decoding rejects strings that are not UTF-8, rejects bytes after the end of the message, and
-            keeps unknown tagged fields (see `UNKNOWN_TAGS` in `kgtui.protocol.schema`).
+        low, high: the oldest and newest supported version.
+        flexible: the first version with compact lengths and tagged fields (KIP-482), or None.
+        strict: whether decoding keeps unknown tagged fields (under `UNKNOWN_TAGS`), and rejects strings that are not
+            UTF-8 and bytes after the message.
     """
 
     def __init__(
@@ -53,11 +53,7 @@ class Message:
 
     @cached_property
     def struct(self) -> Struct:
-        """The fields of the message, parsed from its table; `kgtui.protocol.schema` documents the tables.
-
-        The table is parsed on first use, because most commands need few messages. Raises ValueError when a row of the
-        table is malformed.
-        """
+        """The fields of the message. The table is parsed on first use; raises ValueError if it is malformed."""
         return parse(self.name, self._rows)
 
     def is_flexible(self, version: int) -> bool:
@@ -65,13 +61,14 @@ class Message:
         return self.flexible is not None and version >= self.flexible
 
     def encode(self, version: int, value: Mapping[str, Any]) -> bytes:
-        """Encode `value`, a mapping from field names to values. The names are spelled as in Kafka's schemas.
+        """Encode a mapping from field names, spelled as in Kafka's schemas, to values.
 
-        A field that is missing in `value` is encoded with its default. A field that this version does not have is
-        dropped if its value is the default, or if the schema marks the field as ignorable.
+        Missing fields get their defaults. Fields that this version lacks are dropped if they have the default or are
+        ignorable.
 
-        Raises EncodeError if a key is not a field of the message in any version, if a value has the wrong type, or if
-        `value` has a field that this version does not have and that must not be dropped.
+        Raises:
+            EncodeError: a key is not a field of any version, a value has the wrong type, or a field of another version
+                must not be dropped.
         """
         encode = self._encoders.get(version)
         if encode is None:
@@ -83,19 +80,17 @@ class Message:
         return encode(value)
 
     def decoder_compiled(self, version: int) -> bool:
-        """Return whether the decoder of a version is compiled already. Compiling a long decoder takes up to 20 ms."""
+        """Return whether the decoder of a version is compiled. Compiling a long one takes up to 20 ms."""
         return version in self._decoders
 
     def decode(self, version: int, data: bytes | memoryview, pos: int = 0) -> dict[str, Any]:
-        """Decode the message that starts at `pos`: structs become dicts, arrays become lists, and null becomes None.
+        """Decode the message at `pos`: structs become dicts, arrays become lists, and null becomes None.
 
-        Fields that this version does not have get the default of the schema. Unknown tagged fields are skipped.
+        Fields that this version lacks get their defaults. Unless the message is strict, unknown tagged fields and bytes
+        after the message are ignored. Invalid UTF-8 becomes lone surrogates, so that encoding restores it.
 
-        Bytes after the message are ignored. In strings, bytes that are not UTF-8 become lone surrogates, so that
-        encoding restores them. A strict message instead rejects bytes after the message and strings that are not UTF-8,
-        and keeps unknown tagged fields.
-
-        Raises DecodeError when the frame is truncated or inconsistent.
+        Raises:
+            DecodeError: the frame is truncated or inconsistent.
         """
         decode = self._decoders.get(version)
         if decode is None:
@@ -107,10 +102,7 @@ class Message:
         return decode(data if isinstance(data, bytes) else bytes(data), pos)
 
     def label(self, version: int) -> str:
-        """Return the name with the version, such as `ListGroupsRequest v4`, for use in errors.
-
-        Raises DecodeError for an unsupported version.
-        """
+        """Return the name with the version, such as `ListGroupsRequest v4`, for errors. Raises DecodeError."""
         if not self.low <= version <= self.high:
             raise DecodeError(self._no_version(version))
         return f"{self.name} v{version}"
@@ -121,7 +113,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """One of Kafka's APIs: its key, the versions that kgtui supports, and its request and response."""
+    """One of Kafka's APIs: its key, supported versions, request and response."""
 
     key: int
     name: str
@@ -136,11 +128,7 @@ class Api:
     def define(
         cls, key: int, name: str, *, versions: tuple[int, int], flexible: int, request: Rows, response: Rows
     ) -> Api:
-        """Build an API from the tables of its request and response.
-
-        `versions` has the oldest and the newest supported version. `flexible` is the first version with compact
-        lengths and tagged fields.
-        """
+        """Build an API from the tables of its request and response."""
         low, high = versions
         return cls(
             key=key,
@@ -153,13 +141,12 @@ class Api:
         )
 
     def request_header(self, version: int) -> int:
-        """Return the version of the request header: 2 if the header has tagged fields, otherwise 1."""
+        """Return the version of the request header: 2 with tagged fields, otherwise 1."""
         return 2 if version >= self.flexible else 1
 
     def response_header(self, version: int) -> int:
-        """Return the version of the response header: 1 if the header has tagged fields, otherwise 0.
+        """Return the version of the response header: 1 with tagged fields, otherwise 0.
 
-        Responses to ApiVersions always have header version 0, because the client does not know yet which versions
-        the broker supports (KIP-511).
+        ApiVersions always has 0, because the client does not know the broker's versions yet (KIP-511).
         """
         return 1 if version >= self.flexible and self.key != API_VERSIONS_KEY else 0

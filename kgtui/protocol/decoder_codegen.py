@@ -1,8 +1,8 @@
 """Generate and compile the decoder of one version of a message from its table.
 
-The decoder is one flat Python function. One call of Python's `struct` module reads all consecutive fields of fixed
-size, and strings and arrays are read inline. Before an array is read, its length is compared with the rest of the
-frame, so that a forged length can neither allocate memory nor cause a long loop.
+The decoder is one flat Python function. One call of `struct` reads all consecutive fields of fixed size. Strings and
+arrays are read inline. The length of an array is first compared with the rest of the frame, so that a forged length
+causes neither a huge allocation nor a long loop.
 """
 
 from __future__ import annotations
@@ -24,12 +24,11 @@ Decode: TypeAlias = Callable[[bytes, int], dict[str, Any]]
 
 
 def compile_struct(struct: Struct, version: int, *, flexible: bool, strict: bool = False) -> Decode:
-    """Compile the function that decodes a message of this version. The function takes `(data, pos)` and returns a dict.
+    """Compile the function `(data, pos)` that decodes a message of this version into a dict.
 
     Args:
         flexible: whether this version has compact lengths and tagged fields.
-        strict: whether the decoder rejects strings that are not UTF-8, rejects bytes after the end of the message, and
-            keeps unknown tagged fields (see `UNKNOWN_TAGS`).
+        strict: see `Message`.
     """
     return cast("Decode", _Decoder(struct.name, version, flexible=flexible, strict=strict).compile(struct))
 
@@ -37,14 +36,14 @@ def compile_struct(struct: Struct, version: int, *, flexible: bool, strict: bool
 def least_size(struct: Struct, version: int, *, flexible: bool) -> int:
     """Return the minimum number of bytes of an encoded struct.
 
-    Decoders use this minimum to reject an array that claims more elements than the rest of the frame can hold.
+    Decoders use it to reject an array that claims more elements than fit into the frame.
     """
     fields = struct.untagged(version)
     return sum(_least_field_size(field, version, flexible=flexible) for field in fields) + flexible
 
 
 def least_element_size(field: Field, version: int, *, flexible: bool) -> int:
-    """Return the minimum number of bytes of one element of an array; it is at least 1."""
+    """Return the minimum number of bytes of one array element, at least 1."""
     if field.struct is not None:
         return max(1, least_size(field.struct, version, flexible=flexible))
     if field.type in FIXED:
@@ -65,10 +64,7 @@ def _least_field_size(field: Field, version: int, *, flexible: bool) -> int:
 
 
 class _Decoder:
-    """Generates the source of one decoder.
-
-    In that source, `p` is the position in `data`, and `end` is the length of `data`.
-    """
+    """Generates the source of one decoder. In it, `p` is the position in `data`, and `end` is the length."""
 
     def __init__(self, message: str, version: int, *, flexible: bool, strict: bool) -> None:
         self.version = version
@@ -96,8 +92,7 @@ class _Decoder:
             out.line("try:")
             with out.block():
                 result = self.struct(struct)
-                # The generated decoder reads strings by slicing, and slicing beyond the end of the data raises no
-                # error. The decoder therefore checks that its final position is not beyond the end.
+                # Slicing beyond the end of the data raises no error, so the final position is checked.
                 out.line("if p > end: raise truncated(MESSAGE, p)")
                 if self.strict:
                     out.line("if p < end: raise trailing_bytes(MESSAGE, end - p, p)")
@@ -112,7 +107,7 @@ class _Decoder:
         return out.compile("decode", f"<{struct.name} v{self.version} decoder>")
 
     def struct(self, struct: Struct) -> str:
-        """Generate the code that reads a struct; return the expression that builds the dict of the fields."""
+        """Generate the code that reads a struct; return the expression that builds its dict."""
         values: dict[str, str] = {}
         run: list[Field] = []
         for field in struct.untagged(self.version):
@@ -135,9 +130,9 @@ class _Decoder:
         return name
 
     def fixed(self, run: list[Field], values: dict[str, str]) -> None:
-        """Generate one call of Python's `struct` module that reads consecutive fields of fixed size.
+        """Generate one `struct` call that reads consecutive fields of fixed size.
 
-        The method adds these fields to `values`: field name → Python expression of the field's value.
+        Adds field name → Python expression to `values`.
         """
         if not run:
             return
@@ -168,8 +163,8 @@ class _Decoder:
             out.line("p += 1")
             out.line(f"if data[p - 1] > 127: {name} = None")
         else:
-            # In a tagged field, a nullable struct begins with an unsigned varint, which is 0 for null. In an untagged
-            # field, it begins with an int8, which is -1 for null.
+            # A nullable struct begins with an unsigned varint in a tagged field (0 for null), otherwise with an int8
+            # (-1 for null).
             mark = out.name("n")
             out.line(f"{mark}, p = uvarint(data, p)")
             out.line(f"if not {mark}: {name} = None")
@@ -179,10 +174,9 @@ class _Decoder:
         return name
 
     def length(self, *, wide: bool) -> str:
-        """Generate the code that reads a length or a number of elements; return the variable that holds it.
+        """Generate the code that reads a length; return the variable that holds it, negative for null.
 
-        At run time, the variable is negative if the field is null. In versions without compact lengths, the length has
-        32 bits if `wide` is true, otherwise 16.
+        Without compact lengths, the length has 32 bits if `wide`, otherwise 16.
         """
         out, name = self.out, self.out.name("n")
         if self.flexible:
@@ -197,7 +191,7 @@ class _Decoder:
     def text(self, field: str, type_name: str, *, nullable: bool) -> str:
         """Generate the code that reads a string or bytes; return the variable that holds the value.
 
-        `field` is the name of the field for error messages. `type_name` is `string` or `bytes`.
+        `field` is for error messages. `type_name` is `string` or `bytes`.
         """
         out = self.out
         length, value = self.length(wide=type_name == "bytes"), out.name("v")
@@ -218,7 +212,6 @@ class _Decoder:
         return value
 
     def array(self, field: Field) -> str:
-        """Generate the code that reads an array; return the variable that holds the list."""
         out, value = self.out, self.out.name("a")
         count = self.length(wide=True)
         out.line(f"if {count} < 0:")
@@ -257,12 +250,10 @@ class _Decoder:
     def tags(self, struct: Struct, values: dict[str, str]) -> str:
         """Generate the loop that reads the tagged fields (KIP-482).
 
-        The method adds the known tagged fields to `values`: field name → variable in the generated code that holds the
-        value. A strict decoder keeps unknown tagged fields as bytes. Any other decoder skips them.
+        Adds field name → variable to `values` for known fields. Only a strict decoder keeps unknown fields.
 
         Returns:
-            For a strict decoder, the name of the variable in the generated code that holds the unknown tagged fields.
-            At run time, this variable is None if there are no unknown tagged fields. For any other decoder, "".
+            The variable with the unknown tagged fields, which is None at run time if there are none. "" if not strict.
         """
         out = self.out
         unknown = out.name("u") if self.strict else ""
@@ -298,7 +289,6 @@ class _Decoder:
         return unknown
 
     def default(self, field: Field) -> str:
-        """Return a Python expression for the default value of a field."""
         if field.null_by_default:
             return "None"
         if field.array:

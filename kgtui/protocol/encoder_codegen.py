@@ -20,20 +20,20 @@ Encode: TypeAlias = Callable[[Mapping[str, Any]], bytes]
 
 
 def compile_struct(struct: Struct, version: int, *, flexible: bool, strict: bool = False) -> Encode:
-    """Compile the function that encodes a mapping as a message of this version, and returns the bytes.
+    """Compile the function that encodes a mapping as a message of this version.
 
     Args:
         flexible: whether this version has compact lengths and tagged fields.
-        strict: whether the encoder also writes the unknown tagged fields that a strict decoder keeps.
+        strict: whether to write the unknown tagged fields that a strict decoder keeps.
     """
     return cast("Encode", _Encoder(struct.name, version, flexible=flexible, strict=strict).compile(struct))
 
 
 class _Encoder:
-    """Generates the source of one encoder. The generated code appends the encoded bytes to the bytearray `out`.
+    """Generates the source of one encoder, which appends to the bytearray `out`.
 
-    The argument `value` of each method is the name of a variable in the generated code. In the method `value`, this
-    variable holds the value of one field. In all other methods, it holds a mapping from field names to values.
+    The argument `value` of each method is a variable name in the generated code. The variable holds the value of one
+    field in the method `value`, and a mapping from field names to values in all others.
     """
 
     def __init__(self, message: str, version: int, *, flexible: bool, strict: bool) -> None:
@@ -71,7 +71,6 @@ class _Encoder:
         return out.compile("encode", f"<{struct.name} v{self.version} encoder>")
 
     def struct(self, struct: Struct, value: str) -> None:
-        """Generate the code that encodes the mapping in the variable `value` as a struct."""
         out = self.out
         others = {UNKNOWN_TAGS} if self.keeps_unknown else set()
         names = out.constant("NAMES", frozenset(f.name for f in struct.fields) | others)
@@ -92,11 +91,7 @@ class _Encoder:
             self.tags(struct, value)
 
     def reject_absent(self, struct: Struct, value: str) -> None:
-        """Generate the code that checks the fields that this version does not have.
-
-        The generated code raises an error if the mapping contains one of these fields with a value other than the
-        default. Fields that the schema marks as ignorable are not checked.
-        """
+        """Generate the check that fields of other versions have their defaults or are ignorable."""
         for field in struct.absent(self.version):
             if field.ignorable:
                 continue
@@ -106,20 +101,14 @@ class _Encoder:
             self.out.line(f"if {is_set}: raise not_in_version(MESSAGE, {field.name!r})")
 
     def get(self, field: Field, value: str) -> str:
-        """Generate the line that assigns a field of the mapping to a new variable; return the name of that variable.
-
-        If the mapping does not have the field, the line assigns the default of the field.
-        """
+        """Generate the line that assigns a field, or its default, to a new variable; return its name."""
         name = self.out.name("x")
         default = self.out.constant("D", default_value(field))
         self.out.line(f"{name} = {value}.get({field.name!r}, {default})")
         return name
 
     def fixed(self, run: list[Field], value: str) -> None:
-        """Generate one call of Python's `struct` module that encodes consecutive fields of fixed size.
-
-        The variable `value` holds the mapping with these fields.
-        """
+        """Generate one `struct` call that encodes consecutive fields of fixed size."""
         if not run:
             return
         pack = self.out.constant("P", Packing(">" + "".join(FIXED[f.type] for f in run)).pack)
@@ -131,7 +120,7 @@ class _Encoder:
         self.out.line(f"out += {pack}({', '.join(arguments)})")
 
     def value(self, field: Field, value: str) -> None:
-        """Generate the code that encodes a field of variable size; the variable `value` holds its value."""
+        """Generate the code that encodes a field of variable size."""
         nullable = field.nullable.has(self.version)
         out = self.out
         if field.struct is not None and not field.array:
@@ -201,7 +190,7 @@ class _Encoder:
                 self.text(field.name, field.type, element)
 
     def tags(self, struct: Struct, value: str) -> None:
-        """Generate the code that encodes the tagged fields (KIP-482) whose values are not the defaults."""
+        """Generate the code that encodes the tagged fields (KIP-482) without their default values."""
         out = self.out
         tagged = struct.tagged(self.version)
         if not tagged and not self.keeps_unknown:
@@ -225,13 +214,9 @@ class _Encoder:
         out.line(f"out = {whole}; out += tag_section({section})")
 
     def differs(self, field: Field, expression: str, default: str) -> str:
-        """Return a Python condition that is true if the value of a tagged field is not its default.
-
-        `expression` is the Python expression of the value; `default` is the name of a constant with the default.
-        """
+        """Return a Python condition that is true if the value of a tagged field is not its default."""
         if field.struct is not None and not field.array:
-            # Empty arrays are tuples in `default`, but lists in a decoded struct. The generated condition therefore
-            # also compares the value with `listed`, the same default with lists.
+            # Empty arrays are tuples in `default`, but lists in a decoded struct.
             listed = self.out.constant("D", default_value(field, []))
             return f"{expression} not in ({default}, {listed})"
         if not field.array:

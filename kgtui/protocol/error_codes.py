@@ -1,8 +1,7 @@
 """Kafka's error codes, each with its name, its message, the reaction of a client, and advice for the user.
 
-The codes, names and messages are the same as in Kafka 4.4.0 (`org.apache.kafka.common.protocol.Errors`).
-Packages that may not import `kgtui.protocol` use the constants in `kgtui.model.error_numbers`, such as `NOT_COORDINATOR
-= 16`.
+Codes, names and messages are those of Kafka 4.4.0 (`org.apache.kafka.common.protocol.Errors`). Packages that may not
+import `kgtui.protocol` use `kgtui.model.error_numbers`.
 """
 
 # Ruff's check of the line length (E501) is disabled in this file, so that each error code fits on one line.
@@ -24,7 +23,7 @@ class Reaction(Enum):
     FIND_COORDINATOR = "find coordinator"
     """Find the new coordinator of the group, then send the request there."""
     REFRESH_LEADER = "refresh leader"
-    """Refresh the metadata to find the new leader of the partition, then send the request there."""
+    """Find the new leader of the partition, then send the request there."""
     REBOOTSTRAP = "rebootstrap"
     """Discard the metadata and connect again through the bootstrap servers (KIP-1102)."""
     FINAL = "final"
@@ -37,17 +36,16 @@ class ErrorCode:
 
     code: int
     name: str
-    """Kafka's name, such as `NOT_COORDINATOR`; `UNKNOWN_<code>` for a code that is not in this table."""
+    """Kafka's name, such as `NOT_COORDINATOR`; `UNKNOWN_<code>` for an unknown code."""
     message: str
     """Kafka's own message; empty for success."""
     reaction: Reaction
     advice: str
-    """What the user can do about the error; empty if kgtui has no advice for this code."""
+    """What the user can do about the error, or ""."""
 
 
-# Maps each reaction of the client to the error codes that cause the reaction. Every other error code causes FINAL.
-# Apart from NONE (0) and REBOOTSTRAP_REQUIRED (129), these are all codes whose exception in Kafka's Java client is a
-# RetriableException. Some of the codes are never returned by an API that kgtui uses.
+# Every other error code causes FINAL. Apart from 0 and 129, these are the codes with a RetriableException in Kafka's
+# Java client.
 _REACTIONS = {
     Reaction.NONE: (0,),
     Reaction.RETRY: (2, 7, 13, 14, 19, 20, 41, 51, 70, 71, 78, 84, 88, 89, 106, 122, 123, 133),
@@ -249,11 +247,11 @@ def _build() -> dict[int, ErrorCode]:
 
 
 CODES = _build()
-"""Maps each error code to its entry in this table, for all error codes of Kafka 4.4.0."""
+"""Error code → its entry, for all error codes of Kafka 4.4.0."""
 
 
 def lookup(code: int) -> ErrorCode:
-    """Return the entry for a code. A code that is not listed gets the name `UNKNOWN_<code>` and the reaction `FINAL`."""
+    """Return the entry for a code. An unknown code gets the name `UNKNOWN_<code>` and the reaction `FINAL`."""
     entry = CODES.get(code)
     if entry is not None:
         return entry

@@ -1,8 +1,8 @@
 """Hand-written decoder for ListGroups responses: split a response into the bytes of its rows, then decode rows.
 
-A caller that polls compares the bytes of each row with the bytes from the previous poll, and decodes only the rows
-that changed. Decoded rows equal the rows of the generated decoder. The fast path handles rows with short strings and
-without tagged fields. Any other row is detected and read field by field.
+A caller that polls compares the bytes of rows with the previous poll, and decodes only rows that changed. Rows equal
+those of the generated decoder. The fast path handles short strings without tagged fields. Other rows are read field by
+field.
 """
 
 from __future__ import annotations
@@ -20,19 +20,18 @@ if TYPE_CHECKING:
 _FLEXIBLE = LIST_GROUPS.flexible
 _FIELDS = ("GroupId", "ProtocolType", "GroupState", "GroupType")
 _BEYOND = 1 << 62
-# `_STEP[byte]` is the size in bytes of a compact string field that begins with this byte, if the string has 0 to 126
-# bytes. For null and for longer strings, `_STEP[byte]` is so large that the next access to the data raises IndexError,
-# and the row is then read field by field.
+# `_STEP[byte]` is the size in bytes of a compact string that begins with this byte. For null and for more than 126
+# bytes, it is so large that the next access raises IndexError, and the row is read field by field.
 _STEP = [_BEYOND, *range(1, 128), *([_BEYOND] * 128)]
 _MOST_TAILS, _LONGEST_TAIL = 4096, 128
-# Maximum distance, in bytes, over which `skip_known` searches a ListGroups response for rows of an earlier response.
+# Maximum distance, in bytes, over which `skip_known` searches for rows of an earlier response.
 _SEARCH_BYTES = 16_384
 
 _Tail = tuple[str, str, str]
 
 
 class GroupRow(NamedTuple):
-    """One listed group. A field that the version of the response does not have is an empty string."""
+    """One listed group. Fields that the version lacks are empty strings."""
 
     group_id: str
     protocol_type: str
@@ -46,13 +45,13 @@ class ListGroupsFrame(NamedTuple):
     throttle_ms: int
     error_code: int
     rows: list[bytes]
-    """The bytes of each row, including its tagged fields; `row_decoder` decodes them."""
+    """The bytes of each row, for `row_decoder`."""
 
 
 def split_list_groups(version: int, body: bytes | memoryview) -> ListGroupsFrame:
     """Split the body of a response into its rows without decoding them. Raises DecodeError.
 
-    Two rows with the same bytes decode to the same group, so that a caller can compare two polls by these bytes.
+    Rows with equal bytes decode to the same group, so that callers can compare polls.
     """
     message = LIST_GROUPS.response.label(version)
     data = as_bytes(body)
@@ -69,15 +68,14 @@ def split_list_groups(version: int, body: bytes | memoryview) -> ListGroupsFrame
 
 
 class ListGroupsRows:
-    """Splits a response into rows in several steps, and skips rows whose bytes are known from an earlier response.
+    """Splits a response into rows in several steps, and skips rows from an earlier response.
 
     The constructor and all methods raise DecodeError.
 
     Attributes:
-        version: version of the response.
-        throttle_ms: time for which the broker throttles the connection after the response, in milliseconds.
+        throttle_ms: how long the broker throttles the connection after the response, in milliseconds.
         error_code: error code of the whole response.
-        left: number of remaining rows, which are not yet returned or skipped.
+        left: number of rows that are not yet returned or skipped.
     """
 
     __slots__ = ("_data", "_pos", "_split", "error_code", "left", "throttle_ms", "version")
@@ -95,7 +93,7 @@ class ListGroupsRows:
             raise truncated(message, len(data)) from None
 
     def take(self, most: int) -> list[bytes]:
-        """Return the bytes of each of the next `most` rows, or of all remaining rows if there are fewer."""
+        """Return the bytes of each of the next rows, at most `most`."""
         return self._take(min(most, self.left), _BEYOND)
 
     def skip_known(self, known: bytes, number: int) -> list[bytes] | None:
@@ -106,8 +104,8 @@ class ListGroupsRows:
             number: how many rows `known` contains.
 
         Returns:
-            The bytes of each row before the known rows; usually, there are none. If the known rows were not found,
-            nothing is skipped and the result is None.
+            The bytes of each row before the known rows, usually none. None if they were not found; nothing is then
+                skipped.
         """
         if number > self.left:
             return None
@@ -120,8 +118,7 @@ class ListGroupsRows:
             start, left = self._pos, self.left
             before = self._take(left - number, at)
             if self._pos != at:
-                # The rows of the earlier response were not found: their bytes (`known`) occur only inside another row,
-                # for example in a group id. The position before the search is restored.
+                # `known` occurs only inside another row, for example in a group id.
                 self._pos, self.left = start, left
                 return None
         self._pos += len(known)
@@ -138,17 +135,16 @@ class ListGroupsRows:
 
 
 def split_rows(version: int, data: bytes, number: int) -> list[bytes]:
-    """Split `data`, the bytes of `number` consecutive rows, into the bytes of each row."""
+    """Split the bytes of `number` consecutive rows into the bytes of each row."""
     split = _split_flexible if version >= _FLEXIBLE else _split
     return split(LIST_GROUPS.response.label(version), data, 0, number, strings=_strings(version))[0]
 
 
 def row_decoder(version: int) -> Callable[[bytes], GroupRow]:
-    """Return the function that decodes the bytes of one row; that function raises DecodeError for malformed bytes.
+    """Return the function that decodes the bytes of one row. It raises DecodeError.
 
-    The bytes after the group id (protocol type, state and type) are the same in many rows: even in a large cluster,
-    there are only a few dozen different ones. The function therefore decodes these bytes only once, and keeps the
-    result for all rows and responses of that version.
+    The bytes after the group id are cached across rows and responses, because even a large cluster has only a few dozen
+    different ones.
     """
     message = LIST_GROUPS.response.label(version)
     tails = _TAILS.setdefault(version, {})
@@ -171,11 +167,10 @@ def row_decoder(version: int) -> Callable[[bytes], GroupRow]:
         try:
             stop = row[0]
             if stop < 128:
-                # `new` is `tuple.__new__`. It creates a GroupRow in a third less time than calling `GroupRow(…)`.
+                # This takes a third less time than `GroupRow(…)`.
                 return new(GroupRow, (row[1:stop].decode(),) + tails[row[stop:]])
         except (IndexError, KeyError, UnicodeDecodeError):
-            # The row is truncated, its group id is not UTF-8, or the part after the group id is not cached. In all
-            # three cases, `decode_any` below reads the row field by field.
+            # The row is truncated, its group id is not UTF-8, or its tail is not cached.
             pass
         return decode_any(row)
 
@@ -188,9 +183,8 @@ def decode_list_groups(version: int, body: bytes | memoryview) -> tuple[int, int
     return frame.throttle_ms, frame.error_code, list(map(row_decoder(version), frame.rows))
 
 
-# `_TAILS` caches the decoded tail (the part after the group id) of ListGroups rows: version → bytes of the tail →
-# decoded tail. Tails that differ only in tagged fields share one decoded tuple, which is in `_SHARED_TAILS`. The sizes
-# of both caches are limited, because a broker could send arbitrary states.
+# Version → bytes after the group id → decoded tail. Tails that differ only in tagged fields share one tuple in
+# `_SHARED_TAILS`. The sizes are limited, because a broker could send arbitrary states.
 _TAILS: dict[int, dict[bytes, _Tail]] = {}
 _SHARED_TAILS: dict[_Tail, _Tail] = {}
 
@@ -200,10 +194,7 @@ def _strings(version: int) -> int:
 
 
 def _head(message: str, version: int, data: bytes) -> tuple[int, int, int, int]:
-    """Read the fields before the first row, and the number of rows.
-
-    Returns the throttle time in ms, the error code, the number of rows and the position of the first row.
-    """
+    """Return the throttle time in ms, the error code, the number of rows and the position of the first row."""
     pos, throttle = 0, 0
     if version >= 1:
         (throttle,) = INT32(data, 0)
@@ -219,9 +210,9 @@ def _head(message: str, version: int, data: bytes) -> tuple[int, int, int, int]:
 def _split_flexible(
     message: str, data: bytes, pos: int, number: int, *, strings: int, stop: int = _BEYOND
 ) -> tuple[list[bytes], int]:
-    """Split rows whose strings have compact lengths; each row has `strings` string fields.
+    """Split rows with compact lengths; each row has `strings` string fields.
 
-    Returns the bytes of each row, for at most `number` rows that start before `stop`, and the position of the next row.
+    Returns the bytes of at most `number` rows that start before `stop`, and the position of the next row.
     """
     rows: list[bytes] = []
     add, step = rows.append, _STEP
@@ -261,7 +252,7 @@ def _end_of_row(message: str, data: bytes, pos: int, strings: int) -> int:
 def _split(
     message: str, data: bytes, pos: int, number: int, *, strings: int, stop: int = _BEYOND
 ) -> tuple[list[bytes], int]:
-    """Split rows as `_split_flexible` does, in the versions in which string lengths are 16-bit integers."""
+    """Split rows as `_split_flexible` does, in versions with 16-bit string lengths."""
     rows: list[bytes] = []
     end = len(data)
     for _ in range(number):

@@ -1,8 +1,8 @@
 """Hand-written decoders for OffsetFetch and ListOffsets responses.
 
-They return the same values as the generated decoders, but decode all partitions of a topic with one call of Python's
-`struct` module. The fast way works if no partition has tagged fields and all partitions have metadata of the same
-length. The decoders check this, and read the partitions of any other topic one by one.
+They return the same values as the generated decoders, but decode all partitions of a topic with one `struct` call. This
+works if no partition has tagged fields, and all metadata have the same length. Other topics are read partition by
+partition.
 """
 
 from __future__ import annotations
@@ -28,10 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 CommitRow: TypeAlias = tuple[int, int, int, "str | None", int]
-"""One partition in an OffsetFetch response.
+"""A partition in an OffsetFetch response: partition, committed offset, leader epoch, metadata, error code.
 
-The elements are: partition, committed offset (-1 means no commit), leader epoch (-1 means unknown), metadata, error
-code.
+An offset of -1 means no commit; a leader epoch of -1 means unknown.
 """
 
 
@@ -46,7 +45,7 @@ class OffsetFetchGroup(TypedDict):
     """The committed offsets of one group."""
 
     GroupId: str | None
-    """Group id; None in versions before 8, in which a response is about one group and does not contain its id."""
+    """None before version 8, in which a response is about one group and lacks its id."""
     Topics: list[OffsetFetchTopic]
     ErrorCode: int
 
@@ -59,10 +58,9 @@ class OffsetFetchResponse(TypedDict):
 
 
 OffsetRow: TypeAlias = tuple[int, int, int, int, int]
-"""One partition in a ListOffsets response.
+"""A partition in a ListOffsets response: partition, error code, timestamp in ms, offset, leader epoch.
 
-The elements are: partition, error code, timestamp in ms (-1 means none), offset (-1 means none), leader epoch (-1 means
-unknown).
+The last three are -1 if there is none.
 """
 
 
@@ -82,9 +80,8 @@ class ListOffsetsResponse(TypedDict):
 
 _BATCHED = 8
 _HEAD = Struct(">iqi")
-# Position of the metadata length in a row of an OffsetFetch response. A row consists of partition, offset and leader
-# epoch (`_HEAD`), length of the metadata, metadata, error code and tagged fields. Without metadata and tagged fields,
-# a row has 20 bytes (`_LEAST`).
+# An OffsetFetch row has `_HEAD` (partition, offset, leader epoch), length of the metadata, metadata, error code and
+# tagged fields. Without metadata and tags, it has 20 bytes (`_LEAST`).
 _LENGTH_AT = _HEAD.size
 _LEAST = 20
 _EMPTY = Struct(">iqixhx").iter_unpack
@@ -136,11 +133,8 @@ def _commit_topics(message: str, data: bytes, pos: int) -> tuple[list[OffsetFetc
 def _commit_partitions(message: str, data: bytes, pos: int, number: int) -> tuple[list[CommitRow], int]:
     """Read the rows of all partitions of one topic.
 
-    If all rows have the same size and no tagged fields, they are read with one `struct` call, otherwise one by one.
-
-    To check this for all rows together, the function takes two slices of `data`, whose step is the size of a row. The
-    bytes of one slice are the metadata lengths of the rows, and the bytes of the other are their numbers of tagged
-    fields.
+    Two slices of `data` with the size of a row as their step contain the metadata lengths and the numbers of tagged
+    fields. If all rows are alike, one `struct` call reads them.
     """
     if not number:
         return [], pos

@@ -1,4 +1,4 @@
-"""Encode and decode the headers of requests and responses (Kafka's RequestHeader 1-2 and ResponseHeader 0-1)."""
+"""Encode and decode the headers of requests and responses (RequestHeader 1-2, ResponseHeader 0-1)."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class RequestHeader(NamedTuple):
     correlation_id: int
     client_id: str | None
     size: int
-    """Size of the header in bytes, which is also the position of the request body."""
+    """Size of the header in bytes: the position of the request body."""
 
 
 def encode_request_header(api: Api, version: int, correlation_id: int, client_id: str | None) -> bytes:
-    """Encode the header of a request.
+    """Encode the header of a request. The client id has a two-byte length even in flexible versions.
 
-    The client id has a two-byte length even in flexible versions. Raises EncodeError when the client id is too long or
-    not valid Unicode, or when `version` or `correlation_id` is out of range.
+    Raises:
+        EncodeError: the client id is too long or not valid Unicode, or a number is out of range.
     """
     try:
         name = b"" if client_id is None else client_id.encode("utf-8", "surrogateescape")
@@ -43,13 +43,12 @@ def encode_request_header(api: Api, version: int, correlation_id: int, client_id
 
 
 def decode_request_header(data: bytes | memoryview) -> RequestHeader:
-    """Decode the header of a request, even when kgtui does not support the API.
+    """Decode the header of a request, even if kgtui does not support the API.
 
-    The tagged fields of the header are skipped if kgtui supports the API. For an unknown API, kgtui cannot know
-    whether the header has tagged fields, and `size` does not include them. The caller rejects such a request without
-    reading its body.
+    For an unknown API, `size` does not include tagged fields, because kgtui cannot know whether the header has any.
 
-    Raises DecodeError when the frame ends inside the header.
+    Raises:
+        DecodeError: the frame ends inside the header.
     """
     data = bytes(data)
     try:
@@ -70,10 +69,7 @@ def decode_request_header(data: bytes | memoryview) -> RequestHeader:
 
 
 def encode_response_header(api_or_key: Api | int, version: int, correlation_id: int) -> bytes:
-    """Encode the header of a response to a request of this API and version.
-
-    `api_or_key` may be the key of an API that kgtui does not support. The header then has no tagged fields.
-    """
+    """Encode the header of a response. For the key of an unknown API, it has no tagged fields."""
     api = APIS.get(api_or_key) if isinstance(api_or_key, int) else api_or_key
     tags = b"\0" if api is not None and api.response_header(version) == 1 else b""
     return _CORRELATION.pack(correlation_id) + tags
@@ -82,7 +78,8 @@ def encode_response_header(api_or_key: Api | int, version: int, correlation_id: 
 def decode_response_header(header_version: int, data: bytes | memoryview) -> tuple[int, int]:
     """Decode the header of a response; return the correlation id and the position of the body.
 
-    Raises DecodeError when the frame ends inside the header.
+    Raises:
+        DecodeError: the frame ends inside the header.
     """
     try:
         (correlation_id,) = _CORRELATION.unpack_from(data)

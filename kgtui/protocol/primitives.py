@@ -1,7 +1,6 @@
 """Decode and encode the primitive types of Kafka's protocol, and build the errors for malformed data.
 
-The generated codecs and the hand-written decoders call these functions. Kafka's protocol guide defines the types.
-The arguments `message` and `field` of these functions are the names that an error message mentions.
+The arguments `message` and `field` are for error messages.
 """
 
 from __future__ import annotations
@@ -13,20 +12,21 @@ from uuid import UUID
 from kgtui.errors import DecodeError, EncodeError
 
 MAX_STRING = 0x7FFF
-"""Longest string in Kafka's protocol, in bytes of UTF-8, because string lengths are signed 16-bit integers."""
+"""Longest string in bytes of UTF-8. String lengths are signed 16-bit integers."""
 
 INT16 = Struct(">h").unpack_from
-"""Function `(data, pos)` that reads the big-endian int16 at `pos`, and returns it in a tuple of length 1."""
+"""`(data, pos)` → the big-endian int16 at `pos`, in a tuple of length 1."""
 
 INT32 = Struct(">i").unpack_from
-"""Function `(data, pos)` that reads the big-endian int32 at `pos`, and returns it in a tuple of length 1."""
+"""`(data, pos)` → the big-endian int32 at `pos`, in a tuple of length 1."""
 
 
 def uvarint(data: bytes, pos: int) -> tuple[int, int]:
-    """Read an unsigned variable-length integer of at most five bytes.
+    """Read an unsigned variable-length integer; return it and the position of the next field.
 
-    Returns the integer and the position of the next field. Raises IndexError if the data ends inside the integer, and
-    DecodeError if the continuation bit is set in the fifth byte.
+    Raises:
+        IndexError: the data ends inside the integer.
+        DecodeError: the integer has more than five bytes.
     """
     value = shift = 0
     while True:
@@ -52,18 +52,12 @@ def uvarint_bytes(value: int) -> bytes:
 
 @lru_cache(maxsize=4096)
 def uuid(data: bytes) -> UUID:
-    """Read a UUID from its 16 bytes.
-
-    Results are cached, because topic ids repeat, and a lookup in the cache is faster than building a UUID.
-    """
+    """Read a UUID from its 16 bytes. Cached, because topic ids repeat."""
     return UUID(bytes=data)
 
 
 def utf8(data: bytes, start: int, stop: int) -> str:
-    """Decode `data[start:stop]` as UTF-8.
-
-    Bytes that are not UTF-8 become lone surrogates, so that encoding the string restores them.
-    """
+    """Decode `data[start:stop]` as UTF-8. Invalid bytes become lone surrogates, so that encoding restores them."""
     raw = data[start:stop]
     try:
         return raw.decode()
@@ -72,7 +66,7 @@ def utf8(data: bytes, start: int, stop: int) -> str:
 
 
 def nullable_string(message: str, field: str, data: bytes, pos: int, *, flexible: bool) -> tuple[str | None, int]:
-    """Read a string or null; return the string or None, and the position of the next field."""
+    """Read a string or null; return it and the position of the next field."""
     if flexible:
         length, pos = uvarint(data, pos)
         length -= 1
@@ -88,7 +82,7 @@ def nullable_string(message: str, field: str, data: bytes, pos: int, *, flexible
 
 
 def string(message: str, field: str, data: bytes, pos: int, *, flexible: bool) -> tuple[str, int]:
-    """Read a string; return the string and the position of the next field. Raises DecodeError if it is null."""
+    """Read a string; return it and the position of the next field. Raises DecodeError for null."""
     value, stop = nullable_string(message, field, data, pos, flexible=flexible)
     if value is None:
         raise is_null(message, field, stop)
@@ -96,10 +90,10 @@ def string(message: str, field: str, data: bytes, pos: int, *, flexible: bool) -
 
 
 def array_length(message: str, field: str, data: bytes, pos: int, least: int, *, flexible: bool) -> tuple[int, int]:
-    """Read the length of an array whose elements take at least `least` bytes each.
+    """Read the length of an array; return it and the position of the first element.
 
-    Returns the length and the position of the first element. Raises DecodeError when the array is null, or when the
-    rest of the frame is too short for so many elements.
+    Raises:
+        DecodeError: the array is null, or the frame is too short for elements of `least` bytes.
     """
     if flexible:
         number, pos = uvarint(data, pos)
@@ -115,12 +109,12 @@ def array_length(message: str, field: str, data: bytes, pos: int, least: int, *,
 
 
 def as_bytes(body: bytes | memoryview) -> bytes:
-    """Return `body` as bytes. A memoryview is copied; bytes are returned unchanged."""
+    """Return `body` as bytes. Only a memoryview is copied."""
     return body if isinstance(body, bytes) else bytes(body)
 
 
 def compact_length(count: int) -> bytes:
-    """Encode the length of a compact array or compact string (KIP-482): the encoded number is `count + 1`."""
+    """Encode the length of a compact array or string (KIP-482) as `count + 1`."""
     return uvarint_bytes(count + 1)
 
 
@@ -131,7 +125,7 @@ def compact_string(value: str) -> bytes:
 
 
 def tag_section(tags: list[tuple[int, bytes | bytearray]]) -> bytes:
-    """Encode a section of tagged fields (KIP-482) from `(tag, content)` pairs in ascending order of their tags."""
+    """Encode a section of tagged fields (KIP-482) from `(tag, content)` pairs, in ascending order of tags."""
     parts = [uvarint_bytes(len(tags))]
     for tag, content in tags:
         parts += (uvarint_bytes(tag), uvarint_bytes(len(content)), bytes(content))
@@ -139,7 +133,7 @@ def tag_section(tags: list[tuple[int, bytes | bytearray]]) -> bytes:
 
 
 def skip_tags(data: bytes, pos: int) -> int:
-    """Return the position after the section of tagged fields that starts at `pos`.
+    """Return the position after the section of tagged fields at `pos`.
 
     Raises IndexError or DecodeError if the section is longer than the data.
     """
@@ -165,17 +159,17 @@ def is_null(message: str, field: str, pos: int) -> DecodeError:
 
 
 def too_long(message: str, field: str, length: int, pos: int) -> DecodeError:
-    """Build the error for a field whose length or number of elements does not fit into the rest of the frame."""
+    """Build the error for a length that does not fit into the rest of the frame."""
     return DecodeError(f"{message}: {field} has a length of {length}, but the frame is shorter", pos)
 
 
 def trailing_bytes(message: str, size: int, pos: int) -> DecodeError:
-    """Build the error for bytes after the end of a message, which a strict decoder rejects."""
+    """Build the error for bytes after the end of a strict message."""
     return DecodeError(f"{message} is followed by {size} bytes that do not belong to it", pos)
 
 
 def not_utf8(message: str, pos: int) -> DecodeError:
-    """Build the error for a string that is not UTF-8, which a strict decoder rejects."""
+    """Build the error for a string in a strict message that is not UTF-8."""
     return DecodeError(f"{message} has a string that is not UTF-8", pos)
 
 
@@ -190,7 +184,7 @@ def string_too_long(message: str, field: str, length: int) -> EncodeError:
 
 
 def not_in_version(message: str, field: str) -> EncodeError:
-    """Build the error for a field that this version does not have, and whose value must not be dropped."""
+    """Build the error for a field that this version lacks, and that must not be dropped."""
     return EncodeError(f"{message} has no field {field}, and its value must not be dropped")
 
 

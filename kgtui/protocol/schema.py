@@ -5,12 +5,11 @@ A table is a tuple of rows, one per field. A row is `(name, type, versions[, not
     ("GroupState", "string", "4+", "ignorable")
     ("Members", "[]Member", "0+", _MEMBER)
 
-- The name, type and versions are the same as in Kafka's own schema of the message.
-- A type is bool, int8, int16, uint16, int32, int64, string, bytes, uuid or the name of a struct. `[]` before a type
-  means an array of that type.
+- Name, type and versions are those of Kafka's schema.
+- A type is bool, int8, int16, uint16, int32, int64, string, bytes, uuid or the name of a struct. `[]` means an array.
 - Versions are written as `3+`, `0-7` or `5`.
 - Notes are separated by commas: `nullable 4+`, `default -1`, `default null`, `ignorable` (an encoder may drop the
-  value), `tag 0` (the field is in the tagged section of every version that has it).
+  value), `tag 0` (the field is in the tagged section).
 """
 
 from __future__ import annotations
@@ -28,26 +27,23 @@ Row: TypeAlias = (
 )
 
 Default: TypeAlias = bool | int | str | bytes | UUID | None
-"""The type of default values, for fields that are neither structs nor arrays."""
+"""Default values of fields that are neither structs nor arrays."""
 
 FIXED = {"bool": "?", "int8": "b", "int16": "h", "uint16": "H", "int32": "i", "int64": "q", "uuid": "16s"}
-"""Format character of each type of fixed size, for Python's `struct` module."""
+"""Types of fixed size → format characters of Python's `struct` module."""
 
 SIZES = {"bool": 1, "int8": 1, "int16": 2, "uint16": 2, "int32": 4, "int64": 8, "uuid": 16}
-"""Size in bytes of each type of fixed size."""
+"""Types of fixed size → size in bytes."""
 
 UNKNOWN_TAGS = "unknownTaggedFields"
-"""Key under which a strict decoder stores the tagged fields that are not in the table of a struct.
-
-The value is a dict: number of the tagged field → its content as bytes. The key is missing if there are none.
-"""
+"""Key under which a strict decoder stores unknown tagged fields: a dict of tag → content as bytes."""
 
 NEWEST = 32767
 """Upper end of an open version range such as `3+`."""
 
 
 class Versions(NamedTuple):
-    """A range of versions, both ends included; it is empty when `high < low`."""
+    """A range of versions, both ends included; empty if `high < low`."""
 
     low: int
     high: int
@@ -61,7 +57,6 @@ class Versions(NamedTuple):
         return cls(int(low), int(high or low))
 
     def has(self, version: int) -> bool:
-        """Return whether `version` lies in the range."""
         return self.low <= version <= self.high
 
 
@@ -75,15 +70,15 @@ class Field:
 
     name: str
     type: str
-    """The type without `[]`: the name of a primitive or of a struct."""
+    """The name of a primitive or struct, without `[]`."""
     array: bool
     """Whether the field is an array of `type`."""
     versions: Versions
     nullable: Versions = NEVER
     default: Default = None
-    """The value that a missing field gets. For a struct or an array, see `null_by_default` and `default_value`."""
+    """The value of a missing field. For a struct or an array, see `default_value`."""
     null_by_default: bool = False
-    """Whether a missing field gets the value null."""
+    """Whether a missing field is null."""
     ignorable: bool = False
     """Whether an encoder may drop the value in a version that lacks the field."""
     tag: int | None = None
@@ -92,17 +87,17 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Struct:
-    """The fields of a message, or of a struct inside a message, in the order in which they are sent."""
+    """The fields of a message or struct, in the order in which they are sent."""
 
     name: str
     fields: tuple[Field, ...] = field(default=())
 
     def untagged(self, version: int) -> list[Field]:
-        """Return the fields that `version` has outside its section of tagged fields, in the order of the bytes."""
+        """Return the fields of `version` outside its tagged section, in the order of the bytes."""
         return [f for f in self.fields if f.tag is None and f.versions.has(version)]
 
     def tagged(self, version: int) -> list[tuple[int, Field]]:
-        """Return `(tag, field)` for the fields in the tagged section of `version`, in ascending order of tags."""
+        """Return `(tag, field)` for the tagged section of `version`, in ascending order."""
         tagged = [(f.tag, f) for f in self.fields if f.tag is not None and f.versions.has(version)]
         return sorted(tagged, key=lambda pair: pair[0])
 
@@ -112,15 +107,15 @@ class Struct:
 
 
 def parse(name: str, rows: Rows) -> Struct:
-    """Parse the rows of one struct; raises ValueError when a row is malformed."""
+    """Parse the rows of one struct. Raises ValueError."""
     return Struct(name, tuple(_field(row) for row in rows))
 
 
 def default_value(field: Field, empty_array: Sequence[object] = ()) -> object:
-    """Return the value that a missing field gets.
+    """Return the value of a missing field.
 
-    For a struct, the value is a dict with the default of each field. For an array, it is `empty_array`. If the schema
-    says that the default is null, the value is None for any type.
+    For a struct, this is a dict of defaults, and for an array, `empty_array`. It is None for any type with the default
+    null.
     """
     if field.null_by_default:
         return None

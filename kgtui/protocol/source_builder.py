@@ -10,9 +10,9 @@ if TYPE_CHECKING:
 
 
 class SourceBuilder:
-    """The source of one function, and the objects that the source refers to.
+    """The source of one function, and the objects that it refers to.
 
-    The source is generated from kgtui's own tables only; it never contains data from the network.
+    The source comes from kgtui's own tables only, never from the network.
     """
 
     def __init__(self, names: Mapping[str, object]) -> None:

@@ -1,8 +1,8 @@
 """Member metadata and assignments of Kafka Connect workers (protocol type `connect`).
 
-Version 0 is the eager protocol (`default`). Version 1 is incremental cooperative rebalancing (`compatible`, KIP-415).
-Version 2 is version 1 with session keys (`sessioned`, KIP-507). The fields are the same as in Kafka's ConnectProtocol
-and IncrementalCooperativeConnectProtocol.
+Version 0 is the eager protocol (`default`), 1 incremental cooperative rebalancing (`compatible`, KIP-415), and 2 adds
+session keys (`sessioned`, KIP-507). The fields are those of Kafka's ConnectProtocol and
+IncrementalCooperativeConnectProtocol.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 Tasks: TypeAlias = tuple[tuple[str, tuple[int, ...]], ...]
-"""Pairs of a connector's name and the numbers of its tasks; the number -1 stands for the connector itself."""
+"""Pairs of a connector's name and its task numbers; -1 is the connector itself."""
 
 CONNECTOR = -1
 """The task number that stands for the connector itself."""
@@ -33,8 +33,8 @@ _CONNECTOR_TASKS: Rows = (
     ("Tasks", "[]int32", "0+"),
 )
 
-# Assignment of a Connect worker. The sender may omit one or more of the last three fields, so the versions in this
-# table are not Kafka's versions. Instead, a message of version n has the first n of these three fields.
+# Senders may omit some of the last three fields. These versions are therefore not Kafka's: version n has the first n of
+# the three fields.
 _ASSIGNMENT: Rows = (
     ("Error", "int16", "0+"),
     ("Leader", "string", "0+"),
@@ -52,36 +52,36 @@ _EAGER_FIELDS, _COOPERATIVE_FIELDS = 1, 3
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """The connectors and tasks that the leader of a Connect cluster assigned to a worker."""
+    """The connectors and tasks that the leader assigned to a worker."""
 
     version: int
     error: int
-    """Error code: 0 for success, 1 if the workers have not all read the configuration topic to the same offset."""
+    """0 for success, 1 if workers have read the configuration topic to different offsets."""
     leader: str
-    """Member id of the worker that is the leader."""
+    """Member id of the leader."""
     leader_url: str
     config_offset: int
-    """The offset up to which the leader had read the configuration topic when it computed this assignment."""
+    """Offset up to which the leader had read the configuration topic."""
     assigned: Tasks = ()
     revoked: Tasks = ()
     delay_ms: int = 0
-    """How long the tasks of a worker that left the group stay unassigned, in milliseconds."""
+    """How long tasks of a worker that left stay unassigned, in milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """The metadata that a Connect worker sends when it joins its group."""
+    """The metadata of a Connect worker that joins its group."""
 
     version: int
     url: str
     """URL of the worker's REST interface."""
     config_offset: int
     allocation: Assignment | None = None
-    """The connectors and tasks that the worker already runs when it joins; None in version 0, which lacks the field."""
+    """The connectors and tasks that the worker already runs; None in version 0."""
 
 
 def decode_subscription(data: bytes) -> Subscription | None:
-    """Decode the metadata of a Connect worker. Return None if the bytes are empty or malformed."""
+    """Decode the metadata of a Connect worker. Return None for empty or malformed bytes."""
     version = version_of(data)
     value = None if version is None else decode_versioned(SUBSCRIPTIONS, version, data)
     if version is None or value is None:
@@ -96,7 +96,7 @@ def decode_subscription(data: bytes) -> Subscription | None:
 
 
 def decode_assignment(data: bytes) -> Assignment | None:
-    """Decode the assignment of a Connect worker. Return None if the bytes are empty or malformed."""
+    """Decode the assignment of a Connect worker. Return None for empty or malformed bytes."""
     version = version_of(data)
     if version is None:
         return None
@@ -127,7 +127,7 @@ def encode_subscription(value: Subscription) -> bytes:
 
 
 def encode_assignment(value: Assignment) -> bytes:
-    """Encode the assignment of a Connect worker. In version 0, revoked tasks and the delay are not encoded."""
+    """Encode the assignment of a Connect worker. Version 0 has no revoked tasks and no delay."""
     body = ASSIGNMENTS.encode(
         _COOPERATIVE_FIELDS if value.version else _EAGER_FIELDS,
         {

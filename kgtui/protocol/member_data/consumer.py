@@ -1,7 +1,7 @@
 """Member metadata and assignments of protocol type `consumer`.
 
-The messages are Kafka's ConsumerProtocolSubscription and ConsumerProtocolAssignment in versions 0 to 3. Kafka Streams
-uses them in classic groups, too, with user data of its own assignor; this user data is not decoded.
+The messages are Kafka's ConsumerProtocolSubscription and ConsumerProtocolAssignment, versions 0 to 3. Kafka Streams
+uses them in classic groups too; its user data is not decoded.
 """
 
 from __future__ import annotations
@@ -47,22 +47,22 @@ ASSIGNMENT = Message("ConsumerProtocolAssignment", _ASSIGNMENT, low=0, high=3, f
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """The subscription that a member sends when it joins a group."""
+    """The subscription of a member that joins a group."""
 
     version: int
-    """The version that the member wrote. It may be newer than 3, the newest version that kgtui knows."""
+    """The version that the member wrote, which may be newer than 3."""
     topics: tuple[str, ...]
     user_data: bytes | None = None
     owned: TopicPartitions = ()
-    """The partitions that the member owned before the rebalance; empty in version 0, which does not have this field."""
+    """The partitions that the member owned before the rebalance; empty in version 0."""
     generation: int = -1
-    """The group generation in which `owned` was assigned; -1 if it is not known, and in versions before 2."""
+    """The group generation in which `owned` was assigned; -1 if unknown."""
     rack: str | None = None
-    """The rack of the member; None if the member has no rack, and in versions before 3."""
+    """None without a rack, and in versions before 3."""
 
 
 def decode_subscription(data: bytes) -> Subscription | None:
-    """Decode the metadata of a member. Return None if the bytes are empty or malformed."""
+    """Decode the metadata of a member. Return None for empty or malformed bytes."""
     version = version_of(data)
     value = None if version is None else decode_versioned(SUBSCRIPTION, version, data)
     if version is None or value is None:
@@ -78,17 +78,14 @@ def decode_subscription(data: bytes) -> Subscription | None:
 
 
 def decode_assignment(data: bytes) -> TopicPartitions | None:
-    """Decode the assignment of a member.
-
-    Returns `()` if no partition is assigned, and None if the data is empty or malformed.
-    """
+    """Decode the assignment of a member: `()` without partitions, None for empty or malformed bytes."""
     version = version_of(data)
     value = None if version is None else decode_versioned(ASSIGNMENT, version, data)
     return None if value is None else _partitions(value["AssignedPartitions"])
 
 
 def encode_subscription(value: Subscription) -> bytes:
-    """Encode the metadata of a member. Raises EncodeError if the version is not between 0 and 3."""
+    """Encode the metadata of a member. Raises EncodeError for versions above 3."""
     body = SUBSCRIPTION.encode(
         value.version,
         {
@@ -105,9 +102,9 @@ def encode_subscription(value: Subscription) -> bytes:
 def encode_assignment(
     assigned: Iterable[tuple[str, Iterable[int]]], *, version: int = 3, user_data: bytes | None = None
 ) -> bytes:
-    """Encode the assignment of a member. Raises EncodeError if the version is not between 0 and 3.
+    """Encode the assignment of a member. Raises EncodeError for versions above 3.
 
-    `assigned` contains pairs of a topic and its partitions. `user_data` is data of the assignor.
+    `user_data` is data of the assignor.
     """
     rows = [{"Topic": topic, "Partitions": tuple(partitions)} for topic, partitions in assigned]
     body = ASSIGNMENT.encode(version, {"AssignedPartitions": rows, "UserData": user_data})

@@ -1,7 +1,6 @@
 """Member metadata and assignments of schema registries (protocol type `sr`), which are JSON without a header.
 
-Some implementations of the registry add fields to this JSON or leave some out. A missing field is decoded as None, and
-an unknown field is ignored.
+Implementations add or omit fields. A missing field is None, and an unknown one is ignored.
 """
 
 from __future__ import annotations
@@ -11,21 +10,21 @@ from dataclasses import dataclass
 from typing import Any
 
 DUPLICATE_URLS = 1
-"""Error code of an assignment if two registries have the same URL."""
+"""Error code if two registries have the same URL."""
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """The metadata that a schema registry sends when it joins its group."""
+    """The metadata of a schema registry that joins its group."""
 
     version: int | None
     host: str
     port: int | None
     master_eligibility: bool | None
-    """Whether this registry may become the primary, which is the only registry that writes schemas."""
+    """Whether this registry may become the primary, the only one that writes schemas."""
     scheme: str = "http"
     leader: bool | None = None
-    """Whether this registry is the primary; None if an older registry did not send it."""
+    """Whether this registry is the primary; None from older registries."""
 
     @property
     def url(self) -> str:
@@ -34,23 +33,23 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """The assignment of a schema registry, which says which registry is the primary."""
+    """Which registry is the primary."""
 
     version: int | None
     error: int | None
-    """Error code: 0 for success, or `DUPLICATE_URLS`."""
+    """0 for success, or `DUPLICATE_URLS`."""
     master: str | None
-    """Member id of the primary; None if no registry may become the primary."""
+    """Member id of the primary; None without one."""
     master_identity: Identity | None
 
 
 def decode_identity(data: bytes) -> Identity | None:
-    """Decode the metadata of a registry. Return None if the bytes are empty or malformed."""
+    """Decode the metadata of a registry. Return None for empty or malformed bytes."""
     return _identity(_fields(data))
 
 
 def decode_assignment(data: bytes) -> Assignment | None:
-    """Decode the assignment of a registry. Return None if the bytes are empty or malformed."""
+    """Decode the assignment of a registry. Return None for empty or malformed bytes."""
     fields = _fields(data)
     if not fields.keys() & {"error", "master", "master_identity"}:
         return None
@@ -63,12 +62,12 @@ def decode_assignment(data: bytes) -> Assignment | None:
 
 
 def encode_identity(value: Identity) -> bytes:
-    """Encode the metadata of a registry; fields that are None are omitted."""
+    """Encode the metadata of a registry without fields that are None."""
     return _json(_identity_fields(value))
 
 
 def encode_assignment(value: Assignment) -> bytes:
-    """Encode the assignment of a registry; fields that are None are omitted."""
+    """Encode the assignment of a registry without fields that are None."""
     master = value.master_identity
     return _json(
         {
@@ -108,7 +107,7 @@ def _fields(data: bytes) -> dict[str, Any]:
     try:
         value = json.loads(data)
     except (ValueError, RecursionError):
-        # The data is not JSON, is not UTF-8, is nested too deeply, or contains a number with too many digits.
+        # Not JSON or not UTF-8, nested too deeply, or a number with too many digits.
         return {}
     return value if isinstance(value, dict) else {}
 

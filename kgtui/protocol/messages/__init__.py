@@ -1,7 +1,6 @@
-"""The request and response tables of every API that kgtui uses, taken from the schemas of Kafka 4.4.0.
+"""The request and response tables of every API that kgtui uses, from the schemas of Kafka 4.4.0.
 
-This package may import `kgtui.protocol.api`. To add an API or a version, change the tables in `groups`, `offsets` or
-`cluster`; `APIS` collects the APIs of these modules.
+This package may import `kgtui.protocol.api`. To add an API or a version, change the tables in these modules:
 
 | module | contents |
 |---|---|
@@ -27,4 +26,4 @@ __all__ = ["APIS"]
 _TABLES = [api for module in (groups, offsets, cluster) for api in vars(module).values() if isinstance(api, Api)]
 
 APIS: Mapping[int, Api] = MappingProxyType({api.key: api for api in sorted(_TABLES, key=lambda api: api.key)})
-"""Maps each API key to its API, in ascending order, for every API that kgtui and the simulator support."""
+"""API key → API, in ascending order, for every API that kgtui and the simulator support."""

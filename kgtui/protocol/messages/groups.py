@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kgtui.protocol.api import Api, Rows
 
-# Request and response of ListGroups, which returns all groups that a broker coordinates (KIP-518, KIP-848).
+# ListGroups: all groups that a broker coordinates (KIP-518, KIP-848).
 
 _LIST_REQUEST: Rows = (
     ("StatesFilter", "[]string", "4+"),
@@ -26,7 +26,7 @@ _LIST_RESPONSE: Rows = (
 
 LIST_GROUPS = Api.define(16, "ListGroups", versions=(0, 5), flexible=3, request=_LIST_REQUEST, response=_LIST_RESPONSE)
 
-# Request and response of DescribeGroups, which describes classic groups and their members (KIP-345, KIP-430, KIP-1043).
+# DescribeGroups: classic groups and their members (KIP-345, KIP-430, KIP-1043).
 
 _CLASSIC_REQUEST: Rows = (
     ("Groups", "[]string", "0+"),
@@ -62,7 +62,7 @@ DESCRIBE_GROUPS = Api.define(
     15, "DescribeGroups", versions=(0, 6), flexible=5, request=_CLASSIC_REQUEST, response=_CLASSIC_RESPONSE
 )
 
-# Request and response of ConsumerGroupDescribe, which describes consumer groups and their members (KIP-848, KIP-1099).
+# ConsumerGroupDescribe: consumer groups and their members (KIP-848, KIP-1099).
 
 _CONSUMER_REQUEST: Rows = (
     ("GroupIds", "[]string", "0+"),
@@ -112,7 +112,7 @@ CONSUMER_GROUP_DESCRIBE = Api.define(
     69, "ConsumerGroupDescribe", versions=(0, 1), flexible=0, request=_CONSUMER_REQUEST, response=_CONSUMER_RESPONSE
 )
 
-# Request and response of ShareGroupDescribe, which describes share groups and their members (KIP-932).
+# ShareGroupDescribe: share groups and their members (KIP-932).
 
 _SHARE_REQUEST: Rows = (
     ("GroupIds", "[]string", "0+"),
@@ -158,8 +158,7 @@ SHARE_GROUP_DESCRIBE = Api.define(
     77, "ShareGroupDescribe", versions=(1, 1), flexible=0, request=_SHARE_REQUEST, response=_SHARE_RESPONSE
 )
 
-# Request and response of StreamsGroupDescribe, which describes streams groups, their members and their topologies
-# (KIP-1071, KIP-1331, KIP-1357).
+# StreamsGroupDescribe: streams groups, their members and topologies (KIP-1071, KIP-1331, KIP-1357).
 
 _STREAMS_REQUEST: Rows = (
     ("GroupIds", "[]string", "0+"),
@@ -280,7 +279,7 @@ STREAMS_GROUP_DESCRIBE = Api.define(
     89, "StreamsGroupDescribe", versions=(0, 1), flexible=0, request=_STREAMS_REQUEST, response=_STREAMS_RESPONSE
 )
 
-# Request and response of DeleteGroups, which deletes Empty groups (KIP-229).
+# DeleteGroups: deletes Empty groups (KIP-229).
 
 _DELETE_REQUEST: Rows = (("GroupsNames", "[]string", "0+"),)
 

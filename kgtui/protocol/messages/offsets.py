@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kgtui.protocol.api import Api, Rows
 
-# Request and response of OffsetFetch, which returns the committed offsets of groups (KIP-447, KIP-709, KIP-848).
+# OffsetFetch: the committed offsets of groups (KIP-447, KIP-709, KIP-848).
 
 _OFFSET_FETCH_REQUEST_TOPIC: Rows = (
     ("Name", "string", "0-7"),
@@ -73,8 +73,7 @@ OFFSET_FETCH = Api.define(
     9, "OffsetFetch", versions=(1, 9), flexible=6, request=_OFFSET_FETCH_REQUEST, response=_OFFSET_FETCH_RESPONSE
 )
 
-# Request and response of DescribeShareGroupOffsets, which returns the start offsets and, since version 1, the lags of
-# share partitions (KIP-932, KIP-1226).
+# DescribeShareGroupOffsets: start offsets and, since version 1, lags of share partitions (KIP-932, KIP-1226).
 
 _SHARE_OFFSETS_REQUEST_TOPIC: Rows = (
     ("TopicName", "string", "0+"),
@@ -126,8 +125,7 @@ DESCRIBE_SHARE_GROUP_OFFSETS = Api.define(
     response=_SHARE_OFFSETS_RESPONSE,
 )
 
-# Request and response of ListOffsets, which returns the log start offset, the log end offset, or the first offset at or
-# after a timestamp (KIP-79, KIP-98, KIP-734).
+# ListOffsets: the log start offset, log end offset, or first offset at or after a timestamp (KIP-79, KIP-98, KIP-734).
 
 _LIST_OFFSETS_PARTITION: Rows = (
     ("PartitionIndex", "int32", "0+"),

@@ -1,4 +1,4 @@
-"""Tables of the APIs for logging in with SASL (KIP-43, KIP-152, KIP-368), and for describing access control lists.
+"""Tables of the APIs for SASL logins (KIP-43, KIP-152, KIP-368) and access control lists.
 
 They are not in `APIS`, because the simulator does not support them.
 """
@@ -39,7 +39,7 @@ SASL_AUTHENTICATE = Api.define(
 LOGIN_APIS = (SASL_HANDSHAKE, SASL_AUTHENTICATE)
 
 
-# Request and response of DescribeAcls, which returns the ACLs that match a filter (KIP-140, KIP-290).
+# DescribeAcls: the ACLs that match a filter (KIP-140, KIP-290).
 
 _ACLS_REQUEST: Rows = (
     ("ResourceTypeFilter", "int8", "0+"),

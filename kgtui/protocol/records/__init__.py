@@ -11,11 +11,9 @@ executors.
 | 10 to 15      | share groups (KIP-932)                                                           |
 | 17, 19 to 23  | streams groups (KIP-1071)                                                        |
 
-A key begins with the number of its record type, and a value with its version. A record without a value is a tombstone:
-it deletes the earlier record with the same key. `decode` returns a `CoordinatorRecord`, or an `Undecodable` with the
-reason. `classic_members` decodes the member data inside the record of a classic group. `as_json` formats a record, and
-`format_uuid` a topic id, as Kafka does. Records of aborted transactions must be ignored; read the topic with
-`isolation.level=read_committed` to leave them out.
+A key begins with its record type, and a value with its version. A record without a value is a tombstone: it deletes the
+earlier record with the same key. Records of aborted transactions must be ignored, so read the topic with
+`isolation.level=read_committed`.
 """
 
 from __future__ import annotations

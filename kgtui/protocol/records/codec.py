@@ -1,7 +1,4 @@
-"""Decode and encode the records of `__consumer_offsets`, and format them as Kafka's console consumer does.
-
-`classic_members` decodes the members inside the record of a classic group.
-"""
+"""Decode and encode the records of `__consumer_offsets`, and format them as Kafka's console consumer does."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ if TYPE_CHECKING:
     from kgtui.protocol.api import Message
     from kgtui.protocol.schema import Field, Struct
 
-# An int16 at the start of a record's key is the record type. At the start of the value, it is the version of the value.
+# The int16 at the start: the record type of a key, or the version of a value.
 _HEADER = Packing(">h")
 _HEADER_SIZE = _HEADER.size
 _read_header = _HEADER.unpack_from
@@ -31,34 +28,33 @@ _read_header = _HEADER.unpack_from
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorRecord:
-    """A decoded record that a group coordinator wrote."""
+    """A decoded record of a group coordinator."""
 
     type: RecordType
     key: Mapping[str, Any]
-    """Maps each field name in Kafka's schema of the key to the field's value. Structs are dicts; arrays are lists."""
+    """Field name in Kafka's schema → value. Structs are dicts; arrays are lists."""
     value: Mapping[str, Any] | None
     """The fields of the value; None for a tombstone.
 
-    Fields that the record's version does not have get their defaults. Tagged fields that kgtui does not know, because a
-    newer broker wrote them, are in a dict with the key `UNKNOWN_TAGS`: number of the field → its content as bytes.
+    Fields that the version lacks have their defaults. Tagged fields of newer brokers are under the key `UNKNOWN_TAGS`.
     """
     version: int | None
     """The version of the value; None for a tombstone."""
 
     @property
     def group(self) -> str:
-        """Id of the group that the record belongs to; every record belongs to a group."""
+        """Id of the group that the record belongs to."""
         group: str = self.key["GroupId"] if "GroupId" in self.key else self.key["group"]
         return group
 
     @property
     def member(self) -> str | None:
-        """Id of the member that the record belongs to; None if the record belongs to the whole group."""
+        """Id of the member that the record belongs to; None if it belongs to the whole group."""
         return self.key.get("MemberId")
 
 
 class DecodeFailure(StrEnum):
-    """Categories of the reasons why records cannot be decoded. Undecodable records are counted per category."""
+    """Categories of the reasons why records cannot be decoded."""
 
     UNKNOWN_TYPE = "unknown type"
     """The record type is not known, for example because a newer broker wrote it."""
@@ -72,25 +68,22 @@ class DecodeFailure(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Undecodable:
-    """The reason why a record cannot be decoded.
-
-    The pipeline stores the reason and the bytes of the record in a quarantine table.
-    """
+    """The reason why a record cannot be decoded. The pipeline stores it in a quarantine table."""
 
     failure: DecodeFailure
     reason: str
-    """The reason as a text for the user. It may name a record type, version or position, but has no record data."""
+    """A text for the user. It contains no record data."""
     type: int | None = None
-    """The record type at the start of the key; None if the key is too short to contain it."""
+    """The record type; None if the key is too short."""
     version: int | None = None
-    """The version at the start of the value; None if the key is malformed or the value is too short to contain it."""
+    """The version of the value; None if the key is malformed or the value is too short."""
 
 
 def decode(key: bytes | None, value: bytes | None) -> CoordinatorRecord | Undecodable:
-    """Decode one record of `__consumer_offsets`. This function never raises an exception for any bytes.
+    """Decode one record of `__consumer_offsets`. Never raises.
 
-    The size of the record limits how much memory and time decoding takes. A record with bytes after its last field, or
-    with a string that is not UTF-8, is undecodable, because no broker writes such a record.
+    Memory and time are proportional to the size of the record. Bytes after the last field and strings that are not
+    UTF-8 make a record undecodable, because no broker writes them.
     """
     if key is None or len(key) < _HEADER_SIZE:
         return Undecodable(
@@ -122,9 +115,8 @@ def decode(key: bytes | None, value: bytes | None) -> CoordinatorRecord | Undeco
 def value_message(record_type: RecordType, version: int) -> Message:
     """Return the message that encodes and decodes the value of a record.
 
-    Kafka 4 writes the value of a legacy offset commit only in version 0. Before Kafka 4, a broker could write a newer
-    value version after the key of a legacy offset commit. A value in a newer version has the format of a regular offset
-    commit.
+    Brokers before Kafka 4 could write a newer value version after the key of a legacy offset commit. It has the format
+    of a regular offset commit.
     """
     if record_type is RecordType.LEGACY_OFFSET_COMMIT and version != 0:
         record_type = RecordType.OFFSET_COMMIT
@@ -134,10 +126,9 @@ def value_message(record_type: RecordType, version: int) -> Message:
 def encode(
     record_type: RecordType, key: Mapping[str, Any], value: Mapping[str, Any] | None, *, version: int | None = None
 ) -> tuple[bytes, bytes | None]:
-    """Encode a record; return `(key, value)` as bytes. The returned value of a tombstone is None.
+    """Encode a record as `(key, value)`; the value of a tombstone is None.
 
-    `version` is the version of the value; the default is the newest version. Raises EncodeError if this version does
-    not have all fields of `value`.
+    `version` is the version of the value, by default the newest. Raises EncodeError if it lacks a field of `value`.
     """
     schema = RECORD_SCHEMAS[record_type]
     written = _HEADER.pack(record_type) + schema.key.encode(KEY_VERSION, key)
@@ -153,17 +144,17 @@ def _too_short(part: str, data: bytes) -> str:
 
 
 def format_uuid(value: UUID) -> str:
-    """Format a UUID as Kafka does (`Uuid.toString`): 22 characters of URL-safe base64."""
+    """Format a UUID as Kafka's `Uuid.toString`: 22 characters of URL-safe base64."""
     return urlsafe_b64encode(value.bytes).rstrip(b"=").decode()
 
 
 def as_json(record: CoordinatorRecord) -> dict[str, Any]:
-    """Convert a record to the JSON object that Kafka's CoordinatorRecordJsonConverters and message formatters print.
+    """Convert a record to the JSON of Kafka's CoordinatorRecordJsonConverters and message formatters.
 
     The object is `{"key": {"type", "data"}, "value": {"version", "data"} or None}`. Field names begin with a lowercase
-    letter. UUIDs are strings in Kafka's base64, and bytes are strings in standard base64. A field is omitted if the
-    version of the value does not have it, or if it is a tagged field with its default value. Only kgtui prints tagged
-    fields that it does not know: `unknownTaggedFields` is an object with their numbers and their content in base64.
+    letter. UUIDs are in Kafka's base64, and bytes in standard base64. Fields that the version lacks, and tagged fields
+    with their defaults, are omitted. Only kgtui prints unknown tagged fields: `unknownTaggedFields` has numbers and
+    contents.
     """
     schema = RECORD_SCHEMAS[record.type]
     key = {"type": record.type.value, "data": _struct(schema.key.struct, KEY_VERSION, record.key)}
@@ -187,7 +178,7 @@ def _struct(struct: Struct, version: int, value: Mapping[str, Any]) -> dict[str,
 
 
 def unknown_tags(value: Mapping[str, Any]) -> dict[str, str]:
-    """Return the unknown tagged fields of a decoded struct: field numbers mapped to contents in standard base64."""
+    """Return the unknown tagged fields of a decoded struct: number → content in standard base64."""
     return {str(number): b64encode(content).decode() for number, content in sorted(value.get(UNKNOWN_TAGS, {}).items())}
 
 
@@ -210,10 +201,10 @@ def _single(field: Field, version: int, value: Any) -> Any:
 
 
 Subscription: TypeAlias = consumer.Subscription | connect.Subscription | schema_registry.Identity
-"""The metadata that a consumer, a Connect worker or a schema registry sent when it joined the group."""
+"""The metadata of a consumer, Connect worker or schema registry that joined the group."""
 
 Assignment: TypeAlias = consumer.TopicPartitions | connect.Assignment | schema_registry.Assignment
-"""The assignment of a consumer, a Connect worker or a schema registry."""
+"""The assignment of a consumer, Connect worker or schema registry."""
 
 _DECODERS: dict[str, Any] = {
     "consumer": (consumer.decode_subscription, consumer.decode_assignment),
@@ -228,11 +219,11 @@ class ClassicMember:
 
     member_id: str
     instance_id: str | None
-    """Group instance id of a static member (KIP-345); None for other members, and in record versions before 3."""
+    """Set for static members (KIP-345) in record versions from 3 on; otherwise None."""
     client_id: str
     client_host: str
     rebalance_timeout_ms: int
-    """Rebalance timeout in milliseconds; -1 in version 0 of the record, which does not have this field."""
+    """In milliseconds; -1 in version 0 of the record."""
     session_timeout_ms: int
     subscription: Subscription | None
     assignment: Assignment | None
@@ -241,10 +232,7 @@ class ClassicMember:
 
 
 def classic_members(record: CoordinatorRecord) -> tuple[ClassicMember, ...]:
-    """Decode the members in the record of a classic group, according to the protocol type of the group.
-
-    Returns `()` for a tombstone and for a record of another type.
-    """
+    """Decode the members in the record of a classic group; `()` for other records."""
     if record.type is not RecordType.GROUP_METADATA or record.value is None:
         return ()
     decode_subscription, decode_assignment = _DECODERS.get(record.value["protocolType"], (_unknown, _unknown))

@@ -1,7 +1,7 @@
-"""The tables of all records in `__consumer_offsets`: one table for the key and one for the value of each record type.
+"""The tables of all records in `__consumer_offsets`: one for the key and one for the value of each record type.
 
-The tables are taken from the 44 schemas in the jar of Kafka 4.3.1's group coordinator (`common/message/*.json`). To add
-a record type or a version, change this file only.
+They come from the 44 schemas in the jar of Kafka 4.3.1's group coordinator (`common/message/*.json`). To add a record
+type or a version, change only this file.
 """
 
 from __future__ import annotations
@@ -19,14 +19,11 @@ if TYPE_CHECKING:
     from kgtui.protocol.api import Rows
 
 KEY_VERSION = 0
-"""The version that is passed to the encoders and decoders of keys, which have only one version.
-
-An encoded key does not contain this version, because it begins with the number of its record type instead.
-"""
+"""The only version of keys. Encoded keys begin with their record type instead of it."""
 
 
 class RecordType(IntEnum):
-    """The number at the start of a key (Kafka's CoordinatorRecordType). Kafka does not use the numbers 9 and 18."""
+    """The number at the start of a key (Kafka's CoordinatorRecordType); 9 and 18 are unused."""
 
     LEGACY_OFFSET_COMMIT = 0
     OFFSET_COMMIT = 1
@@ -56,8 +53,7 @@ class RecordType(IntEnum):
 class RecordSchema:
     """The messages of the key and the value of one record type.
 
-    Both are strict: they reject strings that are not UTF-8 and bytes after the last field, because no broker writes
-    them.
+    Both are strict, because no broker writes invalid UTF-8 or bytes after the last field.
     """
 
     type: RecordType
@@ -70,8 +66,7 @@ class RecordSchema:
     ) -> RecordSchema:
         """Build a schema from the tables of its key and its value.
 
-        `newest_value` is the newest version of the value. `flexible` is the first version of the value with compact
-        lengths and tagged fields; None if no version has them.
+        `flexible` is the first version of the value with compact lengths and tagged fields, or None.
         """
         name = record_type.name.title().replace("_", "")
         return cls(
@@ -82,24 +77,21 @@ class RecordSchema:
 
 
 GROUP_KEY: Rows = (("GroupId", "string", "0"),)
-"""The key of record types that have one record per group."""
+"""The key of record types with one record per group."""
 
 MEMBER_KEY: Rows = (
     ("GroupId", "string", "0"),
     ("MemberId", "string", "0"),
 )
-"""The key of record types that have one record per member of a group."""
+"""The key of record types with one record per member."""
 
 TARGET_ASSIGNMENT_METADATA: Rows = (
     ("AssignmentEpoch", "int32", "0+"),
     ("AssignmentTimestamp", "int64", "0+", "tag 0, ignorable"),
 )
-"""Value of a record with the epoch of a target assignment.
+"""The epoch of a target assignment and, since Kafka 4.3, when it was computed (KIP-1263)."""
 
-Since Kafka 4.3, the value also has the time when the assignment was computed (KIP-1263).
-"""
-
-# Keys and values of the records that store the committed offsets of classic, consumer and streams groups.
+# Committed offsets of classic, consumer and streams groups.
 
 _OFFSET_COMMIT_KEY: Rows = (
     ("group", "string", "0"),
@@ -122,8 +114,7 @@ _OFFSET_COMMIT_VALUE: Rows = (
     ("topicId", "uuid", "4+", "tag 0, ignorable"),
 )
 
-# Key and value of the record of a classic group. The record contains all members of the group, and the coordinator
-# writes it at the end of each rebalance.
+# A classic group with all its members, written at the end of each rebalance.
 
 _CLASSIC_KEY: Rows = (("group", "string", "0"),)
 
@@ -147,8 +138,7 @@ _CLASSIC_VALUE: Rows = (
     ("members", "[]MemberMetadata", "0+", _CLASSIC_MEMBER),
 )
 
-# Keys and values of the records of consumer groups (KIP-848), including the regular expressions to which members
-# subscribe. The field `ClassicMemberMetadata` is null unless the member uses the classic protocol.
+# Consumer groups (KIP-848). `ClassicMemberMetadata` is null unless the member uses the classic protocol.
 
 _CONSUMER_METADATA: Rows = (
     ("Epoch", "int32", "0+"),
@@ -223,8 +213,7 @@ _CONSUMER_REGULAR_EXPRESSION: Rows = (
     ("Timestamp", "int64", "0+"),
 )
 
-# Values of the records of share groups (KIP-932), in the format of Kafka 4.1 and later. The start offsets of share
-# groups are not among them, because Kafka stores them in the topic `__share_group_state`.
+# Share groups (KIP-932), as of Kafka 4.1. Their start offsets are in the topic `__share_group_state`.
 
 _SHARE_MEMBER_METADATA: Rows = (
     ("RackId", "string", "0+", "nullable 0+"),
@@ -265,7 +254,7 @@ _SHARE_STATE_PARTITION_METADATA: Rows = (
     ("DeletingTopics", "[]TopicInfo", "0+", _SHARE_STATE_TOPIC),
 )
 
-# Values of the records of streams groups (KIP-1071), in the format of Kafka 4.2 and later.
+# Streams groups (KIP-1071), as of Kafka 4.2.
 
 _STREAMS_LAST_ASSIGNMENT_CONFIG: Rows = (
     ("Key", "string", "0+"),
@@ -366,8 +355,7 @@ _ALL = (
     _schema(RecordType.OFFSET_COMMIT, _OFFSET_COMMIT_KEY, _OFFSET_COMMIT_VALUE, newest_value=4, flexible=4),
     _schema(RecordType.GROUP_METADATA, _CLASSIC_KEY, _CLASSIC_VALUE, newest_value=4, flexible=4),
     _schema(RecordType.CONSUMER_GROUP_METADATA, GROUP_KEY, _CONSUMER_METADATA),
-    # Only brokers before Kafka 4.1 write ConsumerGroupPartitionMetadata. Newer brokers write a hash of the metadata of
-    # the subscribed topics into ConsumerGroupMetadata instead (KIP-1101).
+    # Brokers from Kafka 4.1 on write a hash into ConsumerGroupMetadata instead (KIP-1101).
     _schema(RecordType.CONSUMER_GROUP_PARTITION_METADATA, GROUP_KEY, _CONSUMER_PARTITION_METADATA),
     _schema(RecordType.CONSUMER_GROUP_MEMBER_METADATA, MEMBER_KEY, _CONSUMER_MEMBER_METADATA),
     _schema(RecordType.CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA, GROUP_KEY, TARGET_ASSIGNMENT_METADATA),
@@ -391,4 +379,4 @@ _ALL = (
 )
 
 RECORD_SCHEMAS: Mapping[int, RecordSchema] = MappingProxyType({schema.type.value: schema for schema in _ALL})
-"""Maps each record type, as an integer, to its schema."""
+"""Record type, as an integer → its schema."""
