@@ -1,4 +1,4 @@
-"""A simulated Kafka cluster on loopback, for the demo and for tests. It supports the APIs that read and delete groups.
+"""A simulated Kafka cluster on loopback, for the demo and for tests, with the APIs that read and delete groups.
 
 This package may import `kgtui.protocol`, `kgtui.model`, `kgtui.errors`, msgspec and the standard library.
 
@@ -16,13 +16,11 @@ Start a cluster in a child process, which exits when its parent process ends::
         ...                                 # connect to cluster.bootstrap
         cluster.control("black_hole", node=2)
 
-Node ids begin at 1. The members and offsets of a group are not stored, because they are computed from the seed and the
-time. These scenarios exist:
+Node ids begin at 1. Members and offsets are not stored, but computed from the seed and the time. The scenarios are:
 
 - `company` has groups of every type, healthy and unhealthy.
-- `wild` adds groups on which Kafka's own tools fail, because their member data is malformed or because they have offset
-  commits for deleted topics.
-- `plain` has no groups of its own, only the generated groups that the option `groups` adds.
+- `wild` adds groups on which Kafka's own tools fail, for example because of malformed member data.
+- `plain` has only the generated groups that the option `groups` adds.
 - `empty` has the topics of `company`, but no groups.
 
 | module | contents |
@@ -72,11 +70,7 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> object:
-    """Import a public name of this package when it is first used.
-
-    A program that only calls `spawn` therefore does not import the code of brokers and groups, which runs in the child
-    process.
-    """
+    """Import a public name on first use, so that `spawn` alone does not import the code of brokers and groups."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -1,4 +1,4 @@
-"""Run `python -m kgtui.simulator`: serve a simulated cluster, and print one line of JSON when the cluster is ready."""
+"""Run `python -m kgtui.simulator`: serve a simulated cluster, and print one line of JSON when it is ready."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 def main(argv: Sequence[str] | None = None) -> int:
     """Serve a cluster until a signal arrives. With `--control`, also stop when stdin is closed.
 
-    Returns the exit code: 0, or 2 if the cluster cannot be started.
+    Returns:
+        The exit code: 0, or 2 if the cluster cannot be started.
     """
     parser = argparse.ArgumentParser(prog="python -m kgtui.simulator", description="Serve a simulated Kafka cluster.")
     add_arguments(parser)

@@ -1,6 +1,7 @@
 """The sockets of a simulated broker: one listening port, and the connections of clients.
 
-The requests of a connection are processed one at a time."""
+The requests of a connection are processed one at a time.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +25,13 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MAX_REQUEST_SIZE = 100 * 1024 * 1024
-"""Maximum size of a request in bytes (Kafka's default). If a request is larger, the connection is closed."""
+"""Maximum size of a request in bytes (Kafka's default). A larger one closes the connection."""
 
 
 class Server:
     """The listening port of one broker.
 
     Attributes:
-        node: the broker.
         requests: number of requests that the broker has received on this port.
     """
 
@@ -44,11 +44,7 @@ class Server:
         self._listener: asyncio.Server | None = None
 
     async def start(self) -> None:
-        """Listen on `node.port`.
-
-        If `node.port` is 0, a free port is chosen and stored in `node.port`, so that a restarted broker has the same
-        port.
-        """
+        """Listen on `node.port`. If it is 0, choose a free port and store it for restarts."""
         loop = asyncio.get_running_loop()
         self._listener = await loop.create_server(lambda: Connection(self), self.node.host, self.node.port)
         self.node.port = self._listener.sockets[0].getsockname()[1]
@@ -82,7 +78,6 @@ class Connection(asyncio.Protocol):
         self.task: asyncio.Task[None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Start the task that serves the connection."""
         self._transport = cast("asyncio.Transport", transport)
         self._server.connections.add(self)
         self.task = asyncio.get_running_loop().create_task(self._serve())
@@ -102,7 +97,7 @@ class Connection(asyncio.Protocol):
             self._arrived.set()
 
     def pause_writing(self) -> None:
-        """Do not send the next response yet, because the client does not read fast enough."""
+        """Wait with the next response, because the client does not read fast enough."""
         self._writable.clear()
 
     def resume_writing(self) -> None:
@@ -110,7 +105,7 @@ class Connection(asyncio.Protocol):
         self._writable.set()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the task that serves the connection, because the connection was closed."""
+        """Stop the task that serves the connection."""
         self._server.connections.discard(self)
         self._writable.set()
         if self.task is not None:
@@ -125,7 +120,7 @@ class Connection(asyncio.Protocol):
         try:
             await self._serve_requests()
         except Exception:
-            # A real broker also logs an internal error, and closes only the connection whose request caused it.
+            # Like a real broker, log an internal error and close only this connection.
             logger.exception("broker %d failed to respond", self._server.node.id)
             self.abort()
 
@@ -178,15 +173,14 @@ class Connection(asyncio.Protocol):
 
 
 def _api_key(request: bytes) -> int:
-    """Return the API key of a request, or -1 if the request is too short."""
+    """Return the API key of a request, or -1 if it is too short."""
     return int.from_bytes(request[:2], "big", signed=True) if len(request) > 1 else -1
 
 
 def _damaged(kind: str, response: bytes, key: int, version: int) -> bytes:
-    """Return a copy of `response` with the damage `kind`, which is documented at `DAMAGES`.
+    """Return a copy of `response` with a kind of damage from `DAMAGES`.
 
-    `response` begins with the correlation id, not with the length of the frame. `key` and
-    `version` are the API key and the version of the request.
+    `response` begins with the correlation id. `key` and `version` are those of the request.
     """
     head = 4 + APIS[key].response_header(version)
     if kind == "truncated":
@@ -195,9 +189,8 @@ def _damaged(kind: str, response: bytes, key: int, version: int) -> bytes:
         return pack(">i", unpack_from(">i", response)[0] ^ 0x5A5A) + response[4:]
     if kind == "garbage":
         return response[:head] + Random(len(response)).randbytes(len(response) - head)  # noqa: S311 - not a secret
-    # `at` is the position of the first array's length, which is overwritten with a huge number. In most responses, the
-    # array follows the throttle time (4 bytes). In ListGroups responses, the array follows the throttle time and the
-    # error code (6 bytes together).
+    # `at` is the position of the first array's length, which becomes a huge number. The throttle time (4 bytes) comes
+    # before it, and in ListGroups also the error code (2 bytes).
     at = head + (6 if key == LIST_GROUPS.key else 4)
     flexible = version >= APIS[key].flexible
     huge = b"\xff\xff\xff\xff\x0f" if flexible else b"\x7f\xff\xff\xff"

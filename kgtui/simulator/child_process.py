@@ -20,23 +20,23 @@ if TYPE_CHECKING:
     from typing import IO, Self
 
 START_SECONDS = 60.0
-"""Maximum time for the process to start and become ready, in seconds."""
+"""Maximum time for the process to become ready, in seconds."""
 
 STOP_SECONDS = 5.0
-"""Maximum time for the process to stop, in seconds. After this time, the process is killed."""
+"""Maximum time for the process to stop before it is killed, in seconds."""
 
 
 class SimulatorError(KgtuiError):
-    """Raised when the process of the cluster did not start, has ended, or rejected a control command."""
+    """Raised when the process of the cluster did not start, has ended, or rejected a command."""
 
 
 class SimulatorProcess:
-    """A cluster in a child process. If it is used as a context manager, the process is stopped at the end of the block.
+    """A cluster in a child process, which is stopped at the end of a `with` block.
 
     Attributes:
         bootstrap: addresses of all brokers, `host:port,host:port`.
-        ready: the JSON object that the process wrote when it was ready, with the keys `ready`, `bootstrap`, `brokers`,
-            `groups` (number of groups) and `cluster_id`.
+        ready: JSON object of the ready process, with the keys `ready`, `bootstrap`, `brokers`, `groups` (number of
+            groups) and `cluster_id`.
     """
 
     def __init__(self, process: subprocess.Popen[str], timeout: float = START_SECONDS) -> None:
@@ -60,29 +60,28 @@ class SimulatorProcess:
 
     @property
     def pid(self) -> int:
-        """Process id of the process that runs the cluster."""
+        """Process id of the cluster."""
         return self._process.pid
 
     @property
     def running(self) -> bool:
-        """Whether the process that runs the cluster has not ended yet."""
+        """Whether the process of the cluster has not ended yet."""
         return self._process.poll() is None
 
     def control(self, do: str, timeout: float = 10.0, **parameters: Any) -> dict[str, Any]:
         """Execute a command such as `control("black_hole", node=2)` and return the response, a JSON object.
 
-        If a command below is a method, `parameters` are the keyword arguments of the method. These are the commands:
-        - the methods of `Faults` whose names are in `FAULT_COMMANDS`
+        `parameters` are the keyword arguments of the command. The commands are:
+        - the methods of `Faults` in `FAULT_COMMANDS`
         - `advance` of `Simulator`
         - `remove_group` and `delete_topic` of `ClusterState`
-        - `coordinator`: the parameter `group` is a group id; the response has the key `node`, with the node id of the
-          group's coordinator
-        - `stats`: the response has the keys `requests` and `connections` (node id → number of requests and of open
-          connections), `served` (API key → number of requests) and `time` (seconds since the start of the cluster)
+        - `coordinator`: `group` is a group id, and `node` in the response is the node id of its coordinator
+        - `stats`: the response has `requests` and `connections` (node id → number of requests and of open connections),
+          `served` (API key → number of requests) and `time` (seconds since the start of the cluster)
 
         Raises:
-            SimulatorError: the command was rejected, the response did not arrive within `timeout` seconds, or the
-                process has ended.
+            SimulatorError: the command was rejected, there was no response within `timeout` seconds, or the process has
+                ended.
         """
         with self._lock:
             try:
@@ -96,7 +95,7 @@ class SimulatorProcess:
         return result
 
     def stop(self) -> None:
-        """Stop the process that runs the cluster. If the process has ended already, do nothing."""
+        """Stop the process of the cluster, if it is still running."""
         with contextlib.suppress(OSError):  # Closing flushes the pipe. This fails if the process has ended.
             self._stdin.close()
         try:
@@ -137,13 +136,12 @@ def spawn(options: Options | None = None, *, timeout: float = START_SECONDS) -> 
     """Start a cluster in a child process and wait until it is ready.
 
     Raises:
-        SimulatorError: the cluster did not start within `timeout` seconds; the message says why.
+        SimulatorError: the cluster did not start within `timeout` seconds.
     """
     command = [sys.executable, "-m", "kgtui.simulator", "--control", *(options or Options()).arguments()]
     home = str(Path(__file__).resolve().parents[2])
     path = os.pathsep.join(part for part in (home, os.environ.get("PYTHONPATH", "")) if part)
-    # The process runs in a new session, so that Ctrl+C or a closed terminal does not send SIGINT or SIGHUP to it. The
-    # process exits when its stdin is closed.
+    # A new session, so that Ctrl+C or a closed terminal does not stop the process. It exits when its stdin is closed.
     process = subprocess.Popen(  # noqa: S603 - this interpreter, with arguments of kgtui
         command,
         stdin=subprocess.PIPE,

@@ -25,13 +25,11 @@ if TYPE_CHECKING:
 class Simulator:
     """A simulated cluster that runs on the event loop of its caller.
 
-    `async with Simulator() as cluster:` starts the cluster, and stops it at the end of the block. Clients connect to
-    `cluster.bootstrap`.
+    `async with Simulator() as cluster:` starts and stops the cluster. Clients connect to `cluster.bootstrap`.
 
     Attributes:
-        state: the brokers, topics and groups of the cluster. A test may change them while the cluster runs.
+        state: the brokers, topics and groups. A test may change them while the cluster runs.
         faults: injects faults into the running cluster.
-        clock: the clock of the cluster.
     """
 
     def __init__(
@@ -53,18 +51,16 @@ class Simulator:
 
         Args:
             brokers: number of brokers; their node ids begin at 1.
-            groups: total number of groups. Generated groups are added to the groups of the scenario up to this number.
-                None adds no generated groups.
+            groups: total number of groups. Generated groups are added to those of the scenario; None adds none.
             partitions: number of partitions of each generated topic.
             seed: the same seed gives the same cluster.
-            kafka_version: a release such as `4.4`, or a comma-separated list. Broker 1 runs the first release of the
-                list, broker 2 the second, and so on, starting over at the end of the list.
-            scenario: one of the names that `scenarios.scenario_names` returns.
-            clock: clock of the cluster. By default, it is the clock of the machine.
+            kafka_version: a release such as `4.4`, or a comma-separated list, which the brokers use in turn.
+            scenario: a name from `scenarios.scenario_names`.
+            clock: by default, the clock of the machine.
             churn: fraction of the generated groups that change state every 2 s.
             features: finalized feature levels that differ from the defaults, such as `share.version` → 0.
             host: loopback address to listen on.
-            port: port of the first broker. The other brokers use the next ports. 0 chooses free ports.
+            port: port of the first broker. The others use the next ports. 0 chooses free ports.
 
         Raises:
             UsageError: the release or the scenario does not exist, or the scenario file is invalid.
@@ -141,8 +137,7 @@ class Simulator:
     async def _tick(self) -> None:
         """Every `TICK` seconds, apply the state changes of generated groups that are due.
 
-        Without this task, the first request after a long pause would have to apply all changes since the previous
-        request, and would block the event loop.
+        Otherwise, the first request after a long pause would block the event loop with all of them.
         """
         while True:
             await asyncio.sleep(TICK)
@@ -160,14 +155,10 @@ class Simulator:
 
 
 def finalized_features(broker_releases: Sequence[Release], changed: Mapping[str, int]) -> dict[str, int]:
-    """Return a dict that maps each finalized feature of the cluster to its level.
+    """Return feature → finalized level: the defaults of the newest release, replaced by `changed`.
 
-    The result has the levels of a new cluster of the newest release in `broker_releases`, except that levels in
-    `changed` replace them.
-
-    A real cluster finalizes only features that its oldest broker supports. A simulated cluster does not have this
-    restriction, so that one cluster can have both old brokers and features that only its new brokers support. Tests
-    need this to check how a client handles old brokers.
+    Real clusters finalize only what their oldest broker supports. Here, old brokers can be combined with new features,
+    to test how clients handle them.
     """
     newest = max(broker_releases, key=lambda release: release.number)
     return {**newest.default_features(), **changed}
@@ -176,8 +167,7 @@ def finalized_features(broker_releases: Sequence[Release], changed: Mapping[str,
 def add_generated_groups(state: ClusterState, groups: int, *, partitions: int, churn: float) -> None:
     """Add generated groups, of types that every broker supports, until the cluster has `groups` groups.
 
-    Each of the generated topics has `partitions` partitions. Every 2 s, the fraction `churn` of the generated groups
-    changes its state.
+    `partitions` is per generated topic, and `churn` the fraction of groups that change state every 2 s.
     """
     missing = groups - len(state.groups)
     if missing <= 0:

@@ -1,4 +1,4 @@
-"""The state of the simulated cluster: its clock, brokers, topics and groups, partition leaders and coordinators."""
+"""The state of the simulated cluster: clock, brokers, topics, groups, partition leaders and coordinators."""
 
 from __future__ import annotations
 
@@ -33,7 +33,6 @@ class RealClock:
     """The clock of the machine."""
 
     def now(self) -> float:
-        """Return the time in seconds since the epoch."""
         return time.time()
 
 
@@ -41,7 +40,7 @@ class ManualClock:
     """A clock that stands still until `advance` is called.
 
     Attributes:
-        start: time that the clock shows at first, in seconds since the epoch; by default 2026-03-02 09:00 UTC.
+        start: first time, in seconds since the epoch; by default 2026-03-02 09:00 UTC.
     """
 
     def __init__(self, start: float = 1_772_442_000.0) -> None:
@@ -49,7 +48,6 @@ class ManualClock:
         self._now = start
 
     def now(self) -> float:
-        """Return the time in seconds since the epoch."""
         return self._now
 
     def advance(self, seconds: float) -> None:
@@ -68,10 +66,9 @@ class Node:
     """One broker.
 
     Attributes:
-        id: node id; the first broker has 1.
-        port: the port on which the broker listens; 0 until a free port is chosen.
-        alive: False from the time when the broker is killed until it is restarted.
-        elections: how many times the broker was killed or restarted; each time, the leaders of its partitions change.
+        port: 0 until a free port is chosen.
+        alive: False while the broker is killed.
+        elections: how often the broker was killed or restarted; each time, its partitions get new leaders.
     """
 
     id: int
@@ -85,13 +82,13 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Leadership:
-    """The leader and replicas of a partition.
+    """The leader and replicas of a partition, as node ids.
 
     Attributes:
-        leader: node id of the leader, or -1 if no replica is alive.
+        leader: -1 if no replica is alive.
         epoch: leader epoch.
-        replicas: node ids of the replicas, the preferred leader first.
-        in_sync: node ids of the replicas that are alive.
+        replicas: the preferred leader first.
+        in_sync: the replicas that are alive.
     """
 
     leader: int
@@ -103,8 +100,7 @@ class Leadership:
 def leaderships(topic: Topic, nodes: list[Node], moved: Mapping[int, int]) -> list[Leadership]:
     """Return the leadership of each partition of a topic.
 
-    `moved` has the partitions of this topic whose leader was set by `move_coordinator`: partition → node id of the
-    leader.
+    `moved` has the leaders that `move_coordinator` has set: partition → node id.
     """
     return [_leadership(topic, partition, nodes, moved) for partition in range(topic.partitions)]
 
@@ -120,17 +116,16 @@ def _leadership(topic: Topic, partition: int, nodes: list[Node], moved: Mapping[
 
 
 class ClusterState:
-    """The brokers, topics and groups of a cluster. This class does not open network connections.
+    """The brokers, topics and groups of a cluster, without network connections.
 
     Attributes:
-        clock: source of the current time.
         seed: the number from which ids, hosts and names are derived.
-        nodes: brokers; the broker with node id n is at index n - 1.
-        features: the finalized features, name of the feature → level.
+        nodes: brokers; node id n is at index n - 1.
+        features: name of a finalized feature → level.
         topics: the existing topics by name.
         groups: the groups of the scenario by group id.
-        generated: the generated groups, or None if the cluster has no generated groups.
-        configs: group id → configs of the group that differ from the defaults, name → value.
+        generated: the generated groups, or None.
+        configs: group id → configs that differ from the defaults, name → value.
     """
 
     def __init__(
@@ -170,7 +165,7 @@ class ClusterState:
     def record_timestamp(self, topic: Topic, partition: int, offset: int) -> int:
         """Return the timestamp of the record with this offset, in milliseconds since the epoch.
 
-        The result is the first millisecond at which the log end offset is higher than `offset`.
+        This is the first millisecond at which the log end offset is higher than `offset`.
         """
         before, after = self.timestamp(topic.oldest) - 1, self.timestamp(self.time()) + 1
         while after - before > 1:
@@ -182,15 +177,15 @@ class ClusterState:
         return after
 
     def first_record(self, topic: Topic, partition: int, timestamp: int) -> int:
-        """Return the lowest offset whose record has this timestamp (in milliseconds since the epoch) or a later one.
+        """Return the lowest offset whose record is not older than `timestamp` (in milliseconds since the epoch).
 
-        If there is no such record yet, the result is the log end offset or a higher offset.
+        If there is no such record yet, the result is the log end offset or higher.
         """
         oldest = self.timestamp(topic.oldest)
         return 0 if timestamp <= oldest else topic.log_end(partition, self.since(timestamp - 1))
 
     def add_topics(self, topics: Iterable[Topic]) -> None:
-        """Add topics to the cluster, so that clients can find each of them by its name and by its topic id."""
+        """Add topics, which clients can find by name and by topic id."""
         for topic in topics:
             self.topics[topic.name] = topic
             self.topic_ids[topic.id] = topic
@@ -198,15 +193,14 @@ class ClusterState:
     def delete_topic(self, name: str) -> None:
         """Delete a topic, but keep the offsets that groups have committed for it.
 
-        A real coordinator keeps these offsets only if it was not informed of the deletion. Normally, the coordinator
-        drops the offsets immediately (observed with 4.3.1 and 3.9.2).
+        A real coordinator keeps them only if it does not learn of the deletion (observed with 4.3.1 and 3.9.2).
         """
         topic = self.topics.pop(name, None)
         if topic is not None:
             del self.topic_ids[topic.id]
 
     def leadership(self, topic: Topic, partition: int) -> Leadership:
-        """Return the leader, the leader epoch and the replicas of a partition."""
+        """Return the leader, leader epoch and replicas of a partition."""
         partitions = self._leaderships.get(topic.id)
         if partitions is None:
             moved = self._moved if topic is self.offsets_topic else {}
@@ -226,8 +220,7 @@ class ClusterState:
     def set_alive(self, node_id: int, alive: bool) -> None:
         """Kill or restart a broker.
 
-        When a broker is killed, other brokers become the leaders of its partitions. A broker that is restarted becomes
-        the leader of its former partitions again.
+        Other brokers lead its partitions until it is restarted.
         """
         node = self.node(node_id)
         if node.alive != alive:
@@ -236,7 +229,7 @@ class ClusterState:
             self._leaderships.clear()
 
     def move_coordinator(self, group: str, node_id: int) -> None:
-        """Make a broker the coordinator of a group, and of all groups in the same partition of `__consumer_offsets`."""
+        """Make a broker the coordinator of all groups in a group's partition of `__consumer_offsets`."""
         self._moved[self.offsets_partition(group)] = self.node(node_id).id
         self._leaderships.clear()
 
@@ -246,7 +239,7 @@ class ClusterState:
 
     @property
     def controller(self) -> int:
-        """Node id of the controller that Metadata responses contain, or -1 if no broker is alive."""
+        """Node id of the controller, or -1 if no broker is alive."""
         return next((node.id for node in self.nodes if node.alive), -1)
 
     def supports_type(self, group_type: str) -> bool:
@@ -260,7 +253,7 @@ class ClusterState:
                 self.groups[group.name] = group
 
     def find(self, name: str) -> Group | None:
-        """Return the group with the id `name`, or None if there is no such group."""
+        """Return a group, or None."""
         group = self.groups.get(name)
         if group is None and self.generated is not None:
             self.generated.advance_to(self.time())
@@ -268,14 +261,14 @@ class ClusterState:
         return group
 
     def type_of(self, name: str) -> str | None:
-        """Return the type of the group with the id `name`, or None if there is no such group."""
+        """Return the type of a group, or None."""
         group = self.groups.get(name)
         if group is not None:
             return group.type
         return self.generated.type_of(name) if self.generated is not None else None
 
     def offsets_partition(self, name: str) -> int:
-        """Return the partition of `__consumer_offsets` that a group belongs to. The group need not exist."""
+        """Return the partition of `__consumer_offsets` for a group, which need not exist."""
         partition = self._offsets_partitions.get(name)
         if partition is None:
             partition = offsets_partition(name)
@@ -284,10 +277,9 @@ class ClusterState:
         return partition
 
     def coordinator(self, name: str) -> int:
-        """Return the node id of the coordinator of a group, or -1 if no broker can be its coordinator.
+        """Return the node id of a group's coordinator, or -1 if there is none. The group need not exist.
 
-        The group need not exist. If the brokers run different releases, the coordinator is a broker that supports the
-        type of the group.
+        With brokers of several releases, the coordinator supports the type of the group.
         """
         leader = self.leadership(self.offsets_topic, self.offsets_partition(name)).leader
         group_type = self.type_of(name)
@@ -300,9 +292,9 @@ class ClusterState:
         return -1
 
     def delete_group(self, name: str) -> int:
-        """Delete a group of any type, as DeleteGroups does, and return the error code of the response.
+        """Delete a group of any type as DeleteGroups does, and return the error code.
 
-        The code is 0 if the group was deleted, 68 (NON_EMPTY_GROUP) or 69 (GROUP_ID_NOT_FOUND).
+        It is 0, 68 (NON_EMPTY_GROUP) or 69 (GROUP_ID_NOT_FOUND).
         """
         group = self.find(name)
         if group is None or name == "":
@@ -313,7 +305,7 @@ class ClusterState:
         return 0
 
     def remove_group(self, name: str) -> None:
-        """Remove a group in any state. Does nothing if the group does not exist."""
+        """Remove a group in any state, if it exists."""
         if self.groups.pop(name, None) is None and self.generated is not None:
             index = self.generated.index.get(name)
             if index is not None:

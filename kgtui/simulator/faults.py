@@ -1,4 +1,4 @@
-"""Inject faults into the simulated cluster: broken brokers and connections, missing permissions, error codes."""
+"""Inject faults into the simulated cluster: broken brokers, missing permissions, error codes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Method = TypeVar("Method", bound="Callable[..., Any]")
 
 DAMAGES = ("truncated", "cut", "length", "garbage", "correlation")
-"""The kinds of damage that `Faults.damage` can cause to a response.
+"""The kinds of damage to a response.
 
 - `truncated`: the body ends too early.
 - `cut`: the connection is closed in the middle of the response.
@@ -30,15 +30,13 @@ class BrokerFaults:
     """The faults of one broker.
 
     Attributes:
-        black_hole: whether the broker accepts requests without ever responding.
-        latency: seconds by which each response is delayed.
-        slow: API key → additional seconds by which each response of that API is delayed.
-        throttle_ms: throttle time in each response. After a response, the broker processes no request of the
-            connection for this time.
-        loading: time until which the broker reports that it is loading its groups, in seconds since the start of
-            the cluster, or None if it is not loading.
+        black_hole: whether the broker never responds.
+        latency: delay of each response, in seconds.
+        slow: API key → additional delay of its responses, in seconds.
+        throttle_ms: throttle time in each response. The broker pauses the connection for this time.
+        loading: until when the broker is loading its groups, in seconds since the start of the cluster, or None.
         damage: the kinds of damage of the next responses, in order.
-        responds: an event that is set while the broker is not a black hole.
+        responds: set while the broker is not a black hole.
     """
 
     black_hole: bool = False
@@ -58,15 +56,13 @@ FAULT_COMMANDS: list[str] = []
 
 
 def _command(method: Method) -> Method:
-    """Allow `SimulatorProcess.control` to call this method of `Faults` by its name."""
+    """Allow `SimulatorProcess.control` to call this method of `Faults`."""
     FAULT_COMMANDS.append(method.__name__)
     return method
 
 
 class Faults:
     """The faults that are injected into a cluster. A change applies to all requests that arrive after it.
-
-    `SimulatorProcess.control` can call the methods that have the decorator `_command`.
 
     Attributes:
         errors: API key → error codes of the next responses, in order.
@@ -91,10 +87,7 @@ class Faults:
         stop: Callable[[int], Awaitable[None]],
         start: Callable[[int], Awaitable[None]],
     ) -> None:
-        """Set the functions that close the connections of a broker, stop its server and start it again.
-
-        Each function takes the node id of the broker.
-        """
+        """Set the functions that close a broker's connections, stop its server and start it again."""
         self._cut, self._stop, self._start = cut, stop, start
 
     def broker(self, node: int) -> BrokerFaults:
@@ -110,7 +103,7 @@ class Faults:
     def black_hole(self, node: int, on: bool = True) -> None:
         """Make a broker accept connections and requests without responding.
 
-        With `on=False`, the broker responds to the waiting requests and to all later requests.
+        With `on=False`, it responds to waiting and later requests.
         """
         faults = self.broker(node)
         faults.black_hole = on
@@ -121,9 +114,9 @@ class Faults:
 
     @_command
     def latency(self, node: int, seconds: float, api: int | None = None) -> None:
-        """Delay all responses of a broker, or only its responses to requests of the API with the key `api`.
+        """Delay all responses of a broker, or only those of the API with the key `api`.
 
-        The delay is measured in real time, not by the clock of the cluster.
+        The delay is real time, not the cluster's clock.
         """
         if api is None:
             self.broker(node).latency = max(0.0, seconds)
@@ -132,7 +125,7 @@ class Faults:
 
     @_command
     def throttle(self, node: int, ms: int) -> None:
-        """Make a broker report a throttle time in each response, and pause the connection for that time (KIP-219)."""
+        """Make a broker report a throttle time in each response, and pause the connection (KIP-219)."""
         self.broker(node).throttle_ms = max(0, ms)
 
     @_command
@@ -143,7 +136,7 @@ class Faults:
 
     @_command
     def damage(self, node: int, kind: str = "truncated", times: int = 1) -> None:
-        """Damage the next `times` responses of a broker. Responses to ApiVersions are not damaged and not counted.
+        """Damage the next `times` responses of a broker, except those to ApiVersions.
 
         Raises:
             ValueError: `kind` is not one of `DAMAGES`.
@@ -162,7 +155,7 @@ class Faults:
 
     @_command
     async def restart(self, node: int) -> None:
-        """Restart a killed broker on the same port. The broker leads the same partitions as before it was killed."""
+        """Restart a killed broker on the same port, as the leader of its former partitions."""
         broker = self._state.node(node)
         if not broker.alive:
             await self._start(node)
@@ -170,14 +163,14 @@ class Faults:
 
     @_command
     def move_coordinator(self, group: str, node: int) -> None:
-        """Make a broker the coordinator of a group, and of all groups in the same partition of `__consumer_offsets`."""
+        """Make a broker the coordinator of all groups in a group's partition of `__consumer_offsets`."""
         self._state.move_coordinator(group, node)
 
     @_command
     def load(self, node: int, seconds: float | None) -> None:
-        """Make a broker report for `seconds`, measured by the cluster's clock, that it is loading its groups.
+        """Make a broker report for `seconds` of the cluster's clock that it is loading its groups.
 
-        With `seconds=None`, the broker stops reporting this now.
+        With `seconds=None`, it stops now.
         """
         self.broker(node).loading = None if seconds is None else self._state.time() + seconds
 
@@ -190,8 +183,8 @@ class Faults:
     def forbid_groups(self, patterns: Iterable[str]) -> None:
         """Forbid clients to describe, read or delete the groups that match a pattern.
 
-        Responses contain error 30 (GROUP_AUTHORIZATION_FAILED) for these groups. The patterns replace the patterns of
-        earlier calls. In a pattern, `*` and `?` are wildcards.
+        Responses contain error 30 (GROUP_AUTHORIZATION_FAILED) for them. Patterns have the wildcards `*` and `?`, and
+        replace earlier ones.
         """
         self._forbidden_groups = tuple(patterns)
 
@@ -199,62 +192,53 @@ class Faults:
     def forbid_topics(self, patterns: Iterable[str]) -> None:
         """Forbid clients to describe the topics that match a pattern.
 
-        Responses contain error 29 (TOPIC_AUTHORIZATION_FAILED) for these topics. A response that lists all topics omits
-        them.
-
-        All other existing topics stay allowed, as with one ACL per topic. Topics that do not exist have no ACL, so that
-        describing them causes error 29 too. The patterns replace the patterns of earlier calls. In a pattern, `*` and
-        `?` are wildcards.
+        Responses contain error 29 (TOPIC_AUTHORIZATION_FAILED) for them, or omit them from a list of all topics. Other
+        existing topics stay allowed, as with one ACL per topic. Topics that do not exist have no ACL, and cause error
+        29 too. Patterns have the wildcards `*` and `?`, and replace earlier ones.
         """
         self._forbidden_topics = tuple(patterns)
 
     @_command
     def deny_topics(self, patterns: Iterable[str]) -> None:
-        """Deny clients to describe the topics that match a pattern, and allow them to describe all other topics.
+        """Deny clients to describe the topics that match a pattern, and allow all other topics.
 
-        Unlike with `forbid_topics`, topics that do not exist are allowed too. A broker responds in this way to a user
-        with an ACL that allows all topics and an ACL that denies some of them.
+        Unlike with `forbid_topics`, topics that do not exist are allowed. This corresponds to an ACL that allows all
+        topics and ACLs that deny some.
         """
         self._denied_topics = tuple(patterns)
 
     @_command
     def forbid_cluster(self, on: bool = True) -> None:
-        """Forbid clients to describe the cluster. ListGroups then omits the groups that `forbid_groups` forbids.
-
-        A client that may describe the cluster lists all groups, even forbidden ones.
-        """
+        """Forbid clients to describe the cluster. ListGroups then omits groups that `forbid_groups` forbids."""
         self.cluster_forbidden = on
 
     def group_forbidden(self, name: str) -> bool:
-        """Return whether a pattern that `forbid_groups` has set matches the group id `name`."""
+        """Return whether a pattern of `forbid_groups` matches."""
         return any(name == pattern or fnmatchcase(name, pattern) for pattern in self._forbidden_groups)
 
     def topic_forbidden(self, name: str) -> bool:
-        """Return whether a pattern that `forbid_topics` or `deny_topics` has set matches the topic `name`."""
+        """Return whether a pattern of `forbid_topics` or `deny_topics` matches."""
         patterns = (*self._forbidden_topics, *self._denied_topics)
         return any(name == pattern or fnmatchcase(name, pattern) for pattern in patterns)
 
     @property
     def forbids_groups(self) -> bool:
-        """Whether `forbid_groups` has set at least one pattern."""
         return bool(self._forbidden_groups)
 
     @property
     def forbids_topics(self) -> bool:
-        """Whether `forbid_topics` has set at least one pattern."""
         return bool(self._forbidden_topics)
 
     @_command
     def fail(self, api_key: int, code: int, times: int = 1) -> None:
         """Put an error code into the next `times` responses of an API.
 
-        Depending on the API, the code is at the top level of the response, or repeated for each group, topic, partition
-        or config resource in it.
+        It is at the top level, or repeated for each group, topic, partition or config resource.
         """
         self.errors.setdefault(api_key, []).extend([code] * times)
 
     def next_error(self, api_key: int) -> int:
-        """Remove and return the next error code of an API, or 0 if there is none."""
+        """Remove and return the next error code of an API, or 0."""
         codes = self.errors.get(api_key)
         return codes.pop(0) if codes else 0
 
@@ -263,7 +247,7 @@ class Faults:
         """End all faults. Killed brokers are not restarted, and moved coordinators are not moved back."""
         for node, faults in self._brokers.items():
             self.black_hole(node, False)
-            # The `BrokerFaults` object of a broker is reset and not replaced, because connections refer to it.
+            # Connections refer to this object, so it is reset and not replaced.
             unbroken = BrokerFaults()
             for attribute in fields(BrokerFaults):
                 if attribute.name != "responds":

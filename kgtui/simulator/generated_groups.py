@@ -1,6 +1,6 @@
-"""Large numbers of generated groups. Each of them takes only a few bytes of memory.
+"""Large numbers of generated groups, which take a few bytes of memory each.
 
-A `Group` object is built only when a client requests the details of a group.
+A `Group` object is built only when a client requests its details.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ VERBS = (
 TEAMS = 200
 
 EMPTY, JOINING, SYNCING, STABLE, DELETED = 0, 1, 2, 3, 255
-"""States of generated groups. `GENERATED_KINDS` has Kafka's names of the first four states for each kind of group."""
+"""States of generated groups. `GENERATED_KINDS` has Kafka's names of the first four."""
 
 SIMPLE, CLASSIC, CONNECT, CONSUMER, SHARE, STREAMS = range(6)
 GENERATED_KINDS: tuple[tuple[str, str, tuple[str, str, str, str]], ...] = (
@@ -60,7 +60,7 @@ GENERATED_KINDS: tuple[tuple[str, str, tuple[str, str, str, str]], ...] = (
     ("share", "share", ("Empty", "Stable", "Stable", "Stable")),
     ("streams", "streams", ("Empty", "Assigning", "Reconciling", "Stable")),
 )
-"""Each kind of generated group: group type, protocol type, and the names of the states `EMPTY` to `STABLE`."""
+"""Group type, protocol type, and the names of the states `EMPTY` to `STABLE`."""
 
 _FRACTIONS = ((CLASSIC, 0.60), (CONSUMER, 0.25), (STREAMS, 0.05), (SHARE, 0.05), (SIMPLE, 0.03), (CONNECT, 0.02))
 _COMMIT_PATTERNS: tuple[CommitPattern, ...] = (
@@ -70,18 +70,16 @@ _COMMIT_PATTERNS: tuple[CommitPattern, ...] = (
 
 
 def group_names() -> Iterator[str]:
-    """Yield group ids such as `team-007.orders.enrich`, infinitely many and all different.
+    """Yield infinitely many different group ids, such as `team-007.orders.enrich`.
 
-    After all combinations of team, domain and verb, the same ids follow with the suffix `-v2`, then with `-v3`, and so
-    on.
+    After all combinations, they repeat with the suffix `-v2`, then `-v3`.
     """
     for version in count(1):
         suffix = "" if version == 1 else f"-v{version}"
         for verb_index in range(len(VERBS)):
             for domain_index in range(len(DOMAINS)):
                 for team in range(TEAMS):
-                    # Team and domain change from each name to the next, and the verb changes every three names, so
-                    # that the names in a small cluster look varied.
+                    # The verb changes every three names, so that the names in a small cluster look varied.
                     domain = DOMAINS[(domain_index + team) % len(DOMAINS)]
                     verb = VERBS[(verb_index + team // 3) % len(VERBS)]
                     yield f"team-{team:03d}.{domain}.{verb}{suffix}"
@@ -101,24 +99,23 @@ def _suffixes() -> Iterator[str]:
 class GeneratedGroups:
     """All generated groups.
 
-    The attributes below are columns: each value is at the index of its group or partition. There is no object per
-    group, because a cluster may have 100,000 generated groups.
+    The attributes are columns: each value is at the index of its group or partition. A cluster may have 100,000 groups,
+    so there is no object per group.
 
     Attributes:
-        ticks: number of ticks so far. A tick is one round of state changes; there is one every `TICK` seconds.
-        names: group ids. The id of a deleted group stays in the list until a new group takes its index.
+        ticks: number of rounds of state changes so far, one every `TICK` seconds.
+        names: group ids. A deleted group's id stays until a new group takes its index.
         index: index of each existing group, by group id.
         kinds: per group, an index of `GENERATED_KINDS`.
         states: per group, `EMPTY`, `JOINING`, `SYNCING`, `STABLE` or `DELETED`.
-        membership_changes: per group, how many times its members have changed.
-        last_active_tick: per group, the value of `ticks` when the group last left the state `STABLE`. While the
-            members read nothing, the committed offsets stay as they were at this tick.
+        membership_changes: per group, how often its members have changed.
+        last_active_tick: per group, the tick when it last left `STABLE`. While members read nothing, committed offsets
+            stay as of this tick.
         partition: per group, its partition of `__consumer_offsets`.
-        position: per group, its position in the array `by_partition[p]`, where `p` is the group's value of `partition`.
+        position: per group, its position in `by_partition[partition]`.
         by_partition: per partition of `__consumer_offsets`, the indexes of its groups.
         existing: per partition of `__consumer_offsets`, how many of its groups exist.
-        changed: one set per cache of encoded rows (`ListGroupsRowCache`). When a group changes, its index is added to
-            every set, so that each cache encodes the row of the group again.
+        changed: one set per `ListGroupsRowCache`, which gets the index of each changed group.
     """
 
     def __init__(self, number: int, *, seed: int, partitions: int, churn: float, types: Iterable[str]) -> None:
@@ -207,10 +204,7 @@ class GeneratedGroups:
             self._add_console_consumer(rng)
 
     def _step(self, index: int, rng: Random) -> None:
-        """Move one group to its next state. A Stable group begins a rebalance or becomes Empty.
-
-        Any other group moves one state closer to Stable.
-        """
+        """Move one group a state closer to Stable. A Stable group begins a rebalance or becomes Empty."""
         state, kind = self.states[index], self.kinds[index]
         if state == DELETED or kind == SIMPLE:
             return
@@ -229,7 +223,7 @@ class GeneratedGroups:
             self._moving.append(index)
 
     def _add_console_consumer(self, rng: Random) -> None:
-        """Add the group of a new console consumer; if there are too many such groups, delete the oldest one."""
+        """Add the group of a new console consumer; if there are too many, delete the oldest one."""
         self._console_number += rng.randrange(1, 9)
         index = self._add(f"console-consumer-{self._console_number}", CLASSIC, JOINING)
         self._mark_changed(index)
@@ -239,7 +233,7 @@ class GeneratedGroups:
             self.remove(self._console_groups.popleft())
 
     def remove(self, index: int) -> None:
-        """Delete the group with this index. If the group is already deleted, do nothing."""
+        """Delete the group with this index, if it still exists."""
         if self.states[index] != DELETED:
             self.states[index] = DELETED
             self.existing[self.partition[index]] -= 1
@@ -248,17 +242,17 @@ class GeneratedGroups:
             self._mark_changed(index)
 
     def find(self, name: str) -> Group | None:
-        """Build the group with the id `name`; return None if there is no such group."""
+        """Build a group; return None if it does not exist."""
         index = self.index.get(name)
         return None if index is None else self.group(index)
 
     def groups(self) -> Iterator[tuple[str, int, int]]:
-        """Yield the id, the kind (an index of `GENERATED_KINDS`) and the state of each existing group."""
+        """Yield the id, kind (index of `GENERATED_KINDS`) and state of each existing group."""
         for name, index in self.index.items():
             yield name, self.kinds[index], self.states[index]
 
     def type_of(self, name: str) -> str | None:
-        """Return the type of a group without building a `Group` object, or None if there is no such group."""
+        """Return the type of a group without building a `Group` object, or None."""
         index = self.index.get(name)
         return None if index is None else GENERATED_KINDS[self.kinds[index]][0]
 
@@ -271,8 +265,7 @@ class GeneratedGroups:
         topic = self.topics[salt // 7 % len(self.topics)]
         commits = Stuck(salt % 3_000) if kind == SIMPLE else _COMMIT_PATTERNS[salt // 11 % len(_COMMIT_PATTERNS)]
         if kind == SHARE and isinstance(commits, Batch):
-            # Share groups never get the pattern `Batch`, in which a job reads only at intervals. The members of a share
-            # group acknowledge each record soon after they have received it.
+            # Members of share groups acknowledge records soon after they receive them, unlike a batch job.
             commits = Steady()
         if kind != SIMPLE and (state == EMPTY or (state != STABLE and GENERATED_KINDS[kind][0] == "classic")):
             commits = Halted(commits, self.last_active_tick[index] * TICK)

@@ -1,4 +1,4 @@
-"""Derive ids, hosts and numbers from names by hashing: the same name gives the same value in every process."""
+"""Derive ids, hosts and numbers from names by hashing, with the same result in every process."""
 
 from __future__ import annotations
 
@@ -31,16 +31,13 @@ def hash_uuid(*parts: object) -> UUID:
 
 
 def hash_kafka_id(*parts: object) -> str:
-    """Return an id that is derived from all parts, in the format of Kafka's UUIDs.
-
-    The id has 22 characters of URL-safe base64, and does not begin with a dash.
-    """
+    """Return an id in the format of Kafka's UUIDs: 22 characters of URL-safe base64, without a leading dash."""
     text = base64.urlsafe_b64encode(hash_uuid(*parts).bytes).rstrip(b"=").decode()
     return "A" + text[1:] if text.startswith("-") else text
 
 
 def hash_host(*parts: object) -> str:
-    """Return a client host that is derived from all parts, as brokers report it: a slash and an IPv4 address."""
+    """Return a client host as brokers report it: a slash and an IPv4 address."""
     _, b, c, d = digest("host", *parts)[:4]
     return f"/10.{b % 8 + 20}.{c}.{d % 250 + 2}"
 
@@ -61,8 +58,5 @@ def _utf16_units(text: str) -> Iterable[int]:
 
 
 def offsets_partition(group: str, partitions: int = 50) -> int:
-    """Return the partition of `__consumer_offsets` that a group belongs to.
-
-    Kafka computes it in the same way: `Utils.abs(groupId.hashCode) % partitions`.
-    """
+    """Return a group's partition of `__consumer_offsets`, as Kafka's `Utils.abs(groupId.hashCode) % partitions`."""
     return (java_hash_code(group) & 0x7FFFFFFF) % partitions

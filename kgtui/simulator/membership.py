@@ -1,4 +1,4 @@
-"""The members of a group at a given time. They are computed from the time, so that no state has to be stored."""
+"""The members of a group at a given time, computed from the time."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ FOREVER = math.inf
 
 
 class Slot(NamedTuple):
-    """A numbered place in a group, together with the member in this place.
+    """A numbered place in a group, together with the member in it.
 
-    When a member leaves and another one takes its place, `number` stays the same and `joined` changes.
+    If another member takes the place, `number` stays the same and `joined` changes.
     """
 
     number: int
     joined: int
-    """Number of the change in which the member joined, counted from 1; 0 if the member joined before time 0."""
+    """Number of the change in which the member joined, counted from 1; 0 before time 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +28,8 @@ class Membership:
     """The members of a group at one time.
 
     Attributes:
-        change: number of membership changes since the cluster started. In one change, several members can join or
-            leave.
-        since: seconds since the last change; infinite if the members have never changed.
+        change: number of membership changes since the cluster started. Several members can join or leave in one change.
+        since: seconds since the last change; infinite if there was none.
         slots: the current members.
         before: the members before the last change.
     """
@@ -49,13 +48,12 @@ class MembershipSchedule(Protocol):
 
 
 class ConstantMembership(Struct, frozen=True, forbid_unknown_fields=True):
-    """The same members at all times, in a group that is stable or stays in the middle of a rebalance.
+    """The same members at all times.
 
     Attributes:
-        members: number of members. If it is 0, the group is Empty.
-        since: constant value of `Membership.since`. A small value keeps the group in the middle of a rebalance; the
-            default keeps it stable.
-        change: constant value of `Membership.change`.
+        members: number of members; 0 means an Empty group.
+        since: `Membership.since`. A small value keeps the group in a rebalance; the default keeps it stable.
+        change: `Membership.change`.
     """
 
     members: int
@@ -63,7 +61,6 @@ class ConstantMembership(Struct, frozen=True, forbid_unknown_fields=True):
     change: int = 0
 
     def at(self, t: float) -> Membership:
-        """Return the members, which do not depend on `t`."""
         slots = tuple(Slot(number, 0) for number in range(self.members))
         return Membership(self.change, self.since, slots, slots)
 
@@ -73,9 +70,8 @@ class RotatingMembership(Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         period: seconds between two changes.
-        turns: one tuple per period, with the numbers of the slots that have a member. The tuples are repeated in a
-            cycle.
-        ahead: seconds by which the rotation is shifted. At time 0, the rotation has already run for this time.
+        turns: numbers of the slots that have a member, one tuple per period, in a cycle.
+        ahead: seconds for which the rotation has already run at time 0.
     """
 
     period: float
@@ -83,7 +79,6 @@ class RotatingMembership(Struct, frozen=True, forbid_unknown_fields=True):
     ahead: float = 0.0
 
     def at(self, t: float) -> Membership:
-        """Return the members in the period that contains `t`, with the members before that period as `before`."""
         change, since = divmod(t + self.ahead, self.period)
         now = int(change)
         if now == 0:
@@ -109,8 +104,7 @@ class ScheduledMembership(Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         first: numbers of the slots that have a member at the start.
-        changes: `(time, slots)` of each change, in ascending order of time. `slots` are the numbers of the slots that
-            have a member after the change.
+        changes: `(time, slots)` of each change, in ascending order; `slots` are the numbers after the change.
     """
 
     first: tuple[int, ...]
@@ -122,8 +116,8 @@ class ScheduledMembership(Struct, frozen=True, forbid_unknown_fields=True):
     ) -> ScheduledMembership:
         """Return a schedule in which the members change every `every` seconds from `begin` to `end`.
 
-        Each tuple in `turns` has the numbers of the slots that have a member until the next change. After the last
-        tuple, the schedule continues with the first. Before `begin` and after `end`, the first tuple applies.
+        `turns` has the slot numbers of each period, in a cycle. Before `begin` and after `end`, the first tuple
+        applies.
         """
         changes = []
         at, turn = begin, 1
@@ -133,7 +127,6 @@ class ScheduledMembership(Struct, frozen=True, forbid_unknown_fields=True):
         return cls(turns[0], (*changes, (end, turns[0])))
 
     def at(self, t: float) -> Membership:
-        """Return the members after the last change before `t`."""
         change = bisect_right([time for time, _ in self.changes], t)
         slots = self._slots(change)
         if change == 0:

@@ -18,19 +18,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The options of a simulated cluster.
+    """The options of a simulated cluster; see also `Simulator`.
 
     Attributes:
         listen: `host:port` of the first broker. The other brokers use the next ports. Port 0 chooses free ports.
         expose: whether `listen` may be an address that other machines can reach.
-        brokers: number of brokers.
-        groups: total number of groups, including the groups of the scenario; None adds no groups to the scenario.
-        partitions: number of partitions of each generated topic.
-        seed: the same seed gives the same cluster.
-        kafka_version: a release such as `4.4`, or a comma-separated list; see `Simulator`.
-        scenario: name of a scenario.
-        churn: fraction of the generated groups that change state every 2 s.
-        features: finalized feature levels that differ from the defaults of the release.
     """
 
     listen: str = "127.0.0.1:0"
@@ -61,15 +53,11 @@ class Options:
 
     @property
     def host(self) -> str:
-        """The host name or IP address in `listen`, without the port."""
         return self.listen.rpartition(":")[0].strip("[]") or "127.0.0.1"
 
     @property
     def loopback(self) -> bool:
-        """Whether only programs on this machine can connect to `host`: whether all of its addresses are loopback.
-
-        Short forms such as `127.1` and names are resolved.
-        """
+        """Whether only programs on this machine can connect to `host`. Names, and `127.1`, are resolved."""
         try:
             found = socket.getaddrinfo(self.host, None, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError):
@@ -78,18 +66,13 @@ class Options:
 
     @property
     def port(self) -> int:
-        """The port of the first broker.
-
-        Raises:
-            UsageError: `listen` does not end with a port number.
-        """
+        """The port of the first broker. Raises UsageError."""
         text = self.listen.rpartition(":")[2]
         if not text.isascii() or not text.isdigit():
             raise UsageError(f"--listen takes host:port, not {self.listen!r}")
         return int(text)
 
     def arguments(self) -> list[str]:
-        """Return the options as command line arguments."""
         arguments = [
             f"--listen={self.listen}",
             f"--brokers={self.brokers}",
@@ -108,7 +91,6 @@ class Options:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of a simulated cluster to an argument parser."""
     default = Options()
     cluster = parser.add_argument_group("simulated cluster")
     add = cluster.add_argument
@@ -170,11 +152,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def options_from(arguments: argparse.Namespace) -> Options:
-    """Return the options from parsed arguments.
-
-    Raises:
-        UsageError: a value is invalid.
-    """
+    """Return the options from parsed arguments. Raises UsageError."""
     return Options(
         listen=arguments.listen,
         expose=arguments.expose,

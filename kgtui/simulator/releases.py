@@ -1,8 +1,8 @@
 """The API versions that each Kafka release supports, and other differences between releases.
 
-The version ranges are the `validVersions` of the request schemas in the `kafka-clients` jar of each release. If a
-schema has `latestVersionUnstable`, its newest version is left out, because brokers do not report it. A simulated broker
-supports a version of an API if both its release and the message tables of `kgtui.protocol` have it.
+The ranges are the `validVersions` of the request schemas in the `kafka-clients` jar of each release, without
+`latestVersionUnstable`, which brokers do not report. A simulated broker supports the versions that `kgtui.protocol`
+has, too.
 """
 
 from __future__ import annotations
@@ -18,61 +18,61 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 Ranges = dict[int, tuple[int, int]]
-"""Maps each API key to the lowest and highest version that brokers of one release support."""
+"""API key → lowest and highest version that brokers of one release support."""
 
 # fmt: off
 RANGES: Mapping[str, Ranges] = {
-    # Maps each API key to the lowest and highest version in the message schemas of kafka-clients 2.4.1
+    # kafka-clients 2.4.1
     "2.4": {
         2: (0, 5), 3: (0, 9), 9: (0, 6), 10: (0, 3), 15: (0, 5), 16: (0, 3), 18: (0, 3), 32: (0, 2), 42: (0, 2),
     },
-    # Maps each API key to the lowest and highest version in the message schemas of kafka-clients 2.8.2
+    # kafka-clients 2.8.2
     "2.8": {
         2: (0, 6), 3: (0, 11), 9: (0, 7), 10: (0, 3), 15: (0, 5), 16: (0, 4), 18: (0, 3), 32: (0, 4), 42: (0, 2),
     },
-    # Maps each API key to the lowest and highest version in the message schemas of kafka-clients 3.3.2
+    # kafka-clients 3.3.2
     "3.3": {
         2: (0, 7), 3: (0, 12), 9: (0, 8), 10: (0, 4), 15: (0, 5), 16: (0, 4), 18: (0, 3), 32: (0, 4), 42: (0, 2),
     },
-    # Maps each API key to the lowest and highest version in the message schemas of kafka-clients 3.6.2
+    # kafka-clients 3.6.2
     "3.6": {
         2: (0, 8), 3: (0, 12), 9: (0, 8), 10: (0, 4), 15: (0, 5), 16: (0, 4), 18: (0, 3), 32: (0, 4), 42: (0, 2),
     },
-    # Maps each API key to the lowest and highest version in the message schemas of kafka-clients 3.7.2
+    # kafka-clients 3.7.2
     "3.7": {
         2: (0, 8), 3: (0, 12), 9: (0, 9), 10: (0, 4), 15: (0, 5), 16: (0, 4), 18: (0, 3), 32: (0, 4), 42: (0, 2),
     },
-    # Maps each API key to the lowest and highest version in the message schemas of kafka-clients 3.8.1
+    # kafka-clients 3.8.1
     "3.8": {
         2: (0, 8), 3: (0, 12), 9: (0, 9), 10: (0, 5), 15: (0, 5), 16: (0, 5), 18: (0, 3), 32: (0, 4), 42: (0, 2),
         69: (0, 0),
     },
-    # Maps each API key to the lowest and highest version in the message schemas of kafka-clients 3.9.2
+    # kafka-clients 3.9.2
     "3.9": {
         2: (0, 9), 3: (0, 12), 9: (0, 9), 10: (0, 6), 15: (0, 5), 16: (0, 5), 18: (0, 4), 32: (0, 4), 42: (0, 2),
         69: (0, 0),
     },
-    # Maps each API key to the lowest and highest version in the message schemas of kafka-clients 4.0.1
+    # kafka-clients 4.0.1
     "4.0": {
         2: (1, 10), 3: (0, 13), 9: (1, 9), 10: (0, 6), 15: (0, 6), 16: (0, 5), 18: (0, 4), 32: (1, 4), 42: (0, 2),
         69: (0, 1),
     },
-    # Maps each API key to the lowest and highest version in the message schemas of kafka-clients 4.1.2
+    # kafka-clients 4.1.2
     "4.1": {
         2: (1, 10), 3: (0, 13), 9: (1, 9), 10: (0, 6), 15: (0, 6), 16: (0, 5), 18: (0, 4), 32: (1, 4), 42: (0, 2),
         69: (0, 1), 77: (1, 1), 90: (0, 0),
     },
-    # Maps each API key to the lowest and highest version in the message schemas of kafka-clients 4.2.1
+    # kafka-clients 4.2.1
     "4.2": {
         2: (1, 11), 3: (0, 13), 9: (1, 10), 10: (0, 6), 15: (0, 6), 16: (0, 5), 18: (0, 4), 32: (1, 4), 42: (0, 2),
         69: (0, 1), 77: (1, 1), 89: (0, 0), 90: (0, 1),
     },
-    # Maps each API key to the lowest and highest version in the message schemas of kafka-clients 4.3.1
+    # kafka-clients 4.3.1
     "4.3": {
         2: (1, 11), 3: (0, 13), 9: (1, 10), 10: (0, 6), 15: (0, 6), 16: (0, 5), 18: (0, 4), 32: (1, 4), 42: (0, 2),
         69: (0, 1), 77: (1, 1), 89: (0, 0), 90: (0, 1),
     },
-    # Maps each API key to the lowest and highest version in the message schemas of kafka-clients 4.4.0
+    # kafka-clients 4.4.0
     "4.4": {
         2: (1, 11), 3: (0, 13), 9: (1, 10), 10: (0, 6), 15: (0, 6), 16: (0, 5), 18: (0, 5), 32: (1, 4), 42: (0, 3),
         69: (0, 1), 77: (1, 1), 89: (0, 1), 90: (0, 1),
@@ -84,10 +84,7 @@ NEWEST = "4.4"
 
 _KEY_BY_NAME = {api.name: key for key, api in APIS.items()}
 DESCRIBED_BY = {entry.name: _KEY_BY_NAME[entry.describe_rpc] for entry in GROUP_TYPES.values() if entry.feature}
-"""Maps each group type to the key of the API that describes groups of this type, for all types except classic.
-
-A release that does not have the API does not support the type.
-"""
+"""Group type → key of the API that describes it, except classic. A release without the API lacks the type."""
 
 _METADATA_VERSION = {
     "3.3": 7, "3.6": 14, "3.7": 19, "3.8": 20, "3.9": 21, "4.0": 25, "4.1": 27, "4.2": 29, "4.3": 30, "4.4": 31,
@@ -101,12 +98,12 @@ FEATURE_LEVELS = {
     "share.version": (0, 2),
     "streams.version": (0, 1),
 }
-"""Maps each feature to the lowest and highest level that the newest release supports."""
+"""Feature → lowest and highest level that the newest release supports."""
 
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """One Kafka release that a simulated broker runs.
+    """A Kafka release of a simulated broker.
 
     Attributes:
         name: the release as `major.minor`.
@@ -118,35 +115,34 @@ class Release:
 
     @property
     def number(self) -> tuple[int, int]:
-        """Major and minor number of the release."""
         major, _, minor = self.name.partition(".")
         return int(major), int(minor)
 
     @property
     def scala_coordinator(self) -> bool:
-        """Whether the broker runs the old group coordinator, which was written in Scala.
+        """Whether the broker runs the old group coordinator, written in Scala.
 
-        The old coordinator compares state filters case-sensitively, and lists groups while it is loading. Releases
-        since 3.8 are assumed to run the new coordinator, because groups of type `consumer` need it.
+        It compares state filters case-sensitively, and lists groups while it is loading. Groups of type `consumer` need
+        the new coordinator, which releases since 3.8 are assumed to run.
         """
         return 69 not in self.ranges
 
     @property
     def reports_features(self) -> bool:
-        """Whether ApiVersions responses contain features, as they do since Kafka 2.7 (KIP-584)."""
+        """Whether ApiVersions responses contain features, as since Kafka 2.7 (KIP-584)."""
         return self.number >= (2, 7)
 
     @property
     def group_operations(self) -> int:
-        """Bit field of authorized operations on a group when the brokers have no authorizer.
+        """Bit field of authorized operations on a group without an authorizer.
 
-        Since 4.0 the bit field includes the operations on configs (observed with 3.9.2 and 4.3.1).
+        Since 4.0, it includes operations on configs (observed with 3.9.2 and 4.3.1).
         """
         return 3400 if self.has_group_configs else 328
 
     @property
     def has_group_configs(self) -> bool:
-        """Whether DescribeConfigs accepts groups as resources. Kafka 3.9.2 rejects groups, Kafka 4.0 accepts them."""
+        """Whether DescribeConfigs accepts groups, as since Kafka 4.0."""
         return self.number >= (4, 0)
 
     def has_type(self, group_type: str) -> bool:
@@ -155,7 +151,7 @@ class Release:
         return key is None or key in self.ranges
 
     def default_features(self) -> dict[str, int]:
-        """Return a dict that maps each feature that is finalized in a new cluster of this release to its level."""
+        """Return feature → finalized level in a new cluster of this release."""
         features: dict[str, int] = {}
         if self.name in _METADATA_VERSION:
             features["metadata.version"] = _METADATA_VERSION[self.name]
@@ -169,7 +165,7 @@ class Release:
 
 
 def supported(ranges: Mapping[int, tuple[int, int]]) -> Ranges:
-    """Limit the version ranges of a release to the versions that the message tables of `kgtui.protocol` have."""
+    """Limit the version ranges of a release to the versions that `kgtui.protocol` has."""
     common: Ranges = {}
     for key, (low, high) in ranges.items():
         api = APIS.get(key)
@@ -179,7 +175,7 @@ def supported(ranges: Mapping[int, tuple[int, int]]) -> Ranges:
 
 
 def release(name: str) -> Release:
-    """Return the release with a name such as `4.3`; the patch number of `4.3.1` is ignored.
+    """Return the release with a name such as `4.3` or `4.3.1`.
 
     Raises:
         UsageError: the release is not in `RANGES`.
@@ -191,7 +187,7 @@ def release(name: str) -> Release:
 
 
 def releases(names: str) -> tuple[Release, ...]:
-    """Parse a comma-separated list of releases. Broker 1 of a cluster runs the first release, broker 2 the second.
+    """Parse a comma-separated list of releases, one per broker.
 
     Raises:
         UsageError: a release is not in `RANGES`.

@@ -1,7 +1,6 @@
 """Serve a simulated cluster until a signal arrives, and execute control commands from stdin.
 
-A command is one line of JSON, such as `{"do": "black_hole", "node": 2}`. Its result is also one line of JSON, such as
-`{"ok": true}`.
+Commands and results are lines of JSON, such as `{"do": "black_hole", "node": 2}` and `{"ok": true}`.
 """
 
 from __future__ import annotations
@@ -25,17 +24,14 @@ if TYPE_CHECKING:
 
 
 MAX_COMMAND_SIZE = 1024 * 1024
-"""Maximum length of a command in bytes.
-
-A command of this length can contain a group id of 32,000 characters, even if JSON escapes each of these characters.
-"""
+"""Maximum length of a command in bytes: enough for a group id of 32,000 characters that JSON escapes."""
 
 
 async def serve(options: Options, *, write_line: Callable[[str], None], control: bool = False) -> None:
     """Start a cluster, write one line of JSON when it is ready, and serve until SIGINT, SIGTERM or SIGHUP.
 
-    With `control`, commands are read from stdin, and their results are written with `write_line`. The cluster then also
-    stops when stdin is closed, so that this process never outlives its parent process.
+    With `control`, commands are read from stdin, and results are passed to `write_line`. The cluster then stops when
+    stdin is closed, so that it never outlives its parent process.
 
     Raises:
         UsageError: the options are invalid.
@@ -54,8 +50,7 @@ async def serve(options: Options, *, write_line: Callable[[str], None], control:
         port=options.port,
     )
     simulator.dispatcher.build_row_caches()
-    # The objects of the cluster stay in memory until the process exits, so `gc.freeze` excludes them from later garbage
-    # collections.
+    # The objects of the cluster live until the process exits, so they are excluded from later garbage collections.
     gc.collect()
     gc.freeze()
     stopped = asyncio.Event()
@@ -88,7 +83,7 @@ def _ready(simulator: Simulator) -> dict[str, Any]:
 
 
 async def _read_commands(control: Control, write_line: Callable[[str], None], stopped: asyncio.Event) -> None:
-    """Read and execute commands until stdin is closed; then set `stopped`."""
+    """Execute commands until stdin is closed; then set `stopped`."""
     reader = asyncio.StreamReader(limit=MAX_COMMAND_SIZE)
     loop = asyncio.get_running_loop()
     transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
@@ -121,8 +116,7 @@ class Control:
     async def execute(self, line: str | bytes) -> str:
         """Execute one command and return the response, a JSON object.
 
-        If the command succeeds, the response has `ok` = true and the keys of the command's result. Otherwise, it has
-        `ok` = false and the message in `error`.
+        A success has `ok` = true and the keys of the result. A failure has `ok` = false and the message in `error`.
         """
         try:
             command, parameters = self._parse(line)
@@ -144,7 +138,6 @@ class Control:
         return command, fields
 
     def _stats(self) -> dict[str, Any]:
-        """Return the result of the command `stats`, which `SimulatorProcess.control` documents."""
         simulator = self._simulator
         return {
             "requests": {str(node): server.requests for node, server in simulator.servers.items()},

@@ -1,4 +1,4 @@
-"""Topics of the simulated cluster. The offsets of their logs are computed from the time and are not stored."""
+"""Topics of the simulated cluster. The offsets of their logs are computed from the time."""
 
 from __future__ import annotations
 
@@ -12,19 +12,14 @@ if TYPE_CHECKING:
     from uuid import UUID
 
 HOUR = 3_600.0
-"""Seconds in an hour."""
-
 DAY = 86_400.0
-"""Seconds in a day."""
-
 WAVE_PERIOD = 240.0
-"""Time from one traffic peak to the next, in seconds. It is short, so that users of the demo see the traffic change."""
+"""Time between traffic peaks, in seconds. Short, so that users of the demo see the traffic change."""
 
 _OLDEST, _OLDEST_IDLE = 400 * DAY, HOUR
-"""Age of the oldest record when the cluster starts, in seconds: in a topic with traffic, and in one without traffic.
+"""Age of the oldest record at the start, in seconds, with and without traffic.
 
-All records of a topic without traffic have the same age. One hour is less than Kafka's default retention time of seven
-days, so that these records are not deleted immediately.
+Without traffic, all records have this age. One hour is within Kafka's default retention of seven days.
 """
 
 RETENTION_INTERVAL = 30.0
@@ -36,15 +31,13 @@ class Topic:
     """A topic whose partitions grow with time.
 
     Attributes:
-        name: topic name.
-        partitions: number of partitions.
         rate: average records per second in the slowest partition. Other partitions are up to 1.4 times as fast.
-        base: log end offset of partition 0 at the start of the cluster. Each partition begins 997 offsets above the
-            previous one.
+        base: log end offset of partition 0 at the start of the cluster. Each partition begins 997 higher than the
+            previous.
         kept: number of records per partition that retention keeps.
-        swell: how much the rate rises and falls around its average, as a fraction of the average from 0 to 0.9.
+        swell: how much the rate rises and falls, as a fraction of the average from 0 to 0.9.
         internal: whether Metadata responses mark the topic as internal.
-        configs: names and values of configs that differ from the defaults of the broker.
+        configs: configs that differ from the broker's defaults.
         seed: the topic id is derived from this seed and the name.
     """
 
@@ -73,9 +66,9 @@ class Topic:
 
     @property
     def settings(self) -> dict[str, str]:
-        """Topic configs that differ from the defaults: names → values.
+        """Topic configs that differ from the defaults, by name.
 
-        If `configs` is empty and records are written to the topic, `retention.ms` is estimated from `kept`.
+        Without `configs`, `retention.ms` is estimated from `kept`.
         """
         settings = dict(self.configs)
         if self.rate and not settings:
@@ -83,55 +76,53 @@ class Topic:
         return settings
 
     def flow(self, t: float) -> float:
-        """Return how many seconds of average traffic have the same number of records as the traffic until time `t`.
+        """Return the traffic until time `t`, in seconds of average traffic.
 
-        For example, `flow(10)` is 12 if as many records are written to the topic in the first 10 s as in 12 s at the
-        average rate. The result is the same for all partitions of the topic. It never decreases when `t` increases.
+        For example, `flow(10)` is 12 if the first 10 s have as many records as 12 average seconds. The result is the
+        same for all partitions, and never decreases.
         """
         shift = self.salt % 628 / 100
         turn = WAVE_PERIOD / math.tau
         return t + self.swell * turn * (math.sin(t / turn + shift) - math.sin(shift))
 
     def ends_at_flow(self, flow: float) -> list[int]:
-        """Return the log end offsets of all partitions at the time `t` for which `self.flow(t)` equals `flow`."""
+        """Return the log end offsets of all partitions at a value of `flow`."""
         return [max(0, base + int(rate * flow)) for base, rate in self._shape]
 
     def log_ends(self, t: float) -> list[int]:
-        """Return the log end offsets of all partitions at time `t`."""
         return self.ends_at_flow(self.flow(t))
 
     def log_starts(self, t: float) -> list[int]:
-        """Return the log start offsets of all partitions at time `t`. They change only when retention runs."""
+        """Return the log start offsets of all partitions, which change only when retention runs."""
         return [max(0, end - self.kept) for end in self.log_ends(t // RETENTION_INTERVAL * RETENTION_INTERVAL)]
 
     def log_end(self, partition: int, t: float) -> int:
-        """Return the log end offset of one partition at time `t`."""
         return self.ends_at_flow(self.flow(t))[partition]
 
     @property
     def oldest(self) -> float:
-        """Time of the oldest records, in seconds. It is negative, because the cluster starts at time 0.
+        """Time of the oldest records, in seconds since the start of the cluster, so negative.
 
-        All records that were in the log at this time have this time as their timestamp.
+        All records that were in the log at this time have this timestamp.
         """
         return -_OLDEST if self.rate else -_OLDEST_IDLE
 
     def replicas(self, partition: int, nodes: int, factor: int = 3) -> tuple[int, ...]:
-        """Return the indexes of the brokers with a replica of a partition, the preferred leader first.
+        """Return the indexes of the brokers with a replica, the preferred leader first.
 
-        `nodes` is the number of brokers, and `factor` the replication factor.
+        `factor` is the replication factor.
         """
         first = self.salt + partition
         return tuple((first + step) % nodes for step in range(min(factor, nodes)))
 
 
 _PEAK = 15 * HOUR
-"""Time of the daily peak of the traffic, in seconds after midnight UTC."""
+"""Time of the daily traffic peak, in seconds after midnight UTC."""
 
 _RIPPLES = ((47 * 60.0, 0.10), (13 * 60.0, 0.06))
-"""Waves that are added to the daily wave of the traffic, so that no two hours are the same.
+"""Waves that are added to the daily wave, so that no two hours are the same.
 
-Each wave is `(period in seconds, amplitude as a fraction of the average traffic)`.
+Each is `(period in seconds, amplitude as a fraction of the average traffic)`.
 """
 
 
@@ -156,7 +147,7 @@ class DailyTopic(Topic):
         return dict(self.configs) | {"retention.ms": str(round(self.hours * HOUR) * 1000)}
 
     def flow(self, t: float) -> float:
-        """Return what `Topic.flow` documents, for traffic with a daily wave, two shorter waves and a surge."""
+        """Return `Topic.flow` for a daily wave, two shorter waves and a surge."""
         total = t + self._wave(t, DAY, self.swell, _PEAK - self.midnight)
         for period, height in _RIPPLES:
             total += self._wave(t, period, height, self.salt % period)
@@ -164,14 +155,13 @@ class DailyTopic(Topic):
         return total + self.surging * (min(max(t, begin), end) - begin)
 
     def log_starts(self, t: float) -> list[int]:
-        """Return the log start offsets at time `t`. Retention deletes records that are older than `hours` hours."""
         return self.log_ends(t // RETENTION_INTERVAL * RETENTION_INTERVAL - self.hours * HOUR)
 
     @staticmethod
     def _wave(t: float, period: float, height: float, peak: float) -> float:
-        """Return the part of `flow(t)`, in seconds, that one sine wave of the traffic causes; it may be negative.
+        """Return the part of `flow(t)` from one sine wave, in seconds; it may be negative.
 
-        The wave repeats every `period` seconds, has an amplitude of `height`, and has a maximum at the time `peak`.
+        The wave has a maximum at the time `peak`. `height` is its amplitude.
         """
         turn = period / math.tau
         return height * turn * (math.sin((t - peak) / turn) - math.sin(-peak / turn))

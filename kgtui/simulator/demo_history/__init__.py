@@ -1,7 +1,6 @@
 """The topics and groups of a generated history: several days in a company, with daily traffic peaks and incidents.
 
-`HistoryPlan` determines when incidents happen. `add_history` adds the topics and groups of `incidents.toml` to a
-cluster.
+`HistoryPlan` determines when incidents happen. `add_history` adds the topics and groups of `incidents.toml`.
 """
 
 from __future__ import annotations
@@ -26,8 +25,7 @@ INCIDENTS = Path(__file__).with_name("incidents.toml")
 _BASE = 100_000_000
 """Log end offset of partition 0 of each topic at the start of the history.
 
-At this time, the log already contains older records, which retention has not deleted yet. The offset is large, because
-otherwise the older records would have negative offsets.
+It is large, so that the older records in the log have positive offsets.
 """
 
 
@@ -37,9 +35,8 @@ class HistoryPlan:
 
     Attributes:
         start: start of the history in seconds since the epoch; this is time 0 of the cluster.
-        seconds: length of the history in seconds.
-        seed: the seed of the random changes to the values in `incidents.toml`. Times of incidents are moved by up to
-            ten minutes, and rates of topics are changed by up to 20%.
+        seconds: length of the history.
+        seed: seed of the random changes: up to ten minutes for times of incidents, up to 20 % for rates of topics.
     """
 
     start: float
@@ -47,23 +44,21 @@ class HistoryPlan:
     seed: int = 1
 
     def before_end(self, hours: float, jitter: str = "") -> float:
-        """Return the time that is `hours` hours before the end of the history, in seconds since its start.
+        """Return the time `hours` before the end of the history, in seconds since its start, at least 0.
 
-        If `jitter` is not empty, the time is moved by up to ten minutes. How far it is moved depends only on `jitter`
-        and the seed, so that times with the same `jitter` are moved together. The result is at least 0.
+        Times with the same nonempty `jitter` are moved together, by up to ten minutes.
         """
         return max(0.0, self.seconds - hours * HOUR + (self._jitter(jitter) if jitter else 0.0))
 
     def at_fraction(self, fraction: float, jitter: str) -> float:
-        """Return the time at which `fraction` of the history has passed, in seconds since the start of the history.
+        """Return the time at a fraction of the history, in seconds since its start, at least 0.
 
-        The time is moved by up to ten minutes, depending on `jitter` and the seed; see `before_end`. The result is at
-        least 0.
+        `jitter` is as in `before_end`.
         """
         return max(0.0, self.seconds * fraction + hash_number(self.seed, "when", jitter) % 1_200 - 600.0)
 
     def rate_factor(self, name: str) -> float:
-        """Return a factor from 0.8 to 1.2 for the rate of the topic `name`, derived from `name` and the seed."""
+        """Return a factor from 0.8 to 1.2 for the rate of a topic."""
         return 0.8 + hash_number(self.seed, "scale", name) % 400 / 1_000
 
     def _jitter(self, name: str) -> float:
@@ -73,7 +68,7 @@ class HistoryPlan:
 class SurgeSpec(Struct, frozen=True, forbid_unknown_fields=True):
     """A surge of traffic between two times, in seconds since the start of the history.
 
-    During the surge, `extra` times the average traffic is added to the normal traffic.
+    Adds `extra` times the average traffic.
     """
 
     begin: float
@@ -82,13 +77,12 @@ class SurgeSpec(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class DailyTopicSpec(Struct, frozen=True, forbid_unknown_fields=True):
-    """The value of one key of the table `[topics]` in `incidents.toml`. The key is the name of the topic.
+    """The value of one topic in `[topics]` of `incidents.toml`.
 
     Attributes:
-        partitions: number of partitions.
         rate: average records per second in the slowest partition.
         hours_kept: hours for which retention keeps records.
-        surge: a period of additional traffic, or None if the topic has no surge.
+        surge: a period of additional traffic, or None.
     """
 
     partitions: int
@@ -97,7 +91,7 @@ class DailyTopicSpec(Struct, frozen=True, forbid_unknown_fields=True):
     surge: SurgeSpec | None = None
 
     def build(self, name: str, plan: HistoryPlan) -> DailyTopic:
-        """Return the topic `name`, whose rate is `rate` multiplied by `plan.rate_factor(name)`."""
+        """Return the topic, with a rate changed by `plan.rate_factor(name)`."""
         return DailyTopic(
             name,
             self.partitions,
@@ -115,11 +109,11 @@ class TimeSpec(Struct, frozen=True, forbid_unknown_fields=True):
     """A time in `incidents.toml`. Exactly one of the first three keys is set.
 
     Attributes:
-        hours_before_end: the time, in hours before the end of the history.
-        hours_after_start: the time, in hours after the start of the history; negative for a time before the start.
-        fraction: the time, as a fraction of the history.
-        jitter: any text. Times with the same text are moved by the same amount, up to ten minutes. An empty text does
-            not move `hours_before_end`, and `hours_after_start` is never moved.
+        hours_before_end: hours before the end of the history.
+        hours_after_start: hours after the start of the history; may be negative.
+        fraction: fraction of the history.
+        jitter: times with the same text are moved together, by up to ten minutes. `hours_after_start` is never moved,
+            and `hours_before_end` only with a text.
         plus_hours: hours that are added to the time.
     """
 
@@ -133,7 +127,7 @@ class TimeSpec(Struct, frozen=True, forbid_unknown_fields=True):
         """Return the time in seconds since the start of the history.
 
         Raises:
-            ValueError: none or several of `hours_before_end`, `hours_after_start` and `fraction` are set.
+            ValueError: not exactly one of the first three keys is set.
         """
         values = [
             value for value in (self.hours_before_end, self.hours_after_start, self.fraction) if value is not None
@@ -150,15 +144,12 @@ class TimeSpec(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RotationBetween(Struct, frozen=True, forbid_unknown_fields=True):
-    """The value of the key `rotation_between` of a group whose members change periodically between two times.
-
-    A slot is a numbered place for a member; see `Slot`.
+    """The key `rotation_between` of a group whose members change periodically between two times.
 
     Attributes:
-        begin, end: the two times, in seconds since the start of the history.
+        begin, end: in seconds since the start of the history.
         every: seconds between two changes.
-        turns: one tuple per period of `every` seconds, with the numbers of the slots that have a member. After the
-            last tuple, the rotation begins again with the first tuple.
+        turns: numbers of the slots (see `Slot`) that have a member, one tuple per period, in a cycle.
     """
 
     begin: float
@@ -173,7 +164,7 @@ _TIME_KEYS = frozenset(TimeSpec.__struct_fields__) - {"jitter", "plus_hours"}
 def add_history(state: ClusterState, plan: HistoryPlan, path: Path = INCIDENTS) -> None:
     """Add the topics and groups of a history to an empty cluster whose clock stands at `plan.start`.
 
-    `path` is the TOML file that defines the topics and groups.
+    `path` is the TOML file that defines them.
 
     Raises:
         UsageError: the file is invalid.
@@ -190,10 +181,7 @@ def add_history(state: ClusterState, plan: HistoryPlan, path: Path = INCIDENTS) 
 
 
 def _with_times(value: Any, plan: HistoryPlan, where: str) -> Any:
-    """Return a copy of parsed TOML in which each table with the keys of `TimeSpec` is replaced with a time in seconds.
-
-    Error messages begin with `where`.
-    """
+    """Return a copy of parsed TOML with a time in seconds in place of each `TimeSpec` table."""
     if isinstance(value, list):
         return [_with_times(item, plan, where) for item in value]
     if not isinstance(value, dict):
@@ -208,10 +196,9 @@ def _with_times(value: Any, plan: HistoryPlan, where: str) -> Any:
 
 
 def _add_schedule(group: dict[str, Any], plan: HistoryPlan, where: str) -> None:
-    """Replace the key `deployed` or `rotation_between` of a group with an equivalent key `schedule`.
+    """Replace the key `deployed` or `rotation_between` of a group with an equivalent `schedule`.
 
-    The value of `deployed` is the name of a rolling deployment, in which the members of the group are replaced.
-    Groups with the same value of `deployed` are deployed at the same time. Error messages begin with `where`.
+    Groups with the same name in `deployed` get new members in the same rolling deployment.
     """
     if "deployed" in group:
         schedule = _deployment(plan, str(group.pop("deployed")))
@@ -226,9 +213,6 @@ def _add_schedule(group: dict[str, Any], plan: HistoryPlan, where: str) -> None:
 
 
 def _deployment(plan: HistoryPlan, name: str) -> ScheduledMembership:
-    """Return the schedule of a group with two members, which are replaced one after the other in a rolling deployment.
-
-    The time of the deployment depends on its name and the seed.
-    """
+    """Return the schedule of two members, which are replaced one after the other. The time depends on the name."""
     at = plan.at_fraction(0.2 + hash_number(plan.seed, name) % 50 / 100, name)
     return ScheduledMembership((0, 1), ((at, (1, 2)), (at + 40.0, (2, 3))))

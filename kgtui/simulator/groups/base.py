@@ -21,19 +21,19 @@ Phases = tuple[tuple[str, float], ...]
 """The states of a rebalance in order, each with its duration in seconds."""
 
 Assignment = list[tuple["Topic", list[int]]]
-"""The assignment of one member: pairs of a topic and the assigned partitions."""
+"""The assignment of one member: topics with the assigned partitions."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConsumedTopic:
-    """A topic that a group reads, and how the group commits offsets for it.
+    """A topic that a group reads, and how it commits offsets.
 
     Attributes:
         topic: the topic, which may have been deleted.
         commits: the commit pattern.
         without: partitions without a committed offset.
         metadata: the metadata string in each offset commit.
-        subscribed: False if no member subscribes to the topic, although the group has committed offsets for it.
+        subscribed: False if no member subscribes to the topic.
     """
 
     topic: Topic
@@ -49,8 +49,8 @@ class Client(Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         name: prefix of the client ids.
         static: whether members have instance ids (KIP-345).
-        racks: racks over which the members are spread. If the tuple is empty, members report no rack.
-        host: name from which the host addresses are derived. If it is empty, they are derived from the group id.
+        racks: racks over which the members are spread. If empty, members report no rack.
+        host: name from which host addresses are derived; by default the group id.
     """
 
     name: str = "consumer"
@@ -60,16 +60,13 @@ class Client(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class GroupKeys(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="type"):
-    """The properties of a group that scenario files set, and that groups of all types have.
+    """The properties that scenario files set for groups of all types.
 
-    The subclass of each group type adds the properties of that type. The value of `type` in a scenario file is the tag
-    of the subclass.
+    Each group type has a subclass, whose tag is the value of `type` in a scenario file.
 
     Attributes:
-        client: how the clients identify themselves.
-        phases: the states of the rebalance that follows each change of the members. If it is None, the default of the
-            group type is used.
-        epoch: generation (of a classic group) or group epoch (of other groups) at the start of the cluster.
+        phases: the states of a rebalance; None for the default of the group type.
+        epoch: generation (of a classic group) or group epoch at the start of the cluster.
     """
 
     client: Client = Client()
@@ -81,16 +78,15 @@ _KeysClass = type[GroupKeys]
 
 
 class Group(ABC):
-    """A group whose state, members and commits at the time `t` are computed from `t`, and not stored.
+    """A group whose state, members and commits are computed from the time, and not stored.
 
-    In all methods, `t` is a time in seconds since the start of the cluster. A slot is a numbered place for a member in
-    the group, together with the member that has the place at that time; see `Slot`.
+    In all methods, `t` is in seconds since the start of the cluster.
 
     Attributes:
         name: group id.
         schedule: the members of the group at each time.
         topics_read: the topics that the group reads.
-        keys: the properties that scenario files set. The constructor takes them as keyword arguments.
+        keys: the properties that scenario files set, passed to the constructor as keyword arguments.
     """
 
     type: ClassVar[str]
@@ -122,15 +118,14 @@ class Group(ABC):
         return self.type
 
     def membership(self, t: float) -> Membership:
-        """Return the members at time `t`."""
         return self.schedule.at(t)
 
     def state(self, t: float) -> str:
-        """Return the state at time `t` in the spelling of Kafka's responses, such as `PreparingRebalance`."""
+        """Return the state at time `t` in Kafka's spelling, such as `PreparingRebalance`."""
         return self.state_with(self.membership(t))
 
     def state_with(self, membership: Membership) -> str:
-        """Return the state of a group that has had these members for `membership.since` seconds."""
+        """Return the state of a group with these members since `membership.since` seconds."""
         if not membership.slots:
             return "Empty"
         passed = 0.0
@@ -142,17 +137,16 @@ class Group(ABC):
 
     @abstractmethod
     def describe(self, t: float, *, operations: int) -> dict[str, Any]:
-        """Return the group as a row of the describe response for its group type, without the error fields.
+        """Return the group as a row of its describe response, without the error fields.
 
         Args:
-            t: the time, in seconds since the start of the cluster.
             operations: bit field of the authorized operations.
         """
 
     def commits(self, t: float) -> Iterator[tuple[ConsumedTopic, list[tuple[int, int]]]]:
-        """Yield pairs of a topic and a list of `(partition, committed offset)`, for all topics of the group.
+        """Yield each topic with a list of `(partition, committed offset)`.
 
-        The offsets do not change while the group has no members or its members do not read.
+        Offsets do not change while the group has no members or its members do not read.
         """
         membership = self.membership(t)
         at = t if membership.slots and not self.pauses(membership) else t - min(membership.since, t)
@@ -163,28 +157,24 @@ class Group(ABC):
                 yield read, pairs
 
     def start_offsets(self, t: float) -> Iterator[tuple[ConsumedTopic, list[tuple[int, int, int]]]]:
-        """Yield pairs of a topic and a list of `(partition, share-partition start offset, lag)`.
-
-        Only share groups have start offsets, so the default implementation yields nothing.
-        """
+        """Yield each topic with a list of `(partition, start offset, lag)`; nothing except in share groups."""
         return iter(())
 
     def pauses(self, membership: Membership) -> bool:
-        """Return whether the members read nothing in the current state, for example in PreparingRebalance."""
+        """Return whether the members read nothing in this state, for example in PreparingRebalance."""
         return self.state_with(membership) not in ("Stable", "Reconciling", "Assigning")
 
     def member_id(self, slot: Slot) -> str:
-        """Return the id of the member in a slot, in the format in which brokers generate member ids."""
+        """Return a member id in the format of brokers."""
         if self.client.static:
             return f"{self.instance_id(slot)}-{hash_uuid(self.seed, self.name, slot)}"
         return f"{self.client_id(slot)}-{hash_uuid(self.seed, self.name, slot)}"
 
     def kafka_member_id(self, slot: Slot) -> str:
-        """Return the id of the member in a slot, in the format in which clients generate member ids since KIP-848."""
+        """Return a member id in the format of clients since KIP-848."""
         return hash_kafka_id(self.seed, self.name, slot)
 
     def client_id(self, slot: Slot) -> str:
-        """Return the client id of the member in a slot."""
         return f"{self.client.name}-{slot.number + 1}"
 
     def instance_id(self, slot: Slot) -> str | None:
@@ -192,15 +182,12 @@ class Group(ABC):
         return f"{self.client.name}-{slot.number}" if self.client.static else None
 
     def rack(self, slot: Slot) -> str | None:
-        """Return the rack that a member reports, or None if it does not report a rack."""
+        """Return the rack that a member reports, or None."""
         racks = self.client.racks
         return racks[slot.number % len(racks)] if racks else None
 
     def host(self, slot: Slot) -> str:
-        """Return the host of a member in Kafka's format, which is a slash and an IPv4 address.
-
-        Two members run on each host.
-        """
+        """Return the host of a member, a slash and an IPv4 address. Two members run on each host."""
         return hash_host(self.seed, self.client.host or self.name, slot.number // 2)
 
     def assign_ranges(self, slots: Sequence[Slot]) -> list[Assignment]:
@@ -218,12 +205,12 @@ class Group(ABC):
 
     @property
     def subscribed_topics(self) -> list[str]:
-        """Names of the topics that members subscribe to, in ascending order."""
+        """Names of the topics that members subscribe to, sorted."""
         return sorted(read.topic.name for read in self.topics_read if read.subscribed)
 
 
 def topic_partitions(assignment: Assignment) -> dict[str, Any]:
-    """Convert an assignment to the structure that ConsumerGroupDescribe and ShareGroupDescribe responses use."""
+    """Convert an assignment to the structure of ConsumerGroupDescribe and ShareGroupDescribe."""
     return {
         "TopicPartitions": [
             {"TopicId": topic.id, "TopicName": topic.name, "Partitions": partitions} for topic, partitions in assignment

@@ -1,7 +1,6 @@
-"""Classic groups of consumers, Connect workers, schema registries and simple clients, described by DescribeGroups.
+"""Classic groups of consumers, Connect workers, schema registries and simple clients (DescribeGroups).
 
-The members of a classic group exchange metadata and assignments as bytes, which brokers pass on without reading them.
-The classes named `…MemberData` generate these bytes.
+The classes `…MemberData` generate the metadata and assignments that members exchange as bytes.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ class ConsumerMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_fi
     Attributes:
         name: the assignor.
         version: version of the subscription and the assignment, 0 to 3.
-        user_data: bytes of a custom assignor; a scenario file writes them in base64.
+        user_data: bytes of a custom assignor, in base64 in scenario files.
     """
 
     name: str = "range"
@@ -38,8 +37,7 @@ class ConsumerMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_fi
     def encode(self, group: ClassicGroup, membership: Membership) -> MemberBytes:
         """Return the subscription and the assignment of each member.
 
-        From version 1 on, a subscription contains the partitions that the member owns. Here, a member owns all
-        partitions that are assigned to it.
+        Members own all assigned partitions, which subscriptions contain from version 1 on.
         """
         assignments = group.assign_ranges(membership.slots)
         return [
@@ -64,7 +62,7 @@ class ConnectMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_fie
     """The member data of Kafka Connect workers.
 
     Attributes:
-        name: name of the protocol: `default` (eager), `compatible` or `sessioned` (both cooperative).
+        name: protocol: `default` (eager), `compatible` or `sessioned` (both cooperative).
         connectors: names of the connectors, each with its number of tasks.
         delay_ms: scheduled rebalance delay of the cooperative protocols, in milliseconds.
         domain: domain of the workers' host names.
@@ -76,7 +74,7 @@ class ConnectMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_fie
     domain: str = "connect.svc"
 
     def encode(self, group: ClassicGroup, membership: Membership) -> MemberBytes:
-        """Return the metadata of each worker with its URL, and its assignment with its connectors and tasks."""
+        """Return the metadata of each worker with its URL, and its assignment."""
         version = {"default": 0, "compatible": 1}.get(self.name, 2)
         leader = group.member_id(membership.slots[0])
         leader_url = self._url(group, membership.slots[0].number)
@@ -106,11 +104,7 @@ class ConnectMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_fie
         return f"http://{group.client.name}-{number}.{self.domain}:8083/"
 
     def _revoked(self, membership: Membership) -> connect.Tasks:
-        """Return the tasks that are revoked from the leader.
-
-        During the 30 s after a worker has joined, this is one task, which the new worker will get. At other times, no
-        task is revoked.
-        """
+        """Return the tasks that are revoked from the leader: one for 30 s after a worker has joined, otherwise none."""
         joined = len(membership.slots) > len(membership.before)
         return ((self.connectors[0][0], (0,)),) if joined and membership.since < 30 and self.connectors else ()
 
@@ -137,7 +131,7 @@ class SchemaRegistryMemberData(
         name: name of the protocol.
         domain: domain of the registries' host names.
         ineligible: numbers of the slots whose registries cannot become the primary.
-        duplicate: whether two registries have the same URL; the leader then reports an error in the assignment.
+        duplicate: whether two registries have the same URL; assignments then contain an error.
     """
 
     name: str = "v0"
@@ -169,12 +163,11 @@ class SchemaRegistryMemberData(
 
 
 class RawMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_field="format", tag="raw"):
-    """The member data of an unknown protocol, or of a faulty client that violates its protocol.
+    """The member data of an unknown protocol or a faulty client.
 
     Attributes:
         name: name of the protocol.
-        metadata: metadata of each member; a scenario file writes it in base64.
-        assignment: assignment of each member; a scenario file writes it in base64.
+        metadata, assignment: the same for each member, in base64 in scenario files.
     """
 
     name: str
@@ -182,25 +175,19 @@ class RawMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_field="
     assignment: bytes
 
     def encode(self, group: ClassicGroup, membership: Membership) -> MemberBytes:
-        """Return the same bytes for each member."""
         return [(self.metadata, self.assignment) for _ in membership.slots]
 
 
 AnyMemberData: TypeAlias = ConsumerMemberData | ConnectMemberData | SchemaRegistryMemberData | RawMemberData
-"""Encodes the metadata and assignments of the members of a Stable group.
-
-The attribute `name` is the protocol that the members have agreed on. In a group of consumers, this is the assignor.
-"""
+"""Encodes the member data of a Stable group. `name` is the agreed protocol; for consumers, the assignor."""
 
 
 class ClassicKeys(GroupKeys, tag="classic", frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The properties of a classic group that scenario files set.
+    """The properties of a classic group in scenario files.
 
     Attributes:
         protocol: the protocol type, such as `consumer` or `connect`; empty for a simple group.
-        member_data: encodes the metadata and assignments of the members.
-        outlives: seconds from the time when the last member leaves until the group is Dead; None if the group stays
-            Empty.
+        outlives: seconds without members until the group is Dead; None if it stays Empty.
     """
 
     protocol: str = "consumer"
@@ -209,7 +196,7 @@ class ClassicKeys(GroupKeys, tag="classic", frozen=True, forbid_unknown_fields=T
 
 
 class ClassicGroup(Group):
-    """A group in which one member, the leader, assigns partitions or tasks to all members."""
+    """A group in which the leader assigns partitions or tasks to all members."""
 
     type: ClassVar[str] = "classic"
     default_phases: ClassVar[Phases] = (("PreparingRebalance", 3.0), ("CompletingRebalance", 1.5))
@@ -222,16 +209,13 @@ class ClassicGroup(Group):
         return self.keys.protocol
 
     def state_with(self, membership: Membership) -> str:
-        """Return the state. A group is Dead if it has been without members for `outlives` seconds."""
+        """Return the state, which is Dead after `outlives` seconds without members."""
         if self.keys.outlives is not None and not membership.slots and membership.since >= self.keys.outlives:
             return "Dead"
         return super().state_with(membership)
 
     def describe(self, t: float, *, operations: int) -> dict[str, Any]:
-        """Return a row of a DescribeGroups response.
-
-        The row has the protocol and the member data only if the group is Stable.
-        """
+        """Return a row of a DescribeGroups response, with protocol and member data only if the group is Stable."""
         membership = self.membership(t)
         state = self.state_with(membership)
         stable = state == "Stable"

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 class ConsumerKeys(GroupKeys, tag="consumer", frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The properties of a consumer group that scenario files set.
+    """The properties of a consumer group in scenario files.
 
     Attributes:
         assignor: name of the assignor on the broker.
-        regex: the regular expression that members subscribe to. If `regex` is empty, members subscribe to topic names.
-        classic: numbers of the slots whose members still use the classic protocol, in a group that is being migrated.
+        regex: the regular expression that members subscribe to; if empty, they subscribe to topic names.
+        classic: numbers of the slots whose members still use the classic protocol, during a migration.
     """
 
     assignor: str = "uniform"
@@ -26,7 +26,7 @@ class ConsumerKeys(GroupKeys, tag="consumer", frozen=True, forbid_unknown_fields
 
 
 class ConsumerGroup(Group):
-    """A group for which the broker computes a target assignment, which the members adopt one after the other."""
+    """A group whose broker computes a target assignment, which members adopt one after the other."""
 
     type: ClassVar[str] = "consumer"
     default_phases: ClassVar[Phases] = (("Assigning", 1.0), ("Reconciling", 8.0))
@@ -34,13 +34,13 @@ class ConsumerGroup(Group):
     keys: ConsumerKeys
 
     def member_id(self, slot: Slot) -> str:
-        """Return the member id. Brokers generate the ids of classic members; other members generate their own ids."""
+        """Return the member id, which brokers generate only for classic members."""
         return super().member_id(slot) if slot.number in self.keys.classic else self.kafka_member_id(slot)
 
     def describe(self, t: float, *, operations: int) -> dict[str, Any]:
         """Return a row of a ConsumerGroupDescribe response.
 
-        While the group is Reconciling, the current assignment of some members differs from their target assignment.
+        In a Reconciling group, some members have not adopted their target assignments.
         """
         membership = self.membership(t)
         state = self.state_with(membership)
@@ -81,12 +81,9 @@ class ConsumerGroup(Group):
         return members
 
     def reconciled(self, membership: Membership, state: str, index: int) -> bool:
-        """Return whether a member has already adopted its target assignment.
+        """Return whether a member has adopted its target assignment.
 
         Args:
-            membership: the members of the group. While the group is Reconciling, they adopt their target assignments
-                one after the other.
-            state: the state of the group.
             index: index of the member in `membership.slots`.
         """
         if state in ("Assigning", "NotReady"):
@@ -99,7 +96,7 @@ class ConsumerGroup(Group):
 
 
 def retained(previous: Assignment, target: Assignment) -> Assignment:
-    """Return the partitions that a member keeps while it reconciles: the partitions that are in both assignments."""
+    """Return the partitions that a member keeps while it reconciles: those in both assignments."""
     targeted = {topic.name: set(partitions) for topic, partitions in target}
     both = [(topic, [p for p in partitions if p in targeted.get(topic.name, ())]) for topic, partitions in previous]
     return [(topic, partitions) for topic, partitions in both if partitions]

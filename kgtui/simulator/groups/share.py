@@ -14,11 +14,10 @@ if TYPE_CHECKING:
 
 
 class ShareKeys(GroupKeys, tag="share", frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The properties of a share group that scenario files set.
+    """The properties of a share group in scenario files.
 
     Attributes:
-        in_flight: number of records per partition after the start offset that are already acknowledged. The lag does
-            not include these records.
+        in_flight: number of acknowledged records per partition after the start offset, which the lag does not include.
     """
 
     in_flight: int = 3
@@ -33,14 +32,10 @@ class ShareGroup(Group):
     keys: ShareKeys
 
     def member_id(self, slot: Slot) -> str:
-        """Return the member id, which the member generates itself."""
         return self.kafka_member_id(slot)
 
     def describe(self, t: float, *, operations: int) -> dict[str, Any]:
-        """Return a row of a ShareGroupDescribe response.
-
-        In an Empty group, the assignment epoch is one less than the group epoch.
-        """
+        """Return a row of a ShareGroupDescribe response. Without members, the assignment epoch is one lower."""
         membership = self.membership(t)
         epoch = self.epoch + membership.change
         return {
@@ -65,10 +60,7 @@ class ShareGroup(Group):
         }
 
     def _assignment(self, index: int, members: int) -> Assignment:
-        """Return the assignment of the member at `index`, in a group with `members` members.
-
-        Partitions are assigned round robin, at least two to each member, so that several members share a partition.
-        """
+        """Assign partitions round robin, at least two to each member, so that several members share a partition."""
         rows: Assignment = []
         for read in self.topics_read:
             count = read.topic.partitions
@@ -77,14 +69,11 @@ class ShareGroup(Group):
         return rows
 
     def commits(self, t: float) -> Iterator[tuple[ConsumedTopic, list[tuple[int, int]]]]:
-        """Return an empty iterator, because OffsetFetch returns no offsets for share groups."""
+        """Return nothing, because OffsetFetch has no offsets for share groups."""
         return iter(())
 
     def start_offsets(self, t: float) -> Iterator[tuple[ConsumedTopic, list[tuple[int, int, int]]]]:
-        """Yield pairs of a topic and a list of `(partition, share-partition start offset, lag)`.
-
-        Start offset and lag are -1 for a share partition that is not initialized.
-        """
+        """Yield each topic with `(partition, start offset, lag)` rows; -1 if not initialized."""
         membership = self.membership(t)
         at = t if membership.slots else t - min(membership.since, t)
         ahead = self.keys.in_flight

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kgtui.simulator.membership import Membership, Slot
 
 Tasks = dict[str, list[int]]
-"""Maps each subtopology id to the partitions of its tasks."""
+"""Subtopology id → partitions of its tasks."""
 
 
 class Subtopology(Struct, frozen=True, forbid_unknown_fields=True):
@@ -23,9 +23,8 @@ class Subtopology(Struct, frozen=True, forbid_unknown_fields=True):
         sources: source topics, without internal topics.
         tasks: number of tasks.
         repartition: internal topics that the subtopology reads.
-        sinks: internal topics that the subtopology writes for other subtopologies.
-        changelogs: changelog topics of the state stores. A subtopology without changelog topics is stateless, and has
-            no standby tasks.
+        sinks: internal topics that the subtopology writes.
+        changelogs: changelog topics of the state stores. Without them, it is stateless and has no standby tasks.
     """
 
     sources: tuple[str, ...]
@@ -36,12 +35,12 @@ class Subtopology(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class StreamsKeys(GroupKeys, tag="streams", frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The properties of a streams group that scenario files set.
+    """The properties of a streams group in scenario files.
 
     Attributes:
-        topology: the subtopologies; the index of a subtopology is its id.
+        topology: the subtopologies; their indexes are their ids.
         standbys: number of standby tasks per stateful task.
-        warming: how long a stateful task warms up on its new thread before it becomes active there, in seconds.
+        warming: how long a stateful task warms up on its new thread, in seconds.
         endpoint: whether processes report an endpoint for interactive queries.
     """
 
@@ -60,16 +59,14 @@ class StreamsGroup(Group):
     keys: StreamsKeys
 
     def member_id(self, slot: Slot) -> str:
-        """Return the member id, which the thread generates itself."""
         return self.kafka_member_id(slot)
 
     def client_id(self, slot: Slot) -> str:
-        """Return the client id, which Kafka Streams derives from the process and the thread."""
+        """Return the client id, which contains the process and the thread."""
         process = hash_uuid(self.seed, self.name, "process", slot.number // 2)
         return f"{self.name[:200]}-{process}-StreamThread-{slot.number % 2 + 1}-consumer"
 
     def describe(self, t: float, *, operations: int) -> dict[str, Any]:
-        """Return a row of a StreamsGroupDescribe response."""
         membership = self.membership(t)
         state = self.state_with(membership)
         epoch = self.epoch + membership.change
@@ -172,10 +169,7 @@ class StreamsGroup(Group):
         }
 
     def _offsets(self, tasks: list[dict[str, Any]], t: float, *, behind: int) -> list[dict[str, Any]]:
-        """Return the offsets up to which the state stores of standby and warm-up tasks are restored, one row per task.
-
-        Each offset is `behind` records below the end of the changelog.
-        """
+        """Return the restored offsets of standby and warm-up tasks, `behind` records below the changelog ends."""
         return [
             {"SubtopologyId": row["SubtopologyId"], "Partition": p, "Offset": max(0, 40_000 + int(t) * 3 - behind)}
             for row in tasks

@@ -39,10 +39,10 @@ FIRST_WITH_SOFTWARE = 3
 FIRST_WITHOUT_NAME = 12
 FIRST_WITH_ZERO_FEATURES = 4
 TOPIC_OPERATIONS, CLUSTER_OPERATIONS = 3576, 8096
-"""Bit fields of the authorized operations on a topic and on the cluster, if brokers have no authorizer."""
+"""Bit fields of the authorized operations on a topic and on the cluster without an authorizer."""
 
 DESCRIBE_ONLY = 1 << 8
-"""Bit field of the authorized operations on the cluster for a user whose only permission on it is DESCRIBE."""
+"""Bit field of the authorized operations on the cluster for a user with only DESCRIBE."""
 
 SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
@@ -63,7 +63,7 @@ def api_versions(request: RequestContext) -> dict[str, Any]:
         response["SupportedFeatures"] = [
             {"Name": name, "MinVersion": low, "MaxVersion": max(high, features.get(name, 0))}
             for name, (low, high) in FEATURE_LEVELS.items()
-            # ApiVersions responses before version 4 leave out features whose minimum level is 0 (KIP-1022).
+            # Versions before 4 leave out features with the minimum level 0 (KIP-1022).
             if name in features and (low > 0 or request.version >= FIRST_WITH_ZERO_FEATURES)
         ]
         response["FinalizedFeaturesEpoch"] = request.state.features_epoch
@@ -76,7 +76,6 @@ def api_versions(request: RequestContext) -> dict[str, Any]:
 
 
 def api_keys(request: RequestContext) -> list[dict[str, int]]:
-    """Return the API keys and versions that this broker supports."""
     return [
         {"ApiKey": key, "MinVersion": low, "MaxVersion": high}
         for key, (low, high) in request.node.release.ranges.items()
@@ -84,7 +83,7 @@ def api_keys(request: RequestContext) -> list[dict[str, int]]:
 
 
 def metadata(request: RequestContext) -> dict[str, Any]:
-    """Return the brokers and the requested topics. If `Topics` is null, return all topics."""
+    """Return the brokers and the requested topics, or all topics if `Topics` is null."""
     state = request.state
     requested = request.fields["Topics"]
     if (
@@ -115,7 +114,7 @@ def metadata(request: RequestContext) -> dict[str, Any]:
 
 
 def _cluster_operations(request: RequestContext) -> int:
-    """Return the bit field of the authorized operations on the cluster; 0 if the user may not describe the cluster."""
+    """Return the bit field of the authorized operations on the cluster; 0 if describing it is forbidden."""
     faults = request.faults
     if faults.cluster_forbidden:
         return 0
@@ -123,10 +122,7 @@ def _cluster_operations(request: RequestContext) -> int:
 
 
 def _invalid(row: dict[str, Any]) -> dict[str, Any]:
-    """Return the error row for one topic of a Metadata request that contains topic ids in a version before 12.
-
-    Those versions have fields for topic ids, but brokers accept topic ids only since version 12.
-    """
+    """Return the error row for a topic id in a version before 12, which has the field but is rejected."""
     return {"ErrorCode": INVALID_REQUEST, "Name": row["Name"] or "", "TopicId": row.get("TopicId") or NO_ID}
 
 
@@ -175,7 +171,7 @@ def _partitions(request: RequestContext, topic: Topic) -> Iterator[dict[str, Any
 
 
 def find_coordinator(request: RequestContext) -> dict[str, Any]:
-    """Return the coordinator of the requested key or, since version 4, of all requested keys (KIP-699)."""
+    """Return the coordinator of the requested key or, since version 4, of several keys (KIP-699)."""
     key_type = request.fields.get("KeyType", GROUP_KEY)
     if request.version >= FIRST_BATCHED:
         rows = [_coordinator(request, key_type, key) for key in request.fields["CoordinatorKeys"]]
@@ -194,7 +190,7 @@ def _coordinator(request: RequestContext, key_type: int, key: str) -> dict[str, 
     if not error and node_id < 1:
         error = COORDINATOR_NOT_AVAILABLE
     if error:
-        # In FindCoordinator responses, real brokers set an error message only if the key type is invalid.
+        # As on real brokers, only an invalid key type has an error message.
         message = lookup(error).message if key_type not in KEY_TYPES else ""
         return {"Key": key, "NodeId": -1, "Host": "", "Port": -1, "ErrorCode": error, "ErrorMessage": message}
     node = request.state.node(node_id)
@@ -202,17 +198,13 @@ def _coordinator(request: RequestContext, key_type: int, key: str) -> dict[str, 
 
 
 def _key_error(request: RequestContext, key_type: int, key: str) -> int:
-    """Return 0 if a coordinator can be found for the key, and the error code otherwise.
-
-    Only groups have coordinators here: the simulated cluster has no transaction coordinators and no share coordinators.
-    """
+    """Return the error code for a key, or 0. Only groups have coordinators in the simulated cluster."""
     if key_type not in KEY_TYPES:
         return INVALID_REQUEST
     if key_type == GROUP_KEY:
         return GROUP_AUTHORIZATION_FAILED if request.faults.group_forbidden(key) else 0
     if key_type == SHARE_KEY:
-        # Brokers reject malformed share keys since Kafka 4.0. A simulated 4.0 broker does this too, although it has no
-        # share groups.
+        # Brokers reject malformed share keys since Kafka 4.0, which has no share groups yet.
         wrong = request.node.release.number >= (4, 0) and not SHARE_STATE.fullmatch(key)
         return INVALID_REQUEST if wrong or request.version < FIRST_WITH_SHARE_KEY else COORDINATOR_NOT_AVAILABLE
     return COORDINATOR_NOT_AVAILABLE

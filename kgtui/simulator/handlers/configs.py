@@ -1,4 +1,4 @@
-"""Handler of DescribeConfigs for groups (KIP-848), and for the topic and broker configs that Kafka's tools read."""
+"""Handler of DescribeConfigs for groups (KIP-848), and for configs of topics and brokers that Kafka's tools read."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ BROKER_DEFAULTS = (
 
 
 def describe_configs(request: RequestContext) -> dict[str, Any]:
-    """Return the configs or the error of each requested resource, in the order of the request."""
+    """Return the configs or the error of each requested resource, in order."""
     return {
         "ThrottleTimeMs": request.throttle_ms,
         "Results": [_result(request, row) for row in request.fields["Resources"]],
@@ -98,8 +98,7 @@ def _result(request: RequestContext, row: dict[str, Any]) -> dict[str, Any]:
     elif resource_type == TOPIC:
         defaults, values, source = TOPIC_DEFAULTS, request.state.topics[name].settings, DYNAMIC_TOPIC
     else:
-        # Of all other resources, only single brokers have configs in the simulated cluster. A broker resource with an
-        # empty name stands for cluster-wide broker configs, of which there are none.
+        # An empty name stands for cluster-wide broker configs, of which there are none.
         defaults, values, source = BROKER_DEFAULTS if resource_type == BROKER and name else (), {}, DEFAULT
     requested = row["ConfigurationKeys"]
     result["Configs"] = [
@@ -111,10 +110,7 @@ def _result(request: RequestContext, row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _resource_error(request: RequestContext, resource_type: int, name: str) -> tuple[int, str]:
-    """Return the error code and message for a resource; 0 and an empty message if the resource can be described.
-
-    The messages equal the messages of Kafka 4.3.1.
-    """
+    """Return the error code and message for a resource, or 0 and "". The messages are those of Kafka 4.3.1."""
     if request.error:
         return request.error, lookup(request.error).message
     if resource_type == GROUP and request.node.release.has_group_configs:
@@ -150,7 +146,7 @@ def _topic_error(request: RequestContext, name: str) -> tuple[int, str]:
 
 
 def group_defaults(release: Release) -> tuple[ConfigDefault, ...]:
-    """Return the group configs that a release has: the configs of all group types that the release supports."""
+    """Return the group configs of a release: the configs of all group types that it supports."""
     return tuple(row for row in GROUP_DEFAULTS if release.has_type(row.name.partition(".")[0]))
 
 

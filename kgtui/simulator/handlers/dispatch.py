@@ -29,8 +29,6 @@ class Dispatcher:
     """Processes the requests to all brokers of a cluster.
 
     Attributes:
-        state: the state of the cluster.
-        faults: the faults that are injected into the cluster.
         request_counts: number of processed requests by API key.
     """
 
@@ -58,16 +56,15 @@ class Dispatcher:
         }
 
     def build_row_caches(self) -> None:
-        """Encode the ListGroups rows of all generated groups, so that the first response is as fast as later ones."""
+        """Encode the ListGroups rows of all generated groups, so that the first response is fast."""
         if self.state.generated is not None:
             for node in self.state.nodes:
                 self._row_cache(self.state.generated, node.release.ranges[LIST_GROUPS.key][1])
 
     def respond(self, node: Node, request: bytes) -> bytes | None:
-        """Return the response to a request, including the header of the response.
+        """Return the response to a request, with its header.
 
-        Returns None if the broker does not support the API or its version. The caller must then close the connection
-        without a response, as a real broker does.
+        Returns None for an unsupported API or version. Like a real broker, the caller must then close the connection.
 
         Raises:
             DecodeError: the request is malformed.
@@ -93,7 +90,7 @@ class Dispatcher:
     def _unsupported_api_versions(self, node: Node, correlation_id: int) -> bytes:
         """Return the response to an ApiVersions request of an unsupported version (KIP-511).
 
-        The response is encoded in version 0, and has error 35 and the versions of ApiVersions that the broker supports.
+        It has version 0, error 35 and the supported versions of ApiVersions.
         """
         low, high = node.release.ranges[API_VERSIONS.key]
         keys = [{"ApiKey": API_VERSIONS.key, "MinVersion": low, "MaxVersion": high}]

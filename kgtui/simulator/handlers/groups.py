@@ -41,8 +41,7 @@ def list_groups(request: RequestContext, row_cache: Callable[[GeneratedGroups, i
     loading = request.faults.loading(request.node.id)
     if not error and loading:
         error = COORDINATOR_LOAD_IN_PROGRESS
-    # A coordinator that is loading its groups returns an error. The old coordinator, written in Scala, also lists the
-    # groups that it has loaded so far; the new coordinator lists none.
+    # While it is loading, the old coordinator, written in Scala, also lists the groups that it has loaded so far.
     if error and not (loading and request.node.release.scala_coordinator):
         return _response_body(request.version, request.throttle_ms, error, 0, ())
     filters = _ListFilter(request)
@@ -69,9 +68,9 @@ def list_groups(request: RequestContext, row_cache: Callable[[GeneratedGroups, i
 
 
 class _ListFilter:
-    """The filters StatesFilter and TypesFilter of a ListGroups request (KIP-518, KIP-848).
+    """StatesFilter and TypesFilter of a ListGroups request (KIP-518, KIP-848).
 
-    Only brokers with the old coordinator compare states case-sensitively.
+    Only the old coordinator compares states case-sensitively.
     """
 
     def __init__(self, request: RequestContext) -> None:
@@ -84,7 +83,6 @@ class _ListFilter:
 
     @property
     def match_all(self) -> bool:
-        """Whether the request has no filter."""
         return not self._states and not self._types
 
     def __call__(self, group_type: str, state: str) -> bool:
@@ -98,7 +96,7 @@ def _lowercase(value: str) -> str:
 
 
 def _hidden(request: RequestContext, name: str) -> bool:
-    """Return whether ListGroups omits a group because the client may describe neither the cluster nor the group."""
+    """Return whether the client may describe neither the cluster nor the group."""
     return request.faults.cluster_forbidden and request.faults.group_forbidden(name)
 
 
@@ -110,7 +108,6 @@ def _scenario_groups(request: RequestContext) -> Iterator[tuple[str, str, str, s
 
 
 def _partitions_of(request: RequestContext) -> list[int]:
-    """Return the partitions of `__consumer_offsets` that this broker leads."""
     topic = request.state.offsets_topic
     return [p for p in range(topic.partitions) if request.state.leadership(topic, p).leader == request.node.id]
 
@@ -130,15 +127,15 @@ def _generated_rows(request: RequestContext, generated: GeneratedGroups, filters
 
 
 def _in_response_order(request: RequestContext, names: Iterable[str]) -> list[str]:
-    """Sort group ids into the order of a real broker's response: by their partition of `__consumer_offsets`."""
+    """Sort group ids as a real broker does, by their partition of `__consumer_offsets`."""
     return sorted(names, key=lambda name: (name != "", request.state.offsets_partition(name), name))
 
 
 def describe_groups(request: RequestContext) -> dict[str, Any]:
     """Describe classic groups.
 
-    An id that is not the id of a classic group is returned as a Dead group: since version 6 with error 69
-    (GROUP_ID_NOT_FOUND), and in older versions without an error.
+    Any other group id is returned as a Dead group: since version 6 with error 69 (GROUP_ID_NOT_FOUND), before without
+    an error.
     """
     return {
         "ThrottleTimeMs": request.throttle_ms,
@@ -160,7 +157,7 @@ def _classic(request: RequestContext, name: str) -> dict[str, Any]:
 
 
 def describe_typed(request: RequestContext, group_type: str, feature: str) -> dict[str, Any]:
-    """Describe groups of one type other than classic; `feature` is the feature that enables this type."""
+    """Describe groups of one type other than classic, which `feature` enables."""
     names = _in_response_order(request, request.fields["GroupIds"])
     return {
         "ThrottleTimeMs": request.throttle_ms,
@@ -171,16 +168,14 @@ def describe_typed(request: RequestContext, group_type: str, feature: str) -> di
 def _newer_type(request: RequestContext, name: str, group_type: str, feature: str) -> dict[str, Any]:
     blank: dict[str, Any] = {"GroupId": name, "AuthorizedOperations": OPERATIONS_NOT_REQUESTED}
     old = request.node.release.number < (4, 0)
-    # If a broker supports this API, but the feature of the group type is disabled, the broker returns
-    # UNSUPPORTED_VERSION for each group (observed with Kafka 4.1.2).
+    # A broker that knows this API returns UNSUPPORTED_VERSION if the feature is disabled (observed with Kafka 4.1.2).
     if not old and not request.feature_enabled(feature):
         return {**blank, "ErrorCode": UNSUPPORTED_VERSION}
     error = request.group_error(name)
     if error:
         return {**blank, "ErrorCode": error}
     if old and "" in request.fields["GroupIds"]:
-        # Before Kafka 4.0, one empty group id in the request makes the broker return UNKNOWN_SERVER_ERROR for every
-        # group (observed with Kafka 3.9.2).
+        # Before Kafka 4.0, one empty group id makes the whole request fail (observed with Kafka 3.9.2).
         return {**blank, "ErrorCode": UNKNOWN_SERVER_ERROR}
     if not name:
         return {**blank, "ErrorCode": INVALID_GROUP_ID}
@@ -195,7 +190,7 @@ def _newer_type(request: RequestContext, name: str, group_type: str, feature: st
 
 
 def delete_groups(request: RequestContext) -> dict[str, Any]:
-    """Delete Empty groups of any type. As in a real broker, the results are not in the order of the request."""
+    """Delete Empty groups of any type. As in a real broker, the results are in another order."""
     results = []
     for name in _in_response_order(request, set(request.fields["GroupsNames"])):
         error = request.group_error(name)
@@ -206,7 +201,6 @@ def delete_groups(request: RequestContext) -> dict[str, Any]:
 
 
 def _string(value: str, version: int) -> bytes:
-    """Encode a string of a ListGroups response."""
     if version >= FIRST_FLEXIBLE:
         return compact_string(value)
     raw = value.encode("utf-8", "surrogateescape")
@@ -214,7 +208,7 @@ def _string(value: str, version: int) -> bytes:
 
 
 def _row_tail(protocol: str, state: str, group_type: str, version: int) -> bytes:
-    """Encode the part of a ListGroups row that follows the group id."""
+    """Encode the part of a ListGroups row after the group id."""
     row = _string(protocol, version)
     if version >= FIRST_WITH_STATE:
         row += _string(state, version)
@@ -224,7 +218,7 @@ def _row_tail(protocol: str, state: str, group_type: str, version: int) -> bytes
 
 
 def _response_body(version: int, throttle_ms: int, error: int, count: int, rows: Iterable[bytes]) -> bytes:
-    """Encode a ListGroups response with `count` rows. Each bytes object in `rows` has one or more encoded rows."""
+    """Encode a ListGroups response with `count` rows, in bytes objects with one or more rows each."""
     head = pack(">i", throttle_ms) if version >= 1 else b""
     head += pack(">h", error)
     head += compact_length(count) if version >= FIRST_FLEXIBLE else pack(">i", count)
@@ -232,7 +226,7 @@ def _response_body(version: int, throttle_ms: int, error: int, count: int, rows:
 
 
 class ListGroupsRowCache:
-    """The encoded rows of all generated groups for one version of ListGroups, by partition of `__consumer_offsets`."""
+    """The encoded ListGroups rows of all generated groups in one version, by partition of `__consumer_offsets`."""
 
     def __init__(self, generated: GeneratedGroups, version: int) -> None:
         self._generated = generated
@@ -255,7 +249,7 @@ class ListGroupsRowCache:
         return _string(generated.names[index], self._version) + self._tails[generated.kinds[index], state]
 
     def rows_of_partition(self, partition: int) -> bytes:
-        """Return the concatenated rows of the groups in one partition of `__consumer_offsets`."""
+        """Return the concatenated rows of one partition of `__consumer_offsets`."""
         self._apply_changes()
         joined = self._joined[partition]
         if joined is None:
@@ -264,8 +258,7 @@ class ListGroupsRowCache:
 
     def _apply_changes(self) -> None:
         generated = self._generated
-        # The indexes are sorted because new groups have the highest indexes, and the rows of new groups must be
-        # appended in the order in which the groups were created.
+        # New groups have the highest indexes, and their rows must be appended in the order of creation.
         for index in sorted(self._changed):
             partition, position = generated.partition[index], generated.position[index]
             rows = self._rows[partition]

@@ -28,24 +28,21 @@ FIRST_BATCHED = 8
 FIRST_WITH_GROUP_ERROR = 2
 _PARTITION = Struct(">iqi")
 _HEAD = 5
-"""Number of bytes before the group in an OffsetFetch response with one group.
-
-They are the throttle time (4 bytes) and the number of groups (1 byte).
-"""
+"""Number of bytes before the group in an OffsetFetch response with one group: throttle time and number of groups."""
 
 NO_ID = UUID(int=0)
 UNINITIALIZED = (-1, -1)
 """Start offset and lag of a share partition that is not initialized."""
 
 Starts = dict[int, tuple[int, int]]
-"""Maps each partition to its share-partition start offset and lag."""
+"""Partition → share-partition start offset and lag."""
 
 FIRST_WITH_EPOCH = 4
 FIRST_WITH_MAX_TIMESTAMP = 7
 FIRST_WITH_LOCAL_START = 8
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL = -1, -2, -3, -4
 NO_RECORD = (-1, -1)
-"""The offset and timestamp in a response if no record has the requested timestamp or a later one."""
+"""Offset and timestamp in a response if no record was found."""
 
 
 def offset_fetch(request: RequestContext) -> dict[str, Any] | bytes:
@@ -62,10 +59,10 @@ def offset_fetch(request: RequestContext) -> dict[str, Any] | bytes:
 
 
 def _group(request: RequestContext, row: dict[str, Any]) -> bytes:
-    """Encode one group of a response with several groups. `row` is the group in the request.
+    """Encode one group of a response with several groups; `row` is the group in the request.
 
-    If the request asks for all committed offsets of the group, which may be many thousands, this function encodes the
-    offsets itself, because this is faster than the generated encoder.
+    All committed offsets of a group may be many thousands. They are encoded here, because the generated encoder is
+    slower.
     """
     name = row["GroupId"]
     if row["Topics"] is not None or request.group_error(name):
@@ -109,7 +106,7 @@ def _commits(request: RequestContext, name: str) -> Iterator[tuple[str, list[dic
 
 
 def _epoch(group: Group | None, read: ConsumedTopic) -> int:
-    """Return the leader epoch in the offset commits of a group, or -1 for a simple group, which commits no epoch."""
+    """Return the leader epoch in commits of a group; -1 for a simple group."""
     return -1 if group is None or group.protocol == "" else read.topic.salt % 9
 
 
@@ -124,11 +121,7 @@ def _partition(partition: int, offset: int, epoch: int, metadata: str, error: in
 
 
 def _asked(request: RequestContext, row: dict[str, Any], rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the response row for one requested topic.
-
-    `row` is the topic in the request. `rows` has a response row for each partition of the topic with a committed
-    offset. The other requested partitions get a row with the offset -1.
-    """
+    """Return the response row for one requested topic, with the offset -1 for partitions that are not in `rows`."""
     if request.faults.topic_forbidden(row["Name"]):
         return _without_offsets([row], TOPIC_AUTHORIZATION_FAILED)[0]
     found = {partition["PartitionIndex"]: partition for partition in rows}
@@ -147,9 +140,9 @@ def _without_offsets(requested: list[dict[str, Any]], error: int) -> list[dict[s
 
 
 def share_offsets(request: RequestContext) -> dict[str, Any]:
-    """Return the start offsets of the requested partitions. If `Topics` is null, return all initialized partitions.
+    """Return the start offsets of the requested partitions, or of all initialized partitions if `Topics` is null.
 
-    A group that does not exist or has another type is not an error. Its partitions are reported as uninitialized.
+    Partitions of a missing group, or one of another type, are uninitialized.
     """
     groups = [_share_group(request, row["GroupId"], row["Topics"]) for row in request.fields["Groups"]]
     return {"ThrottleTimeMs": request.throttle_ms, "Groups": groups}
@@ -198,9 +191,9 @@ def _share_topic(request: RequestContext, name: str, partitions: Iterable[int], 
 
 
 def list_offsets(request: RequestContext) -> dict[str, Any]:
-    """Return one row per requested partition. The row of a partition has an error if this broker is not its leader."""
+    """Return one row per requested partition, with an error if this broker is not its leader."""
     t = request.state.time()
-    # Like a real broker, return the topics that do not exist first. Their sort key is False, which sorts before True.
+    # Like a real broker, return topics that do not exist first: False sorts before True.
     requested = sorted(request.fields["Topics"], key=lambda row: row["Name"] in request.state.topics)
     topics = [{"Name": row["Name"], "Partitions": _log_topic(request, row, t)} for row in requested]
     return {"ThrottleTimeMs": request.throttle_ms, "Topics": topics}
@@ -221,7 +214,7 @@ def _log_topic(request: RequestContext, requested: dict[str, Any], t: float) -> 
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """The current log start and log end offsets of a topic, one of each per partition."""
+    """The current log start and log end offsets of a topic, by partition."""
 
     topic: Topic
     starts: list[int]
@@ -249,18 +242,14 @@ def _log_partition(request: RequestContext, log: Log, index: int, target: int) -
 
 
 def _lowest_special_timestamp(version: int) -> int:
-    """Return the lowest timestamp that a version of ListOffsets accepts. Negative timestamps have a special meaning."""
+    """Return the lowest (special) timestamp that a version of ListOffsets accepts."""
     if version >= FIRST_WITH_LOCAL_START:
         return EARLIEST_LOCAL
     return MAX_TIMESTAMP if version >= FIRST_WITH_MAX_TIMESTAMP else EARLIEST
 
 
 def _record_at(request: RequestContext, log: Log, index: int, target: int) -> tuple[int, int]:
-    """Return the offset and timestamp of the record that ListOffsets finds for the timestamp `target`.
-
-    For `MAX_TIMESTAMP` this is the newest record, and otherwise the first record that is not older than `target`.
-    `index` is the partition, and `log` has the log bounds of all partitions of the topic.
-    """
+    """Return the offset and timestamp of the newest record, or of the first one not older than `target`."""
     start, end = log.starts[index], log.ends[index]
     offset = end - 1 if target == MAX_TIMESTAMP else max(start, request.state.first_record(log.topic, index, target))
     if not start <= offset < end:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kgtui.simulator.groups.base import Group
 
 OPERATIONS_NOT_REQUESTED = -(2**31)
-"""Value of the authorized operations in a response if the request did not ask for them."""
+"""The authorized operations in a response if the request did not ask for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +23,8 @@ class RequestContext:
 
     Attributes:
         version: version of the request and of the response.
-        fields: fields of the request.
         node: the broker that received the request.
-        error: error code that this response must have because of `Faults.fail`, or 0 for no error.
-        throttle_ms: throttle time to report in the response.
+        error: error code from `Faults.fail`, or 0.
     """
 
     api: Api
@@ -40,7 +38,6 @@ class RequestContext:
 
     @property
     def operations(self) -> int:
-        """Bit field of the authorized operations to report for a group."""
         return (
             self.node.release.group_operations
             if self.fields.get("IncludeAuthorizedOperations")
@@ -48,10 +45,9 @@ class RequestContext:
         )
 
     def group_error(self, group: str) -> int:
-        """Return the error code for a request to this broker about a group; 0 if the broker accepts the request.
+        """Return the error code for a request to this broker about a group, or 0.
 
-        Authorization is checked first. If the broker is not the coordinator, the code is NOT_COORDINATOR, even for a
-        group that does not exist.
+        Authorization is checked first. NOT_COORDINATOR is returned even for a group that does not exist.
         """
         if self.error:
             return self.error
@@ -68,5 +64,5 @@ class RequestContext:
         return self.state.features.get(feature, 0) > 0
 
     def reads_forbidden_topic(self, group: Group) -> bool:
-        """Return whether a member of the group subscribes to a topic that the client may not describe."""
+        """Return whether a member subscribes to a topic that the client may not describe."""
         return any(self.faults.topic_forbidden(name) for name in group.subscribed_topics)

@@ -1,6 +1,6 @@
-"""Scenarios: TOML files that define the topics and groups of a simulated cluster at its start.
+"""Scenarios: TOML files that define the topics and groups of a simulated cluster.
 
-Each TOML file in this folder is a scenario; the name of the scenario is the file name without `.toml`.
+Each TOML file in this folder is a scenario, with the file name as its name.
 
 | module | contents |
 |---|---|
@@ -22,16 +22,11 @@ FOLDER = Path(__file__).parent
 
 
 def scenario_names() -> list[str]:
-    """Return the names of all scenarios in ascending order."""
     return sorted(path.stem for path in FOLDER.glob("*.toml"))
 
 
 def check_scenario_name(name: str) -> None:
-    """Check that a scenario exists.
-
-    Raises:
-        UsageError: there is no scenario with this name.
-    """
+    """Raise UsageError if there is no scenario with this name."""
     if name not in scenario_names():
         raise UsageError(f"there is no scenario {name!r}; use one of {', '.join(scenario_names())}")
 

@@ -1,7 +1,7 @@
-"""The keys of a scenario file: `ScenarioFile` at the top level, `TopicSpec` in `[topics]`, `GroupSpec` in `[[groups]]`.
+"""The keys of a scenario file: `ScenarioFile` (top level), `TopicSpec` (`[topics]`), `GroupSpec` (`[[groups]]`).
 
-The properties of groups are attributes of the `…Keys` classes in `kgtui.simulator.groups`. To add a key, add a field to
-one of these classes. msgspec checks the types of values and rejects unknown keys.
+Properties of groups are in the `…Keys` classes of `kgtui.simulator.groups`. To add a key, add a field to a class.
+msgspec checks the types of values and rejects unknown keys.
 """
 
 from __future__ import annotations
@@ -35,28 +35,27 @@ from kgtui.simulator.membership import (
 from kgtui.simulator.topics import Topic
 
 _DELETED_RECORDS = 400_000
-"""Number of records per partition that retention has already deleted at time 0, for topics with the key `kept`."""
+"""Number of records per partition that retention has deleted before time 0, for topics with the key `kept`."""
 
 _DELETED_BASE = 48_000
-"""Log end offset that each partition of a deleted topic had when the topic was deleted."""
+"""Log end offset of each partition of a deleted topic."""
 
 AnyPattern: TypeAlias = Steady | Lagging | Draining | Batch | Stuck | BelowLogStart | NeverCommitted | VariableSpeed
 AnyGroupKeys: TypeAlias = ClassicKeys | ConsumerKeys | ShareKeys | StreamsKeys
 GROUP_CLASSES: dict[type, type[Group]] = {
     group_class.keys_class: group_class for group_class in (ClassicGroup, ConsumerGroup, ShareGroup, StreamsGroup)
 }
-"""Maps each class with the properties of a group type to the class of the groups."""
+"""Class with the properties of a group type → class of the groups."""
 
 
 class TopicSpec(Struct, frozen=True, forbid_unknown_fields=True):
-    """The value of one key of the table `[topics]`. The key is the name of the topic.
+    """The value of one topic in `[topics]`.
 
     Attributes:
-        partitions: number of partitions.
         rate: average records per second in the slowest partition.
-        kept: number of records per partition that retention keeps. If it is None, the default of `Topic` is used.
+        kept: number of records per partition that retention keeps; None for the default of `Topic`.
         configs: configs that differ from the defaults.
-        deleted: whether the topic was deleted. Groups may still have committed offsets for a deleted topic.
+        deleted: whether the topic was deleted. Groups may still have committed offsets for it.
     """
 
     partitions: int
@@ -66,7 +65,6 @@ class TopicSpec(Struct, frozen=True, forbid_unknown_fields=True):
     deleted: bool = False
 
     def build(self, name: str, seed: int) -> Topic:
-        """Return the topic `name`; its topic id is derived from its name and `seed`."""
         configs = tuple(self.configs.items())
         if self.deleted:
             return Topic(name, self.partitions, rate=0.0, base=_DELETED_BASE, seed=seed)
@@ -77,7 +75,7 @@ class TopicSpec(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ReadSpec(Struct, frozen=True, forbid_unknown_fields=True):
-    """One table in the list `reads` of a group: a topic that the group reads. `ConsumedTopic` documents the keys."""
+    """One table in `reads` of a group: a topic that it reads. `ConsumedTopic` documents the keys."""
 
     topic: str
     commits: AnyPattern = STEADY
@@ -87,17 +85,15 @@ class ReadSpec(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class GroupSpec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The id, the members and the topics of a group. Exactly one of the four keys for members is set.
+    """The id, members and topics of a group. Exactly one of the four keys for members is set.
 
     Attributes:
-        id: group id.
-        members: number of members, for a group whose members never change.
-        constant: the members of a group that stays in the same phase of a rebalance.
-        rotation: the members of a group that change in an endless rotation.
-        schedule: the members of a group that join and leave at given times.
-        reads: the topics that the group reads.
+        members: number of members that never change.
+        constant: members that stay in the same phase of a rebalance.
+        rotation: members that change in an endless rotation.
+        schedule: members that join and leave at given times.
         configs: group configs that differ from the defaults.
-        keys: all other keys of the table. The class for the group type documents them, for example `ConsumerKeys`.
+        keys: all other keys of the table; see the class of the group type, such as `ConsumerKeys`.
     """
 
     id: str
@@ -110,13 +106,13 @@ class GroupSpec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     keys: AnyGroupKeys
 
     def build(self, topics: dict[str, Topic], seed: int) -> Group:
-        """Build the group; raises ValueError if the membership or a topic is missing."""
+        """Build the group. Raises ValueError if the membership or a topic is missing."""
         group_class = GROUP_CLASSES[type(self.keys)]
         keys = structs.asdict(self.keys)
         return group_class(self.id, self.membership(), self.topics_read(topics), seed=seed, **keys)
 
     def membership(self) -> MembershipSchedule:
-        """Return the members over time; raises ValueError unless exactly one of the four membership keys is set."""
+        """Return the members over time. Raises ValueError unless exactly one of the four keys is set."""
         constant = None if self.members is None else ConstantMembership(self.members)
         schedules = [
             schedule for schedule in (constant, self.constant, self.rotation, self.schedule) if schedule is not None
@@ -126,7 +122,7 @@ class GroupSpec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return schedules[0]
 
     def topics_read(self, topics: dict[str, Topic]) -> list[ConsumedTopic]:
-        """Return the topics that the group reads; raises ValueError for a topic that is not in `[topics]`."""
+        """Return the topics that the group reads. Raises ValueError for a topic that is not in `[topics]`."""
         for read in self.reads:
             if read.topic not in topics:
                 raise ValueError(f"topic {read.topic!r} is not in [topics]")
@@ -137,7 +133,7 @@ class GroupSpec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class PaddedId(Struct, frozen=True, forbid_unknown_fields=True):
-    """A long group id: `prefix`, followed by the character `fill` as often as needed to reach `length` characters."""
+    """A long group id: `prefix`, filled up with the character `fill` to `length` characters."""
 
     prefix: str
     fill: str
@@ -147,11 +143,9 @@ class PaddedId(Struct, frozen=True, forbid_unknown_fields=True):
 class HostileIds(Struct, frozen=True, forbid_unknown_fields=True):
     """Group ids that many programs handle incorrectly, such as ids with escape sequences.
 
-    Each id becomes a classic group that reads `topic`. The groups without members committed once, long ago.
+    Each id becomes a classic group that reads `topic`. Groups without members committed once, long ago.
 
     Attributes:
-        topic: the topic that the groups read.
-        ids: the group ids.
         padded: long group ids; their groups have no members.
         empty: the ids in `ids` whose groups have no members, so that they can be deleted.
     """
@@ -162,11 +156,10 @@ class HostileIds(Struct, frozen=True, forbid_unknown_fields=True):
     empty: frozenset[str] = frozenset()
 
     def all(self) -> list[str]:
-        """Return the ids of all groups with hostile ids: first `ids`, then the ids that `padded` describes."""
+        """Return all hostile ids, first `ids`, then `padded`."""
         return [*self.ids, *self._padded()]
 
     def specs(self) -> list[GroupSpec]:
-        """Return one `GroupSpec` for each of the ids."""
         empty = self.empty | set(self._padded())
         return [
             GroupSpec(
@@ -187,10 +180,8 @@ class ScenarioFile(Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         description: one sentence about the scenario.
-        extends: name of another scenario in the same folder. Its topics and groups come before `topics` and `groups`.
+        extends: name of another scenario, whose topics and groups come first.
         without_groups: whether to leave out all groups, so that only topics remain.
-        topics: the topics by name.
-        groups: the groups.
         hostile_ids: groups with hostile ids, which are added after `groups`.
     """
 

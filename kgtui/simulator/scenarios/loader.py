@@ -1,6 +1,6 @@
 """Read and check scenario files, and build their topics and groups.
 
-Unknown keys, values of the wrong type and unknown topics are errors; the message names the file and the group.
+Unknown keys, values of the wrong type and unknown topics are errors.
 """
 
 from __future__ import annotations
@@ -24,12 +24,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """The topics and groups of a scenario. The topics and groups of an extended scenario come first.
+    """The topics and groups of a scenario, those of an extended scenario first.
 
     Attributes:
-        topics: the topics, without deleted topics.
-        groups: the groups.
-        configs: group configs that differ from the defaults, by group id.
+        topics: the topics, without deleted ones.
+        configs: group id → configs that differ from the defaults.
     """
 
     topics: list[Topic]
@@ -38,11 +37,7 @@ class Scenario:
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Parse a TOML file.
-
-    Raises:
-        UsageError: the file cannot be read, or is not TOML.
-    """
+    """Parse a TOML file. Raises UsageError."""
     try:
         return tomllib.loads(read_input(path).decode("utf-8"))
     except OSError as err:
@@ -66,10 +61,8 @@ def check_keys(data: dict[str, Any], keys: Any, where: str) -> Any:
 def group_specs(data: dict[str, Any], where: str) -> tuple[GroupSpec, ...]:
     """Convert each table in `[[groups]]` to a `GroupSpec`.
 
-    Error messages begin with `where` and the group id.
-
     Raises:
-        UsageError: a key or value of a group is invalid.
+        UsageError: a key or value is invalid; the message begins with `where` and the group id.
     """
     groups = data.get("groups", [])
     if not isinstance(groups, list):
@@ -87,11 +80,11 @@ def _group_spec(table: dict[str, Any], where: str) -> GroupSpec:
 
 
 def build_groups(specs: list[GroupSpec], topics: dict[str, Topic], seed: int, where: str) -> list[Group]:
-    """Build the groups of a scenario file. Error messages begin with `where`.
+    """Build the groups of a scenario file.
 
     Raises:
-        UsageError: a group id is used twice, a group does not have exactly one membership key, or a topic of a group is
-            not in `topics`.
+        UsageError: a group id is used twice, a group does not have exactly one membership key, or a topic is not in
+            `topics`. The message begins with `where`.
     """
     groups: dict[str, Group] = {}
     for spec in specs:
@@ -105,11 +98,7 @@ def build_groups(specs: list[GroupSpec], topics: dict[str, Topic], seed: int, wh
 
 
 def read_file(path: Path) -> ScenarioFile:
-    """Read and check one scenario file, without the scenarios that it extends.
-
-    Raises:
-        UsageError: the file is invalid.
-    """
+    """Read and check one scenario file, without the scenarios that it extends. Raises UsageError."""
     data = read_toml(path)
     specs = group_specs(data, path.name)
     file: ScenarioFile = check_keys({**data, "groups": []}, ScenarioFile, path.name)
@@ -120,8 +109,7 @@ def load_scenario(path: Path, *, seed: int) -> Scenario:
     """Read a scenario file and the files that it extends, and build their topics and groups.
 
     Args:
-        path: the file.
-        seed: seed from which the topic ids are derived.
+        seed: topic ids are derived from it.
 
     Raises:
         UsageError: a file is invalid.
@@ -141,7 +129,7 @@ def load_scenario(path: Path, *, seed: int) -> Scenario:
     topics = {name: spec.build(name, seed) for name, spec in topic_specs.items()}
     if files[0].without_groups:
         specs = []
-    # The seed of the members' ids and hosts is always 1, so that a demo looks the same with every seed of the cluster.
+    # The seed of members' ids and hosts is always 1, so that a demo looks the same with every seed.
     groups = build_groups(specs, topics, 1, path.name)
     return Scenario(
         topics=[topic for name, topic in topics.items() if not topic_specs[name].deleted],
