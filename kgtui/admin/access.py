@@ -63,13 +63,11 @@ class UserAccess:
     ) -> Answer[dict[str, tuple[T, ...]]]:
         """Await the offsets of groups, and return them with `Answer.hidden` filled in.
 
-        Permissions may change during the read. A group is marked if the permissions before or after the read may hide
-        offsets.
+        A group is marked if the permissions before or after the read may hide offsets.
 
         Args:
-            reading: the call that reads the offsets.
             asked: what is requested, such as `read offsets`.
-            timeout: time limit in seconds for further requests, to find out why topics are missing.
+            timeout: time limit in seconds for requests that find out why topics are missing.
         """
         before = self._last
         answer = await reading
@@ -82,7 +80,7 @@ class UserAccess:
     async def _left_out(self, rows: Mapping[str, tuple[T, ...]], timeout: float) -> dict[str, tuple[str, ...]]:
         """Return group id → topics that the broker left out because ACLs deny them.
 
-        These topics were in an earlier answer for the group. Topics are remembered only if ACLs may deny single topics.
+        These topics were in an earlier answer.
         """
         access = self._last
         if access is None or not access.any_topic or access.sees_every_topic:
@@ -123,8 +121,7 @@ class Refusals:
     """The groups and partitions about which brokers refused requests because of missing permissions.
 
     Attributes:
-        changes: number of answers with a new refusal, or with data that was refused before. After a change, the user's
-            permissions have probably changed.
+        changes: number of answers that began or ended a refusal. Each of them means that permissions may have changed.
     """
 
     def __init__(self) -> None:
@@ -137,8 +134,7 @@ class Refusals:
         """Record which groups an answer refused or contained.
 
         Args:
-            asked: what was requested, such as `describe`. Each request needs other permissions, so only answers to the
-                same request are compared.
+            asked: what was requested, such as `describe`. Each request needs other permissions.
         """
         refused = {(asked, fault.group) for fault in answer.faults if fault.group and fault.code in FORBIDDEN}
         answered = [key for key in self._groups if key[0] == asked and key[1] in answer.rows]
@@ -234,12 +230,12 @@ class AccessReader:
 async def read_access(pool: Pool, deadline: Deadline, suspects: Collection[str] = ()) -> Access:
     """Read the permissions with small requests to any broker.
 
-    No RPC reports whether a user may describe every topic. The request therefore names a random topic that does not
-    exist. The broker responds with UNKNOWN_TOPIC_OR_PARTITION if the user may describe topics with any name, and
-    otherwise with TOPIC_AUTHORIZATION_FAILED. The request never creates the topic.
+    No RPC reports whether a user may describe every topic. The request therefore names a random topic. Without
+    permission, the broker responds with TOPIC_AUTHORIZATION_FAILED, and otherwise with UNKNOWN_TOPIC_OR_PARTITION. The
+    topic is never created.
 
-    ACLs may deny single topics to a user who may describe all others. The ACLs are read if the user may describe the
-    cluster. Otherwise, only denied topics in `suspects` are found.
+    ACLs may deny single topics. They are read if the user may describe the cluster. Otherwise, only denied topics in
+    `suspects` are found.
 
     Args:
         suspects: topics that the user may perhaps not describe.
@@ -268,10 +264,7 @@ async def _read(pool: Pool, suspects: Sequence[str], deadline: Deadline, node: i
 
 
 async def _read_denied(pool: Pool, node: int, deadline: Deadline, lane: Lane) -> frozenset[str] | None:
-    """Return the topics that ACLs deny to the user, or None if they cannot be found out. Raises `ClientError`.
-
-    An ACL for all topics with a prefix becomes the prefix followed by `*`.
-    """
+    """Return the topics (or prefixes with `*`) that ACLs deny to the user; None if unknown. Raises `ClientError`."""
     patterns = await _denied_patterns(pool, node, deadline, lane)
     if not patterns or len(patterns) > _MAX_TOPICS:
         return None if patterns is None or patterns else frozenset()
@@ -303,14 +296,11 @@ async def read_operations(
 
 
 async def _denied_patterns(pool: Pool, node: int, deadline: Deadline, lane: Lane) -> frozenset[tuple[str, bool]] | None:
-    """Ask one broker for all ACLs that deny DESCRIBE on topics, to any user. Raises `ClientError`.
-
-    The caller must already know that the user may describe topics with any name.
+    """Return names and prefixes of topics that ACLs deny to any user. Raises `ClientError`.
 
     Returns:
-        Pairs `(topic name, False)` and `(prefix of topic names, True)`. None if ACLs cannot be read, or if no ACL
-            allows all topics. In the second case, the broker probably has `allow.everyone.if.no.acl.found`, which may
-            hide other topics with ACLs.
+        Pairs `(topic name, False)` and `(prefix, True)`. None if ACLs cannot be read, or if no ACL allows all topics.
+        In the second case, `allow.everyone.if.no.acl.found` may hide other topics with ACLs.
     """
     try:
         denied, allowed = await asyncio.gather(

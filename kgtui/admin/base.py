@@ -71,7 +71,7 @@ class GroupAdmin(Protocol):
     """Administration of the groups of one cluster.
 
     The rows of an `Answer` have the type in brackets: `Answer[Mapping[str, Listing]]` maps each group id to a
-    `Listing`. Rows that could not be read are missing, and a fault says why.
+    `Listing`.
 
     Implementations: `KafkaGroupAdmin` for a cluster, `ReplayAdmin` for a recording, and a test double.
     """
@@ -110,8 +110,8 @@ class GroupAdmin(Protocol):
     ) -> Answer[Mapping[str, GroupDescription]]:
         """Describe groups of any mix of types, each with the RPC of its type (KIP-848, KIP-932, KIP-1071).
 
-        Descriptions are not cached, because a group may be created again with another type. A group that does not exist
-        has the fault `GROUP_ID_NOT_FOUND`.
+        Nothing is cached, because a group may be created again with another type. Missing groups have the fault
+        `GROUP_ID_NOT_FOUND`.
         """
         ...
 
@@ -120,7 +120,7 @@ class GroupAdmin(Protocol):
     ) -> Answer[Mapping[str, tuple[CommittedOffset, ...]]]:
         """Return all committed offsets of each group, sorted by topic and partition (KIP-709, KIP-699).
 
-        A group without offsets, or that does not exist, has an empty tuple.
+        Groups that have no offsets, or do not exist, have an empty tuple.
         """
         ...
 
@@ -151,15 +151,14 @@ class GroupAdmin(Protocol):
     ) -> Answer[Mapping[TopicPartition, RecordTime]]:
         """Return when the records on both sides of each committed offset were written.
 
-        Sends up to 20 ListOffsets requests with timestamps to each leader. This needs only the permission DESCRIBE on
-        the topics. Timestamps in a partition must not decrease. `RecordTime.reason` says why a time is unknown.
+        Sends up to 20 ListOffsets requests to each leader, which need only DESCRIBE on the topics. Timestamps in a
+        partition must not decrease. `RecordTime.reason` says why a time is unknown.
 
         Args:
             positions: partition → committed offset and log bounds, for partitions with unread records.
             rules: topic → its configs, from `retention`. Compacted topics are not searched, and topics with tiered
                 storage only on Kafka 4.0 and newer.
-            precision: accepted uncertainty of a time, as a fraction of the record's age. Less than one second is always
-                accepted.
+            precision: accepted uncertainty as a fraction of the record's age. Less than one second is always accepted.
         """
         ...
 
@@ -168,7 +167,7 @@ class GroupAdmin(Protocol):
     ) -> Answer[Mapping[str, tuple[GroupConfig, ...]]]:
         """Return the configs of each group with their sources, sorted by name (KIP-848, KIP-1226).
 
-        Brokers before Kafka 4.0 have no group configs. Each group then has the fault `NOT_SUPPORTED`.
+        Before Kafka 4.0, each group has the fault `NOT_SUPPORTED`.
         """
         ...
 
@@ -183,8 +182,7 @@ class GroupAdmin(Protocol):
         """Return the user's permissions (KIP-430). Brokers leave out what the user may not describe.
 
         Args:
-            max_age: maximum age in seconds of an earlier result that may be returned again. A change in the brokers'
-                refusals always causes a new read.
+            max_age: maximum age of a cached result in seconds. After a change in refusals, no cached result is used.
 
         Raises:
             UnreachableError: no broker answered.
@@ -194,8 +192,8 @@ class GroupAdmin(Protocol):
     async def delete_groups(self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT) -> tuple[Outcome, ...]:
         """Delete groups with DeleteGroups (KIP-229), and return one outcome per group in the given order.
 
-        This method only sends the RPC: `kgtui.actions` adds the checks, the backup and the audit log. A request that a
-        broker may have executed is never repeated.
+        This only sends the RPC: `kgtui.actions` adds checks, backup and audit log. A request that may have been
+        executed is never repeated.
         """
         ...
 

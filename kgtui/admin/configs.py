@@ -104,10 +104,7 @@ async def retention(pool: Pool, nodes: Sequence[int], topics: Sequence[str], dea
 
 
 async def _first(nodes: Sequence[int], ask: Callable[[int], Awaitable[T]], deadline: Deadline) -> T:
-    """Call `ask` for one broker after another, `HEAD_START` apart, and return the first successful result.
-
-    If every call fails, raise the error of the first broker.
-    """
+    """Call `ask` for brokers, `HEAD_START` apart, and return the first success or raise the first broker's error."""
     try:
         async with asyncio.timeout(deadline.left()):
             return await first_success(
@@ -194,12 +191,7 @@ def _values(configs: Sequence[dict[str, Any]]) -> dict[str, int]:
 
 
 def _topic_rules(values: dict[str, int], configs: Sequence[dict[str, Any]]) -> TopicRules:
-    """Return the rules by which a topic deletes records.
-
-    Args:
-        values: the topic's configs with integer values, by name.
-        configs: all configs of the topic, as rows of the response.
-    """
+    """Return the rules by which a topic deletes records; `values` has the integers in `configs`, by name."""
     texts = {row["Name"]: str(row["Value"]) for row in configs}
     policy = texts.get(CLEANUP_POLICY, "delete")
     milliseconds = values.get(RETENTION_MS, -1)

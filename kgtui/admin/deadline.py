@@ -24,8 +24,7 @@ class Deadline:
     def step(self) -> float:
         """Return the time limit of the next step, in seconds.
 
-        The remaining time is divided equally among the remaining steps. The last step, and each later call, gets all of
-        it.
+        It is an equal part of the remaining time. The last step, and each later call, gets all of it.
         """
         seconds = (self.at - time.monotonic()) / max(self._steps, 1)
         self._steps -= 1

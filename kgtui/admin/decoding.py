@@ -99,8 +99,8 @@ def _worker(metadata: bytes, assigned: bytes, leader_url: str | None) -> Connect
     assignment = connect.decode_assignment(assigned)
     if assignment is None:
         return ConnectWorker(url=subscription.url, config_offset=subscription.config_offset)
-    # In cooperative rebalancing (KIP-415), the leader sends a worker only the changes to its assignment. `had` is the
-    # assignment that the worker reported when it joined.
+    # In cooperative rebalancing (KIP-415), the leader sends only changes to `had`, which the worker reported when it
+    # joined.
     had = _units(subscription.allocation.assigned if subscription.allocation else ())
     revoked = _units(assignment.revoked)
     running = (had - revoked) | _units(assignment.assigned)

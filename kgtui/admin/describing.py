@@ -54,8 +54,7 @@ class _Search:
     Attributes:
         types_left: group types whose RPC has not been tried yet, the most likely type first.
         disabled: group types whose RPC the broker lacks, or has answered with error 35 (UNSUPPORTED_VERSION).
-        inconclusive: whether the group may exist although no RPC has found it. Either its type may be unknown to kgtui,
-            or DescribeGroups before v6 has returned the state `Dead`.
+        inconclusive: whether the group may exist although no RPC has found it.
     """
 
     types_left: list[str]
@@ -182,10 +181,7 @@ class Describer:
         deadline: Deadline,
         lane: Lane,
     ) -> None:
-        """Search the broker's list for groups that no RPC has found, and add a result for each to `batch`.
-
-        The list may be long, so it is only requested if one of the groups may exist.
-        """
+        """Search the broker's list for groups that no RPC has found, unless all of them are proven missing."""
         undecided = [group for group, search in searches.items() if not search.proven_missing]
         listed = await self._lister.find(node, undecided, deadline, lane) if undecided else {}
         for group, search in searches.items():

@@ -28,14 +28,12 @@ DESCRIBE, OFFSETS, CONFIGS, LOGS = "describe", "offsets", "configs", "logs"
 class GroupsRead:
     """The results of a read. If a group could not be read, it is missing, and `faults` contains the reason.
 
-    `lag_of` does not use `offsets_of`, for speed: it sums 10,000 groups with 100,000 partitions in a tenth of a second.
-
     Attributes:
         committed, share: group id → its committed offsets, or its share-partition start offsets.
         bounds: the log bounds of the partitions of all groups.
         hidden: group id → topics in which offsets of the group are hidden; see `Answer.hidden`.
-        faults: `(step, fault)` in the order in which the steps ended. `fault.group` is None for a fault of a broker or
-            the whole cluster.
+        faults: `(step, fault)` in the order in which the steps ended. `fault.group` is None for a broker or the
+            cluster.
     """
 
     descriptions: dict[str, GroupDescription] = field(default_factory=dict)
@@ -72,9 +70,8 @@ class GroupsRead:
     def offsets_of(self, group: str) -> GroupOffsets | None:
         """Return the offsets of a group with log bounds, or None if no offsets were read.
 
-        The result includes log bounds of partitions that a member owns but that have no committed offset. If the user
-        may not describe such a topic, the log bounds contain the error code, because offsets may be hidden. Forbidden
-        topics without an owned partition are only in `GroupOffsets.hidden_topics`.
+        The log bounds include partitions that a member owns without a committed offset. If their topic is forbidden,
+        they contain the error code, because offsets may be hidden.
         """
         share = self.share.get(group)
         if share is not None:
@@ -121,8 +118,8 @@ class GroupsRead:
     def hidden_topics(self, group: str) -> tuple[str, ...]:
         """Return the known names of the topics whose offsets are hidden from the user, sorted.
 
-        These are topics in `hidden`, and topics that members read but the user may not describe. The latter are only
-        found if the group was described and log ends were read.
+        Besides `hidden`, these are forbidden topics that members read, if the group was described and log ends were
+        read.
         """
         known, topics = self.hidden.get(group, ()), self._without_offsets(group)
         if not topics:

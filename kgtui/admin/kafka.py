@@ -77,7 +77,7 @@ class KafkaGroupAdmin:
         self._user = UserAccess(pool)
         self._lister = Lister(pool)
 
-    # The describer and the readers are created on first use, so that `kgtui list` does not import their modules.
+    # Created on first use, so that `kgtui list` does not import these modules.
 
     @cached_property
     def _describer(self) -> Describer:
@@ -118,7 +118,7 @@ class KafkaGroupAdmin:
 
     @property
     def pool(self) -> Pool:
-        """The connections to the cluster, for requests that do not concern groups, such as those of `kgtui doctor`."""
+        """The connections to the cluster, for requests that do not concern groups, as in `kgtui doctor`."""
         return self._pool
 
     def _type_of(self, group: str) -> str | None:
@@ -148,7 +148,7 @@ class KafkaGroupAdmin:
         merged: dict[str, Listing] = {}
         for answer in answers:
             if not isinstance(answer, Fault):
-                # Two brokers may list a group that is moving between them. One of the two listings is used.
+                # Two brokers may list a group that is moving between them. One listing is used.
                 merged |= answer
         self._listings |= merged
         merged, more = await self._complete(merged, deadline)
@@ -181,12 +181,7 @@ class KafkaGroupAdmin:
     async def _complete(
         self, listings: dict[str, Listing], deadline: Deadline
     ) -> tuple[dict[str, Listing], tuple[Fault, ...]]:
-        """Describe the groups whose state or type an old broker does not list.
-
-        Returns:
-            The completed `listings`, and one fault for each group that could not be described, except groups that no
-                longer exist.
-        """
+        """Describe groups whose state or type is not listed. Return the completed `listings`, and faults."""
         lacking = [group for group, row in listings.items() if row.state is None or row.type is None]
         if not lacking:
             return listings, ()

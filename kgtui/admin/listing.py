@@ -87,8 +87,8 @@ class Interner:
     def _type(self, row: GroupRow, version: int) -> str | None:
         if version >= TYPES_FROM:
             return canonical_type(row.type)
-        # Brokers without ConsumerGroupDescribe have only classic groups. On others, a group with the protocol type
-        # `consumer` may be a classic or a consumer group.
+        # Without ConsumerGroupDescribe, all groups are classic. Otherwise, a group with the protocol type `consumer`
+        # may be a consumer group.
         return CLASSIC if self._assume_classic or row.protocol_type != "consumer" else None
 
 
@@ -98,10 +98,9 @@ class Lister:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self.comparing = asyncio.Lock()
-        """Held while two lists are compared.
+        """Held while two lists are compared, in short slices.
 
-        A comparison runs in short slices. With one comparison at a time, a key press waits for one slice, not for one
-        slice per broker.
+        With one comparison at a time, a key press waits for one slice only.
         """
 
     async def interner(self, node: int, deadline: Deadline, lane: Lane) -> Interner:
@@ -162,8 +161,7 @@ class Lister:
         encoded_ids = {group: group.encode("utf-8", "surrogateescape") for group in groups}
 
         def decode(version: int, body: bytes) -> tuple[int, int, list[GroupRow]]:
-            # Most of the groups that are looked up here no longer exist. If no group id is in the bytes, decoding is
-            # not needed.
+            # Most of these groups no longer exist. If no group id is in the bytes, they need no decoding.
             if not any(encoded in body for encoded in encoded_ids.values()):
                 return 0, ListGroupsRows(version, body).error_code, []
             throttle, code, rows = decode_list_groups(version, body)
@@ -182,12 +180,11 @@ def _listings(reply: Reply[tuple[int, int, list[GroupRow]]], node: int, intern: 
 class KafkaListingFeed:
     """Lists the groups of one broker repeatedly, and decodes only the rows that have changed.
 
-    The encoded rows of the last list are kept in chunks, in the broker's order, which rarely changes. Chunks that are
-    equal byte for byte are skipped without splitting them into rows.
+    The last list is kept in encoded chunks, in the broker's order, which rarely changes. Equal chunks are skipped
+    without splitting them into rows.
 
     Args:
-        learn: called with the differences and the broker's id after each poll. `KafkaGroupAdmin` stores the type of
-            each group in it, to describe the group with the right RPC.
+        learn: called with the differences and the broker's id after each poll.
     """
 
     def __init__(self, lister: Lister, node: int, learn: Callable[[ListingDelta, int], None]) -> None:
@@ -249,15 +246,11 @@ class KafkaListingFeed:
 async def _skip_known(
     known: Sequence[_Chunk], rows: ListGroupsRows
 ) -> tuple[list[_Chunk], list[bytes], Sequence[_Chunk]]:
-    """Skip chunks in a new list that equal chunks of the last list and come in the same order.
-
-    Args:
-        known: the chunks of the last list.
-        rows: the rows of the new list. Unread rows stay in it.
+    """Skip chunks in a new list that equal chunks of the last list, in the same order.
 
     Returns:
-        Three lists: the chunks of the new list that were read; their rows that were not skipped; and the chunks of the
-            last list that were not found.
+        The chunks of the new list that were read, their rows that were not skipped, and the chunks of the last list
+        that were not found.
     """
     now: list[_Chunk] = []
     new: list[bytes] = []

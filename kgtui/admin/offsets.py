@@ -102,12 +102,9 @@ class OffsetReader:
         *,
         last: bool,
     ) -> None:
-        """Read the offsets of several groups with one request, and add them to `batch`.
+        """Read the offsets of several groups with one request. If it is slow, repeat it in two halves.
 
-        If there is no response after half of the remaining time, request the two halves of the groups separately.
-
-        Args:
-            last: whether these are the last groups to read. A single last group may use all of the remaining time.
+        A single group may use all the remaining time if it is in the `last` batch.
         """
         request = {"Groups": [{"GroupId": group, "Topics": None} for group in groups], "RequireStable": False}
         timeout = deadline.left() if last and len(groups) == 1 else deadline.left() / 2
@@ -275,14 +272,9 @@ class BoundsReader:
         refresh: bool,
         last: bool,
     ) -> list[TopicPartition]:
-        """Send one round of requests to the leaders, and add the results to `bounds` and `faults`.
+        """Send one round of requests to the leaders, and return the partitions to request again.
 
-        Args:
-            refresh: whether the leaders are looked up again instead of taken from the cache.
-            last: whether all errors become results or faults, because no round follows.
-
-        Returns:
-            Partitions that the next round must request again.
+        With `refresh`, leaders are looked up again. In the `last` round, all errors become results or faults.
         """
         try:
             topics = {topic for topic, _ in todo}
@@ -322,10 +314,9 @@ class BoundsReader:
         return again
 
     def _leader_may_have_changed(self, node: int, error: KgtuiError) -> bool:
-        """Return whether to look up the leaders again and repeat the failed requests.
+        """Forget a leader that did not answer, and return whether to send its requests to new leaders.
 
-        Removes the topics led by a broker that did not answer from the leader cache. The result is False if they were
-        removed only recently. It is also False after a timeout, because no time is left.
+        After a timeout, no time is left for this.
         """
         if not isinstance(error, (ConnectError, DisconnectedError, DeadlineError)):
             return False
@@ -335,10 +326,7 @@ class BoundsReader:
     async def _ask(
         self, node: int, rows: Sequence[TopicPartition], timestamps: Sequence[int], deadline: Deadline, lane: Lane
     ) -> dict[int, _Offsets] | KgtuiError:
-        """Ask a leader for the offsets at each timestamp, and return the offsets by timestamp.
-
-        A request may contain a partition only once, so each timestamp needs a request.
-        """
+        """Ask a leader for the offsets at each timestamp. A request may contain a partition only once."""
         asked = (
             list_offsets(self._pool, node, dict.fromkeys(rows, timestamp), timeout=deadline.left(), lane=lane)
             for timestamp in timestamps
@@ -356,13 +344,7 @@ def _merge(
     *,
     last: bool,
 ) -> list[TopicPartition]:
-    """Add results to `bounds`, and return the partitions to request again because of a retriable error.
-
-    Args:
-        rows: the requested partitions.
-        result: requested timestamp (`EARLIEST` or `LATEST`) → the responses for it.
-        last: whether retriable errors become results too, because no round follows.
-    """
+    """Add results to `bounds`, and return partitions with a retriable error, unless the round is the `last` one."""
     starts, ends = result.get(EARLIEST), result[LATEST]
     again = []
     for tp in rows:

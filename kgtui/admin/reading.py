@@ -90,19 +90,17 @@ async def read_groups(
     Args:
         deadline: one step is for descriptions, offsets and configs, and one for log bounds if any are read.
         describe: ids of the groups to describe.
-        offsets: group id → newest listing, for groups whose offsets are read. Groups whose `Listing.has_offsets` is
-            False are skipped unless `every_offset` is set.
+        offsets: group id → newest listing, for groups whose offsets are read.
         configs: ids of the groups whose configs are read.
-        every_offset: whether to read the offsets of all groups in `offsets`.
-        separately: whether the error of a failed call becomes a fault per group, so that the other results are kept. By
-            default, the error is raised.
-        log_timeout: time limit for reading the log bounds, in seconds. By default, it is a step of `deadline`.
-        described: earlier descriptions. Log bounds of the partitions that their members own are read too.
-        on_described: called with the descriptions as soon as they arrive. Offsets and configs may arrive later.
+        every_offset: whether to include groups whose `Listing.has_offsets` is False.
+        separately: whether the error of a failed call becomes a fault per group. By default, it is raised.
+        log_timeout: time limit for reading the log bounds, in seconds; by default a step of `deadline`.
+        described: earlier descriptions, whose owned partitions are read too.
+        on_described: called with the descriptions as soon as they arrive.
 
     Raises:
-        UnreachableError: no broker could be asked for descriptions, offsets or configs. Unreadable log bounds are a
-            fault instead.
+        UnreachableError: no broker could be asked for descriptions, offsets or configs. For log bounds, this is a
+            fault.
     """
     read = GroupsRead(dict(described or {}))
     committed, share = _by_kind_of_offsets(offsets or {}, every_offset=every_offset)
@@ -128,11 +126,7 @@ async def read_groups(
 
 
 def _by_kind_of_offsets(listings: Mapping[str, Listing], *, every_offset: bool) -> tuple[list[str], list[str]]:
-    """Return the ids of the groups whose committed offsets are read, and of those whose share offsets are read.
-
-    Args:
-        every_offset: whether to include groups whose `Listing.has_offsets` is False. Share groups are always included.
-    """
+    """Return the groups whose committed offsets are read, and the groups whose share offsets are read."""
     share = [group for group, row in listings.items() if row.type in SHARE_OFFSET_TYPES]
     committed = [
         group
@@ -150,12 +144,7 @@ async def _call(
     separately: bool,
     on_answer: Callable[[_Rows[T]], None] | None = None,
 ) -> _Rows[T]:
-    """Call a method of the admin with ids of groups. Without ids, send no request.
-
-    Args:
-        separately: whether an error is returned as one fault per group. Otherwise, it is raised.
-        on_answer: called with the answer before it is returned.
-    """
+    """Call a method of the admin with ids of groups. Without ids, send no request."""
     try:
         answer: _Rows[T] = await method(ids, timeout=timeout) if ids else Answer({})
     except KgtuiError as error:
@@ -207,8 +196,7 @@ async def read_record_times(
         groups: group id → offsets and lag of its partitions.
         rules: topic → its configs. With None, the configs are read first.
         precision: accuracy of the times; see `GroupAdmin.record_times`.
-        limit: maximum number of partitions that are searched, counted per group. Equal committed offsets are searched
-            only once.
+        limit: maximum number of partitions in all groups together. Equal committed offsets are searched only once.
     """
     deadline, gate = Deadline(timeout), asyncio.Semaphore(_CONCURRENT_SEARCHES)
     positions: dict[str, dict[TopicPartition, LogPosition]] = {}
@@ -241,10 +229,7 @@ async def read_record_times(
 def _without_repetition(
     groups: Iterable[Mapping[TopicPartition, LogPosition]],
 ) -> list[dict[TopicPartition, LogPosition]]:
-    """Distribute all positions over as few searches as possible.
-
-    A search has at most one position per partition. Equal positions of several groups are searched once.
-    """
+    """Distribute all positions over as few searches as possible, each with one position per partition."""
     searches: list[dict[TopicPartition, LogPosition]] = []
     by_partition: dict[TopicPartition, set[LogPosition]] = {}
     for lagging in groups:
@@ -285,7 +270,7 @@ async def read_by_coordinator(
     """Read the offsets and log bounds of all groups, and describe some of them. Errors become faults.
 
     Each coordinator is asked independently, batch after batch. A batch may use half of the remaining time, and the last
-    batch of a coordinator four fifths. If a coordinator does not answer a batch at all, its other batches are skipped.
+    one four fifths. A coordinator that does not answer a batch is not asked again.
 
     Args:
         groups: node id of a coordinator → ids of its groups.
@@ -345,11 +330,7 @@ async def _read_logs(
     starts: bool = True,
     harmless: type[KgtuiError] = KgtuiError,
 ) -> None:
-    """Read log bounds, and add them to `read`.
-
-    Args:
-        harmless: class of the errors that become faults instead of being raised.
-    """
+    """Read log bounds, and add them to `read`. Errors of the class `harmless` become faults."""
     try:
         answer = await admin.partition_bounds(partitions, starts=starts, timeout=timeout)
     except harmless as error:

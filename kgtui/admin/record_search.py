@@ -57,8 +57,7 @@ class _Bracket(NamedTuple):
 
     Attributes:
         low: offset and timestamp of a record before the searched record.
-        high: offset and timestamp of a record after it. If none is known: the log end offset, with the current time or
-            a requested time for which the broker found no record.
+        high: offset and timestamp of a record after it, or the log end offset with an upper limit of the time.
         below: the searched record is older than this time.
         proven: False if `below` is only the current time.
     """
@@ -76,12 +75,12 @@ class _Bracket(NamedTuple):
 class RecordSearch:
     """Search for the times of the first unread and the last consumed record of one partition.
 
-    Call `next_time`, send the request, pass the result to `answer`, and repeat this until `next_time` returns None.
+    Call `next_time`, send the request and pass the result to `answer`, until `next_time` returns None.
 
     Args:
         position: a committed offset below the log end offset.
         now: current time, in milliseconds since the epoch.
-        precision: the search also ends when its time range is narrower than this fraction of the record's age.
+        precision: accepted uncertainty, as a fraction of the record's age.
     """
 
     def __init__(self, position: LogPosition, now: int, *, precision: float = PRECISION) -> None:
@@ -167,10 +166,9 @@ class RecordSearch:
         return RecordTime(offset, self._range(self._unread), consumed, rounds=self.rounds)
 
     def _exact(self, target: int) -> int | None:
-        """Return the timestamp of the record at `target`, or None if no answer contained it.
+        """Return the timestamp of the record at `target`; None if it is not known.
 
-        If the oldest record has a higher offset, retention has just deleted `target`, and the oldest record is the
-        first unread one.
+        If retention has just deleted this record, the oldest record takes its place.
         """
         for one in self._answers:
             if one.offset == target or (target == self._unread and one.asked == 0 and one.offset > target):
@@ -178,7 +176,10 @@ class RecordSearch:
         return None
 
     def _bracket(self, target: int) -> _Bracket | None:
-        """Return the limits of the time of the record at `target`; None if its time is known or no lower limit is."""
+        """Return the limits of the time of the record at `target`.
+
+        The result is None if the exact time is known, or if there is no lower limit.
+        """
         if self._exact(target) is not None:
             return None
         lower = [one for one in self._answers if 0 <= one.offset < target]
@@ -197,9 +198,9 @@ class RecordSearch:
         return bracket.width < max(WIDTH_MS, self._precision * (self._now - bracket.below + 1))
 
     def _guess(self, bracket: _Bracket, target: int) -> int:
-        """Return the time at which the record at `target` was probably written, in milliseconds.
+        """Return a time just before the record at `target` was probably written, in milliseconds.
 
-        The guess is half a record interval early, because any time after the previous record finds the record.
+        Any time after the previous record finds the record, so the guess is half a record interval early.
         """
         (low_offset, low_time), (high_offset, high_time) = bracket.low, bracket.high
         if len(self._widths) > _GUARD_ROUNDS and (self._widths[-1] > self._widths[-1 - _GUARD_ROUNDS] / _GUARD_FACTOR):

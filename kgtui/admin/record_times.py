@@ -222,7 +222,7 @@ class _Call:
     async def _skip_tiered(self, node: int, partitions: Iterable[TopicPartition]) -> None:
         """End the searches in topics with tiered storage if the leader is older than Kafka 4.0.
 
-        If a topic's configs are unknown, a log start that is not on the leader's disk means tiered storage.
+        Without configs, such a topic is recognized by a log start that is not on the leader's disk.
         """
         fresh = list(partitions)
         self._checked.update(fresh)

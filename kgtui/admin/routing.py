@@ -121,8 +121,8 @@ class _Pending:
     """The state of a request about many groups.
 
     Attributes:
-        groups: ids of the groups in the next round of requests.
-        rows, faults: group id → result or fault, for groups with no pending request.
+        groups: ids of the groups in the next round.
+        rows, faults: group id → final result or fault.
         again: group id → why the request is repeated.
         moved: ids of the groups whose coordinator must be looked up again.
         losses: group id → number of lost connections.
@@ -160,9 +160,8 @@ class Router:
             size: maximum number of groups in a batch.
             asked: what is requested, such as `describe`; messages of faults begin with it.
             operation: the needed ACL operation. Faults name it if the permission is missing.
-            repeat: False for requests that must be executed at most once. They are not repeated if the response is
-                lost, but still after an error code which proves that the broker did not execute them, such as
-                NOT_COORDINATOR.
+            repeat: False for requests that must be executed at most once. They are repeated only if the broker
+                certainly did not execute them, for example after NOT_COORDINATOR.
         """
         ids = list(dict.fromkeys(groups))
         todo = _Pending(ids)
@@ -251,10 +250,9 @@ class Router:
             todo.faults[group] = fault
 
     def _sort_error(self, todo: _Pending, node: int, names: Sequence[str], error: KgtuiError, repeat: bool) -> None:
-        """Decide for each group of a failed batch whether to repeat the request, and store this in `todo`.
+        """Decide whether to repeat the request for the groups of a failed batch.
 
-        If the connection could not be opened, the broker cannot have executed the request. It is then repeated even if
-        `repeat` is False.
+        If the connection could not be opened, the request was not executed. It is then repeated even without `repeat`.
         """
         lost = isinstance(error, ConnectError) or (isinstance(error, DisconnectedError) and repeat)
         for group in names:

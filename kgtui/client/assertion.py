@@ -1,8 +1,8 @@
 """Create signed assertions, which prove the identity of a client to a token endpoint (RFC 7523).
 
-An assertion is a JSON Web Token that the client signs with its private key. It is sent as the OAuth grant (grant type
-`jwt-bearer`, KIP-1139), or instead of the client secret (KIP-1258). Properties and defaults are those of Kafka 4.3.
-Signing needs the package `cryptography` (extra `security`).
+An assertion is a JSON Web Token that the client signs with its private key. It is the OAuth grant (grant type
+`jwt-bearer`, KIP-1139), or replaces the client secret (KIP-1258). Properties and defaults are as in Kafka 4.3. Signing
+needs the package `cryptography` (extra `security`).
 """
 
 from __future__ import annotations

@@ -71,8 +71,7 @@ _LONGEST_THROTTLE_MS = 600_000
 def throttle_ms(api: Api, version: int, body: bytes) -> int:
     """Return the throttle time in an encoded response, in milliseconds; 0 if it has none.
 
-    No decoder is needed, because ThrottleTimeMs is the first field. ApiVersions is an exception: its throttle time is
-    ignored, because it is sent only once per connection.
+    ThrottleTimeMs is the first field, except in ApiVersions, where it is ignored.
     """
     if len(body) < _THROTTLE_TIME_SIZE or not _comes_first(api, version):
         return 0

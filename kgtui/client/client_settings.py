@@ -109,8 +109,7 @@ PROPERTIES: dict[str, tuple[str, Callable[[str, str], str | float]]] = {
 }
 """Property → attribute of `ClientSettings` or `PoolOptions`, and function that parses the value.
 
-The function gets the property's name for the error message. Properties of the login and TLS are not here, because they
-depend on each other.
+Properties of the login and TLS are not here, because they depend on each other.
 """
 
 

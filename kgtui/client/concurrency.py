@@ -19,8 +19,7 @@ T = TypeVar("T")
 class DaemonThread:
     """Runs functions one after the other in a daemon thread, which ends when none is left to run.
 
-    A daemon thread does not delay the exit of the process. `asyncio.to_thread` does, because `asyncio.run` waits for
-    asyncio's threads.
+    Unlike `asyncio.to_thread`, it does not delay the exit of the process.
 
     Args:
         name: name of the thread, for debuggers.

@@ -296,10 +296,7 @@ async def probe(address: Address, *, timeout: float) -> tuple[Peer, str]:
 
 
 async def _answer_to_api_versions(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
-    """Send ApiVersions in plain text, and return the first bytes of the response.
-
-    Return `b""` if the server closes the connection without a response.
-    """
+    """Send ApiVersions in plain text, and return the first bytes of the response, or `b""` without one."""
     message = encode_request_header(API_VERSIONS, 0, _CORRELATION_ID, "kgtui")
     answer = b""
     with suppress(ConnectionError):
@@ -319,10 +316,7 @@ def _recognize(start: bytes) -> tuple[Peer, str]:
 
 
 async def _answers_in_tls(address: Address, timeout: float) -> bool:
-    """Return whether the server answers a TLS client hello with a TLS record; an alert counts too.
-
-    Raises `TimeoutError` if neither the handshake nor the connection ends within `timeout` seconds.
-    """
+    """Return whether the server answers a TLS client hello, perhaps with an alert. Raises `TimeoutError`."""
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE

@@ -33,8 +33,7 @@ class _ResponseHeader(NamedTuple):
 class Exchange:
     """One encoded request, with the methods that aiokafka calls to send it.
 
-    For aiokafka, the object is also the type of the response. Its `decode` returns the bytes unchanged, and kgtui
-    decodes them later.
+    It is also the type of the response. Its `decode` returns the bytes unchanged, and kgtui decodes them later.
     """
 
     __slots__ = ("_api", "_body", "_version")

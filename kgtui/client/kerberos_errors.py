@@ -149,8 +149,7 @@ def _advice(failure: Failure, kerberos: Kerberos, server: str) -> str:
 
 
 def _unknown_server(failure: Failure, server: str) -> str:
-    # For an unknown broker, the Kerberos library guesses the realm from the domain name, and asks for a ticket to that
-    # realm. The error then names the realm.
+    # For an unknown broker, the Kerberos library guesses a realm from the domain name. The error then names this realm.
     parts = (
         "the first part of the principal is sasl.kerberos.service.name, and the second part is the host name in "
         "bootstrap.servers or in the advertised.listeners of the broker"

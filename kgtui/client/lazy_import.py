@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class _LazyPackage(ModuleType):
     """A package whose `__init__` runs at the first read of a missing attribute.
 
-    `importlib.util.LazyLoader` would run the `__init__` as soon as a module of the package is imported.
+    `importlib.util.LazyLoader` would run it when a module of the package is imported.
     """
 
     def __getattr__(self, name: str) -> Any:
@@ -50,8 +50,7 @@ def lazy_package(package: str) -> Iterator[None]:
         yield
     finally:
         if type(module) is _LazyPackage:
-            # Python reads `__path__` before it imports a module of the package. The missing attribute then calls
-            # `__getattr__`, which runs the `__init__`.
+            # Before importing a module of the package, Python reads `__path__`. `__getattr__` then runs the `__init__`.
             del module.__path__
 
 

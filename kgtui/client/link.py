@@ -137,8 +137,7 @@ class Link:
             self._connecting = asyncio.create_task(self._dial())
             self._connecting.add_done_callback(self._connected)
         connecting = self._connecting
-        # After a failed attempt, this one may fail too. The caller waits at most `second_wait` seconds, and then gets
-        # the last error.
+        # This attempt may fail, too. The caller waits at most `second_wait` seconds, and then gets the last error.
         if self._backoff.failures and not (await asyncio.wait((connecting,), timeout=self._options.second_wait))[0]:
             raise ConnectError(self._failure, broker=self.node, address=str(self.address))
         return await self._await_session(connecting)
@@ -204,9 +203,8 @@ class Link:
                 return await self._send(session, api, picked, body)
             except DisconnectedError as error:
                 self._drop(session)
-                # A broker may close an idle connection, or one whose login has expired (KIP-368), just when a request
-                # is sent. The request is then sent again, unless the connection was new or the request changes the
-                # cluster.
+                # A broker may close a connection that was idle, or whose login has expired (KIP-368). The request is
+                # then repeated, unless the connection was new or the request changes the cluster.
                 if not used_before or api.key in WRITES:
                     raise DisconnectedError(str(error), broker=self.node, address=str(self.address)) from error
 
@@ -256,7 +254,7 @@ class Link:
     def _check_stall(self, progress: _Progress) -> None:
         """Close the connection if nothing has arrived on it for `PoolOptions.stall` seconds.
 
-        A missed deadline alone is not enough, because the deadline may be short or the broker slow.
+        A missed deadline alone is not enough, because the deadline may be short.
         """
         session = progress.session
         if session is None or session is not self._session:

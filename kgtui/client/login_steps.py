@@ -41,7 +41,7 @@ class Step(NamedTuple):
 async def try_steps(transport: Transport, address: Address, *, timeout: float) -> tuple[Step, ...]:
     """Try the steps of connecting to a broker, until one fails. Later steps are returned as not tried.
 
-    The step "authorization" is never tried: only requests about groups show permissions.
+    The step "authorization" is never tried, because only requests about groups show permissions.
 
     Args:
         timeout: time for all steps together, in seconds.

@@ -254,10 +254,9 @@ class LeaderCache:
         self._topics.clear()
 
     def failed(self, node: int) -> bool:
-        """Remove every topic with a partition led by this broker, which did not respond.
+        """Remove the topics in which this broker leads a partition, because it did not respond.
 
-        The first failure removes the topics immediately, and later failures only after a pause of up to
-        `LONGEST_LOOKUP_PAUSE`.
+        After the first failure, this is done again only after a pause of up to `LONGEST_LOOKUP_PAUSE`.
 
         Returns:
             Whether the topics were removed.

@@ -1,10 +1,10 @@
 """Log in to Amazon MSK with IAM: sign a token with AWS credentials.
 
 MSK accepts two SASL mechanisms on its port for IAM: AWS_MSK_IAM for Java clients, and OAUTHBEARER with a signed URL
-(SigV4) for others. kgtui uses OAUTHBEARER for both, and so needs Kafka 2.7.1 or newer. The tokens come from Amazon's
+(SigV4) for others. kgtui uses OAUTHBEARER for both, which needs Kafka 2.7.1 or newer. The tokens come from Amazon's
 signer for Python (extra `security`).
 
-The options in `sasl.jaas.config` are those of Amazon's login module for Java, with two differences:
+The options in `sasl.jaas.config` are as in Amazon's login module for Java, with two differences:
 - If a profile or role cannot be used, the default credentials are not tried.
 - Without awsStsRegion, a role is assumed in the region of the brokers.
 """

@@ -121,9 +121,9 @@ def oauth_from_properties(properties: Mapping[str, str], module: LoginModule) ->
 
 
 def _split(url: str) -> SplitResult | None:
-    """Return the parts of the URL of a token endpoint or file; None if it is not valid.
+    """Return the parts of a valid URL, otherwise None.
 
-    For example, `https://user:pass/word@host` is not valid: the slash ends the host, and `pass` would be the port.
+    `https://user:pass/word@host` is not valid, because `pass` would be the port.
     """
     try:
         parts = urlsplit(url)

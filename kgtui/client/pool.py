@@ -193,13 +193,12 @@ class Pool:
         """Send one request to one broker, and decode the response.
 
         Long responses are decoded in a thread, and so is the first response of an API version, because its decoder must
-        be compiled. If the broker closes the connection before it responds, the request is sent once more, unless it
-        changes the cluster.
+        be compiled. If the connection breaks, the request is sent once more, unless it changes the cluster.
 
         Args:
             value: fields of the request, or a function that returns them for the negotiated version.
-            timeout: time limit in seconds, which includes connecting, waiting for earlier requests, and throttling.
-            version: API version to use, not newer than the negotiated version, which is the default.
+            timeout: time limit in seconds, including connecting, waiting and throttling.
+            version: API version to use; by default the negotiated version, which is the highest possible.
             decode: function to use instead of `api.response.decode`.
 
         Raises:

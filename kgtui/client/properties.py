@@ -218,8 +218,9 @@ def unknown_keys(properties: Mapping[str, str], supported: Collection[str]) -> t
     """Return one warning for each property that Kafka's clients do not know, for example because of a typo.
 
     Args:
-        properties: an attribute `places`, which maps names to places such as `line 3 of FILE`, is used in the warnings.
-        supported: supported properties besides those of the login and TLS.
+        properties: if it has the attribute `places` (name → place such as `line 3 of FILE`), warnings contain the
+            place.
+        supported: supported properties besides login and TLS.
     """
     places: Mapping[str, str] = getattr(properties, "places", {})
     known = _LOGIN_AND_TLS | _LOGIN_NAMES | _REFUSED.keys() | frozenset(supported)
@@ -319,7 +320,7 @@ def parse_jaas(text: str) -> LoginModule:
 
 
 def _known(option: str) -> str:
-    """Return the name of an option, or "an option" if it is unknown, because it may be a part of a password."""
+    """Return the name of an option, or "an option" if it is unknown and may be a part of a password."""
     return option if option in {"username", "password", "tokenauth"} else "an option"
 
 

@@ -197,10 +197,7 @@ class Tickets:
         return inf if lifetime is None else float(lifetime)
 
     def _get(self, host: str) -> tuple[Any, bool]:
-        """Get a ticket for a broker. Blocks until the KDC answers.
-
-        Returns the credentials, and whether they come from the ticket cache.
-        """
+        """Get a ticket for a broker. Return the credentials, and whether they come from the ticket cache."""
         from gssapi.exceptions import GSSError
 
         self._names[host] = _host_name(host)
@@ -241,8 +238,7 @@ class Tickets:
                 f"sasl.jaas.config: keyTab={keytab}: {error.strerror}; expected a keytab that this user may read"
             ) from None
         try:
-            # This call only reads the keytab. Its errors are more precise than errors of the next call, which contacts
-            # the KDC.
+            # This call only reads the keytab, so its errors are more precise than after contacting the KDC.
             self._acquire({"keytab": keytab}, "accept")
         except GSSError as error:
             raise ConnectError(explain_keytab(failure_of(error), self._kerberos)) from error
@@ -273,10 +269,7 @@ class Tickets:
 
 
 def _host_name(host: str) -> str:
-    """Return the host name of an IP address, because a broker's principal contains it.
-
-    As in Kafka's clients, names, and addresses without a name, are returned unchanged.
-    """
+    """Return the host name of an IP address if it has one, because a broker's principal contains it."""
     try:
         ip_address(host)
     except ValueError:

@@ -247,13 +247,7 @@ class Tls:
 
     @contextmanager
     def _naming_key(self, place: str, expected: str, text: str) -> Iterator[None]:
-        """Convert an error of the block, which loads a private key, into a ConfigError with the reason.
-
-        Args:
-            place: the property that names the key.
-            expected: what the property should contain.
-            text: content of the PEM file. The message does not contain it.
-        """
+        """Convert an error while loading a private key into a ConfigError with a reason derived from the PEM `text`."""
         with _naming(place, expected):
             try:
                 yield
@@ -302,13 +296,7 @@ def tls_from_properties(properties: Mapping[str, str]) -> Tls:
 
 
 def _store_type(properties: Mapping[str, str], store: str, sources: tuple[str, ...]) -> str:
-    """Return the type of a store in capital letters, or `PEM` if no property names a store.
-
-    Args:
-        store: `keystore` or `truststore`.
-        sources: last parts of the names of properties with the store or its file, such as `location` in
-            `ssl.keystore.location`.
-    """
+    """Return the type of a store in capital letters, or `PEM` if no property names a store."""
     given = [f"ssl.{store}.{source}" for source in sources if properties.get(f"ssl.{store}.{source}")]
     if not given:
         return _PEM
@@ -352,11 +340,7 @@ def _versions(properties: Mapping[str, str]) -> tuple[ssl.TLSVersion, ssl.TLSVer
 
 @contextmanager
 def _naming(key: str, expected: str) -> Iterator[None]:
-    """Convert errors of OpenSSL and the file system into a ConfigError that names the property `key`.
-
-    Args:
-        expected: end of the message, such as "expected certificates in PEM".
-    """
+    """Convert errors of OpenSSL and files into a ConfigError with the property `key` and what is `expected`."""
     try:
         yield
     except (OSError, ValueError) as error:

@@ -182,13 +182,7 @@ class Transport:
         return Connection(raw, address, session)
 
     async def _connect(self, host: str, address: Address, options: dict[str, Any]) -> tuple[Any, LoginSession | None]:
-        """Connect to one IP address and log in. Return aiokafka's connection and its login.
-
-        Args:
-            host: the IP address.
-            address: host name and port of the broker, for error messages.
-            options: arguments for `create_conn`.
-        """
+        """Connect to one IP address (`host`) and log in. Return aiokafka's connection and its login."""
         _max_response.set(self.settings.max_response)
         try:
             raw = await create_conn(
@@ -272,7 +266,7 @@ def _cause(error: BaseException) -> BaseException:
 
 
 def _cut(raw: Any) -> None:
-    """Abort a TLS connection that the other side does not close. Otherwise, asyncio would wait 30 s.
+    """Abort a TLS connection that the other side does not close, because asyncio would wait 30 s.
 
     The transport of a closing connection is only in private attributes, which may be missing.
     """

@@ -63,12 +63,11 @@ class Message:
     def encode(self, version: int, value: Mapping[str, Any]) -> bytes:
         """Encode a mapping from field names, spelled as in Kafka's schemas, to values.
 
-        Missing fields get their defaults. Fields that this version lacks are dropped if they have the default or are
-        ignorable.
+        Missing fields get their defaults. Fields that this version lacks are dropped if they are ignorable or have the
+        default.
 
         Raises:
-            EncodeError: a key is not a field of any version, a value has the wrong type, or a field of another version
-                must not be dropped.
+            EncodeError: a field is unknown or must not be dropped, or a value has the wrong type.
         """
         encode = self._encoders.get(version)
         if encode is None:

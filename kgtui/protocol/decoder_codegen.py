@@ -1,8 +1,8 @@
 """Generate and compile the decoder of one version of a message from its table.
 
 The decoder is one flat Python function. One call of `struct` reads all consecutive fields of fixed size. Strings and
-arrays are read inline. The length of an array is first compared with the rest of the frame, so that a forged length
-causes neither a huge allocation nor a long loop.
+arrays are read inline. An array that does not fit into the frame is rejected before it is read, as a protection against
+forged lengths.
 """
 
 from __future__ import annotations
@@ -163,8 +163,7 @@ class _Decoder:
             out.line("p += 1")
             out.line(f"if data[p - 1] > 127: {name} = None")
         else:
-            # A nullable struct begins with an unsigned varint in a tagged field (0 for null), otherwise with an int8
-            # (-1 for null).
+            # A nullable struct begins with a varint in a tagged field (0: null), otherwise with an int8 (-1: null).
             mark = out.name("n")
             out.line(f"{mark}, p = uvarint(data, p)")
             out.line(f"if not {mark}: {name} = None")
@@ -189,10 +188,7 @@ class _Decoder:
         return name
 
     def text(self, field: str, type_name: str, *, nullable: bool) -> str:
-        """Generate the code that reads a string or bytes; return the variable that holds the value.
-
-        `field` is for error messages. `type_name` is `string` or `bytes`.
-        """
+        """Generate the code that reads a string or bytes; return the variable that holds the value."""
         out = self.out
         length, value = self.length(wide=type_name == "bytes"), out.name("v")
         out.line(f"if {length} < 0:")
@@ -250,10 +246,8 @@ class _Decoder:
     def tags(self, struct: Struct, values: dict[str, str]) -> str:
         """Generate the loop that reads the tagged fields (KIP-482).
 
-        Adds field name → variable to `values` for known fields. Only a strict decoder keeps unknown fields.
-
-        Returns:
-            The variable with the unknown tagged fields, which is None at run time if there are none. "" if not strict.
+        Returns the variable with the unknown tagged fields, which is None at run time if there are none. "" if not
+        strict.
         """
         out = self.out
         unknown = out.name("u") if self.strict else ""

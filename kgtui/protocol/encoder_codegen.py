@@ -32,8 +32,8 @@ def compile_struct(struct: Struct, version: int, *, flexible: bool, strict: bool
 class _Encoder:
     """Generates the source of one encoder, which appends to the bytearray `out`.
 
-    The argument `value` of each method is a variable name in the generated code. The variable holds the value of one
-    field in the method `value`, and a mapping from field names to values in all others.
+    The argument `value` of each method is a variable in the generated code: a field's value in the method `value`, and
+    a mapping from field names to values in all others.
     """
 
     def __init__(self, message: str, version: int, *, flexible: bool, strict: bool) -> None:

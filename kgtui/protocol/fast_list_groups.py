@@ -1,8 +1,7 @@
 """Hand-written decoder for ListGroups responses: split a response into the bytes of its rows, then decode rows.
 
-A caller that polls compares the bytes of rows with the previous poll, and decodes only rows that changed. Rows equal
-those of the generated decoder. The fast path handles short strings without tagged fields. Other rows are read field by
-field.
+Callers compare the bytes of rows with the previous poll, and decode only changed rows. The results are as in the
+generated decoder. The fast path handles short strings without tagged fields. Other rows are read field by field.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ if TYPE_CHECKING:
 _FLEXIBLE = LIST_GROUPS.flexible
 _FIELDS = ("GroupId", "ProtocolType", "GroupState", "GroupType")
 _BEYOND = 1 << 62
-# `_STEP[byte]` is the size in bytes of a compact string that begins with this byte. For null and for more than 126
-# bytes, it is so large that the next access raises IndexError, and the row is read field by field.
+# Size in bytes of a compact string, by its first byte. For null and for more than 126 bytes, it is huge, so that the
+# next access raises IndexError, and the row is read field by field.
 _STEP = [_BEYOND, *range(1, 128), *([_BEYOND] * 128)]
 _MOST_TAILS, _LONGEST_TAIL = 4096, 128
 # Maximum distance, in bytes, over which `skip_known` searches for rows of an earlier response.
@@ -183,8 +182,8 @@ def decode_list_groups(version: int, body: bytes | memoryview) -> tuple[int, int
     return frame.throttle_ms, frame.error_code, list(map(row_decoder(version), frame.rows))
 
 
-# Version → bytes after the group id → decoded tail. Tails that differ only in tagged fields share one tuple in
-# `_SHARED_TAILS`. The sizes are limited, because a broker could send arbitrary states.
+# Version → bytes after the group id → decoded tail. Equal tails share one tuple in `_SHARED_TAILS`. The sizes are
+# limited, because a broker could send arbitrary states.
 _TAILS: dict[int, dict[bytes, _Tail]] = {}
 _SHARED_TAILS: dict[_Tail, _Tail] = {}
 
@@ -210,10 +209,7 @@ def _head(message: str, version: int, data: bytes) -> tuple[int, int, int, int]:
 def _split_flexible(
     message: str, data: bytes, pos: int, number: int, *, strings: int, stop: int = _BEYOND
 ) -> tuple[list[bytes], int]:
-    """Split rows with compact lengths; each row has `strings` string fields.
-
-    Returns the bytes of at most `number` rows that start before `stop`, and the position of the next row.
-    """
+    """Split at most `number` rows that start before `stop`; return them and the position of the next row."""
     rows: list[bytes] = []
     add, step = rows.append, _STEP
     third, fourth = strings > 2, strings > 3

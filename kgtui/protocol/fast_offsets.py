@@ -1,8 +1,7 @@
 """Hand-written decoders for OffsetFetch and ListOffsets responses.
 
-They return the same values as the generated decoders, but decode all partitions of a topic with one `struct` call. This
-works if no partition has tagged fields, and all metadata have the same length. Other topics are read partition by
-partition.
+The results are as in the generated decoders, but one `struct` call decodes all partitions of a topic. This needs
+metadata of equal length and no tagged fields. Other topics are read partition by partition.
 """
 
 from __future__ import annotations
@@ -131,10 +130,9 @@ def _commit_topics(message: str, data: bytes, pos: int) -> tuple[list[OffsetFetc
 
 
 def _commit_partitions(message: str, data: bytes, pos: int, number: int) -> tuple[list[CommitRow], int]:
-    """Read the rows of all partitions of one topic.
+    """Read the rows of all partitions of one topic, with one `struct` call if all rows are alike.
 
-    Two slices of `data` with the size of a row as their step contain the metadata lengths and the numbers of tagged
-    fields. If all rows are alike, one `struct` call reads them.
+    This is checked with two slices that contain the metadata length, or the number of tagged fields, of every row.
     """
     if not number:
         return [], pos

@@ -5,7 +5,7 @@ A table is a tuple of rows, one per field. A row is `(name, type, versions[, not
     ("GroupState", "string", "4+", "ignorable")
     ("Members", "[]Member", "0+", _MEMBER)
 
-- Name, type and versions are those of Kafka's schema.
+- Name, type and versions are as in Kafka's schema.
 - A type is bool, int8, int16, uint16, int32, int64, string, bytes, uuid or the name of a struct. `[]` means an array.
 - Versions are written as `3+`, `0-7` or `5`.
 - Notes are separated by commas: `nullable 4+`, `default -1`, `default null`, `ignorable` (an encoder may drop the

@@ -178,10 +178,7 @@ def _api_key(request: bytes) -> int:
 
 
 def _damaged(kind: str, response: bytes, key: int, version: int) -> bytes:
-    """Return a copy of `response` with a kind of damage from `DAMAGES`.
-
-    `response` begins with the correlation id. `key` and `version` are those of the request.
-    """
+    """Return a copy of `response` (from the correlation id on) with a kind of damage from `DAMAGES`."""
     head = 4 + APIS[key].response_header(version)
     if kind == "truncated":
         return response[: max(head, len(response) // 2)]
@@ -189,8 +186,8 @@ def _damaged(kind: str, response: bytes, key: int, version: int) -> bytes:
         return pack(">i", unpack_from(">i", response)[0] ^ 0x5A5A) + response[4:]
     if kind == "garbage":
         return response[:head] + Random(len(response)).randbytes(len(response) - head)  # noqa: S311 - not a secret
-    # `at` is the position of the first array's length, which becomes a huge number. The throttle time (4 bytes) comes
-    # before it, and in ListGroups also the error code (2 bytes).
+    # The length of the first array becomes huge. It follows the throttle time (4 bytes) and, in ListGroups, the error
+    # code.
     at = head + (6 if key == LIST_GROUPS.key else 4)
     flexible = version >= APIS[key].flexible
     huge = b"\xff\xff\xff\xff\x0f" if flexible else b"\x7f\xff\xff\xff"

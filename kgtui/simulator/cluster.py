@@ -51,7 +51,7 @@ class Simulator:
 
         Args:
             brokers: number of brokers; their node ids begin at 1.
-            groups: total number of groups. Generated groups are added to those of the scenario; None adds none.
+            groups: total number of groups. Generated groups are added to the scenario; None adds none.
             partitions: number of partitions of each generated topic.
             seed: the same seed gives the same cluster.
             kafka_version: a release such as `4.4`, or a comma-separated list, which the brokers use in turn.
@@ -135,10 +135,7 @@ class Simulator:
         await self.stop()
 
     async def _tick(self) -> None:
-        """Every `TICK` seconds, apply the state changes of generated groups that are due.
-
-        Otherwise, the first request after a long pause would block the event loop with all of them.
-        """
+        """Apply due state changes of generated groups every `TICK` seconds, so that no request has to apply many."""
         while True:
             await asyncio.sleep(TICK)
             if self.state.generated is not None:
@@ -157,8 +154,7 @@ class Simulator:
 def finalized_features(broker_releases: Sequence[Release], changed: Mapping[str, int]) -> dict[str, int]:
     """Return feature → finalized level: the defaults of the newest release, replaced by `changed`.
 
-    Real clusters finalize only what their oldest broker supports. Here, old brokers can be combined with new features,
-    to test how clients handle them.
+    Unlike in a real cluster, the oldest broker need not support the features, so that tests can combine them.
     """
     newest = max(broker_releases, key=lambda release: release.number)
     return {**newest.default_features(), **changed}

@@ -268,7 +268,7 @@ class ClusterState:
         return self.generated.type_of(name) if self.generated is not None else None
 
     def offsets_partition(self, name: str) -> int:
-        """Return the partition of `__consumer_offsets` for a group, which need not exist."""
+        """Return the partition of `__consumer_offsets` for a group, even if the group does not exist."""
         partition = self._offsets_partitions.get(name)
         if partition is None:
             partition = offsets_partition(name)
@@ -277,9 +277,9 @@ class ClusterState:
         return partition
 
     def coordinator(self, name: str) -> int:
-        """Return the node id of a group's coordinator, or -1 if there is none. The group need not exist.
+        """Return the node id of a group's coordinator, which supports its type, or -1 if there is none.
 
-        With brokers of several releases, the coordinator supports the type of the group.
+        The group need not exist.
         """
         leader = self.leadership(self.offsets_topic, self.offsets_partition(name)).leader
         group_type = self.type_of(name)

@@ -114,7 +114,7 @@ class Faults:
 
     @_command
     def latency(self, node: int, seconds: float, api: int | None = None) -> None:
-        """Delay all responses of a broker, or only those of the API with the key `api`.
+        """Delay all responses of a broker, or only responses of the API with the key `api`.
 
         The delay is real time, not the cluster's clock.
         """
@@ -136,7 +136,7 @@ class Faults:
 
     @_command
     def damage(self, node: int, kind: str = "truncated", times: int = 1) -> None:
-        """Damage the next `times` responses of a broker, except those to ApiVersions.
+        """Damage the next `times` responses of a broker. Responses to ApiVersions are not damaged.
 
         Raises:
             ValueError: `kind` is not one of `DAMAGES`.
@@ -192,9 +192,9 @@ class Faults:
     def forbid_topics(self, patterns: Iterable[str]) -> None:
         """Forbid clients to describe the topics that match a pattern.
 
-        Responses contain error 29 (TOPIC_AUTHORIZATION_FAILED) for them, or omit them from a list of all topics. Other
-        existing topics stay allowed, as with one ACL per topic. Topics that do not exist have no ACL, and cause error
-        29 too. Patterns have the wildcards `*` and `?`, and replace earlier ones.
+        Responses contain error 29 (TOPIC_AUTHORIZATION_FAILED), or omit the topics if all are listed. Other existing
+        topics stay allowed. Topics that do not exist cause error 29 too, as with one ACL per topic. Patterns have the
+        wildcards `*` and `?`, and replace earlier ones.
         """
         self._forbidden_topics = tuple(patterns)
 
@@ -202,8 +202,7 @@ class Faults:
     def deny_topics(self, patterns: Iterable[str]) -> None:
         """Deny clients to describe the topics that match a pattern, and allow all other topics.
 
-        Unlike with `forbid_topics`, topics that do not exist are allowed. This corresponds to an ACL that allows all
-        topics and ACLs that deny some.
+        Unlike with `forbid_topics`, topics that do not exist are allowed.
         """
         self._denied_topics = tuple(patterns)
 

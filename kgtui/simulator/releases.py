@@ -1,8 +1,7 @@
 """The API versions that each Kafka release supports, and other differences between releases.
 
 The ranges are the `validVersions` of the request schemas in the `kafka-clients` jar of each release, without
-`latestVersionUnstable`, which brokers do not report. A simulated broker supports the versions that `kgtui.protocol`
-has, too.
+`latestVersionUnstable`, which brokers do not report. Versions that `kgtui.protocol` lacks are left out.
 """
 
 from __future__ import annotations
@@ -122,8 +121,8 @@ class Release:
     def scala_coordinator(self) -> bool:
         """Whether the broker runs the old group coordinator, written in Scala.
 
-        It compares state filters case-sensitively, and lists groups while it is loading. Groups of type `consumer` need
-        the new coordinator, which releases since 3.8 are assumed to run.
+        It compares state filters case-sensitively, and lists groups while it is loading. Releases since 3.8 are assumed
+        to run the new one, which groups of type `consumer` need.
         """
         return 69 not in self.ranges
 

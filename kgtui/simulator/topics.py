@@ -159,9 +159,9 @@ class DailyTopic(Topic):
 
     @staticmethod
     def _wave(t: float, period: float, height: float, peak: float) -> float:
-        """Return the part of `flow(t)` from one sine wave, in seconds; it may be negative.
+        """Return the part of `flow(t)` from one sine wave, in seconds.
 
-        The wave has a maximum at the time `peak`. `height` is its amplitude.
+        `height` is the amplitude, and `peak` is the time of a maximum.
         """
         turn = period / math.tau
         return height * turn * (math.sin((t - peak) / turn) - math.sin(-peak / turn))

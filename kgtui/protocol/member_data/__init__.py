@@ -1,8 +1,8 @@
 """Decode and encode the metadata and assignments that members of classic groups exchange.
 
 Brokers pass these bytes on without reading them. Each module handles one protocol type: `consumer` (also Kafka
-Streams), `connect` and `schema_registry`. Clients may send anything, so decoding never raises: it returns None for
-empty or malformed bytes. This file has what `consumer` and `connect` share: their data begins with a version.
+Streams), `connect` and `schema_registry`. Decoding never raises, and returns None for empty or malformed bytes. The
+functions in this file handle the version at the start of `consumer` and `connect` data.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Member metadata and assignments of Kafka Connect workers (protocol type `connect`).
 
 Version 0 is the eager protocol (`default`), 1 incremental cooperative rebalancing (`compatible`, KIP-415), and 2 adds
-session keys (`sessioned`, KIP-507). The fields are those of Kafka's ConnectProtocol and
+session keys (`sessioned`, KIP-507). The fields are as in Kafka's ConnectProtocol and
 IncrementalCooperativeConnectProtocol.
 """
 
@@ -33,8 +33,7 @@ _CONNECTOR_TASKS: Rows = (
     ("Tasks", "[]int32", "0+"),
 )
 
-# Senders may omit some of the last three fields. These versions are therefore not Kafka's: version n has the first n of
-# the three fields.
+# Senders may omit some of the last three fields. Unlike in Kafka, version n has the first n of them.
 _ASSIGNMENT: Rows = (
     ("Error", "int16", "0+"),
     ("Leader", "string", "0+"),

@@ -151,10 +151,9 @@ def format_uuid(value: UUID) -> str:
 def as_json(record: CoordinatorRecord) -> dict[str, Any]:
     """Convert a record to the JSON of Kafka's CoordinatorRecordJsonConverters and message formatters.
 
-    The object is `{"key": {"type", "data"}, "value": {"version", "data"} or None}`. Field names begin with a lowercase
-    letter. UUIDs are in Kafka's base64, and bytes in standard base64. Fields that the version lacks, and tagged fields
-    with their defaults, are omitted. Only kgtui prints unknown tagged fields: `unknownTaggedFields` has numbers and
-    contents.
+    The object is `{"key": {"type", "data"}, "value": {"version", "data"} or None}`. UUIDs are in Kafka's base64, and
+    bytes in standard base64. Fields that the version lacks, and tagged fields with their defaults, are omitted. Unlike
+    Kafka, kgtui prints unknown tagged fields in `unknownTaggedFields`.
     """
     schema = RECORD_SCHEMAS[record.type]
     key = {"type": record.type.value, "data": _struct(schema.key.struct, KEY_VERSION, record.key)}

@@ -196,10 +196,7 @@ def _with_times(value: Any, plan: HistoryPlan, where: str) -> Any:
 
 
 def _add_schedule(group: dict[str, Any], plan: HistoryPlan, where: str) -> None:
-    """Replace the key `deployed` or `rotation_between` of a group with an equivalent `schedule`.
-
-    Groups with the same name in `deployed` get new members in the same rolling deployment.
-    """
+    """Replace the key `deployed` or `rotation_between` of a group with an equivalent `schedule`."""
     if "deployed" in group:
         schedule = _deployment(plan, str(group.pop("deployed")))
     elif "rotation_between" in group:

@@ -122,7 +122,7 @@ def _cluster_operations(request: RequestContext) -> int:
 
 
 def _invalid(row: dict[str, Any]) -> dict[str, Any]:
-    """Return the error row for a topic id in a version before 12, which has the field but is rejected."""
+    """Return the error row for a topic id. Versions before 12 have this field, but brokers reject it."""
     return {"ErrorCode": INVALID_REQUEST, "Name": row["Name"] or "", "TopicId": row.get("TopicId") or NO_ID}
 
 

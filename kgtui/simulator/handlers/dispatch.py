@@ -88,10 +88,7 @@ class Dispatcher:
         return encode_response_header(api, header.version, header.correlation_id) + body
 
     def _unsupported_api_versions(self, node: Node, correlation_id: int) -> bytes:
-        """Return the response to an ApiVersions request of an unsupported version (KIP-511).
-
-        It has version 0, error 35 and the supported versions of ApiVersions.
-        """
+        """Return a version 0 response with error 35 and the supported versions of ApiVersions (KIP-511)."""
         low, high = node.release.ranges[API_VERSIONS.key]
         keys = [{"ApiKey": API_VERSIONS.key, "MinVersion": low, "MaxVersion": high}]
         body = API_VERSIONS.response.encode(0, {"ErrorCode": UNSUPPORTED_VERSION, "ApiKeys": keys})

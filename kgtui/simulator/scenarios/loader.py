@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """The topics and groups of a scenario, those of an extended scenario first.
+    """The topics and groups of a scenario. An extended scenario comes first.
 
     Attributes:
         topics: the topics, without deleted ones.
