@@ -234,8 +234,8 @@ async def read_access(pool: Pool, deadline: Deadline, suspects: Collection[str] 
     permission, the broker responds with TOPIC_AUTHORIZATION_FAILED, and otherwise with UNKNOWN_TOPIC_OR_PARTITION. The
     topic is never created.
 
-    ACLs may deny single topics. They are read if the user may describe the cluster. Otherwise, only denied topics in
-    `suspects` are found.
+    ACLs may deny single topics. The ACLs are read if the user may describe the cluster. Otherwise, only denied topics
+    in `suspects` are found.
 
     Args:
         suspects: topics that the user may perhaps not describe.

@@ -151,8 +151,8 @@ class GroupAdmin(Protocol):
     ) -> Answer[Mapping[TopicPartition, RecordTime]]:
         """Return when the records on both sides of each committed offset were written.
 
-        Sends up to 20 ListOffsets requests to each leader, which need only DESCRIBE on the topics. Timestamps in a
-        partition must not decrease. `RecordTime.reason` says why a time is unknown.
+        Up to 20 ListOffsets requests are sent to each leader. They need only the permission DESCRIBE on the topics.
+        Timestamps in a partition must not decrease. `RecordTime.reason` says why a time is unknown.
 
         Args:
             positions: partition → committed offset and log bounds, for partitions with unread records.
@@ -182,7 +182,8 @@ class GroupAdmin(Protocol):
         """Return the user's permissions (KIP-430). Brokers leave out what the user may not describe.
 
         Args:
-            max_age: maximum age of a cached result in seconds. After a change in refusals, no cached result is used.
+            max_age: maximum age of a cached result in seconds. If a broker has begun or stopped refusing requests, no
+                cached result is used.
 
         Raises:
             UnreachableError: no broker answered.

@@ -50,7 +50,6 @@ def classic_member(row: Row, protocol: str, leader_url: str | None) -> Member:
     Metadata that cannot be decoded is stored in `Member.undecoded`.
 
     Args:
-        protocol: protocol type of the group.
         leader_url: REST address of the leader worker of a Connect group.
     """
     metadata, assigned = bytes(row["MemberMetadata"]), bytes(row["MemberAssignment"])

@@ -89,9 +89,7 @@ async def read_groups(
 
     Args:
         deadline: one step is for descriptions, offsets and configs, and one for log bounds if any are read.
-        describe: ids of the groups to describe.
         offsets: group id → newest listing, for groups whose offsets are read.
-        configs: ids of the groups whose configs are read.
         every_offset: whether to include groups whose `Listing.has_offsets` is False.
         separately: whether the error of a failed call becomes a fault per group. By default, it is raised.
         log_timeout: time limit for reading the log bounds, in seconds; by default a step of `deadline`.
@@ -163,11 +161,7 @@ async def read_in_full(
     *,
     on_described: Callable[[Answer[Mapping[str, GroupDescription]]], None] | None = None,
 ) -> GroupsRead:
-    """Read descriptions, offsets and log bounds of groups, as `read_groups` does.
-
-    Args:
-        groups: group id → newest listing.
-    """
+    """Read descriptions, offsets and log bounds of groups, as `read_groups` does."""
     return await read_groups(
         admin,
         deadline,
@@ -274,8 +268,6 @@ async def read_by_coordinator(
 
     Args:
         groups: node id of a coordinator → ids of its groups.
-        listings: group id → newest listing.
-        describe: ids of the groups to describe.
         owned: partitions that members own. Their log bounds are read even if no offset is committed.
         group_batch: maximum number of groups per batch.
         log_batch: maximum number of partitions per call for log bounds.

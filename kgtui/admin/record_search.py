@@ -39,12 +39,9 @@ Interpolation alone would converge slowly where records are not evenly distribut
 
 
 class _Answer(NamedTuple):
-    """One answer to ListOffsets, in milliseconds. Offset and timestamp are -1 if there is no such record.
+    """One answer to ListOffsets, with times in milliseconds.
 
-    Attributes:
-        asked: the requested timestamp.
-        offset: the offset of the first record that is at least that new.
-        timestamp: the timestamp of this record.
+    Offset and timestamp are -1 if no record is at least as new as the time `asked`.
     """
 
     asked: int

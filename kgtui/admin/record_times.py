@@ -136,7 +136,6 @@ class _Call:
     """One call of `RecordTimeReader.read`.
 
     Attributes:
-        searches: partition → its search.
         faults: node id → why this leader did not answer.
     """
 

@@ -100,7 +100,6 @@ class Batch(Generic[T]):
     """The results of one batch of groups. A group is in at most one of the first three attributes.
 
     Attributes:
-        rows: group id → result.
         codes: group id → `(error code, broker's message)`. If the code is retriable, the request is repeated.
         faults: group id → fault. The request is not repeated.
         error: why some groups are in none of the first three attributes.
@@ -156,8 +155,6 @@ class Router:
         """Send batches of groups to their coordinators until each group has a result or a fault.
 
         Args:
-            send: sends one batch to one broker.
-            size: maximum number of groups in a batch.
             asked: what is requested, such as `describe`; messages of faults begin with it.
             operation: the needed ACL operation. Faults name it if the permission is missing.
             repeat: False for requests that must be executed at most once. They are repeated only if the broker

@@ -39,7 +39,6 @@ class ClusterView:
     Attributes:
         cluster_id: None if the broker did not send it.
         controller: node id of the controller; None if the broker did not send it.
-        brokers: node id → address of the broker.
         features: name of a finalized feature → its level. None for brokers before 2.7.
     """
 

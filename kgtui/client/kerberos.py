@@ -1,7 +1,7 @@
 """Read the settings of GSSAPI (Kerberos) from Java client properties.
 
-The login module is the Krb5LoginModule of OpenJDK or of IBM's Java, whose options have other names. All options have
-the same meaning as in Java, so that properties files of Kafka's tools work unchanged.
+The login module is the Krb5LoginModule of OpenJDK or of IBM's Java. In IBM's module, options have other names. All
+options have the same meaning as in Java, so that properties files of Kafka's tools work unchanged.
 """
 
 from __future__ import annotations

@@ -62,7 +62,6 @@ class Reply(Generic[T]):
     """The decoded response of one broker.
 
     Attributes:
-        version: API version of the request and the response.
         took_ms: time from sending the request to the last byte of the response, in milliseconds.
     """
 

@@ -279,7 +279,6 @@ class LeaderCache:
         A topic with a partition without a leader is not cached.
 
         Args:
-            timeout: time limit in seconds.
             refresh: look up all topics again, even if they are cached.
 
         Raises:

@@ -67,7 +67,6 @@ def explain_error(error: Exception, session: Any, profile: str) -> str:
 
     Args:
         error: an error of botocore, or of a program or file from which botocore reads credentials.
-        session: the session of botocore.
         profile: `awsProfileName`, or `""`.
     """
     name = type(error).__name__
@@ -92,8 +91,6 @@ def explain_refused_request(operation: str, code: str, session: Any, profile: st
 
     Args:
         operation: the operation of AWS, such as `AssumeRole`.
-        code: the error code of AWS.
-        session: the session of botocore.
         profile: `awsProfileName`, or `""`.
     """
     shown = profile or session.get_config_variable("profile") or "default"

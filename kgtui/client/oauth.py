@@ -45,7 +45,6 @@ class OAuth:
 
     Attributes:
         url: token endpoint, or `file:` URL of the token; empty if kgtui creates unsigned tokens.
-        client_id, client_secret: credentials for the token endpoint.
         assertion: where assertions come from; None if the secret is sent.
         jwt_bearer: whether the assertion is the grant (grant type `jwt-bearer`, KIP-1139), and not a replacement of the
             client secret (KIP-1258).

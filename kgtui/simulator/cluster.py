@@ -29,7 +29,6 @@ class Simulator:
 
     Attributes:
         state: the brokers, topics and groups. A test may change them while the cluster runs.
-        faults: injects faults into the running cluster.
     """
 
     def __init__(

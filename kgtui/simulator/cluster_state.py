@@ -86,7 +86,6 @@ class Leadership:
 
     Attributes:
         leader: -1 if no replica is alive.
-        epoch: leader epoch.
         replicas: the preferred leader first.
         in_sync: the replicas that are alive.
     """

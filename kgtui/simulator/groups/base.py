@@ -30,7 +30,6 @@ class ConsumedTopic:
 
     Attributes:
         topic: the topic, which may have been deleted.
-        commits: the commit pattern.
         without: partitions without a committed offset.
         metadata: the metadata string in each offset commit.
         subscribed: False if no member subscribes to the topic.
@@ -84,8 +83,6 @@ class Group(ABC):
 
     Attributes:
         name: group id.
-        schedule: the members of the group at each time.
-        topics_read: the topics that the group reads.
         keys: the properties that scenario files set, passed to the constructor as keyword arguments.
     """
 

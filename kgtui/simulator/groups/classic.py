@@ -128,7 +128,6 @@ class SchemaRegistryMemberData(
     """The member data of schema registries.
 
     Attributes:
-        name: name of the protocol.
         domain: domain of the registries' host names.
         ineligible: numbers of the slots whose registries cannot become the primary.
         duplicate: whether two registries have the same URL; assignments then contain an error.
@@ -166,7 +165,6 @@ class RawMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_field="
     """The member data of an unknown protocol or a faulty client.
 
     Attributes:
-        name: name of the protocol.
         metadata, assignment: the same for each member, in base64 in scenario files.
     """
 

@@ -21,7 +21,6 @@ class Subtopology(Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         sources: source topics, without internal topics.
-        tasks: number of tasks.
         repartition: internal topics that the subtopology reads.
         sinks: internal topics that the subtopology writes.
         changelogs: changelog topics of the state stores. Without them, it is stateless and has no standby tasks.

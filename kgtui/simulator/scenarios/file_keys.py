@@ -179,7 +179,6 @@ class ScenarioFile(Struct, frozen=True, forbid_unknown_fields=True):
     """The top-level keys of a scenario file.
 
     Attributes:
-        description: one sentence about the scenario.
         extends: name of another scenario, whose topics and groups come first.
         without_groups: whether to leave out all groups, so that only topics remain.
         hostile_ids: groups with hostile ids, which are added after `groups`.
