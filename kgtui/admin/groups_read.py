@@ -178,7 +178,7 @@ class GroupsRead:
         return {tp: self.bounds[tp] for tp in partitions if tp in self.bounds}
 
     def add(self, step: str, rows: dict[K, V], answer: Answer[Mapping[K, V]]) -> None:
-        """Add an answer: its rows to `rows`, a mapping of this object, and its faults and hidden topics."""
+        """Add the rows of an answer to `rows`, a mapping of this object. Add its faults and hidden topics, too."""
         rows.update(answer.rows)
         self.hidden.update(answer.hidden)
         self.faults += [(step, fault) for fault in answer.faults]

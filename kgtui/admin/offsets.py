@@ -326,7 +326,10 @@ class BoundsReader:
     async def _ask(
         self, node: int, rows: Sequence[TopicPartition], timestamps: Sequence[int], deadline: Deadline, lane: Lane
     ) -> dict[int, _Offsets] | KgtuiError:
-        """Ask a leader for the offsets at each timestamp. A request may contain a partition only once."""
+        """Ask a leader for the offsets at each timestamp.
+
+        Each timestamp needs a request, because a request may contain a partition only once.
+        """
         asked = (
             list_offsets(self._pool, node, dict.fromkeys(rows, timestamp), timeout=deadline.left(), lane=lane)
             for timestamp in timestamps

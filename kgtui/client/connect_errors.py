@@ -201,7 +201,7 @@ def explain_login_required(address: Address, settings: ClientSettings) -> str:
 
 
 def explain_not_kafka(address: Address, protocol: str) -> str:
-    """Return a message for a server with another protocol than Kafka's."""
+    """Return a message for a server that uses a protocol other than Kafka's."""
     if protocol == "TLS":
         return f"{address} uses TLS, but kgtui is configured for plain text; {ADVICE_USE_TLS}"
     return f"{address} is not a Kafka port: {protocol} answers there; check host and port"

@@ -50,7 +50,8 @@ def lazy_package(package: str) -> Iterator[None]:
         yield
     finally:
         if type(module) is _LazyPackage:
-            # Before importing a module of the package, Python reads `__path__`. `__getattr__` then runs the `__init__`.
+            # Python reads `__path__` before it imports a module of the package. Because the attribute is missing,
+            # `__getattr__` runs the `__init__`.
             del module.__path__
 
 

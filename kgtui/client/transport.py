@@ -86,7 +86,7 @@ class LimitedProtocol(AIOKafkaProtocol):  # type: ignore[misc]  # aiokafka has n
         setattr(reader, "readexactly", read_limited)  # noqa: B010 - mypy forbids a plain assignment to a method
 
 
-# `create_conn` looks up this class by name.
+# `create_conn` of aiokafka looks up this name, and therefore uses `LimitedProtocol`.
 aiokafka.conn.AIOKafkaProtocol = LimitedProtocol
 
 

@@ -44,8 +44,8 @@ class ErrorCode:
     """What the user can do about the error, or ""."""
 
 
-# Every other error code causes FINAL. Apart from 0 and 129, these are the codes with a RetriableException in Kafka's
-# Java client.
+# Error codes that are not in this table cause FINAL. All codes in it, except 0 and 129, have a RetriableException in
+# Kafka's Java client.
 _REACTIONS = {
     Reaction.NONE: (0,),
     Reaction.RETRY: (2, 7, 13, 14, 19, 20, 41, 51, 70, 71, 78, 84, 88, 89, 106, 122, 123, 133),

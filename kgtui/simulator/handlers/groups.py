@@ -134,8 +134,8 @@ def _in_response_order(request: RequestContext, names: Iterable[str]) -> list[st
 def describe_groups(request: RequestContext) -> dict[str, Any]:
     """Describe classic groups.
 
-    Any other group id is returned as a Dead group: since version 6 with error 69 (GROUP_ID_NOT_FOUND), before without
-    an error.
+    Any other group id is returned as a Dead group: with error 69
+    (GROUP_ID_NOT_FOUND) since version 6, and without an error before.
     """
     return {
         "ThrottleTimeMs": request.throttle_ms,
