@@ -1,9 +1,9 @@
-"""The entry point of the command line: runs a command, and turns every error into one line and an exit code.
+"""The entry point of the command line, which turns every error into one line and an exit code.
 
 Exit codes: 0 success; 1 the result is incomplete, or a check failed; 2 wrong usage or configuration; 3 no broker could
 be reached; 4 refused by a safety check; 70 a defect of kgtui; 130 interrupted; 141 the reader of stdout has exited.
 
-Large modules are imported only when they are needed, so that commands start fast.
+Large modules are imported when they are needed, so that commands start fast.
 """
 
 from __future__ import annotations
@@ -61,13 +61,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _reopen_closed_streams() -> None:
-    """Replace standard streams that the caller has closed, for example with `>&-`, with streams that cannot be written.
+    """Replace standard streams that the caller has closed (`>&-`) with unwritable ones.
 
-    Otherwise, the next opened file or socket would get the file descriptor of the closed stream.
+    Otherwise, the next file or socket would get their file descriptor.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
-            # The opened file gets the lowest free file descriptor, which is the descriptor of the closed stream.
+            # The file gets the lowest free descriptor, which is that of the closed stream.
             os.open(os.devnull, os.O_RDONLY)
             setattr(sys, name, open(number, "r" if name == "stdin" else "w", closefd=False))  # noqa: SIM115
 
@@ -86,7 +86,7 @@ def _flush(code: int) -> int:
     else:
         printing = sys.modules.get("kgtui.commands.printing")
         return code or int(printing is not None and printing.stderr_failed)
-    # Stdout is redirected, because the interpreter would otherwise flush it again at exit, and print an error.
+    # The interpreter would flush stdout again at exit, and print an error.
     redirect_to_devnull(sys.stdout)
     return code
 
@@ -108,9 +108,9 @@ def _run(words: list[str]) -> int:
 
 
 def _check_variables() -> None:
-    """Raise UsageError if a variable that names a cluster, a file or a folder is set to an empty text.
+    """Raise UsageError if a variable that names a cluster, a file or a folder is empty.
 
-    The default value is not used instead, because it may stand for a cluster that the user did not mean.
+    The default may be a cluster that the user did not mean.
     """
     for name in _NAMING_VARIABLES:
         if not os.environ.get(name, "unset").strip():
@@ -132,14 +132,14 @@ def _sentence(error: KgtuiError) -> str:
     if isinstance(error, UnreachableError):
         from kgtui.config import ASSUMED
 
-        # If the user has named the cluster, no advice is added, because the reasons say what to change.
+        # If the user has named the cluster, the reasons say what to change.
         advice = ["try --bootstrap-server HOST:PORT, or kgtui demo"] if message.startswith(ASSUMED) else []
         return "; ".join([message, *error.other_reasons(), *advice])
     return f"{message} ({error.advice})" if error.advice else message
 
 
 def _report_crash(error: BaseException, words: Sequence[str]) -> int:
-    """Write a crash report, print where it is, and return the exit code."""
+    """Write a crash report, print its path, and return the exit code."""
     from kgtui.commands.printing import notify, print_error
     from kgtui.config import state_folder
     from kgtui.config.crash import report_of, write_report
@@ -158,7 +158,7 @@ def _report_crash(error: BaseException, words: Sequence[str]) -> int:
 
 
 def _without_values(words: Sequence[str]) -> str:
-    """Return the command and the names of its options. All values are left out, because they may be secrets."""
+    """Return the command and the names of its options, without values, which may be secrets."""
     options = [word.partition("=")[0] if word.startswith("-") else "…" for word in words[1:]]
     first = words[:1] if words and not words[0].startswith("-") else []
     return " ".join(["kgtui", *first, *options])

@@ -45,11 +45,11 @@ class UsageError(KgtuiError):
 
 
 class ConfigError(UsageError):
-    """A setting, a properties file or a theme is wrong or not supported. The message names the key but no secret."""
+    """A setting, a properties file or a theme is wrong. The message names the key but no secret."""
 
 
 class LakeError(UsageError):
-    """A lake cannot be used: the folder is not a lake, a newer version wrote it, or the `history` extra is missing."""
+    """A folder is not a lake, a newer version wrote it, or the `history` extra is missing."""
 
 
 class QueryError(UsageError):
@@ -57,8 +57,8 @@ class QueryError(UsageError):
 
     Attributes:
         position: offset of the mistake in the expression, in characters.
-        length: number of characters that are wrong, at least 1.
-        expected: what the parser expected at that position, for example `expected yes or no`.
+        length: number of wrong characters, at least 1.
+        expected: what the parser expected, such as `expected yes or no`.
     """
 
     def __init__(self, message: str, *, position: int = 0, length: int = 1, expected: str = "") -> None:
@@ -69,11 +69,11 @@ class QueryError(UsageError):
 
 
 class SparkError(UsageError):
-    """Spark cannot be started: no Java, a wrong PySpark version, or a missing jar. The message says what to do."""
+    """Spark cannot be started: no Java, a wrong PySpark version, or a missing jar."""
 
 
 class SourceError(KgtuiError):
-    """Records of a topic or a folder cannot be read, or fewer records arrived than exist. The message says why."""
+    """Records of a topic or a folder cannot be read, or fewer records arrived than exist."""
 
 
 class UnreachableError(KgtuiError):
@@ -112,7 +112,7 @@ class ClientError(KgtuiError):
     """A request to one broker failed.
 
     Attributes:
-        broker: node id; None for a bootstrap address whose node id is not known yet.
+        broker: node id; None for a bootstrap address without a known node id.
         address: `host:port` that was tried.
     """
 
@@ -136,14 +136,14 @@ class DeadlineError(ClientError):
 
 
 class DisconnectedError(ClientError):
-    """The connection was lost while a request was in flight, so it is unknown whether the request was executed."""
+    """The connection was lost during a request, which may have been executed."""
 
     fault_name = "DISCONNECTED"
     advice = "the connection was lost; kgtui reconnects automatically"
 
 
 class UnsupportedError(ClientError):
-    """The broker and kgtui have no common version of an API, or the API is switched off on the cluster."""
+    """The broker and kgtui have no common version of an API, or the cluster has switched it off."""
 
     fault_name = "NOT_SUPPORTED"
     advice = "the broker is too old for this request, or the feature is switched off on the cluster"
@@ -153,7 +153,7 @@ class BrokerError(ClientError):
     """The broker responded with an error code.
 
     Attributes:
-        code: Kafka's error code. `kgtui.protocol.error_codes` contains the name of each code, and advice.
+        code: Kafka's error code (see `kgtui.protocol.error_codes`).
     """
 
     def __init__(
@@ -180,7 +180,7 @@ class DecodeError(ProtocolError):
     """A message is truncated or damaged.
 
     Attributes:
-        position: offset in bytes at which decoding stopped; -1 if it is not known.
+        position: offset in bytes at which decoding stopped, or -1.
     """
 
     fault_name = "DAMAGED_ANSWER"

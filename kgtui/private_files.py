@@ -53,7 +53,7 @@ def read_input(path: Path, limit: int | None = LARGEST_INPUT) -> bytes:
 
 
 def open_private(path: Path, flags: int) -> int:
-    """Open a file with `os.open`, and return its file descriptor. A new file gets mode 0600.
+    """Open a file with `os.open`, and return its descriptor. A new file gets mode 0600.
 
     Raises:
         OSError: the file cannot be opened, or is a symbolic link, a pipe or a device.
@@ -76,10 +76,10 @@ def write_synced(path: Path, data: bytes, flags: int) -> None:
     """Write a file with mode 0600 and sync it to disk.
 
     Args:
-        flags: flags of `os.open`, in addition to those for writing and for creating the file.
+        flags: further flags of `os.open`.
 
     Raises:
-        OSError: the file cannot be written. It may then be incomplete.
+        OSError: the file cannot be written. It may be incomplete.
     """
     with open(open_private(path, os.O_WRONLY | os.O_CREAT | flags), "wb") as file:
         file.write(data)
@@ -88,7 +88,7 @@ def write_synced(path: Path, data: bytes, flags: int) -> None:
 
 
 def replace_private(path: Path, data: bytes) -> None:
-    """Write a file with mode 0600, completely or not at all, in place of an existing file, and sync it to disk.
+    """Replace a file atomically with a file with mode 0600, and sync it to disk.
 
     Raises:
         OSError: the file cannot be written. The existing file is unchanged.

@@ -1,9 +1,8 @@
 """The audit log: an append-only file of JSON lines.
 
-Each line is synced to disk before the next step begins. An action on a group writes an `intent` before any request is
-sent, and an `outcome` with the same id afterwards. If no response arrived, the effect of the request is not known, and
-the action writes `uncertain` instead. The next time that kgtui starts, it checks every action without an `outcome`.
-Times are RFC 3339 in UTC. Readers ignore unknown fields and entries.
+An action writes an `intent` before any request is sent, and an `outcome` with the same id afterwards, or `uncertain` if
+no response arrived. At its next start, kgtui checks every action without an `outcome`. Each line is synced to disk
+before the next step. Times are RFC 3339 in UTC. Readers ignore unknown fields and entries.
 """
 
 from __future__ import annotations
@@ -37,11 +36,11 @@ INTENT, OUTCOME, UNCERTAIN = "intent", "outcome", "uncertain"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One action on a group, combined from its lines in the audit log.
+    """One action on a group, from its lines in the audit log.
 
     Attributes:
         intent: the fields of the `intent` line.
-        outcome: the fields of the `outcome` line; None if no outcome has been logged yet.
+        outcome: the fields of the `outcome` line, or None.
     """
 
     id: str
@@ -55,13 +54,13 @@ class Entry:
 
 
 def write_intent(log: Path, entry: str, line: Allowed, cluster: ClusterInfo, backup: Path, command: str = "") -> None:
-    """Log the deletion that is about to be sent. Raises OSError; the caller must then not send the deletion.
+    """Log the deletion that is about to be sent. After an OSError, the caller must not send it.
 
     Args:
-        entry: id of this deletion in the audit log. The line about the outcome has the same id.
+        entry: id of this deletion, also for the line about its outcome.
         line: the group and its expected loss, from the plan.
         backup: path of the backup of the group.
-        command: what started the deletion: `kgtui delete`, `UI` or similar.
+        command: what started the deletion, such as `kgtui delete` or `UI`.
     """
     fields = {
         "entry": INTENT,
@@ -84,8 +83,7 @@ def write_outcome(log: Path, result: GroupResult, *, certain: bool = True, found
     """Log the result of a deletion. Raises OSError.
 
     Args:
-        certain: whether the effect of the deletion is known. If it is not, kgtui checks at its next start whether the
-            group still exists.
+        certain: whether the effect is known. If not, kgtui checks at its next start whether the group exists.
         found_later: True if a check at a later start found the result.
     """
     fields = {
@@ -102,7 +100,7 @@ def write_outcome(log: Path, result: GroupResult, *, certain: bool = True, found
 
 
 def read_entries(log: Path) -> tuple[list[Entry], int]:
-    """Return all actions in the order in which they were logged, and the number of unreadable lines. Raises OSError."""
+    """Return all actions in the order of the log, and the number of unreadable lines. Raises OSError."""
     entries: dict[str, Entry] = {}
     damaged = 0
     try:

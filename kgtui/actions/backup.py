@@ -1,12 +1,11 @@
-"""The backup of a group: a JSON-lines file with everything the broker reported, and a CSV file for Kafka's tools.
+"""The backup of a group: a JSON-lines file with all its data, and a CSV file for Kafka's tools.
 
-The first line is a header (`"kind": "backup"`) with the schema version, the cluster and the response of the describe
-RPC. Each committed offset, share offset and config is on a separate line. The last line (`"kind": "end"`) has the
-number of lines between the header and the last line, so that a truncated file is recognized. Readers accept every
-schema version up to `SCHEMA`, ignore unknown fields, and reject newer versions.
+The first line is a header (`"kind": "backup"`) with the schema version, the cluster and the describe response. Each
+committed offset, share offset and config has a line. The last line (`"kind": "end"`) has the number of these lines, so
+that a truncated file is recognized. Readers ignore unknown fields, and reject versions above `SCHEMA`.
 
 The CSV file has lines `topic,partition,offset` for `kafka-consumer-groups --group G --reset-offsets --from-file`.
-Partitions of deleted topics are left out, because the tool rejects the whole file if it contains such a partition.
+Deleted topics are left out, because the tool would reject the whole file.
 """
 
 from __future__ import annotations
@@ -42,11 +41,10 @@ class Backup:
     """A backup that was read from its file.
 
     Attributes:
-        header: fields of the first line: `group`, `type`, `made_at`, `cluster`, `description` (the response of the
-            describe RPC) and others.
+        header: fields of the first line: `group`, `type`, `made_at`, `cluster`, `description` (the describe response)
+            and others.
         rows: fields of the other lines; `kind` is `committed`, `share` or `config`.
-        complete: whether the file ends with an `end` line that has the right number of lines. False means that the
-            file is truncated.
+        complete: whether the `end` line has the right number of lines. False means that the file is truncated.
     """
 
     path: Path
@@ -71,26 +69,26 @@ class Backup:
 
 
 def backup_path(folder: StateFolder, group: str, entry: str, at: float) -> Path:
-    """Return the path of a new backup. The file name is valid on every file system for any group id.
+    """Return the path of a new backup, which is valid on every file system.
 
     Args:
         entry: id of the deletion in the audit log.
-        at: time of the backup, in seconds since the epoch.
+        at: seconds since the epoch.
     """
     slug = _UNSAFE.sub("_", group)[:40].strip("._") or "group"
     return folder.backups / f"{file_stamp(at)}-{slug}-{entry[:8]}.jsonl"
 
 
 def write_backup(path: Path, data: GroupData, cluster: ClusterInfo, entry: str, at: float) -> None:
-    """Write the JSON-lines file and the CSV file of a backup, and sync them to disk.
+    """Write both files of a backup, and sync them to disk.
 
     Args:
-        path: path of the JSON-lines file; the path of the CSV file differs only in the suffix.
+        path: path of the JSON-lines file; the CSV file differs only in the suffix.
         entry: id of the deletion in the audit log.
-        at: time of the backup, in seconds since the epoch.
+        at: seconds since the epoch.
 
     Raises:
-        OSError: a file cannot be written. In this case, no new file is left behind.
+        OSError: a file cannot be written. No new file is left behind.
     """
     write_new(path, _lines(data, cluster, entry, at).encode())
     try:
@@ -108,7 +106,7 @@ def discard_backup(path: Path) -> None:
 
 
 def read_backup(path: Path) -> Backup:
-    """Read a backup. Raises `UsageError` if the file is not a backup or has a newer schema version."""
+    """Read a backup. Raises `UsageError` if the file is no backup or has a newer schema version."""
     try:
         lines = read_input(path, limit=None).decode("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:

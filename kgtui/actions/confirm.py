@@ -1,8 +1,8 @@
-r"""The text that the user types to confirm a deletion, chosen so that nobody types it for another group by mistake.
+r"""The text that the user types to confirm a deletion, so that no group is deleted by mistake.
 
-For one group it is the group id. An id with characters that cannot be typed, or that look like other characters, is
-shown in ASCII with escapes (`p\u0430yment`). For a very long id, the user types only the end of the id and its length.
-For several groups, the user types the number of groups. If the deletion cannot be undone, the user types a second word.
+For one group, it is the group id. Characters that cannot be typed, or that look like others, are shown as escapes
+(`p\u0430yment`). Of a very long id, the user types only the end and the length. For several groups, the user types
+their number. If the deletion cannot be undone, the user types a second word.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ class Challenge:
     """The text that the user must type.
 
     Attributes:
-        asked: the text as it is shown, in printable ASCII.
+        asked: the text in printable ASCII.
         accepted: all texts that are accepted.
-        what: what the user must do, such as `type the group id`. The sentence begins with `To confirm, `.
-        second_word: word that the user must type as well; None if the deletion can be undone.
+        what: what the user must do, such as `type the group id`, after `To confirm, `.
+        second_word: another word to type; None if the deletion can be undone.
     """
 
     asked: str
@@ -49,17 +49,17 @@ class Challenge:
 
 
 def challenge(groups: Sequence[str], *, irreversible: bool) -> Challenge:
-    """Return the text that the user must type to delete these groups. `groups` must not be empty.
+    """Return the text that the user must type to delete these groups, at least one.
 
     Args:
-        irreversible: whether the deletion cannot be undone, so that the user must type a second word.
+        irreversible: whether the deletion cannot be undone.
     """
     asked, accepted, what = _first_text(groups)
     return Challenge(asked, accepted, what, _SECOND_WORD if irreversible else None)
 
 
 def _first_text(groups: Sequence[str]) -> tuple[str, frozenset[str], str]:
-    """Return the attributes `asked`, `accepted` and `what` of the challenge."""
+    """Return the attributes `asked`, `accepted` and `what`."""
     if len(groups) != 1:
         return str(len(groups)), frozenset({str(len(groups))}), "type the number of groups"
     (group,) = groups
@@ -78,7 +78,7 @@ def _first_text(groups: Sequence[str]) -> tuple[str, frozenset[str], str]:
 def spelling(name: str) -> str:
     """Return a name in printable ASCII, so that different names never look the same.
 
-    Spaces at the start and at the end are escaped too, because they would be invisible.
+    Spaces at both ends are escaped too.
     """
     core = name.strip(" ")
     before = len(name) - len(name.lstrip(" ")) if core else 0

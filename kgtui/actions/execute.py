@@ -1,9 +1,8 @@
 """Executes a plan: back up → log the intent → describe again → send once → verify → log the outcome.
 
-Groups are processed in batches per coordinator, several batches at a time, so that a slow broker delays only its own
-groups. The groups are described again right before the request is sent. If a group became active after the plan was
-made, its deletion is refused. If no response to a request arrives, the request is never sent again. Instead, kgtui
-checks which of the groups still exist.
+Batches of several coordinators run at the same time, so that a slow broker delays only its own groups. A group that
+became active after the plan is refused. A request without a response is never sent again. Instead, kgtui checks which
+groups still exist.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 BATCH = 20
 """Maximum number of groups per DeleteGroups request.
 
-The number is small, so that little time passes between the describe RPC, which checks these groups, and the request.
+It is small, so that little time passes between the describe RPC and the request.
 """
 
 CONCURRENCY = 8
@@ -67,7 +66,7 @@ async def execute(
 
     Args:
         timeout: maximum duration of each call, in seconds.
-        command: what started the deletion, for the audit log: `kgtui delete`, `UI` or similar.
+        command: what started the deletion, such as `kgtui delete` or `UI`.
         on_result: called with the result of each group as soon as it is known.
 
     Raises:
@@ -94,7 +93,7 @@ async def execute(
                 if line.group not in results:
                     keep(GroupResult(line.group, DeletionStatus.REFUSED, str(error)))
         for line in plan.allowed:
-            # If the deletion of a batch was cancelled because the connection was closed, its groups have no results.
+            # A closed connection cancels a batch, whose groups then have no results.
             if line.group not in results:
                 keep(GroupResult(line.group, DeletionStatus.UNCERTAIN, _INTERRUPTED))
     return Results({line.group: results[line.group] for line in plan.lines})
@@ -128,7 +127,7 @@ def _batches(lines: Iterable[Allowed]) -> Iterator[list[Allowed]]:
 
 @dataclass(frozen=True, slots=True)
 class _Ready:
-    """A group that is ready to be deleted: its backup and its intent are on disk."""
+    """A group whose backup and intent are on disk."""
 
     line: Allowed
     entry: str
@@ -148,7 +147,7 @@ class _Deletion:
     keep: Callable[[GroupResult], None]
 
     async def run(self, lines: Sequence[Allowed]) -> None:
-        """Delete a batch of groups with the same coordinator. Performs all steps from the backup to the outcome."""
+        """Delete a batch of groups with the same coordinator, from the backup to the outcome."""
         ready = await self._prepare(lines)
         ready = await self._check(ready)
         if not ready:
@@ -215,9 +214,9 @@ class _Deletion:
         return passed
 
     async def _send(self, groups: Sequence[str]) -> dict[str, Outcome]:
-        """Send one request, and return a dict that maps each group id to the outcome.
+        """Send one request, and return group id → outcome.
 
-        If the response is lost or lacks a group, the group may have been deleted, so the outcome is uncertain.
+        The outcome is uncertain if the response is lost or lacks the group.
         """
         lost = Fault("NO_ANSWER", "the broker's response does not contain this group")
         try:
@@ -236,7 +235,7 @@ class _Deletion:
             await self._finish(_verified(one, outcomes[group], found[group]))
 
     async def _finish(self, result: GroupResult) -> None:
-        """Log the outcome for one group, and remove the backup of the group if its deletion was refused."""
+        """Log the outcome for one group, and remove its backup if the deletion was refused."""
         try:
             result = await asyncio.to_thread(self._log, result)
         except OSError as error:
@@ -253,9 +252,9 @@ class _Deletion:
 
 
 def _result_if_not_deleted(one: _Ready, outcome: Outcome) -> GroupResult | None:
-    """Return the result of a group that this request certainly did not delete.
+    """Return the result of a group that was certainly not deleted.
 
-    Returns None if the request may have deleted the group. The caller must then check whether the group still exists.
+    None if it may have been deleted. The caller must then check whether it exists.
     """
     fault = outcome.fault
     if fault is None or outcome.uncertain:

@@ -1,4 +1,4 @@
-"""The data of a group that a deletion removes: offsets and configs, read for the plan and again for the backup."""
+"""The data of a group that a deletion removes: offsets and configs, for the plan and for the backup."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class GroupData:
-    """Everything that the broker reported about one group.
+    """All data that the broker reported about one group.
 
     Attributes:
         description: response of the describe RPC for the type of the group.
-        offsets: committed offsets or share offsets, with the log offsets that could be read.
-        configs: configs of the group; None if they could not be read.
-        configs_fault: why the configs could not be read; None if they were read.
+        offsets: committed offsets or share offsets, with the known log offsets.
+        configs: None if they could not be read.
+        configs_fault: why the configs could not be read, or None.
     """
 
     description: GroupDescription
@@ -80,10 +80,9 @@ class GroupData:
 async def read_group_data(
     admin: GroupAdmin, descriptions: Iterable[GroupDescription], *, timeout: float
 ) -> dict[str, GroupData | Fault]:
-    """Return a dict that maps each group id to the group's data, or to the fault if the offsets could not be read.
+    """Return group id → data of the group, or the fault if its offsets could not be read.
 
-    If only the configs or the log offsets of a group could not be read, the result contains all other data of the
-    group.
+    The data is complete except for configs and log offsets that could not be read.
     """
     described = {description.group: description for description in descriptions}
     read = await read_groups(

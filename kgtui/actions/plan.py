@@ -1,7 +1,4 @@
-"""The plan of a deletion.
-
-It says for each group what would be lost and whether the deletion is safe, or why the deletion is refused.
-"""
+"""The plan of a deletion: what each group would lose, whether that is safe, or why it is refused."""
 
 from __future__ import annotations
 
@@ -43,15 +40,14 @@ class DeletionLoss:
     """What is lost when a group is deleted.
 
     Attributes:
-        topics: number of topics in which the group has an offset.
-        partitions: number of partitions in which the group has an offset.
-        positions: sum of the offsets of the group in all partitions.
+        topics: number of topics with an offset.
+        partitions: number of partitions with an offset.
+        positions: sum of the offsets in all partitions.
         unread: total lag of the group.
-        last_commit: time of the last commit that kgtui observed, in seconds since the epoch; None if there was none.
-            No RPC reports this time.
+        last_commit: time of the last observed commit, in seconds since the epoch, or None. No RPC reports it.
         undo: how much of the deletion can be undone.
-        not_restored: texts that name what the backup cannot restore; empty if it restores everything.
-        hidden: whether the group may also have offsets in topics that the user may not describe.
+        not_restored: what the backup cannot restore; empty if it restores everything.
+        hidden: whether the group may have offsets in topics that the user may not describe.
     """
 
     topics: int
@@ -66,7 +62,7 @@ class DeletionLoss:
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """A group that may be deleted, with the response of the describe RPC, and what would be lost."""
+    """A group that may be deleted, with its description and its loss."""
 
     description: GroupDescription
     loss: DeletionLoss
@@ -83,7 +79,7 @@ class Allowed:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A group that will not be deleted, with the reason. `type` is None if the type of the group is not known."""
+    """A group that will not be deleted, with the reason. `type` is None if it is not known."""
 
     group: str
     reason: str
@@ -92,10 +88,10 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The plan of a deletion: one entry per group, in the requested order and without duplicates.
+    """The plan of a deletion: one entry per group, in the requested order, without duplicates.
 
     Attributes:
-        made_at: time of the plan in seconds since the epoch.
+        made_at: seconds since the epoch.
     """
 
     lines: tuple[Allowed | Refused, ...]
@@ -124,11 +120,11 @@ async def plan(
     timeout: float = DEFAULT_TIMEOUT,
     last_commits: Mapping[str, float] | None = None,
 ) -> Plan:
-    """Plan a deletion: describe each group with the RPC of its type, and read its data. Nothing is changed.
+    """Plan a deletion: describe each group with the RPC of its type, and read its data.
 
     Args:
-        timeout: maximum duration of each of the three steps, in seconds: describing groups, reading offsets and
-            configs, and reading log bounds.
+        timeout: maximum duration in seconds of each step: describing groups, reading offsets and configs, reading log
+            bounds.
         last_commits: group id → observed time of its last commit, in seconds since the epoch.
 
     Raises:
@@ -177,10 +173,10 @@ def why_no_backup(data: GroupData | Fault) -> str | None:
 
 
 def loss_of(data: GroupData, last_commit: float | None = None, *, hides_topics: bool = False) -> DeletionLoss:
-    """Return what is lost if a group is deleted, and how much of the loss the backup can restore.
+    """Return what is lost if a group is deleted, and how much the backup can restore.
 
     Args:
-        hides_topics: whether brokers may have left out topics, because the user may describe only some topics.
+        hides_topics: whether the user may describe only some topics.
     """
     positions = data.positions
     total = sum((row.start_offset if hasattr(row, "start_offset") else row.offset) or 0 for row in positions)
@@ -206,7 +202,7 @@ def _gaps(data: GroupData, gone: list[str], *, hidden: bool) -> list[str]:
 
 
 def type_text(description: GroupDescription) -> str:
-    """Return the type of a group, followed by its kind if the kind has another name: `classic (connect)`."""
+    """Return the type of a group, with its kind if that has another name: `classic (connect)`."""
     kind = kind_of(description.type, description.protocol)
     if kind == "other":
         kind = description.protocol
@@ -214,9 +210,9 @@ def type_text(description: GroupDescription) -> str:
 
 
 def loss_text(loss: DeletionLoss) -> str:
-    """Return a text about the loss: `offsets of 12 partitions in 3 topics, 1,284 unread records`, or `no offsets`.
+    """Return the loss as text: `offsets of 12 partitions in 3 topics, 1,284 unread records`, or `no offsets`.
 
-    If the user may describe only some topics, the text says that the numbers may be larger.
+    If topics may be hidden, the text says that the numbers may be larger.
     """
     if not loss.partitions:
         return NONE_VISIBLE if loss.hidden else "no offsets"
@@ -243,7 +239,7 @@ def _count(number: int, word: str) -> str:
 
 
 RECENT = 300.0
-"""A group that committed, or had members, less than this many seconds ago may still be in use or may be restarting."""
+"""Seconds since a commit or since members, within which a group may still be in use or restarting."""
 
 
 class Answer(StrEnum):
@@ -267,7 +263,7 @@ class Safety(NamedTuple):
 
     @property
     def short_text(self) -> str:
-        """The answer in other words, and the reason, such as `not safe: the group has not read 5 records`."""
+        """The answer and the reason, such as `not safe: the group has not read 5 records`."""
         return f"{_SHORT[self.answer]}: {self.reason}"
 
 
@@ -279,14 +275,12 @@ def safety_of(
 ) -> Safety:
     """Return whether it is safe to delete a group.
 
-    The answer is yes only if nothing has used the group recently, if no record is unread, and if the backup can restore
-    all offsets.
+    That requires no recent use, no unread record, and a backup that can restore all offsets.
 
     Args:
-        line: what the plan says about the group.
+        line: the entry of the plan.
         now: seconds since the epoch.
-        empty_since: when kgtui observed that the group became Empty, in seconds since the epoch; None if the group was
-            already Empty when kgtui started.
+        empty_since: when the group became Empty, in seconds since the epoch; None if it was Empty when kgtui started.
         appeared: whether the group has been Empty since kgtui observed that it appeared.
     """
     if not isinstance(line, Allowed):
@@ -319,7 +313,7 @@ def _safety_of_offsets(loss: DeletionLoss) -> Safety:
 
 
 def unread_text(loss: DeletionLoss) -> str:
-    """Return how many records the group has not read, such as `5 records` or `at least 5 records`; else `unknown`."""
+    """Return how many records are unread: `5 records`, `at least 5 records` or `unknown`."""
     if not loss.partitions:
         return "unknown" if loss.hidden else "no records, because the group has no offsets"
     if loss.unread.lag is None:

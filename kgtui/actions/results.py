@@ -24,7 +24,7 @@ class DeletionStatus(StrEnum):
     """kgtui or the broker refused the deletion, and the group is unchanged."""
 
     GONE = "gone"
-    """The group no longer existed when the request was sent, or somebody else deleted it at the same time."""
+    """The group no longer existed, or somebody else deleted it at the same time."""
 
     FAILED = "failed"
     """The request failed, and the group still exists."""
@@ -38,9 +38,9 @@ class GroupResult:
     """The result for one group.
 
     Attributes:
-        reason: why the group was not deleted, or a remark about the deletion; `` if neither applies.
-        verified: True if a check after the deletion showed that the group no longer exists in the cluster.
-        backup: path of the JSON-lines file; None if there is no backup.
+        reason: why the group was not deleted, or a remark, or ``.
+        verified: True if a check showed that the group no longer exists.
+        backup: path of the JSON-lines file, or None.
         entry: id of this deletion in the audit log; None if no intent was logged.
     """
 
@@ -64,7 +64,7 @@ class Results:
 
     @property
     def exit_code(self) -> int:
-        """Exit code of the command: 0 if all groups were deleted, 4 if any was refused, 1 otherwise."""
+        """Exit code: 0 if all groups were deleted, 4 if any was refused, 1 otherwise."""
         if self.count(DeletionStatus.REFUSED):
             return 4
         return 0 if self.count(DeletionStatus.DELETED) == len(self.by_group) else 1

@@ -1,4 +1,4 @@
-"""Write backups and the audit log, so that only their owner can read them, and sync them to disk."""
+"""Writes backups and the audit log as private files, and syncs them to disk."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 def write_new(path: Path, data: bytes) -> None:
-    """Write a new file with mode 0600 and sync it. If this fails, no incomplete file is left behind. Raises OSError.
+    """Write a new file with mode 0600 and sync it; after an OSError, no incomplete file is left.
 
-    The caller must then call `sync_folder` to sync the directory entry; one call is enough for several files.
+    The caller must sync the directory with `sync_folder`, once for several files.
     """
     private_folder(path.parent, inside=True)
     if path.exists():
@@ -42,10 +42,9 @@ def has_drafts(folder: Path) -> bool:
 
 
 def remove_drafts(folder: Path) -> None:
-    """Remove the incomplete files of processes that were killed during `write_new`.
+    """Remove the incomplete files of processes that were killed during `write_new`. Raises OSError.
 
-    Call this function only while no other process deletes groups, because it would also remove the file that such a
-    process is writing. Raises OSError.
+    Call it only while no other process deletes groups, because their files would be removed, too.
     """
     for draft in _drafts(folder):
         draft.unlink(missing_ok=True)
@@ -65,10 +64,10 @@ def sync_folder(path: Path) -> None:
 
 
 def append_line(path: Path, line: bytes) -> None:
-    """Append one line to a file with mode 0600, and sync it.
+    """Append one line to a file with mode 0600, and sync it. Raises OSError.
 
-    Several processes may append at the same time. If the disk is full, no part of the line stays in the file. If a
-    crash left an incomplete line, a line break is written first, so that the new line is readable. Raises OSError.
+    Several processes may append at the same time. A full disk leaves no part of the line. After an incomplete line from
+    a crash, a line break is written first.
     """
     private_folder(path.parent)
     fresh = not path.exists()
@@ -98,7 +97,7 @@ def _write_all(file: int, data: bytes) -> None:
 
 @contextlib.contextmanager
 def shared_lock(path: Path) -> Iterator[None]:
-    """Hold the shared lock while a deletion is executed, so that `sole_lock` fails in other processes.
+    """Hold the shared lock during a deletion, so that `sole_lock` fails in other processes.
 
     The kernel releases the lock if the process dies. Raises OSError.
     """
@@ -113,10 +112,7 @@ def shared_lock(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def sole_lock(path: Path) -> Iterator[bool]:
-    """Try to take the exclusive lock, and yield True if this succeeded, or False if another process holds a lock.
-
-    Raises OSError.
-    """
+    """Try to take the exclusive lock, and yield whether this succeeded. Raises OSError."""
     private_folder(path.parent)
     file = open_private(path, os.O_RDWR | os.O_CREAT)
     try:

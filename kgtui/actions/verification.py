@@ -1,7 +1,4 @@
-"""Checks whether deleted groups no longer exist.
-
-The check runs after each deletion. At its start, kgtui also checks deletions that have no outcome in the audit log.
-"""
+"""Checks whether deleted groups no longer exist: after each deletion, and at the start without an outcome."""
 
 from __future__ import annotations
 
@@ -37,7 +34,7 @@ class Presence(Enum):
 async def check_presence(admin: GroupAdmin, groups: Collection[str], *, timeout: float) -> dict[str, Presence]:
     """Describe the groups again, and return for each group whether it exists.
 
-    If the response does not prove whether a group exists, the group is looked up in the list of all groups.
+    If that proves nothing, the group is looked up in the list of all groups.
     """
     try:
         answer = await admin.describe_groups(groups, timeout=timeout)
@@ -57,9 +54,9 @@ def _described(answer: Answer[Mapping[str, GroupDescription]], group: str) -> Pr
 
 
 async def _listed(admin: GroupAdmin, groups: Collection[str], timeout: float) -> dict[str, Presence]:
-    """Look up groups in the list of all groups. Return a dict that maps each group id to whether the group exists.
+    """Look up groups in the list of all groups.
 
-    If a group is missing from the list, the group is gone if every broker answered, and unknown otherwise.
+    A missing group is gone if every broker answered, and unknown otherwise.
     """
     try:
         answer = await admin.list_groups(timeout=timeout)
@@ -77,11 +74,10 @@ _PRESENT = "a later check found that a group with this id exists"
 async def unfinished(
     admin: GroupAdmin, folder: StateFolder, *, timeout: float = DEFAULT_TIMEOUT
 ) -> tuple[GroupResult, ...]:
-    """Check each deletion in this cluster that has no outcome yet, log the outcome, and return the results.
+    """Check each deletion in this cluster without an outcome, log the outcome, and return the results.
 
-    Deletions in other clusters are checked when kgtui connects to those clusters. No deletion is checked while another
-    process is executing one. Incomplete backups of killed processes are removed. If the outcome is still unknown after
-    the check, the deletion is checked again at the next start.
+    Nothing is checked while another process deletes groups. Incomplete backups of killed processes are removed. A
+    deletion whose outcome is still unknown is checked again at the next start.
 
     Raises:
         UnreachableError: no broker answers.

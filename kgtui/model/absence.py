@@ -23,9 +23,9 @@ class NoMatch:
     """Why no group matches a filter.
 
     Attributes:
-        meant: the filter that the user may have meant; None if there is no such filter.
-        word: the only word in the filter that a group id must contain; None if there is no word, or more than one.
-        excluded: number of groups whose ids match the terms about ids, but that other terms of the filter exclude.
+        meant: the filter that the user may have meant, or None.
+        word: the only word in the filter that a group id must contain; None if there are none or several.
+        excluded: number of groups whose ids match, but that other terms exclude.
         example: the id of one of these groups; `` if there are none.
         similar: ids that are similar to `word`.
     """
@@ -38,7 +38,7 @@ class NoMatch:
 
 
 def no_match_steps(query: Query, snapshot: Snapshot) -> Generator[None, None, NoMatch]:
-    """Find out why no group matches a filter, and yield after each slice of groups, so that other tasks can run."""
+    """Find out why no group matches a filter. Yields after each slice of groups."""
     meant = yield from meant_steps(query, snapshot)
     about_ids = [term for term in query.terms if isinstance(term, IdTerm)]
     if not about_ids or meant is not None:
@@ -66,13 +66,12 @@ def why_not_listed(
     """Return sentences that say why a group is not listed, for example because it expired.
 
     Args:
-        group: id of a group that is not in the snapshot, or a part of such an id.
+        group: id of the missing group, or a part of an id.
         clock: formats a time in seconds since the epoch.
-        fault: why the group could not be described; None if kgtui did not try, or if the broker does not know it.
-        gone_at: time at which the group disappeared according to a recording, in seconds since the epoch; None if
-            unknown.
+        fault: why the group could not be described; None if there was no error.
+        gone_at: time at which the group disappeared from a recording, in seconds since the epoch, or None.
         whole: whether `group` is a whole id, and not perhaps only a part of one.
-        events: whether to search the observed events for the time at which the group disappeared.
+        events: whether to search the events for the time at which the group disappeared.
     """
     name = visible(group)
     lines = [f"{name} was deleted or expired at {clock(gone_at)}, as the recording shows."] if gone_at else []

@@ -1,7 +1,7 @@
-"""The permissions of kgtui's user on a cluster (`Access`), and the `Fault` of a group whose offsets may be hidden.
+"""What the user may see on a cluster (`Access`), and faults for hidden offsets.
 
-Brokers leave out groups and topics that a user may not describe, without an error. An empty response therefore proves
-that nothing exists only if the user may describe everything.
+Brokers silently leave out groups and topics that a user may not describe. Only a user who may describe everything can
+trust an empty response.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Brokers report all of them to a super user, and to all users without an authoriz
 """
 
 HIDDEN = "OFFSETS_MAY_BE_HIDDEN"
-"""Value of `Fault.name`: the group has no visible offsets, but brokers possibly hide some for lack of permissions."""
+"""Value of `Fault.name`: no offsets are visible, but brokers may hide some."""
 
 HIDDEN_TOPICS = "OFFSETS_HIDDEN"
 """Value of `Fault.name`: members of the group read topics that the user lacks permission to describe."""
@@ -33,10 +33,10 @@ NONE_VISIBLE = "no offsets that you may see"
 """Text for a group without visible offsets, if brokers possibly hide some because the user lacks permissions."""
 
 VISIBLE_ONLY = "only in topics that you may see"
-"""Text beside a number, such as a lag, that was computed only from topics that the user may describe."""
+"""Text beside a number that was computed only from visible topics."""
 
 NOT_LISTED = "Offsets in topics that you may not describe are not listed."
-"""Sentence below a list of offsets from which brokers possibly left out topics, because the user lacks permissions."""
+"""Sentence below a list of offsets that may be incomplete."""
 
 NO_VISIBLE_GROUP = (
     "there is no group that you may see. Brokers leave out the groups that you may not describe. To list every group, "
@@ -47,16 +47,15 @@ NO_VISIBLE_GROUP = (
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The permissions of kgtui's user that decide which data brokers leave out of their responses without an error.
+    """The permissions that decide what brokers silently leave out of their responses.
 
-    `Access()` without arguments stands for a user who may see nothing.
+    `Access()` is a user who may see nothing.
 
     Attributes:
-        cluster_operations: the operations that the user may perform on the cluster (names of Kafka's AclOperation);
-            None if the broker does not report them.
+        cluster_operations: names of Kafka's AclOperation that the user may perform on the cluster; None if not
+            reported.
         any_topic: whether the user may describe every topic, except `denied_topics`.
-        denied_topics: topics that an ACL forbids the user to describe, as names, or as prefixes that end with `*`; None
-            if it is not known whether an ACL denies any topic.
+        denied_topics: topics that an ACL denies, as names or prefixes such as `pay-*`; None if not known.
     """
 
     cluster_operations: frozenset[str] | None = None
@@ -77,9 +76,8 @@ class Access:
     def sees_every_topic(self) -> bool:
         """Whether brokers hide no topic from the user.
 
-        The result is true if no ACL denies a topic, if the user is a super user, or if the cluster has no authorizer. A
-        user who has permission for every operation on the cluster and can describe any topic is assumed to be a super
-        user.
+        True if no ACL denies a topic, for a super user, and without an authorizer. A user with every cluster operation
+        who can describe any topic counts as a super user.
         """
         if not self.any_topic or self.denied_topics:
             return False
@@ -91,7 +89,7 @@ FULL_ACCESS = Access(CLUSTER_OPERATIONS, any_topic=True)
 
 
 def partly_recorded(access: Access) -> str:
-    """Return a message about data that a recording by this user will lack; `` if the recording will be complete."""
+    """Return what a recording by this user will lack; `` if it will be complete."""
     lacking = {}
     if not access.lists_every_group:
         lacking["groups"] = "the cluster"
@@ -106,7 +104,7 @@ def partly_recorded(access: Access) -> str:
 
 
 def lower_bound_reason(access: Access) -> str:
-    """Return why reported lags are only lower bounds, and what the user can ask for to see the whole lag."""
+    """Return why reported lags are only lower bounds, and which permission to ask for."""
     hidden = "Brokers leave out the topics that you may not describe."
     if access.denied_topics:
         return f"{hidden} To see the whole lag, ask to {_remove_denial(access)}"
@@ -114,7 +112,7 @@ def lower_bound_reason(access: Access) -> str:
 
 
 def hidden_fault(group: str, access: Access | None) -> Fault:
-    """Return the fault of a group that possibly has offsets in topics that the user may not describe.
+    """Return the fault of a group that may have offsets in hidden topics.
 
     Args:
         access: the permissions of the user; None if they were not read.
@@ -135,10 +133,10 @@ def _remove_denial(access: Access) -> str:
 
 
 def hidden_topics_fault(group: str, topics: Sequence[str]) -> Fault:
-    """Return the fault of a group whose members read topics that the user lacks permission to describe.
+    """Return the fault of a group whose members read hidden topics.
 
     Args:
-        topics: the topics that the user may not describe, at least one.
+        topics: at least one topic.
     """
     more = f" and {len(topics) - 1} more" if len(topics) > 1 else ""
     return Fault(

@@ -1,7 +1,6 @@
 """Results of reads and writes on a Kafka cluster.
 
-The result of a read may be partial: it contains the rows that could be read, a fault for each broker or group that
-could not be read, and how many brokers responded and how many groups were described.
+A read may fail for some brokers or groups. The result then has the other rows and a fault for each failure.
 """
 
 from __future__ import annotations
@@ -19,18 +18,17 @@ RowsT = TypeVar("RowsT", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """An error of one request, as data: what could not be read or done, and why.
+    """The error of one request.
 
     Attributes:
-        name: Kafka's error name, such as `GROUP_AUTHORIZATION_FAILED`. If a request got no valid response, the name is
-            one that kgtui defines: `NOT_CONNECTED`, `NO_ANSWER`, `DISCONNECTED`, `NOT_SUPPORTED`, `DAMAGED_ANSWER`. The
-            name `OFFSETS_MAY_BE_HIDDEN` means that the response possibly lacks offsets because of missing permissions.
-            `OFFSETS_HIDDEN` means that the response certainly lacks offsets.
-        message: text for the user, which names the request and the broker.
+        name: Kafka's error name, such as `GROUP_AUTHORIZATION_FAILED`, or a name of kgtui. Without a valid response:
+            `NOT_CONNECTED`, `NO_ANSWER`, `DISCONNECTED`, `NOT_SUPPORTED`, `DAMAGED_ANSWER`. If permissions are missing:
+            `OFFSETS_MAY_BE_HIDDEN` (offsets may be missing) and `OFFSETS_HIDDEN` (offsets are missing).
+        message: text for the user, with the request and the broker.
         code: Kafka's error code; None if kgtui defines the name.
-        broker: node id of the broker to which the request was sent; None if it is not known.
-        group: id of the group that could not be read or changed; None if the fault concerns a whole broker or cluster.
-        advice: what the user can do; `` if there is nothing to add.
+        broker: node id of the broker to which the request was sent, or None.
+        group: None if the fault concerns a whole broker or cluster.
+        advice: what the user can do, or ``.
     """
 
     name: str
@@ -42,7 +40,7 @@ class Fault:
 
 
 def fault_of(error: KgtuiError, *, broker: int | None = None, group: str | None = None) -> Fault:
-    """Convert an exception to a fault. `broker` is the node id to use if the exception does not name a broker."""
+    """Convert an exception to a fault. `broker` is used if the exception names no broker."""
     named = getattr(error, "broker", None)
     return Fault(
         error.fault_name,
@@ -55,10 +53,9 @@ def fault_of(error: KgtuiError, *, broker: int | None = None, group: str | None 
 
 
 def why_missing(faults: Iterable[Fault], group: str) -> Fault:
-    """Return the fault that explains why a group is missing from the rows of an answer.
+    """Return the fault that explains why a group is missing from an answer.
 
-    The result is the first fault of this group. If the group has no fault, the result is the first fault of a whole
-    broker or cluster.
+    This is the first fault of the group, or else of a whole broker or cluster.
     """
     general: Fault | None = None
     for fault in faults:
@@ -74,8 +71,8 @@ class Coverage:
     """How complete an answer is.
 
     Attributes:
-        brokers: a pair: number of brokers that responded, and number of all brokers to which requests were sent.
-        groups: a pair: number of groups that were described, and number of all groups that were requested.
+        brokers: number of brokers that responded, and number of brokers that were asked.
+        groups: number of groups that were described, and number of groups that were requested.
     """
 
     brokers: tuple[int, int] = (0, 0)
@@ -92,12 +89,10 @@ class Answer(Generic[RowsT]):
     """The result of a read, which may be partial.
 
     Attributes:
-        rows: the data that could be read. The function that returns the answer documents the type of the rows.
+        rows: the data that could be read.
         faults: one fault per broker or group that failed.
-        coverage: how many brokers responded, and how many groups were described.
-        hidden: group id → topics that the user may not describe. The rows lack offsets of the group in these topics, or
-            possibly lack them. The tuple is empty if the names of the topics are not known. Only answers with offsets
-            set this attribute.
+        hidden: group id → topics that the user may not describe. Offsets in these topics are missing, or may be. The
+            tuple is empty if the topics are not known. Only answers with offsets set this attribute.
     """
 
     rows: RowsT
@@ -108,12 +103,11 @@ class Answer(Generic[RowsT]):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of one write. A write may concern a whole group, or one topic or partition of a group.
+    """The result of one write to a group, topic or partition.
 
     Attributes:
-        group: id of the group that the write concerns.
         fault: why the write failed; None if it succeeded.
-        uncertain: True if the request was sent and no response arrived, so that the write may have been executed.
+        uncertain: True if no response arrived, so that the write may have been executed.
     """
 
     group: str

@@ -1,12 +1,10 @@
-"""The assignment of a group: current and target owners of each partition, pending moves, and members that delay them.
+"""Current and target owners of the partitions of a group, pending moves, and members that delay them.
 
-Partitions, tasks and connectors are called items here. The items of a streams group are tasks (subtopology, partition)
-with a role; the items of a Connect group are connectors and their tasks.
+An item is a partition, a streams task (subtopology, partition) with a role, a connector, or a task of a connector.
 
-A broker reports for each member only the partitions that the member may use now. A partition that a member must give up
-but has not given up yet (`ConsumerGroupMember.partitionsPendingRevocation`) is in the assignment of no member. The
-broker does not report which member still has the partition. This member must have an epoch that is less than the
-group's assignment epoch, so the partition counts as waiting for all members with such an epoch.
+A broker reports for each member only the partitions that it may use now. A partition that a member must still give up
+(`ConsumerGroupMember.partitionsPendingRevocation`) is in no reported assignment. Its owner has an epoch below the
+assignment epoch of the group. The partition therefore counts as waiting for every member with such an epoch.
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ ROLES = ("active", "standby", "warmup")
 
 
 class Item(NamedTuple):
-    """Something that is assigned to a member: a partition, a streams task, a connector or a task of a connector.
+    """A partition, a streams task, a connector, or a task of a connector.
 
     Attributes:
         name: topic, subtopology or connector.
@@ -44,12 +42,12 @@ class Item(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """The number of items that are assigned to one member, or to all members on one host or in one rack.
+    """How many items one member has, or all members on one host or in one rack.
 
     Attributes:
-        name: member id, host or rack; None for the members without a rack, which are counted together.
-        members: number of members with this member id, on this host or in this rack.
-        items: total number of items that are assigned to these members.
+        name: member id, host or rack; None for all members without a rack.
+        members: number of members that are counted.
+        items: total number of their items.
     """
 
     name: str | None
@@ -63,10 +61,9 @@ class Skew:
 
     Attributes:
         by: `member`, `host` or `rack`.
-        loads: the number of items of each member, host or rack, the largest number first.
-        ratio: items per member on the busiest host (or of the busiest member, or in the busiest rack), divided by the
-            items per member in the whole group. It is 1 if the items are distributed evenly, and 2 if the busiest host
-            has twice the average. None if nothing is assigned.
+        loads: the largest load first.
+        ratio: items per member on the busiest host (member, rack), divided by items per member in the group. 1 if the
+            items are distributed evenly, None if nothing is assigned.
     """
 
     by: str
@@ -77,8 +74,8 @@ class Skew:
 MOST_INFERRED = 20_000
 """Maximum number of items of one topic or subtopology that are listed although no broker reported them.
 
-If partition n is known, partitions with smaller numbers must exist too. Without this limit, a damaged assignment that
-contains partition 2³¹ − 1 would fill the memory.
+Partitions below a known partition must exist. The limit protects the memory from a damaged assignment with partition
+2³¹ − 1.
 """
 
 
@@ -86,31 +83,28 @@ class PlacementStatus(Enum):
     """Whether an item has reached its target owner."""
 
     SETTLED = "settled"
-    """The item is owned by its target owner; in a group without a target assignment, it is owned by any member."""
+    """The target owner owns the item. Without a target assignment: any member owns the item."""
     LEAVING = "leaving"
     """The item is owned by a member that must give it up."""
     ARRIVING = "arriving"
-    """The target assignment gives the item to a member that does not own it yet, and no other member has to give it up.
-    """
+    """The target owner does not own the item yet, and no other member has to give it up."""
     UNOWNED = "unowned"
-    """No member owns the item, and the target assignment, if there is one, gives it to no member."""
+    """No member owns the item, and no member gets it."""
     UNSUBSCRIBED = "not subscribed"
     """The group has an offset in the partition, but no member subscribes to its topic."""
     UNKNOWN = "unknown"
-    """It is not known whether the item has an owner, because the assignment of some members is not known."""
+    """The owner is not known, because the assignment of some members is not known."""
 
 
 class Placement(NamedTuple):
-    """One item with its current and its target owners.
-
-    This class is a named tuple to save memory, because a group may have thousands of items.
+    """One item with its current and its target owners. A named tuple saves memory.
 
     Attributes:
         owners: ids of the members that own the item.
-        targets: ids of the members that own it in the target assignment; None if the group has no target assignment.
-        waits_for: ids of the members for which the item waits. An item that is `LEAVING` waits for the owners that must
-            give it up. An item that is `ARRIVING` waits for the other members whose epoch is behind, because one of
-            them may still have the item. If no other member is behind, the item waits for its target owners.
+        targets: ids of the target owners; None if the group has no target assignment.
+        waits_for: ids of the members that delay the item. `LEAVING`: the owners that must give it up. `ARRIVING`: other
+            members whose epoch is behind, because one of them may still have the item; if there are none, the target
+            owners.
     """
 
     item: Item
@@ -122,13 +116,13 @@ class Placement(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Blocker:
-    """A member that delays the change from the current assignment to the target assignment.
+    """A member that delays the change to the target assignment.
 
     Attributes:
-        gives_up: number of items that this member owns and must give up.
-        waiting: number of items that wait for this member (`Placement.waits_for`).
-        behind: assignment epoch of the group minus epoch of the member; 0 for groups without epochs, and None for a
-            static member that has left temporarily (epoch -2).
+        gives_up: number of items that the member owns and must give up.
+        waiting: number of items that wait for the member (`Placement.waits_for`).
+        behind: assignment epoch of the group minus epoch of the member. 0 in groups without epochs; None for a static
+            member that left temporarily (epoch -2).
     """
 
     member_id: str
@@ -144,11 +138,10 @@ class Assignment:
     Attributes:
         placements: every item, sorted by name, number and role.
         targeted: whether the group has a target assignment (KIP-848, KIP-1071).
-        blockers: members that delay the change to the target assignment. The member that must give up the most items is
-            first.
-        idle: ids of the members that own no item and get no item from the target assignment.
+        blockers: the member that must give up the most items is first.
+        idle: ids of the members that own no item and get no item.
         unreported: ids of members whose assignment is not known.
-        skews: how evenly items are distributed over members, over hosts and, if members have racks, over racks.
+        skews: over members, over hosts and, if members have racks, over racks.
     """
 
     placements: tuple[Placement, ...]
@@ -167,7 +160,7 @@ def assignment_of(description: GroupDescription, offsets: GroupOffsets | None = 
     """Return the assignment of a group; None if the broker withheld its members.
 
     Args:
-        offsets: offsets of the group. Partitions with an offset are included even if no member owns them.
+        offsets: partitions with an offset are included, even without an owner.
     """
     members = description.members
     if members is None:
@@ -209,7 +202,7 @@ def _by_item(held: Iterable[tuple[str, frozenset[Item]]]) -> dict[Item, tuple[st
 
 
 def _revoked(members: Iterable[Member]) -> dict[Item, set[str]]:
-    """Return a mapping from each connector or task that is revoked to the ids of the workers that must give it up."""
+    """Return for each connector or task that is revoked the ids of the workers that must give it up."""
     by: defaultdict[Item, set[str]] = defaultdict(set)
     for member in members:
         names = set(member.connect.revoked) if member.connect else set()
@@ -220,9 +213,9 @@ def _revoked(members: Iterable[Member]) -> dict[Item, set[str]]:
 
 
 def epochs_behind(description: GroupDescription) -> dict[str, int | None]:
-    """Return how many epochs each member is behind the target assignment, by member id.
+    """Return by how many epochs each member is behind the target assignment, by member id.
 
-    Members that are not behind are left out. A static member that has left temporarily (epoch -2) has the value None.
+    Only members that are behind are included. A static member that left temporarily (epoch -2) has the value None.
     """
     goal = description.assignment_epoch
     epochs = [(member.member_id, member.epoch) for member in description.members or () if member.epoch is not None]
@@ -234,8 +227,7 @@ def epochs_behind(description: GroupDescription) -> dict[str, int | None]:
 def subscribed_topics(description: GroupDescription) -> frozenset[str] | None:
     """Return the topics that members subscribe to.
 
-    The result is None if there are no members, if a member subscribes to a pattern, or if the topics of a member are
-    not known.
+    None if there are no members, if a member subscribes to a pattern, or if the topics of a member are not known.
     """
     topics: set[str] = set()
     if not description.members:
@@ -250,8 +242,7 @@ def subscribed_topics(description: GroupDescription) -> frozenset[str] | None:
 def _expected(description: GroupDescription, offsets: GroupOffsets | None, known: set[Item]) -> Iterator[Item]:
     """Yield items that must exist, even if no member owns them.
 
-    Each partition with an offset exists. If `known` contains partition n of a topic, all partitions with smaller
-    numbers exist. The tasks of a streams group are computed from its topology.
+    Every partition with an offset exists, and every partition below a known one. A topology implies the streams tasks.
     """
     partitions = offsets.partitions if offsets else ()
     if description.topology is not None:
@@ -270,7 +261,7 @@ def _expected(description: GroupDescription, offsets: GroupOffsets | None, known
 
 
 def _tasks_of(subtopology: Subtopology, partitions: Iterable[tuple[str, int]]) -> int:
-    """Return the number of tasks of a subtopology: the largest number of partitions that one of its topics has."""
+    """Return the largest number of partitions of one topic of the subtopology."""
     topics = set(subtopology.source_topics)
     widths = [part + 1 for topic, part in partitions if topic in topics]
     widths += [info.partitions for info in (*subtopology.changelog_topics, *subtopology.repartition_source_topics)]
@@ -292,8 +283,7 @@ def _status(
         return PlacementStatus.SETTLED
     if incomplete:
         return PlacementStatus.UNKNOWN
-    # Only a partition can be `UNSUBSCRIBED`, because items with a role (streams tasks, connectors and their tasks) are
-    # not subscribed to.
+    # Only partitions are subscribed to, not streams tasks or connectors.
     if not item.role and subscribed is not None and item.name not in subscribed:
         return PlacementStatus.UNSUBSCRIBED
     return PlacementStatus.UNOWNED
@@ -321,15 +311,15 @@ def _blockers(placements: Iterable[Placement], behind: dict[str, int | None]) ->
 
 
 def is_idle(member: Member) -> bool:
-    """Return whether a member owns no item and gets no item from the target assignment.
+    """Return whether a member owns no item and gets no item.
 
-    False if the broker did not report the assignment, and for schema registry nodes, which have no items.
+    False if its assignment was not reported, and for schema registry nodes.
     """
     return member.registry is None and has_assignment(member) and not items_of(member) and not targets_of(member)
 
 
 def items_of(member: Member) -> frozenset[Item]:
-    """Return the items that a member owns. If its assignment is not known, the set is empty; see `has_assignment`."""
+    """Return the items that a member owns; an empty set if they are not known (see `has_assignment`)."""
     if member.streams is not None:
         return _tasks(member.streams.assignment)
     if member.connect is not None:
@@ -338,7 +328,7 @@ def items_of(member: Member) -> frozenset[Item]:
 
 
 def targets_of(member: Member) -> frozenset[Item]:
-    """Return the items that the target assignment gives to a member. Without a target assignment, the set is empty."""
+    """Return the items that a member gets by the target assignment; an empty set without one."""
     return _tasks(member.streams.target) if member.streams is not None else _partitions(member.target)
 
 
@@ -366,7 +356,7 @@ def _work(worker: ConnectWorker) -> frozenset[Item]:
 def skews_of(members: tuple[Member, ...]) -> tuple[Skew, ...]:
     """Return one `Skew` for members, one for hosts and, if members have racks, one for racks.
 
-    Members whose assignment is not known are left out. If no assignment is known, the result is empty.
+    Members with an unknown assignment are left out. The result is empty if no assignment is known.
     """
     loads = [
         (member, len(items_of(member))) for member in members if has_assignment(member) and member.registry is None

@@ -1,10 +1,9 @@
-"""Computes health verdicts on partitions and groups by the rules of LinkedIn's Burrow, as pure functions.
+"""Health verdicts on partitions and groups by the rules of LinkedIn's Burrow.
 
-A window holds the last commits of a group in one partition, each with the lag at the time of the commit, and the last
-log end offsets of the partition. For the same window, Burrow's `CachingEvaluator` returns the same verdict.
-`kgtui.model.health` creates windows from polled offsets.
+A window holds the last commits of a group in one partition, and the last log end offsets. The verdict on a window
+equals the result of Burrow's `CachingEvaluator`.
 
-Times are in milliseconds since the epoch, as in Kafka's commits. Lag is a number of records.
+Times are in milliseconds since the epoch. Lag is a number of records.
 """
 
 from __future__ import annotations
@@ -20,15 +19,14 @@ if TYPE_CHECKING:
 
     from kgtui.model.offsets import TopicPartition
 
-# `_UNKNOWN` stands for an unknown lag in arrays of integers, which cannot contain None. A lag is never negative.
+# `_UNKNOWN` stands for None in arrays of integers. A lag is never negative.
 _UNKNOWN = -1
 
 
 class Status(IntEnum):
-    """The status of a partition or a group, which is the main part of a health verdict.
+    """The status of a partition or a group. The values equal Burrow's; a larger value is worse.
 
-    The values are the same as in Burrow; a larger value is worse. `STOP`, `STALL` and `REWIND` are statuses of
-    partitions only. A group with such a partition has the status `ERR`.
+    Only partitions have the status `STOP`, `STALL` or `REWIND`. Their group is `ERR`.
     """
 
     NOT_FOUND = 0
@@ -53,11 +51,11 @@ class Options:
     Attributes:
         intervals: maximum number of commits, and of log end offsets, in a `Window`.
         minimum_complete: minimum number of commits for a status other than OK, as a fraction (0 to 1) of `intervals`.
-        allowed_lag: a partition whose lag is at most this many records is always OK.
-        min_distance: minimum time between two commits of a window, in seconds. A commit that arrives sooner replaces
-            the previous one.
-        offset_refresh: time between two reads of the log end offset, in seconds.
-        expire_cache: maximum time, in seconds, for which a computed verdict is reused.
+        allowed_lag: a partition whose lag is at most this many records is OK.
+        min_distance: minimum seconds between two commits of a window. A commit that arrives sooner replaces the
+            previous one.
+        offset_refresh: seconds between two reads of the log end offset.
+        expire_cache: maximum age of a reused verdict, in seconds.
     """
 
     intervals: int = 10
@@ -82,10 +80,9 @@ class Commit:
     """A commit in one partition.
 
     Attributes:
-        offset: the committed offset, which is the offset of the next record to read.
-        at: time of the commit in milliseconds since the epoch.
-        lag: number of records from the committed offset to the newest log end offset that was known at the time of the
-            commit; None if no log end offset was known.
+        offset: the offset of the next record to read.
+        at: milliseconds since the epoch.
+        lag: number of records from the offset to the newest log end that was known at the time; None if none was known.
     """
 
     offset: int
@@ -95,11 +92,11 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The recent commits of a group in one partition, and the recent log end offsets of the partition.
+    """The recent commits of a group in one partition, and its recent log end offsets.
 
     Attributes:
         commits: oldest first, at most `Options.intervals`.
-        log_ends: log end offsets, oldest first; empty if none is known.
+        log_ends: oldest first; empty if none is known.
     """
 
     commits: tuple[Commit, ...] = ()
@@ -107,10 +104,7 @@ class Window:
 
     @property
     def current_lag(self) -> int | None:
-        """Number of records from the last committed offset to the newest log end, at least 0.
-
-        The lag is None if one of the two offsets is not known.
-        """
+        """Number of records from the last commit to the newest log end, or None."""
         if not self.commits or not self.log_ends:
             return None
         return max(self.log_ends[-1] - self.commits[-1].offset, 0)
@@ -121,11 +115,11 @@ class PartitionVerdict:
     """The verdict on one partition.
 
     Attributes:
-        status: any status except `ERR`, which is a status of groups.
-        complete: number of commits in the window as a fraction (0 to 1) of `Options.intervals`.
-        current_lag: number of records from the last committed offset to the newest log end; None if it is not known.
-        first: the oldest commit in the window; None if there is none.
-        last: the newest commit in the window; None if there is none.
+        status: any status except `ERR`.
+        complete: number of commits as a fraction (0 to 1) of `Options.intervals`.
+        current_lag: number of records from the last commit to the newest log end, or None.
+        first: the oldest commit in the window, or None.
+        last: the newest commit in the window, or None.
     """
 
     status: Status
@@ -141,13 +135,11 @@ class GroupVerdict:
 
     Attributes:
         status: the worst status of the partitions, but at most `ERR`.
-        complete: fraction (0 to 1) of the partitions whose window has `Options.intervals` commits; 0 if there are no
-            partitions.
+        complete: fraction (0 to 1) of the partitions with a full window; 0 without partitions.
         total_lag: sum over the partitions whose lag is known; None if no lag is known.
-        max_lag: `(topic, partition)` with the largest lag; if several have the same lag, the first of them in
-            `partitions`. None if no lag is known.
+        max_lag: the first `(topic, partition)` with the largest lag; None if no lag is known.
         unknown: number of partitions whose lag is not known.
-        partitions: `(topic, partition)` → verdict on the partition, for every partition.
+        partitions: `(topic, partition)` → verdict, for every partition.
     """
 
     status: Status
@@ -164,10 +156,9 @@ class GroupVerdict:
 
 
 class CommitRing:
-    """Collects the last commits and log end offsets of one partition, the window that Burrow's rules evaluate.
+    """Collects the last commits and log end offsets of one partition for a `Window`.
 
-    The number of commits is limited. Commits must be added in the order of their arrival. A commit with an earlier time
-    than the commit before it is dropped.
+    A commit with an earlier time than the commit before it is dropped.
     """
 
     __slots__ = ("_at", "_ends", "_lags", "_offsets", "_options")
@@ -185,15 +176,10 @@ class CommitRing:
         del self._ends[: -self._options.intervals]
 
     def commit(self, offset: int, at: int) -> None:
-        """Add a commit, and compute its lag from the newest log end offset that was added.
+        """Add a commit at `at` ms since the epoch, with the lag from the newest known log end.
 
-        If the time since the previous commit is less than `min_distance`, the new commit replaces the previous one, but
-        keeps the time of the previous one, as in Burrow. If the new commit kept its own time, the next commit would
-        replace it in the same way, and a group that commits often would never fill a window.
-
-        Args:
-            offset: the committed offset.
-            at: time of the commit, in milliseconds since the epoch.
+        A commit within `min_distance` replaces the previous one but keeps its time, as in Burrow. With its own time, it
+        would itself be replaced, and a group that commits often would never fill a window.
         """
         lag = max(self._ends[-1] - offset, 0) if self._ends else _UNKNOWN
         if self._at and at < self._at[-1]:
@@ -206,10 +192,10 @@ class CommitRing:
             del column[: -self._options.intervals]
 
     def window(self, log_end: int | None = None) -> Window:
-        """Return the window with the last commits and log end offsets that were added.
+        """Return the window with the last commits and log end offsets.
 
         Args:
-            log_end: a newer log end offset, which is added to the returned window only; None to add no log end offset.
+            log_end: a newer log end offset for this window only, or None.
         """
         rows = zip(self._offsets, self._at, self._lags, strict=True)
         commits = tuple(Commit(offset, at, None if lag == _UNKNOWN else lag) for offset, at, lag in rows)
@@ -219,20 +205,20 @@ class CommitRing:
 def ceased(commits: Sequence[Commit], now: int) -> bool:
     """Return whether the group stopped committing.
 
-    Burrow's rule: the time since the last commit is longer than the time between the first and the last commit.
+    Burrow's rule: the last commit is longer ago than the time between the first and the last commit.
     """
     return now - commits[-1].at > commits[-1].at - commits[0].at
 
 
 def lately_caught_up(window: Window) -> bool:
-    """Return whether the last committed offset has reached a log end in the window, so that the lag was recently 0."""
+    """Return whether the last commit has reached a log end in the window."""
     return any(end <= window.commits[-1].offset for end in window.log_ends)
 
 
 def rewind(commits: Sequence[Commit]) -> tuple[Commit, Commit] | None:
-    """Return the last commit before the committed offset went back, and the first commit after it.
+    """Return the commits before and after the committed offset went back.
 
-    The result is None if the committed offset did not go back, or has reached its earlier value again.
+    None if it did not go back, or has reached its earlier value again.
     """
     for number, (before, after) in enumerate(pairwise(commits), 1):
         if after.offset < before.offset:
@@ -258,10 +244,7 @@ def lag_never_fell(commits: Iterable[Commit]) -> bool:
 
 
 def roll_up(partitions: Mapping[TopicPartition, PartitionVerdict]) -> GroupVerdict:
-    """Combine the verdicts on the partitions of a group, by `(topic, partition)`, into a verdict on the group.
-
-    A group without partitions is OK, as in Burrow.
-    """
+    """Combine the verdicts on partitions into a verdict on the group. Without partitions, it is OK, as in Burrow."""
     status, total, full, unknown = Status.OK, 0, 0, 0
     largest: tuple[int, TopicPartition] | None = None
     for key, row in partitions.items():

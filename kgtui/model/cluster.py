@@ -1,4 +1,4 @@
-"""Data classes for a cluster: its brokers and features, and how long it retains records and committed offsets."""
+"""Data classes for a cluster: brokers, features, and how long records and offsets are kept."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ClusterInfo:
     Attributes:
         cluster_id: None if the broker did not report it.
         brokers: node id → broker.
-        controller: node id of the controller; None if there is none or it is not known.
+        controller: node id, or None.
         features: finalized features, such as `share.version` → 1; None if brokers do not report them (before 2.7).
         seeds: the bootstrap addresses in use, `host:port`.
     """
@@ -54,7 +54,7 @@ class TopicRules:
 
     Attributes:
         seconds: `retention.ms` in seconds; None if it is unlimited or not known.
-        by_size: whether `retention.bytes` also deletes records, however old they are.
+        by_size: whether `retention.bytes` also deletes records.
         compacted: whether `cleanup.policy` contains `compact`.
         deletes: whether `cleanup.policy` contains `delete`.
         tiered: whether the topic uses tiered storage (`remote.storage.enable`, KIP-405).
@@ -70,7 +70,7 @@ class TopicRules:
 
     @property
     def seconds_alone(self) -> float | None:
-        """The retention time in seconds, if it is known and records are deleted by age only; otherwise None."""
+        """The retention time in seconds; None if it is unknown or records are not deleted by age alone."""
         return self.seconds if self.deletes and not self.by_size else None
 
 
@@ -79,11 +79,9 @@ class Retention:
     """How long the cluster keeps records and committed offsets, in seconds.
 
     Attributes:
-        topics: topic → how long it keeps a record (`retention.ms`). A topic is missing if its retention is not known,
-            or if it keeps records forever or by key (`cleanup.policy=compact`). A topic that also deletes by size
-            (`retention.bytes`) is missing too, because it may delete records sooner.
-        offsets: how long the offsets of a group without members are kept (`offsets.retention.minutes`); None if that
-            is not known.
+        topics: topic → `retention.ms`, for topics that delete records by age alone. Topics with
+            `cleanup.policy=compact` or `retention.bytes` are left out.
+        offsets: how long the offsets of a group without members are kept (`offsets.retention.minutes`), or None.
         rules: topic → its configs about retention. A recording does not contain them.
     """
 
@@ -92,11 +90,10 @@ class Retention:
     rules: Mapping[str, TopicRules] = field(default_factory=dict)
 
     def updated(self, answer: Retention, asked: Container[str]) -> Retention:
-        """Return a copy that has the values of `answer`, which were just read, and keeps all other values.
+        """Return a copy with the new values of `answer`.
 
         Args:
-            asked: topics whose retention was read without an error. If `answer.topics` does not contain one of them,
-                this topic no longer deletes records after a known time, so it is removed from the copy, too.
+            asked: topics that were read without an error. A topic that `answer.topics` lacks is removed from the copy.
         """
         rules = {**self.rules, **answer.rules}
         if not answer.topics and answer.offsets is None:

@@ -1,4 +1,4 @@
-"""Builds command lines that show or delete a group with Kafka's own tools, quoted for a POSIX shell."""
+"""Command lines that show or delete a group with Kafka's own tools, quoted for a POSIX shell."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class CommandLine:
     """A command to run in a shell.
 
     Attributes:
-        text: one quoted line. Control and bidi characters are escaped in the form `$'…'` (bash, zsh, ksh).
-        note: how the command differs from kgtui in its output or effect; `` if there is no difference.
+        text: one quoted line. Control and bidi characters are written as `$'…'` (bash, zsh, ksh).
+        note: how the command differs from kgtui, or ``.
     """
 
     text: str
@@ -34,14 +34,12 @@ def describe(
 ) -> CommandLine:
     """Return the command line that shows a group with Kafka's scripts.
 
-    None of the scripts can describe a Connect or schema registry group. For such a group, the command lists all groups
-    of the same protocol instead.
+    No script describes Connect or schema registry groups. The command then lists all groups of the protocol.
 
     Args:
         kind: one of `kgtui.model.group_types.KINDS`.
         seeds: bootstrap addresses, `host:port`.
-        view: the data of the group that the command shows: `state`, `members`, `offsets` or `configs`.
-        command_config: path of the properties file for the connection; None if there is none.
+        command_config: path of the properties file for the connection, or None.
     """
     where = _where(seeds, command_config)
     if view == "configs":
@@ -57,12 +55,12 @@ def describe(
 def delete(groups: Sequence[str], kind: str, seeds: Sequence[str], *, command_config: str | None = None) -> CommandLine:
     """Return the command line that deletes groups of one kind with Kafka's scripts.
 
-    There is no script for Connect and schema registry groups. `kafka-consumer-groups.sh` deletes them, too.
+    `kafka-consumer-groups.sh` also deletes Connect and schema registry groups, which have no script.
 
     Args:
-        kind: the kind of all these groups, one of `kgtui.model.group_types.KINDS`.
+        kind: one of `kgtui.model.group_types.KINDS`.
         seeds: bootstrap addresses, `host:port`.
-        command_config: path of the properties file for the connection; None if there is none.
+        command_config: path of the properties file for the connection, or None.
     """
     script = _tool(kind) or CONSUMER_TOOL
     named = [word for group in groups for word in ("--group", group)]
@@ -100,7 +98,6 @@ def quote(word: str) -> str:
 
 
 def _is_unsafe(char: str) -> bool:
-    """Return whether a character is a control, format, surrogate or separator character, or an unusual space."""
     return not char.isprintable()
 
 

@@ -6,7 +6,7 @@ TIMEOUT = 30.0
 """Time limit of a call of the API, and of a command without `--timeout`."""
 
 POLL_INTERVAL = 2.0
-"""Time between two polls of a broker by the terminal UI, and between two reads of `kgtui ls --watch`."""
+"""Seconds between two polls of a broker by the terminal UI, or two reads of `kgtui ls --watch`."""
 
 TREE_COLUMNS = ("lag", "members", "problem", "state", "plot", "age", "trend", "timelag")
-"""The columns of the tree. If the tree is too narrow for all columns, the last columns are left out."""
+"""The columns of the tree. A narrow tree leaves out the last ones."""

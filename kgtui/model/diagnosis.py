@@ -1,4 +1,4 @@
-"""The diagnosis at the start of a group's Overview and explanation: what is wrong and why, and what to do."""
+"""The diagnosis of a group: what is wrong, why, and what to do."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _MOST_NAMED = 3  # maximum number of members that a diagnosis names
 
 _FLAPPING_SECONDS = 600.0
-"""If a group is flapping, the diagnosis names members that joined or left in this many seconds before the snapshot."""
+"""The diagnosis of a flapping group names members that joined or left in this many seconds."""
 
 _ABOUT_EMPTY = ONLY_COUNTED | {Problem.EMPTY}
 
@@ -40,15 +40,14 @@ _DELETABLE = "The group can be deleted now."
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """The summary of a group's condition that kgtui shows before all details.
+    """The summary of a group's condition.
 
     Attributes:
-        judgment: the judgment on the group.
-        name: the verdict in one or two words: the problem in capitals, `OK`, `NOT_FOUND` or `not known yet`.
-        why: the reason for the verdict; `` if nothing is wrong, or if the reason is not known.
-        who: the members, the broker or the user that the problem is about; `` if that is not known.
-        advice: what the user can do next; `` if nothing needs to be done.
-        also: the other problems of the group, and since when it has stopped; `` if there are none.
+        name: the problem in capitals, `OK`, `NOT_FOUND` or `not known yet`.
+        why: the reason, or ``.
+        who: the members, the broker or the user that the problem is about, or ``.
+        advice: what the user can do next, or ``.
+        also: the other problems of the group, and since when it has stopped, or ``.
     """
 
     judgment: Judgment
@@ -101,18 +100,18 @@ def _other_problem(snapshot: Snapshot, group: str, kind: Problem, clock: Clock) 
 
 
 def _loss_text(loss: Loss, clock: Clock) -> str:
-    """Return which records may expire and when: at which time, and in how many minutes."""
+    """Return which records may expire, at which time and in how many minutes."""
     when = loss_when(loss, clock)
     remaining = f", in {duration(loss.seconds)}" if when.startswith("from ") else ""
     return f"unread records of {loss.topic}-{loss.partition} may expire {when}{remaining}"
 
 
 def _of_unread_group(snapshot: Snapshot, group: str, judgment: Judgment) -> Diagnosis:
-    """Return the diagnosis of a group that is not judged, because it was not read yet or could not be read."""
+    """Return the diagnosis of a group that was not judged, because its data is missing."""
     name = "not known yet" if judgment.kind is None else judgment.kind.value.upper()
     faults = faults_of(snapshot, group)
     if not faults:
-        # If more reads are needed before the group can be judged, `judgment.reason` says how many.
+        # If more reads are needed, `judgment.reason` says how many.
         return Diagnosis(judgment, name, judgment.reason)
     fault = faults[0]
     advice = fault.advice or explain_fault(fault).advice
@@ -143,21 +142,19 @@ def _who(snapshot: Snapshot, group: str, kind: Problem, health: GroupHealth | No
     if kind is Problem.LOSS_NEAR and health.loss is not None:
         return _owner(snapshot, group, health.loss.topic, health.loss.partition)
     if kind in (Problem.STOP, Problem.STALL, Problem.REWIND, Problem.BEHIND):
-        # While the exact verdict is pending, no partition is known to be the worst. The owner of the partition with the
-        # largest lag is then named instead.
+        # Until the exact verdict is known, the owner of the largest lag is named.
         worst = health.worst or max(health.partitions.values(), key=lambda row: row.lag or 0, default=None)
         return "" if worst is None else _owner(snapshot, group, worst.topic, worst.partition)
     return ""
 
 
 def _members(snapshot: Snapshot, group: str) -> tuple[Member, ...]:
-    """Return the members of a group; an empty tuple if they are not known."""
     reading = snapshot.details.get(group)
     return (reading.value.members if reading is not None else None) or ()
 
 
 def _owner(snapshot: Snapshot, group: str, topic: str, partition: int) -> str:
-    """Return a text with the owner, such as `client-1 at /10.0.0.7 owns orders-3`; `` if the owner is not known."""
+    """Return the owner, such as `client-1 at /10.0.0.7 owns orders-3`, or ``."""
     reading, members = snapshot.details.get(group), _members(snapshot, group)
     if reading is None or not members:
         return ""
@@ -170,10 +167,7 @@ def _owner(snapshot: Snapshot, group: str, topic: str, partition: int) -> str:
 
 
 def _who_lost(snapshot: Snapshot, group: str) -> str:
-    """Return a text that names the owner of the partition with the most lost records.
-
-    If other partitions also lost records, the text says how many.
-    """
+    """Name the owner of the partition with the most lost records, and count the other partitions."""
     reading = snapshot.offsets.get(group)
     lost = [row for row in lags(reading.value) if row.lost] if reading is not None else []
     if not lost:
@@ -186,7 +180,7 @@ def _who_lost(snapshot: Snapshot, group: str) -> str:
 
 
 def _who_flaps(snapshot: Snapshot, group: str) -> str:
-    """Return a text that names the members that joined or left most often recently; `` if no member joined or left."""
+    """Name the members that joined or left most often recently, or return ``."""
     counted: dict[str, int] = {}
     for event in reversed(snapshot.events):
         if event.at < snapshot.taken_at - _FLAPPING_SECONDS:
@@ -199,7 +193,6 @@ def _who_flaps(snapshot: Snapshot, group: str) -> str:
 
 
 def _who_is_idle(snapshot: Snapshot, group: str) -> str:
-    """Return a text that names the members without partitions; `` if the members are not known."""
     members = _members(snapshot, group)
     labels = member_labels(members)
     idle = sorted(labels[member.member_id] for member in members if member.assigned_count == 0)
@@ -207,7 +200,7 @@ def _who_is_idle(snapshot: Snapshot, group: str) -> str:
 
 
 def _and_more(named: list[str], every: int) -> str:
-    """Join texts with commas, and append how many of all `every` texts are left out: `a, b and 4 more`."""
+    """Join texts with commas: `a, b and 4 more`. `every` is the number of all texts."""
     more = every - len(named)
     return ", ".join(named) + (f" and {more:,} more" if more > 0 else "")
 
@@ -240,7 +233,7 @@ def explain_verdict(diagnosis: Diagnosis, clock: Callable[[float], str]) -> Expl
 
 
 def explain_group(snapshot: Snapshot, group: str, clock: Clock | None = None) -> list[Explanation]:
-    """Explain a group: first the verdict, then its faults, lost records and unknown lag, and its state.
+    """Explain the verdict on a group, its faults, lost records, unknown lag, and state, in this order.
 
     Args:
         clock: formats a time in seconds since the epoch; None for the local time zone.
@@ -256,10 +249,9 @@ def explain_group(snapshot: Snapshot, group: str, clock: Clock | None = None) ->
 
 
 def _explain_state_of(snapshot: Snapshot, group: str, state: str, judgment: Judgment) -> Explanation:
-    """Explain the state of a group without contradicting the judgment on the group.
+    """Explain the state of a group without contradicting the judgment.
 
-    For a Stable group with a problem, the text does not claim that the members read their partitions. For an Empty
-    group, the text says that the group can be deleted only if kgtui offers the deletion.
+    A Stable group with a problem is not said to read its partitions. An Empty group is called deletable only if it is.
     """
     explanation = explain_state(state)
     if state == states.STABLE and judgment.status is not GroupStatus.OK:

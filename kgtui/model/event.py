@@ -16,10 +16,7 @@ if TYPE_CHECKING:
 
 
 class EventKind(StrEnum):
-    """The kind of change that an event reports.
-
-    The values are used in JSON and as arguments of `kgtui events --kind`.
-    """
+    """The kind of an event, as in JSON and in `kgtui events --kind`."""
 
     APPEARED = "appeared"
     DISAPPEARED = "disappeared"
@@ -43,12 +40,12 @@ class Event(NamedTuple):
     Attributes:
         at: time of the first read that shows the change, in seconds since the epoch.
         group: group id; None for events of brokers.
-        listing: the listing of the group after the change, or its last listing if the group disappeared. Filters use
-            it for groups that no longer exist.
-        before, after: the values before and after the change; None if there is no such value. They are states, epochs,
-            node ids of coordinators, member ids, sums of committed offsets, values of a config, or verdicts.
-        subject: what changed: members, partitions, the name of a config, or the address of a broker; in events of
-            verdicts, the reason.
+        listing: the listing of the group after the change, or its last listing. Filters use it for groups that no
+            longer exist.
+        before, after: the old and the new value, or None: a state, epoch, coordinator, member id, sum of committed
+            offsets, value of a config, or verdict.
+        subject: what changed: members, partitions, the name of a config, or the address of a broker; the reason of a
+            verdict.
         number: number of members or partitions that changed.
         broker: node id, in events of brokers.
     """
@@ -133,9 +130,9 @@ class KindOfEvent(NamedTuple):
 
     Attributes:
         meaning: when such an event occurs, for `kgtui events --help`.
-        about: the choice of key `o` on the Events screen that lists events of this kind.
-        text: function that returns the text of an event of this kind, in one line.
-        role: color role of the kind; `` for the normal text color.
+        about: the choice of key `o` on the Events screen that lists such events.
+        text: returns the text of an event in one line.
+        role: color role; `` for the normal text color.
     """
 
     meaning: str
@@ -206,13 +203,13 @@ EVENT_KINDS: dict[EventKind, KindOfEvent] = {
 
 
 class EventLog:
-    """The newest events of a cluster, oldest first. When the log is full, the oldest events are dropped.
+    """The newest events of a cluster, oldest first. A full log drops the oldest event.
 
     Args:
         keep: maximum number of events.
 
     Attributes:
-        total: number of all events so far, including those that were dropped.
+        total: number of all events so far, including dropped ones.
     """
 
     def __init__(self, keep: int) -> None:
@@ -228,8 +225,7 @@ class EventLog:
     def add_disappeared(self, groups: Sequence[tuple[str, Listing]], at: float) -> None:
         """Append the events of groups that no longer exist, given as pairs (group id, last listing).
 
-        If there are more groups than the log can hold, no events are created for the first groups, because the log
-        would drop these events again.
+        Groups beyond the size of the log get no event, because the log would drop it again.
         """
         keep = self._events.maxlen or 0
         self._events.extend(disappeared(group, at, last) for group, last in groups[max(len(groups) - keep, 0) :])
@@ -242,7 +238,7 @@ class EventLog:
         return self._kept[1]
 
     def since(self, total: int) -> tuple[list[Event], int]:
-        """Return the events that followed the first `total` events, and how many of them the log has dropped."""
+        """Return the events after the first `total` events, and how many of them were dropped."""
         new = self.total - total
         found = list(islice(self._events, max(len(self._events) - new, 0), None))
         return found, new - len(found)

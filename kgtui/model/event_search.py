@@ -1,4 +1,4 @@
-"""Finds events by comparing two reads. The same functions find the events of a live cluster and of a recording.
+"""Finds events by comparing two reads, live or in a recording.
 
 The time of an event is the time of the first read that shows the change.
 """
@@ -29,7 +29,7 @@ MOST_MEMBERS = 20
 
 
 def listing_events(group: str, at: float, before: Listing | None, after: Listing | None) -> list[Event]:
-    """Return the events that two successive listings of a group show. None stands for a group that was not listed."""
+    """Return the events between two successive listings of a group. None stands for a group that was not listed."""
     if before is None or after is None:
         if after is not None:
             return [Event(at, EventKind.APPEARED, group, after, after=after.state)]
@@ -43,15 +43,14 @@ def listing_events(group: str, at: float, before: Listing | None, after: Listing
 
 
 class LastDescription:
-    """The parts of a group's newest description that are needed to compare it with the next description.
+    """The parts of a group's newest description that the next one is compared with.
 
     Args:
-        appeared: True if the group was just created and had no members before. All members in its first description
-            then count as joined. If it is False, the members are unknown until the first description.
+        appeared: True if the group was just created. All members in its first description then count as joined.
 
     Attributes:
         membership: the members and the owners of partitions.
-        at: time of the description, in seconds since the epoch; 0 before the first description.
+        at: seconds since the epoch; 0 before the first description.
     """
 
     __slots__ = ("_epoch", "_state", "at", "membership")
@@ -65,8 +64,8 @@ class LastDescription:
     def update(self, description: GroupDescription, listing: Listing, at: float) -> list[Event]:
         """Store a newer description, and return the events that it shows.
 
-        States are compared only if the broker does not list them; otherwise `listing_events` compares them. A
-        description with the state Dead is ignored, because it says nothing about the members.
+        States are compared only if the broker does not list them. The state Dead is ignored, because it says nothing
+        about members.
         """
         if description.state == DEAD:
             return []
@@ -83,7 +82,7 @@ class LastDescription:
         return found
 
     def update_without_members(self, group: str, listing: Listing, at: float) -> list[Event]:
-        """Store that a group has no members, as its listing shows, and return the events of members that left."""
+        """Store that a group has no members, and return the events of members that left."""
         self.at = at
         earlier = self.membership.members or ()
         return member_events(group, at, listing, self.membership.update(()), earlier, ())
@@ -100,8 +99,7 @@ def member_events(
     """Return the events of members that left and joined. More than `MOST_MEMBERS` members share one event.
 
     Args:
-        earlier, later: all members of the group before and after the change. The name of a member in an event
-            distinguishes it from all of them.
+        earlier, later: all members before and after the change, to find distinct names.
     """
     found: list[Event] = []
     changes = ((EventKind.LEFT, change.left, earlier), (EventKind.JOINED, change.joined, later))
@@ -120,13 +118,12 @@ def member_events(
 def _moves(
     group: str, at: float, listing: Listing, moved: Sequence[OwnerMove], members: Iterable[Member]
 ) -> list[Event]:
-    """Return one event for all partitions that have a new owner. If there are none, the list is empty.
+    """Return one event for all partitions with a new owner, or none.
 
-    `Event.before` and `after` are names of members if all partitions moved from one member to one other member.
+    `Event.before` and `after` are names of members if all partitions moved between the same two members.
 
     Args:
-        members: all members of the group before and after the change. The names of the owners distinguish them from all
-            of these members.
+        members: all members before and after the change, to find distinct names.
     """
     if not moved:
         return []
@@ -142,7 +139,7 @@ def _moves(
 
 
 def positions_of(offsets: GroupOffsets) -> dict[TopicPartition, int]:
-    """Return a dict from partition to its committed offset, or to its share-partition start offset in a share group."""
+    """Return partition → committed offset, or share-partition start offset."""
     found = {(row.topic, row.partition): row.offset for row in offsets.committed if row.offset is not None}
     found |= {(row.topic, row.partition): row.start_offset for row in offsets.share if row.start_offset is not None}
     return found
@@ -159,11 +156,8 @@ def offset_events(
 ) -> list[Event]:
     """Return events for positions of a group that were reset or went back between two reads.
 
-    Partitions that only one of the reads contains are ignored.
-
-    If the group had no members at both reads, every change of an offset is a reset. Simple groups are an exception,
-    because their consumers commit offsets without being members. In all other cases, only positions that went back are
-    reported.
+    Without members, every change is a reset, except in simple groups: their consumers commit without being members. In
+    all other cases, only positions that went back are reported. Partitions in only one read are ignored.
 
     Args:
         before, after: partition → committed offset or share-partition start offset.
@@ -188,7 +182,7 @@ def without_members(listing: Listing) -> bool:
 def config_events(
     group: str, at: float, listing: Listing, before: Iterable[GroupConfig], after: Iterable[GroupConfig]
 ) -> list[Event]:
-    """Return one event per config of a group that changed between two reads. Hidden values are not compared."""
+    """Return one event per config that changed between two reads. Hidden values are ignored."""
     old = {config.name: config for config in before}
     return [
         Event(at, EventKind.CONFIG, group, listing, old[config.name].value, config.value, config.name)
@@ -212,7 +206,7 @@ def _partition(partition: TopicPartition) -> str:
 
 
 def _named(names: Iterable[str]) -> str:
-    """Join up to `MOST_NAMED` names with commas, and append how many names are left out: `a, b, c and 4 more`."""
+    """Join up to `MOST_NAMED` names: `a, b, c and 4 more`."""
     every = list(names)
     more = len(every) - MOST_NAMED
     return ", ".join(every[:MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")

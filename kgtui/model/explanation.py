@@ -1,4 +1,4 @@
-"""Explains faults, group states and unknown lag to the user: the meaning, the cause, and what to do next."""
+"""Explains faults, group states and unknown lag: the meaning, the cause, and what to do next."""
 
 from __future__ import annotations
 
@@ -20,21 +20,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The explanation of one verdict, one fault, one group state, or one reason for lost records or unknown lag.
+    """The explanation of a verdict, a fault, a group state, lost records or unknown lag.
+
+    Text attributes are `` if they do not apply.
 
     Attributes:
-        title: name of the verdict, name of the error with its code, name of the state, or the reason.
-        message: message from the broker or the network; `` if there is none.
+        title: name of the verdict, error (with its code) or state, or the reason.
+        message: message from the broker or the network.
         meaning: what has happened, in one or two sentences.
-        check: the permissions or settings that may be the cause; `` if there are none.
-        advice: what the user can do next; `` if nothing needs to be done.
-        is_problem: False if the verdict, fault, state or reason is normal and needs no action.
-        why: reason for a verdict; `` if this is not the explanation of a verdict.
-        since: when the problem began; `` if it is not known.
-        who: the members, the broker or the user that a verdict is about; `` if that is not known.
-        also: other problems of the group; `` if there are none, or if this is not the explanation of a verdict.
-        basis: what a verdict is based on; `` if this is not the explanation of a verdict.
-        status: name of the `GroupStatus` of a verdict; `` if this is not the explanation of a verdict.
+        check: the permissions or settings that may be the cause.
+        advice: what the user can do next.
+        is_problem: False if no action is needed.
+        why: reason for a verdict.
+        since: when the problem began.
+        who: the members, the broker or the user that a verdict is about.
+        also: other problems of the group.
+        basis: what a verdict is based on.
+        status: name of the `GroupStatus` of a verdict.
     """
 
     title: str
@@ -60,7 +62,7 @@ class _Text(NamedTuple):
 _OTHERS = "kgtui has no explanation for this error code of Kafka; search for the name in Kafka's documentation."
 
 _FAULTS: dict[str, _Text] = {
-    # The first entries explain errors that kgtui itself defines, for requests that got no valid response.
+    # These errors are kgtui's own, for requests without a valid response.
     "NOT_CONNECTED": _Text(
         "kgtui could not connect to the broker.",
         "bootstrap servers, the brokers' advertised.listeners, security.protocol, firewalls",
@@ -254,25 +256,22 @@ _LOST = _Text(
 
 
 _GRANT = re.compile(r"grant ([A-Z_]+) on the (\w+)")
-"""Matches the advice of a fault that names the missing ACL operation, such as `grant DELETE on the group`.
+"""Matches the missing ACL operation in the advice of a fault, such as `grant DELETE on the group`.
 
-The operation is taken from this text, because a fault has no attribute for it and recordings store only the text.
+Recordings store only the text of a fault.
 """
 
 
 def reason_text(reason: str) -> str:
-    """Return a `PartitionLag.reason` as text for people. Only `not told` is changed, to `not reported`.
+    """Return a `PartitionLag.reason` as text for people: `not told` becomes `not reported`.
 
-    `PartitionLag.reason` keeps the value `not told`, because the JSON output contains it.
+    The value `not told` itself is part of the JSON output.
     """
     return "not reported" if reason == "not told" else reason
 
 
 def explain_fault(fault: Fault) -> Explanation:
-    """Explain a fault.
-
-    The advice begins with `fault.advice`, followed by the general advice for the fault's error name.
-    """
+    """Explain a fault. `fault.advice` comes before the general advice for the error name."""
     text = _FAULTS.get(fault.name, _Text(_OTHERS))
     title = fault.name if fault.code is None else f"{fault.name} ({fault.code})"
     first = f"{fault.advice[:1].upper()}{fault.advice[1:]}" if fault.advice else ""
@@ -296,10 +295,7 @@ def explain_refusal(action: str, reason: str) -> Explanation:
 
 
 def explain_offsets(offsets: GroupOffsets) -> Iterator[Explanation]:
-    """Explain which records are lost and why the lag of partitions is not known.
-
-    Each cause is explained once, with the number of partitions that it concerns.
-    """
+    """Explain why records are lost and why lag is not known: each cause once, with its number of partitions."""
     counted: dict[str, int] = {}
     rows = lags(offsets)
     for row in rows:
@@ -318,9 +314,7 @@ def explain_offsets(offsets: GroupOffsets) -> Iterator[Explanation]:
 def faults_of(snapshot: Snapshot, group: str) -> list[Fault]:
     """Return the faults of a group without duplicates.
 
-    They come from the newest reads of the group, from its summary (the values that the background sweep keeps about
-    each group), and from its coordinator, if the newest poll of that broker failed. If a broker may have left out all
-    offsets of the group, or if members read hidden topics, there is a fault that says so.
+    They come from its newest reads, its summary, and the failed poll of its coordinator. Hidden offsets add a fault.
     """
     readings = (snapshot.details.get(group), snapshot.offsets.get(group), snapshot.configs.get(group))
     summary, listing = snapshot.summaries.get(group), snapshot.groups.get(group)

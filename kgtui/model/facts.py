@@ -1,8 +1,7 @@
 """Looks up members, lag, topics and other facts about one group in a snapshot.
 
-There are two sources: the background sweep reads a short summary of every group, and a group that is selected or in
-view is also read in full. The functions use the newer of the two. They return None if the fact has not been read yet,
-so an empty result or 0 always comes from the broker.
+Facts come from the summary by the sweep, or from a full read of a selected or visible group, whichever is newer. None
+means that the fact was not read; an empty result or 0 comes from the broker.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Need(Enum):
-    """Data of a group that a term or a sort key needs in addition to the list of groups."""
+    """Data that a term or a sort key needs, besides the list of groups."""
 
     DESCRIPTION = "members"
     OFFSETS = "offsets"
@@ -35,13 +34,13 @@ class Need(Enum):
 
 
 def current_description(snapshot: Snapshot, group: str) -> Reading[GroupDescription] | None:
-    """Return the description of a group; None if it was not read, or if the background sweep has a newer summary."""
+    """Return the description of a group; None if it was not read, or if the summary is newer."""
     reading, summary = snapshot.details.get(group), snapshot.summaries.get(group)
     return None if summary is not None and _is_newer(summary.at, reading) else reading
 
 
 def current_offsets(snapshot: Snapshot, group: str) -> Reading[GroupOffsets] | None:
-    """Return the offsets of a group; None if they were not read, or if the background sweep has read a newer lag."""
+    """Return the offsets of a group; None if they were not read, or if the summary is newer."""
     reading, summary = snapshot.offsets.get(group), snapshot.summaries.get(group)
     return None if summary is not None and _is_newer(summary.lag_at, reading) else reading
 
@@ -51,7 +50,7 @@ def _is_newer(at: float | None, reading: Reading[Any] | None) -> bool:
 
 
 def member_count(snapshot: Snapshot, group: str) -> int | None:
-    """Return the number of members; None if it was not read, or if the broker withheld the members."""
+    """Return the number of members; None if it was not read, or if the broker withheld them."""
     reading = current_description(snapshot, group)
     if reading is not None:
         return reading.value.member_count
@@ -72,16 +71,15 @@ def lag_total(snapshot: Snapshot, group: str) -> LagTotal | None:
 
 
 def with_hidden(snapshot: Snapshot, group: str, total: LagTotal) -> LagTotal:
-    """Return the total lag of a group, marked as a lower bound if brokers may have left out partitions."""
+    """Return the total lag, marked as a lower bound if partitions may be hidden."""
     return replace(total, hidden=True) if not total.hidden and may_hide_topics(snapshot, group) else total
 
 
 def may_hide_topics(snapshot: Snapshot, group: str) -> bool:
-    """Return whether brokers may have left out some or all offsets of a group, because of missing permissions.
+    """Return whether brokers may have left out offsets of a group, because of missing permissions.
 
-    This is the case if the user may describe only some topics, or could describe only some topics when the offsets were
-    read, or if a member reads a topic that the user may not describe. If the user may describe every topic except
-    denied topics, it is not known whether topics without members are hidden. They are assumed to be visible.
+    True if the user could or can describe only some topics, or if a member reads a hidden topic. A user who may
+    describe every topic except denied ones is assumed to see all topics without members.
     """
     if snapshot.hides_topics:
         listing = snapshot.groups.get(group)
@@ -91,13 +89,12 @@ def may_hide_topics(snapshot: Snapshot, group: str) -> bool:
     summary, fault = snapshot.summaries.get(group), snapshot.group_faults.get(group)
     if summary is not None:
         fault = fault or summary.fault
-    # The broker withholds the members of a group if one of them reads a topic that the user lacks permission to
-    # describe.
+    # The broker withholds the members of a group if one of them reads a hidden topic.
     return fault is not None and fault.code == TOPIC_AUTHORIZATION_FAILED
 
 
 def _read_incompletely(snapshot: Snapshot, group: str) -> bool:
-    """Return whether brokers hid, or possibly hid, topics of the group when its newest offsets were read."""
+    """Return whether topics were, or may have been, hidden at the newest read of the offsets."""
     reading = current_offsets(snapshot, group)
     if reading is not None:
         return reading.value.hidden
@@ -106,10 +103,7 @@ def _read_incompletely(snapshot: Snapshot, group: str) -> bool:
 
 
 def has_no_offsets(snapshot: Snapshot, group: str) -> bool:
-    """Return whether a group that can have offsets has no visible offsets.
-
-    The result is False if the offsets were not read.
-    """
+    """Return whether a group that can have offsets has none that are visible. False if they were not read."""
     listing = snapshot.groups.get(group)
     if listing is None or not listing.has_offsets:
         return False
@@ -120,16 +114,15 @@ def has_no_offsets(snapshot: Snapshot, group: str) -> bool:
 
 
 def may_hide_offsets(snapshot: Snapshot, group: str) -> bool:
-    """Return whether a group seems to have no offsets, but may have offsets that are hidden from the user."""
+    """Return whether a group has no visible offsets, but may have hidden ones."""
     every = snapshot.access is not None and snapshot.access.sees_every_topic
     return (not every or may_hide_topics(snapshot, group)) and has_no_offsets(snapshot, group)
 
 
 def hidden_offsets_fault(snapshot: Snapshot, group: str) -> Fault | None:
-    """Return the fault of a group whose offsets are hidden from the user; None if there is no sign of that.
+    """Return the fault of a group with hidden offsets; None without a sign of them.
 
-    There are two signs: a member reads a topic that the user may not describe, or no offsets are visible and brokers
-    may have left out topics.
+    There are two signs: a member reads a hidden topic, or no offsets are visible and topics may be hidden.
     """
     reading = current_offsets(snapshot, group)
     if reading is not None and reading.value.hidden_topics:
@@ -139,10 +132,7 @@ def hidden_offsets_fault(snapshot: Snapshot, group: str) -> Fault | None:
 
 
 def lag_read_at(snapshot: Snapshot, group: str) -> float | None:
-    """Return the time of the read that `lag_total` is computed from, in seconds since the epoch.
-
-    The result is None if committed offsets and log end offsets were never read.
-    """
+    """Return when `lag_total` was read, in seconds since the epoch; None if it never was."""
     reading, summary = current_offsets(snapshot, group), snapshot.summaries.get(group)
     return reading.at if reading is not None else summary.lag_at if summary is not None else None
 
@@ -158,7 +148,7 @@ def lag_is_outdated(snapshot: Snapshot, group: str) -> bool:
 def topics(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
     """Return the topics that the group subscribes to, owns or has offsets in.
 
-    The result is None if members or offsets were never read, because some topics could then be missing.
+    None if members or offsets were never read.
     """
     summary, listing = snapshot.summaries.get(group), snapshot.groups.get(group)
     swept = summary.topics if summary is not None else None
@@ -175,9 +165,9 @@ def topics(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
 
 
 def of_members(key: str) -> Callable[[Snapshot, str], tuple[str, ...] | None]:
-    """Return a function that takes a snapshot and a group id, and returns names of the members, such as client ids.
+    """Return a function that returns the values of the members for a key, such as client ids.
 
-    The returned function returns None if the members were not read, or if the broker withheld them.
+    The function returns None if the members were not read or were withheld.
 
     Args:
         key: a key of `kgtui.model.summary.NAMES`.
@@ -200,11 +190,7 @@ hosts = of_members("host")
 
 
 def type_of(snapshot: Snapshot, group: str) -> str | None:
-    """Return the group type; None if it is not known.
-
-    The type comes from the list of groups. If the broker lists no types, it comes from the description or, without one,
-    from the summary that the background sweep stored.
-    """
+    """Return the group type from the list of groups, the description or the summary; None if unknown."""
     listing = snapshot.groups.get(group)
     if listing is None or listing.type is not None:
         return listing.type if listing is not None else None
@@ -216,7 +202,7 @@ def type_of(snapshot: Snapshot, group: str) -> str | None:
 
 
 def read_at(snapshot: Snapshot, group: str) -> float | None:
-    """Return when members or offsets were last read, in seconds since the epoch; None if they were not read."""
+    """Return when members or offsets were last read, in seconds since the epoch, or None."""
     times: list[float] = []
     summary = snapshot.summaries.get(group)
     if summary is not None:
@@ -243,11 +229,7 @@ def has_fault(snapshot: Snapshot, group: str) -> bool:
 
 
 def first_seen(snapshot: Snapshot, group: str) -> float | None:
-    """Return when the background sweep read the group for the first time, in seconds since the epoch.
-
-    The result is None if the sweep has not read the group yet. In a recording, it is the time of the first poll that
-    shows the group.
-    """
+    """Return when the sweep, or a recording, first read the group, in seconds since the epoch, or None."""
     from kgtui.model.trail import Trail
 
     if group in snapshot.recorded_times:
@@ -258,9 +240,9 @@ def first_seen(snapshot: Snapshot, group: str) -> float | None:
 
 
 def last_progress(snapshot: Snapshot, group: str) -> float | None:
-    """Return when the background sweep last observed that a position of the group moved forward.
+    """Return when a position of the group was last observed to move forward, in seconds since the epoch.
 
-    The time is in seconds since the epoch; None if no progress was observed since kgtui started, or in the recording.
+    None if no progress was observed since kgtui started, or in the recording.
     """
     from kgtui.model.trail import Trail
 
@@ -280,9 +262,9 @@ def lag_samples(snapshot: Snapshot, group: str) -> tuple[int, ...]:
 
 
 def lag_trend(snapshot: Snapshot, group: str) -> float | None:
-    """Return how fast the lag of a group changed in its last reads by the background sweep, in records per second.
+    """Return the change of the lag in the last reads of the sweep, in records per second.
 
-    The result is None if the group was not read twice, or if its lag is not known.
+    None if the group was not read twice, or if its lag is not known.
     """
     from kgtui.model.trail import lag_trend
 
@@ -291,7 +273,7 @@ def lag_trend(snapshot: Snapshot, group: str) -> float | None:
 
 
 def lag_trend_and_span(snapshot: Snapshot, group: str) -> tuple[float, float] | None:
-    """Return the result of `lag_trend`, and the seconds between its first and last read; None without a trend."""
+    """Return `lag_trend` and the seconds between its first and last read, or None."""
     from kgtui.model.trail import lag_trend_and_span
 
     summary = snapshot.summaries.get(group)
@@ -299,9 +281,9 @@ def lag_trend_and_span(snapshot: Snapshot, group: str) -> tuple[float, float] | 
 
 
 def time_lag(snapshot: Snapshot, group: str) -> tuple[float | None, bool] | None:
-    """Return the age of the oldest unread record in seconds, and whether the record may be older.
+    """Return the age of the oldest unread record in seconds, and whether it may be older.
 
-    The age in the pair is None if it is not known. There is no pair, but None, if the offsets were not read.
+    The age is None if it is not known. The whole result is None if the offsets were not read.
     """
     health = snapshot.health.get(group)
     if health is not None:

@@ -1,7 +1,7 @@
 """Data classes for a group, as brokers list and describe it.
 
-Types, protocols and states are kept as text, because a broker may name one that this version does not know. Known names
-are written in Kafka's spelling (`GroupType` and `GroupState` in Kafka's `org.apache.kafka.common`).
+Types, protocols and states are text, because brokers may name unknown ones. Known names have Kafka's spelling
+(`GroupType` and `GroupState` in `org.apache.kafka.common`).
 """
 
 from __future__ import annotations
@@ -16,11 +16,9 @@ if TYPE_CHECKING:
 
 
 FAMILY_SEPARATORS = (".", ":/_", "-")
-"""Characters that separate the prefix of a group id from the rest of the id. Groups with the same prefix form a family.
+"""Sets of characters that separate the prefix of a group id from the rest.
 
-Each string is a set of characters. An id is split only at the characters of the first set from which it contains a
-character. The family prefix of `team-007.settle` is therefore `team-007.`, because `-` separates only if the id
-contains none of the other characters.
+Only the first set with a character in the id counts. The prefix of `team-007.settle` is therefore `team-007.`.
 """
 
 
@@ -28,15 +26,14 @@ contains none of the other characters.
 class Listing:
     """One row of ListGroups without the group id (KIP-518, KIP-848, KIP-1043).
 
-    Groups with the same values share one `Listing`, so that 100,000 groups need only a few objects. A list of groups is
-    therefore a mapping from group id to listing.
+    Equal rows share one `Listing`, so that 100,000 groups need only a few objects.
 
     Attributes:
-        type: one of `kgtui.model.group_types.TYPES`, an unknown type as the broker wrote it, or None if the broker does
-            not list types.
-        protocol: protocol type: `consumer`, `connect`, `sr`, `share`, `streams` or another; `` for a simple group.
-        state: state in Kafka's spelling, or None if the broker does not list states (ListGroups before v4).
-        coordinator: node id of the broker that listed the group, which is its coordinator.
+        type: one of `kgtui.model.group_types.TYPES`, an unknown type as the broker wrote it, or None if types are not
+            listed.
+        protocol: `consumer`, `connect`, `sr`, `share`, `streams` or another; `` for a simple group.
+        state: Kafka's name, or None if states are not listed (ListGroups before v4).
+        coordinator: node id of the broker that listed the group.
     """
 
     type: str | None
@@ -51,7 +48,7 @@ class Listing:
 
     @property
     def has_offsets(self) -> bool:
-        """Whether a group of this type and protocol has offsets. Groups of Connect and schema registry have none."""
+        """Whether such groups have offsets. Connect and schema registry groups have none."""
         return self.type in TYPES_WITH_OFFSETS or self.protocol in PROTOCOLS_WITH_OFFSETS
 
 
@@ -60,25 +57,23 @@ class GroupDescription:
     """The description of one group, from the describe RPC of its type.
 
     Attributes:
-        group: group id.
-        type: the group type. The describe RPC of this type returned the description.
+        type: the group type that the describe RPC belongs to.
         protocol: protocol type (`consumer`, `connect`, `sr`, `share`, `streams`); empty for a simple group.
-        state: state in Kafka's spelling.
+        state: Kafka's name.
         coordinator: node id of the broker that responded.
-        assignor: name of the assignor; for a classic group, name of the protocol. None if the broker did not report it.
-        group_epoch: group epoch (KIP-848, KIP-932, KIP-1071); None for classic groups.
+        assignor: name of the assignor, or of the protocol in a classic group; None if it was not reported.
+        group_epoch: KIP-848, KIP-932, KIP-1071; None for classic groups.
         assignment_epoch: epoch of the target assignment; None for classic groups.
-        members: the members; None if the broker withheld them, because the user may not describe their topics.
-        operations: the operations that kgtui's user may perform on the group (names of Kafka's AclOperation); None if
-            the broker did not report them. A broker without an authorizer reports every operation that its release
-            knows: READ, DELETE and DESCRIBE on 3.9.2 (bits 328), from 4.0 on also DESCRIBE_CONFIGS and ALTER_CONFIGS
-            (bits 3400, observed on 4.1.2 and 4.3.1).
+        members: None if the broker withheld them, because the user may not describe their topics.
+        operations: names of Kafka's AclOperation that the user may perform on the group; None if not reported. Without
+            an authorizer, a broker reports every operation that its release knows: READ, DELETE and DESCRIBE on 3.9.2
+            (bits 328), from 4.0 on also DESCRIBE_CONFIGS and ALTER_CONFIGS (bits 3400, observed on 4.1.2 and 4.3.1).
         topology: the topology of a streams group; None for other types.
-        topology_status: whether the broker has the topology that the clients of a streams group send: `available`,
-            `not stored` or `error`; None before Kafka 4.4 and for other types.
-        source: the RPC that described the group, with its version: `ConsumerGroupDescribe v1`.
-        authoritative: whether `state` can be trusted. It cannot if the RPC does not distinguish group types:
-            DescribeGroups before v6 returns `Dead` for a group that does not exist or has another type.
+        topology_status: whether the broker has the topology of a streams group: `available`, `not stored` or `error`;
+            None before Kafka 4.4 and for other types.
+        source: the RPC with its version, such as `ConsumerGroupDescribe v1`.
+        authoritative: whether `state` can be trusted. DescribeGroups before v6 returns `Dead` for a group that does not
+            exist or has another type.
     """
 
     group: str
@@ -112,11 +107,11 @@ class GroupConfig:
     """One configuration entry of a group (DescribeConfigs, resource type GROUP).
 
     Attributes:
-        value: the value; None if the broker hides it, because it is sensitive.
+        value: None if the broker hides it, because it is sensitive.
         source: name of Kafka's ConfigSource, such as `DEFAULT_CONFIG` or `DYNAMIC_GROUP_CONFIG`.
         type: name of Kafka's ConfigType, such as `INT`; None before version 3 of the RPC.
-        synonyms: `(name, value, source)` of each entry from which the broker can take the value, in order of
-            precedence: an entry is used if the entries before it are not set (Kafka's ConfigSynonyms).
+        synonyms: `(name, value, source)` of each entry that can set the value, the most important first (Kafka's
+            ConfigSynonyms).
     """
 
     name: str
@@ -135,9 +130,9 @@ def listing_of(description: GroupDescription) -> Listing:
 
 
 def topics_of(description: GroupDescription) -> set[str] | None:
-    """Return the topics that members subscribe to or own, and the source topics of a streams topology.
+    """Return the topics that members subscribe to or own, and the source topics of a topology.
 
-    The result is None if the broker withheld the members.
+    None if the broker withheld the members.
     """
     if description.members is None:
         return None

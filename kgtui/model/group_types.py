@@ -1,7 +1,6 @@
-"""The registry of group types with their states, and of the kinds of groups that users distinguish.
+"""The registry of group types with their states, and of the kinds of groups.
 
-`GROUP_TYPES` has an entry per type with all its differences from other types. To add a type, add an entry here, and the
-decoder of its describe RPC in `kgtui.admin.decoding`.
+To add a type, add an entry to `GROUP_TYPES`, and the decoder of its describe RPC in `kgtui.admin.decoding`.
 """
 
 from __future__ import annotations
@@ -42,12 +41,12 @@ _BECOMES_SIMPLE = "the group type (the group is a simple classic group until its
 
 @dataclass(frozen=True, slots=True)
 class GroupKind:
-    """A kind of group, as users distinguish groups: by group type and protocol type together.
+    """A kind of group, from the group type and the protocol type.
 
     Attributes:
-        name: the name of the kind, which users write in the filter term `kind:`.
-        tool: Kafka's script that describes such groups; None if no script does.
-        has_offsets: whether the members commit offsets through the group. Connect workers and schema registries do not.
+        name: as in the filter term `kind:`.
+        tool: Kafka's script that describes such groups, or None.
+        has_offsets: False for Connect and schema registries, whose members commit nothing through the group.
     """
 
     name: str
@@ -58,7 +57,7 @@ class GroupKind:
 class OffsetExpiry(Enum):
     """When brokers delete the offsets of an Empty group (KIP-211).
 
-    The retention time is the broker option `offsets.retention.minutes`.
+    The retention time is `offsets.retention.minutes`.
     """
 
     NEVER = auto()
@@ -67,7 +66,7 @@ class OffsetExpiry(Enum):
     AFTER_EMPTY = auto()
     """All offsets are deleted when the retention time has passed since the group became Empty.
 
-    Simple groups (classic groups without a protocol type) are an exception, because they expire by `AFTER_COMMIT`.
+    Simple groups (classic groups without a protocol type) expire by `AFTER_COMMIT` instead.
     """
 
 
@@ -76,21 +75,21 @@ class GroupType:
     """The properties of one group type.
 
     Attributes:
-        name: the name in the Kafka protocol (`GroupType` in Kafka's `org.apache.kafka.common`).
+        name: the name in the Kafka protocol (`GroupType` in `org.apache.kafka.common`).
         title: the name that `kafka-groups.sh` prints.
-        describe_rpc: the RPC that describes groups of this type. Only this RPC reliably reports their state.
-        active_states: the valid states of this type except Empty and Dead, which are valid for every type (Kafka's
+        describe_rpc: the only RPC that reliably reports the state of such groups.
+        active_states: the valid states except Empty and Dead, which every type has (Kafka's
             `GroupState.groupStatesForType`).
-        rank: position of this type in lists. For a group of unknown type, the describe RPCs of all types are tried in
-            the same order. Consumer comes first, because Kafka's admin client also tries ConsumerGroupDescribe first.
+        rank: position in lists, and the order in which describe RPCs are tried for an unknown type. Consumer is first,
+            as in Kafka's admin client.
         tool: Kafka's script for groups of this type.
-        offsets_rpc: the RPC that reads the offsets of such a group: OffsetFetch or DescribeShareGroupOffsets.
+        offsets_rpc: OffsetFetch or DescribeShareGroupOffsets.
         offset_expiry: when brokers delete the offsets of such a group.
-        feature: the cluster feature that must be finalized for this type; None for classic groups, which always work.
+        feature: the cluster feature that must be finalized; None for classic groups, which always work.
         kip: the proposal that introduced the type; `` for classic groups.
-        kinds: protocol type → kind, for a type with several kinds; empty if the kind has the name of the type.
+        kinds: protocol type → kind; empty if the kind has the name of the type.
         deletable_states: the states in which the coordinator deletes such a group.
-        not_restorable: what is lost when a deleted group with offsets is restored from a backup, one text per item.
+        not_restorable: what a backup cannot restore, one text per item.
     """
 
     name: str
@@ -114,7 +113,7 @@ class GroupType:
 
     @property
     def absence(self) -> str:
-        """Text of `kgtui doctor` if a broker does not have the describe RPC of this type, such as `no share groups`."""
+        """Text of `kgtui doctor` for a broker without the describe RPC, such as `no share groups`."""
         return f"no {self.name} groups of {self.kip}" if self.name == CONSUMER else f"no {self.name} groups"
 
     def kind(self, protocol: str | None) -> str:
@@ -194,8 +193,8 @@ GROUP_KINDS: Mapping[str, GroupKind] = {
 }
 """Every kind of group by its name.
 
-Classic groups have the kind `consumer`, `connect`, `sr` (Schema Registry) or `simple`. The groups of every other type
-have the kind with the name of the type, such as `share`. All other groups have the kind `other`.
+Classic groups have the kind `consumer`, `connect`, `sr` (Schema Registry) or `simple`. Groups of other types have the
+name of their type, and unknown groups are `other`.
 """
 
 KINDS = tuple(GROUP_KINDS)
@@ -210,8 +209,7 @@ TYPES_BY_OFFSET_EXPIRY: Mapping[OffsetExpiry, tuple[str, ...]] = {
 TYPES_WITH_OFFSETS = frozenset(entry.name for entry in _ENTRIES if not entry.kinds)
 """Group types whose groups all have offsets.
 
-Type classic is missing here, because a classic group has offsets only with certain protocols
-(`PROTOCOLS_WITH_OFFSETS`).
+Classic is missing, because only some protocols have offsets (`PROTOCOLS_WITH_OFFSETS`).
 """
 
 PROTOCOLS_WITH_OFFSETS = frozenset(
@@ -239,9 +237,9 @@ def canonical_type(text: str) -> str:
 
 
 def kind_of(group_type: str | None, protocol: str | None) -> str:
-    """Return the kind of a group, one of `KINDS`. A group whose type is None (unknown) counts as classic.
+    """Return the kind of a group, one of `KINDS`. A group with an unknown type counts as classic.
 
-    A simple group is a classic group that has offsets and no protocol (Kafka's `isSimpleConsumerGroup`).
+    A simple group is a classic group with offsets and no protocol (Kafka's `isSimpleConsumerGroup`).
     """
     entry = GROUP_TYPES.get(CLASSIC if group_type is None else group_type)
     return OTHER if entry is None else entry.kind(protocol)

@@ -1,8 +1,7 @@
-"""Decides from data that was already read whether a group may be deleted, and explains a refusal to the user.
+"""Decides whether a group may be deleted, and explains a refusal to the user.
 
-A group is deleted only if the describe RPC for its group type reports it as Empty. Other evidence is not safe, because
-the broker's DeleteGroups does not check the type, and DescribeGroups before v6 reports `Dead` for every group that is
-not classic.
+The describe RPC for the group type must report Empty. DeleteGroups does not check the type, and DescribeGroups before
+v6 reports `Dead` for every group that is not classic.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Reading, Snapshot
 
 FRESH_SECONDS = 10.0
-"""The terminal UI offers to delete a group only if the description of the group is at most this old, in seconds.
+"""Maximum age of a description, in seconds, with which the terminal UI offers a deletion.
 
-If 2.5 times the poll interval of the group's coordinator is longer, that time is the limit instead.
+The limit is 2.5 times the poll interval of the coordinator if that is longer.
 """
 
 READ_ONLY = "this session is read-only, so nothing can be changed"
@@ -32,11 +31,10 @@ _DELETING_OPERATIONS = frozenset({"DELETE", "ALL"})
 
 
 def why_not_delete(group: str, description: GroupDescription) -> str | None:
-    """Return why a group must not be deleted according to its description; None if it may be deleted.
+    """Return why a group must not be deleted; None if it may be deleted.
 
-    The describe RPC for the group's type must have reported the state Empty, and the user must not lack the ACL
-    operation DELETE. Kafka's GroupMetadataManager also requires Empty, but additionally deletes classic groups that are
-    `Dead`.
+    The group must be Empty, and the user must not lack the ACL operation DELETE. Kafka's GroupMetadataManager would
+    also delete `Dead` classic groups.
     """
     if description.group != group:
         return "the description belongs to another group; refresh and try again"
@@ -73,7 +71,7 @@ def _members(count: int) -> str:
 
 
 def _static_note(description: GroupDescription) -> str:
-    """Return a note for static members, which stay in the group until their session times out (KIP-345)."""
+    """Return a note for static members, which stay until their session times out (KIP-345)."""
     static = any(member.instance_id is not None for member in description.members or ())
     return " (static members stay until their session times out)" if static else ""
 
@@ -87,7 +85,7 @@ def why_not_described(fault: Fault | None) -> str:
     """Return why a group without a description must not be deleted.
 
     Args:
-        fault: why the group could not be described; None if the broker's response did not contain the group.
+        fault: None if the broker's response did not contain the group.
     """
     if fault is None:
         return "the broker's response does not contain this group"
@@ -101,12 +99,11 @@ def why_not_described(fault: Fault | None) -> str:
 def delete_availability(
     snapshot: Snapshot, group: str | None, read_only: bool = False, *, now: float | None = None
 ) -> str | None:
-    """Return why the terminal UI does not offer to delete a group now; None if it offers the deletion.
+    """Return why the terminal UI does not offer to delete a group; None if it does.
 
     Args:
-        group: id of the selected group; None if none is selected.
-        read_only: whether the session is read-only, so that nothing may be deleted.
-        now: seconds since the epoch; None stands for the time of the snapshot.
+        group: id of the selected group, or None.
+        now: seconds since the epoch; None for the time of the snapshot.
     """
     if read_only:
         return READ_ONLY
@@ -131,12 +128,12 @@ def delete_availability(
 
 
 def is_listed_as_empty(snapshot: Snapshot, group: str, *, now: float | None = None) -> bool:
-    """Return whether the list of groups reports a group as Empty, and the group has no current description.
+    """Return whether a group is listed as Empty and has no current description.
 
-    The terminal UI can open the delete dialog for such a group, because the dialog describes the group again.
+    Such a group can be deleted, because the delete dialog describes it again.
 
     Args:
-        now: seconds since the epoch; None stands for the time of the snapshot.
+        now: seconds since the epoch; None for the time of the snapshot.
     """
     listing = snapshot.groups.get(group)
     if listing is None or listing.state != EMPTY or listing.type is None or group in snapshot.group_faults:
@@ -148,16 +145,16 @@ def is_listed_as_empty(snapshot: Snapshot, group: str, *, now: float | None = No
 def _age_of_outdated(
     snapshot: Snapshot, listing: Listing, reading: Reading[GroupDescription], now: float | None
 ) -> float | None:
-    """Return the age of a description in seconds if it is too old to decide about deletion; otherwise None."""
+    """Return the age of a description in seconds if it is too old for a deletion, or None."""
     status = snapshot.brokers.get(listing.coordinator)
     age = (snapshot.taken_at if now is None else now) - reading.at
     return age if age > max(FRESH_SECONDS, 2.5 * status.interval if status else 0.0) else None
 
 
 def _why_not_listed(listing: Listing, description: GroupDescription) -> str | None:
-    """Return how the list of groups and the description contradict each other; None if they agree.
+    """Return how the list of groups and the description contradict each other, or None.
 
-    A contradiction means that one of the two is out of date, so the group is not deleted before the next poll.
+    In a contradiction, one of the two is out of date.
     """
     if listing.type is not None and listing.type != description.type:
         return f"listed as {listing.type} and described as {description.type}: wait for the next poll"

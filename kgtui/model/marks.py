@@ -1,8 +1,6 @@
-"""The symbols that kgtui shows with their meanings, and the color roles of group states and health verdicts.
+"""The symbols that kgtui shows, and the color roles of group states and health verdicts.
 
-The terminal UI, its legend and all outputs use them. To change the symbol or color of a state or verdict, or to add a
-symbol, change the tables of this module. A color role is the name of a theme variable without the `$`: `kg-ok` stands
-for `$kg-ok`.
+A color role is the name of a theme variable without `$`: `kg-ok` stands for `$kg-ok`.
 """
 
 from __future__ import annotations
@@ -16,9 +14,9 @@ from kgtui.model.judgment import Problem
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """The symbols that the terminal UI draws, for example for group states.
+    """The symbols of the terminal UI, such as those of group states.
 
-    Each Unicode symbol consists of characters that are one cell wide in every terminal, so that columns stay aligned.
+    Each Unicode symbol is one cell wide in every terminal, so that columns stay aligned.
     """
 
     none: str = "–"
@@ -59,7 +57,7 @@ TO_ASCII = {
 
 
 OK, WARN, ERROR, MUTED, ACCENT, STALE = ROLES = ("kg-ok", "kg-warn", "kg-error", "kg-muted", "kg-accent", "kg-stale")
-"""The color roles. Each is the name of a theme variable, such as `$kg-ok` in CSS, and every theme must define it."""
+"""The color roles. Every theme must define them as variables, such as `$kg-ok` in CSS."""
 
 
 class Look(NamedTuple):
@@ -93,7 +91,7 @@ VERDICT_LOOKS: dict[str, Look] = {
     "ABANDONED": Look("empty", MUTED),
     "UNKNOWN": Look("fault", ERROR),
 }
-"""Maps the name of each `GroupStatus` to its symbol and color. `UNKNOWN` has them only if the group cannot be read."""
+"""Name of a `GroupStatus` → symbol and color. `UNKNOWN` is for groups that cannot be read."""
 
 PROBLEM_LOOKS: dict[Problem, Look] = {
     problem: VERDICT_LOOKS["ERR" if problem.harm >= Problem.REWIND.harm else "WARN"] for problem in Problem
@@ -116,7 +114,7 @@ _MEANINGS = {
     "forbidden": "your user lacks the permission to read the value",
     "at_least": "at least this number, because a part of the sum is not known",
 }
-"""Maps each attribute of `Marks` to the meaning of its symbol, in addition to the states that it stands for."""
+"""Attribute of `Marks` → meaning of its symbol, besides states."""
 
 
 def legend(marks: Marks) -> list[tuple[str, str]]:
@@ -131,5 +129,5 @@ def legend(marks: Marks) -> list[tuple[str, str]]:
 
 
 def state_look(state: str | None) -> Look:
-    """Return the symbol and color of a group state; None stands for a state that the broker has not reported."""
+    """Return the symbol and color of a group state; None if the broker did not report it."""
     return STATE_LOOKS.get(state or "", UNKNOWN_STATE)

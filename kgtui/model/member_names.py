@@ -1,4 +1,4 @@
-"""The shortest name of each member that distinguishes it from all other members, and which members own a partition."""
+"""Short unique names of members, and the owners of partitions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def owners_by_partition(description: GroupDescription | None) -> dict[TopicPartition, tuple[Member, ...]]:
-    """Return a dict that maps partitions to their owners. In streams groups, owners are members with active tasks."""
+    """Return partition → owners. In streams groups, owners are members with active tasks."""
     owners: dict[TopicPartition, tuple[Member, ...]] = {}
     if description is None:
         return owners
@@ -35,21 +35,20 @@ def owners_by_partition(description: GroupDescription | None) -> dict[TopicParti
 
 
 _LEAST_CHARACTERS = 4
-"""Minimum number of characters of a member id that a name contains, so that the part is easy to recognize."""
+"""Minimum number of characters of a member id in a name, so that it is easy to recognize."""
 
 
 def member_names(members: Iterable[Member]) -> dict[str, str]:
-    """Return a dict that maps each member id to the shortest name that distinguishes the member from all others.
+    """Return member id → shortest name that distinguishes the member.
 
-    The name is the instance id (static membership) if there is one. Otherwise, it is the client id if no other member
-    has the same client id, or the client id with the host (`billing@10.0.3.7`), or the client id with the shortest
-    unique part of the member id (`billing#3fa8`).
+    It is the instance id (static membership), or else the first of these that is unique: client id, client id with host
+    (`billing@10.0.3.7`), client id with a part of the member id (`billing#3fa8`).
     """
     return _names(members, with_host=False)
 
 
 def member_labels(members: Iterable[Member]) -> dict[str, str]:
-    """Return a dict that maps each member id to the member's name and host, such as `billing at /10.0.0.7`."""
+    """Return member id → name and host, such as `billing at /10.0.0.7`."""
     every = list(members)
     names = _names(every, with_host=True)
     return {member.member_id: f"{names[member.member_id]} at {member.host}" for member in every}
@@ -85,7 +84,7 @@ def names_of_ids(member_ids: Iterable[str], members: Iterable[Member] = ()) -> d
 
 
 def _names(members: Iterable[Member], *, with_host: bool) -> dict[str, str]:
-    """Return the names. If `with_host` is true, they contain no hosts, because the caller adds a host to each name."""
+    """Return the names. With `with_host`, they contain no hosts, because the caller adds them."""
     by_name: defaultdict[str, list[Member]] = defaultdict(list)
     for member in members:
         by_name[member.instance_id or member.client_id].append(member)
@@ -104,14 +103,13 @@ def _names(members: Iterable[Member], *, with_host: bool) -> dict[str, str]:
 
 
 def _shortest_parts(ids: Sequence[str], name: str) -> dict[str, str]:
-    """Return a mapping from each member id to the shortest part of the id that distinguishes it from the other ids.
+    """Return member id → shortest part of the id that distinguishes it.
 
-    Clients usually create a member id from their client id, a hyphen and a random part, so the returned part is a piece
-    of the random part.
+    Clients usually create member ids from the client id, a hyphen and a random part. The result is a piece of the
+    random part.
 
     Args:
-        ids: member ids of members with the same instance id or client id.
-        name: this instance id or client id.
+        name: the instance id or client id that all these members have.
     """
     begin = len(name) + 1 if name and all(one.startswith(f"{name}-") for one in ids) else 0
     ordered = sorted(ids)
@@ -124,5 +122,4 @@ def _shortest_parts(ids: Sequence[str], name: str) -> dict[str, str]:
 
 
 def _shared_characters(one: str, other: str) -> int:
-    """Return the length of the common beginning of two texts, in characters."""
     return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))

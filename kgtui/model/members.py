@@ -16,10 +16,9 @@ class ConnectWorker:
 
     Attributes:
         url: the worker's REST address.
-        leader: whether this worker is the leader; None while it has no assignment.
-        connectors: connectors that the worker runs.
-        tasks: the tasks that the worker runs, as `(connector, task numbers)`.
-        revoked: connectors and tasks that the worker must give up: `c` is connector `c`, and `c-3` is its task 3.
+        leader: None while the worker has no assignment.
+        tasks: as `(connector, task numbers)`.
+        revoked: what the worker must give up: `c` is connector `c`, and `c-3` is its task 3.
         delay_ms: scheduled rebalance delay in milliseconds.
         error: error code of the assignment; 0 for none.
     """
@@ -42,7 +41,7 @@ class RegistryNode:
     Attributes:
         url: `scheme://host:port` of the node.
         eligible: whether the node may become the leader.
-        leader: whether the node is the leader; None while it has no assignment.
+        leader: None while the node has no assignment.
         leader_url: address of the leader in the assignment of this node.
         error: error code of the assignment; 0 for none, 1 for two nodes with the same URL.
     """
@@ -69,10 +68,10 @@ class StreamsMember:
 
     Attributes:
         process: process id, which all threads of one process share.
-        endpoint: `host:port` for interactive queries; None if there is none.
-        task_offsets: changelog offsets that the member reported for its tasks, as `(subtopology, partition, offset)`.
-        task_end_offsets: end offsets of these changelogs, in the same form. The end offset minus the offset is the lag
-            of a standby or warm-up task.
+        endpoint: `host:port` for interactive queries, or None.
+        task_offsets: reported changelog offsets, as `(subtopology, partition, offset)`.
+        task_end_offsets: end offsets of these changelogs. End offset minus offset is the lag of a standby or warm-up
+            task.
     """
 
     process: str
@@ -90,15 +89,15 @@ class Member:
     """One member of a group of any type.
 
     Attributes:
-        protocol: `classic`, `consumer`, `share` or `streams`; None if the broker did not report it. A member of a
-            consumer or streams group with the protocol `classic` has not been upgraded yet.
+        protocol: `classic`, `consumer`, `share` or `streams`, or None. A `classic` member of a consumer or streams
+            group has not been upgraded yet.
         epoch: member epoch (KIP-848, KIP-932, KIP-1071); None for members of classic groups.
-        topics: subscribed topics; None if they are not known.
-        regex: subscribed pattern (RE2); None if there is none.
-        assignment: partitions that the member owns; None if they are not known. Brokers report the assignments of a
-            classic group only while it is Stable.
-        target: partitions that the target assignment gives to the member (KIP-848); None for other types.
-        undecoded: metadata bytes that follow no known protocol, shown as hex; b"" if the metadata was decoded.
+        topics: subscribed topics, or None.
+        regex: subscribed pattern (RE2), or None.
+        assignment: partitions that the member owns, or None. Brokers report them for a classic group only while it is
+            Stable.
+        target: partitions by the target assignment (KIP-848); None for other types.
+        undecoded: metadata of an unknown protocol, shown as hex; b"" if it was decoded.
     """
 
     member_id: str
@@ -146,7 +145,7 @@ class TopicInfo:
 class Subtopology:
     """A part of a streams topology (KIP-1071).
 
-    The number of its tasks is the largest number of partitions of one of its source topics.
+    The number of its tasks is the largest partition count of its source topics.
     """
 
     subtopology: str
@@ -158,10 +157,7 @@ class Subtopology:
 
 @dataclass(frozen=True, slots=True)
 class Topology:
-    """The topology of a streams group, as its coordinator reports it.
-
-    `subtopologies` is None while the topology is not initialized.
-    """
+    """The topology of a streams group. `subtopologies` is None before it is initialized."""
 
     epoch: int
     subtopologies: tuple[Subtopology, ...] | None = None
@@ -187,8 +183,5 @@ def partitions_read(members: tuple[Member, ...] | None, topology: Topology | Non
 
 
 def owners_of(members: tuple[Member, ...] | None) -> dict[tuple[str, int], Member]:
-    """Return a mapping from `(topic, partition)` to the member that owns it.
-
-    If several members own a partition, as in share groups, the mapping has the last of them.
-    """
+    """Return `(topic, partition)` → owner. Of several owners, as in share groups, it is the last."""
     return {tp: member for member in members or () for tp in partitions_of(member.assignment)}

@@ -1,4 +1,4 @@
-"""Data classes for committed offsets, log offsets and lag. A value that is -1 in the Kafka protocol is None here."""
+"""Data classes for committed offsets, log offsets and lag. A -1 of the Kafka protocol is None here."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class CommittedOffset:
     """A committed offset of one partition (OffsetFetch).
 
     Attributes:
-        offset: the committed offset; None if no offset is committed, or if it could not be read.
+        offset: None if no offset is committed, or if it could not be read.
         error: Kafka's error code if the offset could not be read, else 0.
     """
 
@@ -35,12 +35,11 @@ class CommittedOffset:
 
 @dataclass(frozen=True, slots=True)
 class ShareOffset:
-    """The share-partition start offset (SPSO) and lag of one partition (DescribeShareGroupOffsets, KIP-932, KIP-1226).
+    """The start offset (SPSO) and lag of a share partition (DescribeShareGroupOffsets, KIP-932, KIP-1226).
 
     Attributes:
         start_offset: the SPSO; None if the share partition was never initialized.
-        lag: the lag in records; None if the broker does not know it, or does not report it (before version 1 of the
-            RPC).
+        lag: in records; None if it is unknown or not reported (before version 1 of the RPC).
     """
 
     topic: str
@@ -56,7 +55,7 @@ class ShareOffset:
 class PartitionBounds:
     """Log start offset and log end offset of a partition.
 
-    They come from ListOffsets with the timestamps -2 and -1 and isolation level read_uncommitted, as in Kafka's tools.
+    They come from ListOffsets (-2, -1) with read_uncommitted, as in Kafka's tools.
 
     Attributes:
         error: Kafka's error code of the first read that failed; 0 if both succeeded.
@@ -69,19 +68,17 @@ class PartitionBounds:
 
 @dataclass(frozen=True, slots=True)
 class GroupOffsets:
-    """The committed offsets or share offsets of a group, with the log offsets of its partitions.
+    """The offsets of a group, with the log offsets of its partitions.
 
     Attributes:
         committed: committed offsets of a classic, consumer or streams group.
         share: share-partition start offsets of a share group.
-        bounds: `(topic, partition)` → log start and log end offsets, for the partitions in `committed` and `share`, and
-            for partitions that a member owns although they have no committed offset. A partition is missing if its log
-            offsets have not been read.
-        hidden_topics: topics that members subscribe to or own and that the user may not describe, sorted. Brokers leave
-            out the offsets in these topics.
+        bounds: `(topic, partition)` → log offsets, also for partitions with an owner and no committed offset. A
+            partition is missing if its log offsets were not read.
+        hidden_topics: topics of members that the user may not describe, sorted. Brokers leave out their offsets.
         may_lack_topics: whether brokers may have left out topics whose names are not known.
-        record_times: `(topic, partition)` → when the records around the committed offset were written, for partitions
-            in which they were searched. The offset may have moved since then.
+        record_times: `(topic, partition)` → when the records around the committed offset were written, where they were
+            searched. The offset may have moved since then.
     """
 
     committed: tuple[CommittedOffset, ...] = ()
@@ -107,18 +104,15 @@ class PartitionLag:
     """The position, log offsets and lag of a group in one partition.
 
     Attributes:
-        position: committed offset or share-partition start offset; None if there is none.
-        lag: number of records from the position to the log end; None if it is not known. In this case, `reason` says
-            why.
-        lead: number of records from the log start to the position, 0 if records are lost; None if it is not known.
-        lost: records that expired before they were read (position < log start); None if it is not known.
-        reason: why the lag is not known: `no commit`, `forbidden`, `topic deleted`, `no leader`, `not told` (the broker
-            did not report it), `pending` (the log offsets have not been read yet) or `error` with Kafka's error code;
-            `` if the lag is known. Reason `topic deleted` is rare, because a coordinator drops the offsets of a topic
-            as soon as it learns of the deletion (observed on 4.3.1 and 3.9.2).
+        position: committed offset or share-partition start offset, or None.
+        lag: number of records from the position to the log end, or None.
+        lead: number of records from the log start to the position, or None; 0 if records are lost.
+        lost: records that expired before they were read (position < log start), or None.
+        reason: why the lag is not known, or ``: `no commit`, `forbidden`, `topic deleted`, `no leader`, `not told` (not
+            reported), `pending` (log offsets not read yet) or `error` with Kafka's error code. `topic deleted` is rare:
+            a coordinator drops the offsets of a deleted topic (observed on 4.3.1 and 3.9.2).
         error: Kafka's error code that caused the reason; 0 for none.
-        times: when the records around the position, or around an earlier position, were written; None if they were not
-            searched.
+        times: when the records around the position, or around an earlier position, were written, or None.
     """
 
     topic: str
@@ -146,10 +140,10 @@ class LagTotal:
     """The total lag of a group.
 
     Attributes:
-        lag: sum over the partitions whose lag is known; None if the lag of no partition is known.
-        unknown: number of partitions whose lag is not known. Partitions without a committed offset are not counted.
-        partitions: number of all partitions that the user may see.
-        hidden: whether brokers may have left out more partitions, because the user may not describe their topics.
+        lag: sum over the partitions whose lag is known; None if no lag is known.
+        unknown: number of partitions whose lag is not known, except those without a committed offset.
+        partitions: number of all visible partitions.
+        hidden: whether more partitions may be hidden.
     """
 
     lag: int | None
@@ -185,8 +179,7 @@ def lag_of_commit(commit: CommittedOffset, bounds: PartitionBounds | None) -> Pa
     if commit.error:
         reason = reason_of(commit.error)
     elif commit.offset is None and bounds is not None and bounds.error in FORBIDDEN:
-        # No offset is visible, but the group may still have one: brokers hide offsets in topics that the user lacks
-        # permission to describe.
+        # Brokers hide offsets in topics that the user may not describe, so an offset may exist.
         error, reason = bounds.error, reason_of(bounds.error)
     elif commit.offset is None:
         reason = "no commit"
@@ -208,7 +201,7 @@ def lag_of_commit(commit: CommittedOffset, bounds: PartitionBounds | None) -> Pa
 def lag_of_share(share: ShareOffset, bounds: PartitionBounds | None) -> PartitionLag:
     """Return the lag of a share partition as the broker reports it.
 
-    The lag cannot be computed from the SPSO, because some records after the SPSO may already be acknowledged.
+    Records after the SPSO may already be acknowledged, so the SPSO does not give the lag.
     """
     start, end = (bounds.log_start, bounds.log_end) if bounds else (None, None)
     lead = lost = None
@@ -230,7 +223,7 @@ def lag_of_share(share: ShareOffset, bounds: PartitionBounds | None) -> Partitio
 def lags(offsets: GroupOffsets) -> list[PartitionLag]:
     """Return the lag of every partition of a group, sorted by topic and partition.
 
-    Partitions that a member owns although they have no committed offset are included.
+    Partitions with an owner and no committed offset are included.
     """
     bounds = offsets.bounds or {}
     rows = [lag_of_commit(row, bounds.get((row.topic, row.partition))) for row in offsets.committed]
@@ -265,7 +258,7 @@ def searchable(rows: Iterable[PartitionLag], limit: int) -> dict[TopicPartition,
 
 
 def total(rows: Iterable[PartitionLag]) -> LagTotal:
-    """Return the total lag of the given partitions, and the number of partitions whose lag is not known."""
+    """Return the total lag of partitions, and how many have an unknown lag."""
     known = unknown = count = 0
     some = False
     for row in rows:
@@ -282,7 +275,7 @@ def summed(
 ) -> LagTotal:
     """Return the total lag of a group. `bounds` maps `(topic, partition)` to the log offsets.
 
-    No `PartitionLag` is created per partition, because the background sweep calls this for up to 100,000 groups.
+    The sweep calls this for 100,000 groups, so no `PartitionLag` is created.
     """
     known = unknown = count = 0
     some = False
@@ -308,17 +301,13 @@ def lag_of_group(offsets: GroupOffsets) -> LagTotal:
     """Return the total lag of a group. The result equals `total(lags(offsets))`, but is computed faster."""
     bounds = offsets.bounds or {}
     sums = summed(offsets.committed, offsets.share, bounds)
-    # `bounds` also contains partitions that a member owns although they have no committed offset. These partitions are
-    # counted too.
+    # `bounds` also contains partitions with an owner and no committed offset.
     owned = bounds.keys() - set(offsets.partitions)
     forbidden = sum(1 for tp in owned if bounds[tp].error in FORBIDDEN)
     return LagTotal(sums.lag, sums.unknown + forbidden, sums.partitions + len(owned), offsets.hidden)
 
 
 def consumed_until(offsets: GroupOffsets) -> float | None:
-    """Return when the newest record that a group has read was written, in seconds since the epoch.
-
-    The result is None if the times of the last consumed records are not known.
-    """
+    """Return when the newest consumed record was written, in seconds since the epoch, or None."""
     times = [row.exact_times for row in lags(offsets)]
     return max((one.consumed.earliest for one in times if one is not None and one.consumed is not None), default=None)

@@ -8,11 +8,10 @@ from kgtui.errors import ConfigError
 
 
 def expanded(path: str | Path, where: str = "") -> Path:
-    """Return a path whose `~` or `~USER` is replaced with the home folder.
+    """Return a path with `~` or `~USER` replaced by the home folder.
 
     Args:
-        path: the path.
-        where: beginning of error messages: the setting that contains the path, a colon and a space.
+        where: beginning of error messages, such as the setting that contains the path, a colon and a space.
 
     Raises:
         ConfigError: the home folder is not known, or the path contains a NUL character.

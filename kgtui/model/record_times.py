@@ -1,7 +1,7 @@
-"""Data classes for the times at which records around a committed offset were written, and reasons why they are unknown.
+"""When the records around a committed offset were written, and why that is not known.
 
-The times are the timestamps of the records: the time of the producer (`message.timestamp.type=CreateTime`) or of the
-broker (`LogAppendTime`).
+The times are the timestamps of the records, from the producer (`message.timestamp.type=CreateTime`) or the broker
+(`LogAppendTime`).
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ BY_SIZE = "retention.bytes is set for the topic"
 UNLIMITED = "retention.ms of the topic is unlimited"
 
 PRECISION = 0.01
-"""By default, a search ends when the width of the time range is at most this fraction of the record's age."""
+"""A search ends when the time range is at most this fraction of the record's age."""
 
 
 class TimeRange(NamedTuple):
-    """The earliest and the latest time at which a record may have been written, in seconds since the epoch.
+    """The earliest and latest time at which a record may have been written, in seconds since the epoch.
 
-    The two times are equal if the time is known exactly.
+    They are equal if the time is known exactly.
     """
 
     earliest: float
@@ -53,14 +53,14 @@ class RecordTime:
 
     Attributes:
         offset: the committed offset.
-        unread: time of the first unread record; None if it is not known.
-        consumed: time of the last consumed record; None if it is not known.
-        reason: why `unread` is not known; `` if it is known.
-        rounds: number of requests that the search for this partition took.
-        expires_at: time from which retention may delete the first unread record, in seconds since the epoch; None if
-            `unread` or the retention time is not known, or if the record does not expire at a known time.
-        any_time: whether the record may expire at any time, because `retention.bytes` is set.
-        expiry_reason: why `expires_at` is not known; `` if it is known.
+        unread: time of the first unread record, or None.
+        consumed: time of the last consumed record, or None.
+        reason: why `unread` is not known, or ``.
+        rounds: number of requests of the search.
+        expires_at: time from which retention may delete the first unread record, in seconds since the epoch; None if it
+            is unknown or there is no such time.
+        any_time: whether the record may expire at any time, because of `retention.bytes`.
+        expiry_reason: why `expires_at` is not known, or ``.
     """
 
     offset: int
@@ -74,7 +74,7 @@ class RecordTime:
 
 
 def with_expiry(found: RecordTime, rules: TopicRules | None) -> RecordTime:
-    """Return a copy that also contains when the first unread record may expire, or why this time is not known.
+    """Return a copy with the time at which the first unread record may expire.
 
     Args:
         rules: the configs of the topic; None if they were not read.

@@ -1,4 +1,4 @@
-"""Writes and reads times as RFC 3339 text, the form that JSON, backups, the audit log and messages use."""
+"""Times as RFC 3339 text, which JSON, backups, the audit log and messages use."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ _EARLIEST, _LATEST = (datetime(year, 1, 2, tzinfo=UTC).timestamp() for year in (
 def utc_datetime(seconds: float) -> datetime:
     """Convert seconds since the epoch into a time in UTC.
 
-    Record timestamps and retention times can be any 64-bit number. A time before the year 1000 or after the
-    year 9998 is replaced with the nearest time in between, because `datetime` ends there.
+    Record timestamps can be any 64-bit number. Years outside 1000 to 9998 are replaced with the nearest time, because
+    `datetime` ends there.
     """
     return datetime.fromtimestamp(min(max(seconds, _EARLIEST), _LATEST), UTC)
 
 
 def rfc3339(seconds: float, precision: str = "milliseconds") -> str:
-    """Write a time in seconds since the epoch as RFC 3339 in UTC: `2026-11-23T04:32:02.250Z`.
+    """Format seconds since the epoch as RFC 3339 in UTC: `2026-11-23T04:32:02.250Z`.
 
     Args:
         precision: `milliseconds`, `seconds` or `minutes`.
@@ -31,12 +31,12 @@ def rfc3339_or_none(seconds: float | None) -> str | None:
 
 
 def file_stamp(seconds: float) -> str:
-    """Format a time in seconds since the epoch as a part of a file name, in UTC: `20261123T043202Z`."""
+    """Format seconds since the epoch for a file name, in UTC: `20261123T043202Z`."""
     return utc_datetime(seconds).strftime("%Y%m%dT%H%M%SZ")
 
 
 def parse_rfc3339(text: str) -> float:
-    """Parse a time and return seconds since the epoch. A time without a UTC offset is a local time.
+    """Parse a time into seconds since the epoch. Without a UTC offset, it is a local time.
 
     Raises:
         ValueError: the text is not a time.

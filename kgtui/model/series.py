@@ -1,4 +1,4 @@
-"""Time series of watched groups: lag, members and rates in ring buffers, and the points at which a group changed."""
+"""Time series of watched groups (lag, members, rates) in ring buffers, and the points at which a group changed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class OwnerMove(NamedTuple):
     """A partition that has a new owner.
 
     Attributes:
-        before: the last known owner; None if no owner was known.
+        before: the last known owner, or None.
         after: the owner now.
     """
 
@@ -33,9 +33,9 @@ class MembershipChange(NamedTuple):
     """The differences between two reads of the members of a group.
 
     Attributes:
-        joined, left: members that only the later read has, and members that only the earlier read has, sorted by id.
-        moved: partitions whose owner differs from their last known owner, sorted. A partition that has lost its owner
-            is not included until it has another owner.
+        joined, left: members that only one of the reads has, sorted by id.
+        moved: partitions whose owner differs from their last known owner, sorted. A partition without an owner is not
+            included yet.
     """
 
     joined: tuple[Member, ...] = ()
@@ -49,10 +49,10 @@ _NO_CHANGE = MembershipChange()
 class Membership:
     """The members of one group at the newest read, and the last known owner of each partition.
 
-    The owners are kept while a group is rebalancing, because brokers report no assignments of classic groups then.
+    The owners are kept during a rebalance, when brokers report no assignments of classic groups.
 
     Args:
-        members: members before the first read; None if they are not known.
+        members: members before the first read, or None.
     """
 
     __slots__ = ("_members", "_owners")
@@ -77,8 +77,8 @@ class Membership:
     def update(self, members: tuple[Member, ...] | None) -> MembershipChange:
         """Store the members of a new read, and return how they differ from the previous read.
 
-        The result is empty if the members were not known before. If `members` is None, because the broker withheld
-        them, the earlier members are kept.
+        The result is empty if they were not known before. If `members` is None (withheld), the earlier members are
+        kept.
         """
         old = self._members
         if members is None or old is members or old == members:
@@ -106,22 +106,19 @@ class Membership:
 LENGTH = 900
 """Maximum number of samples kept per group: half an hour at one sample every 2 seconds."""
 GROUPS = 500
-"""Maximum number of groups whose series are kept.
-
-If there are more, the series of the group that has had no new sample for the longest time is dropped.
-"""
+"""Maximum number of groups whose series are kept. The series without a new sample for the longest time is dropped."""
 CHANGE_POINTS = 500
 """Maximum number of change points (reads that differ from the previous read) kept per group."""
 
 
 class GapRule(NamedTuple):
-    """Decides whether the time between two reads counts as a gap. No rate is computed across a gap.
+    """Decides whether the time between two reads is a gap, across which no rate is computed.
 
-    The time is a gap if it is longer than both limits.
+    A gap is longer than both limits.
 
     Attributes:
         at_least: fixed limit, in seconds.
-        intervals: limit relative to the poll interval: how many times the usual interval between two reads.
+        intervals: limit as a multiple of the usual interval between two reads.
     """
 
     at_least: float
@@ -140,21 +137,21 @@ NO_GAPS = GapRule(math.inf, 0.0)
 
 
 class ChangePoint(NamedTuple):
-    """A read of a group that differs from the previous read. The first read of a group is a change point too.
+    """A read of a group that differs from the previous read, or its first read.
 
     Attributes:
-        at: time of the read, in seconds since the epoch.
+        at: seconds since the epoch.
         listed: False if the group did not exist.
-        state: state of the group; None if the broker did not report it.
-        epoch: group epoch; None for groups without epochs.
+        state: None if the broker did not report it.
+        epoch: None for groups without epochs.
         assignment_epoch: epoch of the target assignment; None for groups without epochs.
-        members: number of members; None if it is not known.
+        members: number of members, or None.
         joined: sorted ids of the members that joined since the previous read; empty in the first read.
         left: sorted ids of the members that left since the previous read.
         moved: number of partitions whose owner differs from their last owner. Partitions without an owner are not
             counted.
         rewound: number of records by which the committed offsets went back.
-        gap: why nothing is known about the time since the previous read; `` if there is no gap.
+        gap: why nothing is known about the time since the previous read, or ``.
         since: time of the previous read, in seconds since the epoch; None in the first read.
     """
 
@@ -173,9 +170,9 @@ class ChangePoint(NamedTuple):
 
     @property
     def compared(self) -> tuple[object, ...]:
-        """The values that are compared with the previous read. If any value differs, the read is a change point.
+        """The values that are compared with the previous read.
 
-        Member ids and owners of partitions are not included. Their changes are in `joined`, `left` and `moved`.
+        Changes of members and owners are in `joined`, `left` and `moved` instead.
         """
         return self.listed, self.state, self.epoch, self.assignment_epoch, self.members
 
@@ -185,9 +182,9 @@ class _Sums(NamedTuple):
 
     Attributes:
         ends: sum of all known log end offsets.
-        with_end: number of partitions whose log end offset is known.
+        with_end: number of partitions with a known log end offset.
         positions: sum of all known positions.
-        with_position: number of partitions whose position is known.
+        with_position: number of partitions with a known position.
     """
 
     ends: int
@@ -198,15 +195,15 @@ class _Sums(NamedTuple):
 
 @dataclass(slots=True)
 class Series:
-    """The samples of one group, oldest first. NaN stands for a value that is not known.
+    """The samples of one group, oldest first. NaN stands for an unknown value.
 
     Attributes:
         times: seconds since the epoch.
         lag: total lag in records.
         members: number of members.
         written: records per second written to the group's topics since the previous sample.
-        read: records per second that the group has read since the previous sample, computed from its positions.
-        change_points: the reads that differ from the previous read, oldest first.
+        read: records per second read by the group since the previous sample.
+        change_points: oldest first.
         gap_rule: decides whether the time between two reads counts as a gap.
     """
 
@@ -229,13 +226,12 @@ class Series:
         description: GroupDescription | None = None,
         offsets: GroupOffsets | None = None,
     ) -> None:
-        """Append a sample. If the series is full, its oldest tenth is dropped.
+        """Append a sample. A full series drops its oldest tenth.
 
         Args:
-            at: time of the sample, in seconds since the epoch.
-            description: description read for this sample. None if the group was not described; no change point is then
-                added.
-            offsets: offsets read for this sample. None if they were not read; the rates are then not known.
+            at: seconds since the epoch.
+            description: None if the group was not described; no change point is then added.
+            offsets: None if they were not read; the rates are then not known.
         """
         gap = self._gap(at)
         if len(self.times) >= LENGTH:
@@ -252,7 +248,7 @@ class Series:
             self._add_change_point(at, description, rewound, gap, before)
 
     def _gap(self, at: float) -> str:
-        """Return why nothing is known about the time between the last sample and `at`; `` if there is no gap."""
+        """Return why nothing is known about the time since the last sample, or ``."""
         if not self.times:
             return ""
         usual = self.times[-1] - self.times[-2] if len(self.times) > 1 else 0.0
@@ -260,7 +256,7 @@ class Series:
         return "not watched" if away > self.gap_rule.limit(usual) else ""
 
     def _rates(self, at: float, offsets: GroupOffsets | None, gap: str) -> tuple[float, float, int]:
-        """Return records written and records read per second since the previous sample; NaN for an unknown rate.
+        """Return records written and read per second since the previous sample, NaN if unknown.
 
         The third value is the number of records by which positions went back.
         """
@@ -290,25 +286,22 @@ class Series:
             self.change_points.append(point)
 
     def _compare_members(self, members: tuple[Member, ...] | None) -> tuple[tuple[str, ...], tuple[str, ...], int]:
-        """Return the ids of members that joined and of members that left, and how many partitions have a new owner.
+        """Return ids of members that joined and that left, and the number of partitions with a new owner.
 
-        The members are compared with the members in the previous sample in which members were known.
+        The comparison is with the previous sample that has members.
         """
         change = self._membership.update(members)
         joined, left = (tuple(member.member_id for member in part) for part in (change.joined, change.left))
         return joined, left, len(change.moved)
 
     def last_progress(self) -> float | None:
-        """Return when the committed offsets were last observed to have moved forward, in seconds since the epoch.
-
-        The result is None if no sample shows progress.
-        """
+        """Return when the committed offsets last moved forward, in seconds since the epoch, or None."""
         return next((at for at, rate in zip(reversed(self.times), reversed(self.read), strict=True) if rate > 0), None)
 
     def lag_trend(self, window: float = 60.0) -> float | None:
-        """Return how fast the lag changed in the last `window` seconds, in records per second.
+        """Return the change of the lag in the last `window` seconds, in records per second.
 
-        The result is None if fewer than two samples in this time have a known lag.
+        None for fewer than two samples with a known lag.
         """
         known = [(t, lag) for t, lag in zip(self.times, self.lag, strict=True) if not math.isnan(lag)]
         if not known:
@@ -353,5 +346,5 @@ class SeriesStore:
         series.add(at, lag, members, description=description, offsets=offsets)
 
     def get(self, group: str) -> Series | None:
-        """Return the series of a group; None if the group was never watched, or if its series was dropped."""
+        """Return the series of a group; None if it was never watched or was dropped."""
         return self._series.get(group)

@@ -1,4 +1,4 @@
-"""Cooperative slicing: run long computations in short slices, so that the event loop can handle key presses.
+"""Runs long computations in short slices, so that the event loop can handle key presses.
 
 A computation is a generator that yields wherever it may be interrupted, and returns its result.
 """
@@ -18,7 +18,7 @@ SLICE = 1_000
 PAUSE = 0.002
 """Pause between two slices, in seconds.
 
-It must be more than zero, because the event loop needs several iterations to handle a key press.
+It is not zero, because the event loop needs several iterations to handle a key press.
 """
 
 
@@ -37,7 +37,7 @@ def run_at_once(steps: Generator[None, None, T]) -> T:
 
 
 class Slices:
-    """Runs computations on the event loop in slices of limited duration. Other tasks can run between two slices."""
+    """Runs computations in slices of limited duration. Other tasks can run in between."""
 
     def __init__(
         self,
@@ -45,14 +45,12 @@ class Slices:
         seconds: float,
         still_needed: Callable[[], bool] = lambda: True,
     ) -> None:
-        """Begin the first slice.
-
-        Create the object just before the computation, because the time of the first slice starts now.
+        """Begin the first slice. Create the object just before the computation.
 
         Args:
-            sleep: `asyncio.sleep`. It is a parameter because this package must not import asyncio.
+            sleep: `asyncio.sleep`, which this package must not import.
             seconds: maximum duration of a slice.
-            still_needed: function that is called after every pause. If it returns False, the computation is stopped.
+            still_needed: called after every pause. False stops the computation.
         """
         self._sleep = sleep
         self._seconds = seconds

@@ -1,4 +1,4 @@
-"""The snapshot: everything that is known at one time about the groups of a cluster, for the UI and the commands."""
+"""The snapshot: all data about a cluster at one time, for the UI and the commands."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class ChangeLog:
     """The ids of the groups that changed last, in the order of the changes.
 
     Args:
-        most: number of changes that are remembered. A reader that has missed more changes must visit all groups.
+        most: number of changes that are remembered. A reader that missed more must visit all groups.
 
     Attributes:
         total: number of changes so far.
-        newest: ids of the groups of the newest changes, the newest one last.
+        newest: ids of the groups that changed, the newest last.
     """
 
     def __init__(self, most: int = MOST_CHANGES) -> None:
@@ -45,7 +45,7 @@ class ChangeLog:
         self._last: str | None = None
 
     def add(self, group: str) -> None:
-        """Add a change of a group. Several changes in a row are added once, unless a mark is between them."""
+        """Add a change. Consecutive changes of one group count once, unless a mark is between them."""
         if group != self._last:
             self._last = group
             self.total += 1
@@ -60,7 +60,7 @@ class ChangeLog:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChangeMark:
-    """A place in a change log: all changes so far are before it, and all later changes are after it.
+    """A place between earlier and later changes in a change log.
 
     Attributes:
         number: number of changes before this place.
@@ -70,10 +70,9 @@ class ChangeMark:
     number: int
 
     def changed_since(self, earlier: ChangeMark | None) -> set[str] | None:
-        """Return the ids of the groups that have changed since an earlier mark, up to now.
+        """Return the ids of the groups that have changed since an earlier mark.
 
-        Return None if all groups must be visited: there is no earlier mark, it belongs to another log, or the log has
-        already forgotten some of the changes.
+        None if all groups must be visited: the mark is None, from another log, or too old.
         """
         if earlier is None or earlier.log is not self.log:
             return None
@@ -85,9 +84,9 @@ class ChangeMark:
 T = TypeVar("T")
 
 FRESH_HEALTH = 60.0
-"""Maximum age of a health verdict that is current, in seconds.
+"""Maximum age of a current health verdict, in seconds.
 
-If the verdict is older, the newer judgment by screening is used; without one, the verdict is drawn in another color.
+An older verdict is replaced by a newer judgment by screening, or drawn in another color.
 """
 
 
@@ -97,8 +96,7 @@ class Reading(Generic[T]):
 
     Attributes:
         at: seconds since the epoch.
-        fault: why the newest read failed; None if it succeeded. If it failed, `value` and `at` come from the last
-            successful read.
+        fault: why the newest read failed, or None. `value` and `at` then come from the last successful read.
     """
 
     value: T
@@ -108,21 +106,19 @@ class Reading(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class BrokerStatus:
-    """How one broker responds when kgtui polls the broker's list of groups.
+    """How one broker responds when kgtui polls its list of groups.
 
     Attributes:
-        answered_at: time of the last successful response, in seconds since the epoch; None if there was none yet.
-        answered_since: time since which the broker has responded without a long gap, in seconds since the epoch; None
-            if there was no response yet. Its groups have been observed since then.
-        took_ms: duration of the last successful poll in milliseconds; None if there was none yet.
+        answered_at: time of the last successful response, in seconds since the epoch, or None.
+        answered_since: since when the broker has responded without a long gap, in seconds since the epoch, or None. Its
+            groups have been observed since then.
+        took_ms: duration of the last successful poll in milliseconds, or None.
         fault: why the newest poll failed; None if it succeeded or is still in flight.
-        groups: number of groups in the last list. A broker lists the groups that it coordinates. None if there was no
-            list yet.
-        interval: current interval between polls, in seconds. It grows while polls are slow.
+        groups: number of groups in the last list, which the broker coordinates, or None.
+        interval: current seconds between polls. It grows while polls are slow.
         failures: number of consecutive polls that failed.
-        asked_at: time at which the poll in flight was sent, in seconds since the epoch; None if no poll is in flight.
-        throttle_ms: how long the broker throttled kgtui with its last list, because of a quota, in milliseconds; 0 if
-            the broker did not throttle kgtui.
+        asked_at: time at which the poll in flight was sent, in seconds since the epoch, or None.
+        throttle_ms: how long a quota throttled the last list, in milliseconds; 0 if it did not.
     """
 
     node: int
@@ -140,46 +136,40 @@ class BrokerStatus:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Snapshot:
-    """Every group of a cluster with everything known about it.
+    """Every group of a cluster with all its data.
 
-    Snapshots are compared by identity, because comparing 100,000 groups would be too slow.
+    Snapshots are compared by identity, because comparing 100,000 groups is slow. All snapshots of a monitor share the
+    mappings marked "shared", so older snapshots show later values, too.
 
     Attributes:
-        serial: number of the snapshot. A monitor numbers its snapshots consecutively.
-        taken_at: time of the snapshot, in seconds since the epoch.
-        groups: group id → row of the group in the newest list of its coordinator, in no particular order. Groups with
-            equal rows share one `Listing`.
-        by_listing: listing → ids of the groups with this listing, sorted. A sequence is never modified, but replaced
-            when it changes.
-        summaries: group id → summary from the background sweep, which reads all groups again and again. All snapshots
-            of a monitor share this mapping, so that older snapshots show later summaries too; a copy of 100,000 entries
-            per snapshot would be too slow.
-        details: group id → newest description, for groups that are selected or in view.
-        offsets: group id → newest offsets, for groups that are selected or in view.
+        serial: consecutive number of the snapshot.
+        taken_at: seconds since the epoch.
+        groups: group id → row in the newest list of its coordinator, in no particular order. Equal rows share one
+            `Listing`.
+        by_listing: listing → sorted ids of the groups. A sequence is never modified, but replaced.
+        summaries: group id → summary from the sweep. Shared.
+        details: group id → newest description, for selected or visible groups.
+        offsets: group id → newest offsets, for selected or visible groups.
         configs: group id → newest configs, for groups whose configs were requested while they were selected.
         health: group id → health, for watched groups (see `kgtui.model.health`).
-        screened: group id → judgment by the background sweep, for groups with a problem, and for groups that were not
-            read often enough. All snapshots share this mapping, like `summaries`. Use `judgment` for any group.
+        screened: group id → judgment by the sweep, for groups with a problem or too few reads. Use `judgment` for any
+            group. Shared.
         unobserved: number of groups with a possible problem that are not observed exactly, because there are too many.
-        state_since: group id → time at which the current state was first observed, in seconds since the epoch. A group
-            is missing if it was already in this state when kgtui started, or at the beginning of `state_search`. All
-            snapshots share this mapping, like `summaries`.
+        state_since: group id → when the current state was first observed, in seconds since the epoch. A group without a
+            change of state since the start, or since the beginning of `state_search`, is missing. Shared.
         state_search: the part of a recording that `state_since` was computed from; None for a live cluster.
-        appeared: ids of the groups that have been in their current state since they appeared, which kgtui observed. All
-            values are None. For these groups, `state_since` is the time of the first list that contained them.
+        appeared: ids of the groups that have been in their current state since kgtui observed that they appeared. All
+            values are None. `state_since` is the time of the first list with such a group.
         brokers: node id → how the broker responds.
         group_faults: group id → why its newest description or offsets could not be read.
         faults: faults that concern the whole cluster.
-        swept: number of groups that the background sweep has read at least once.
-        access: the permissions of the user that decide which offsets brokers leave out; None if they were not needed or
-            not read yet.
-        events: the newest events that the monitor has observed, oldest first. The monitor keeps a limited number.
-        events_since: time since which the monitor has observed events, in seconds since the epoch; None in a replay.
+        swept: number of groups that the sweep has read at least once.
+        access: the permissions of the user; None if they were not needed or not read yet.
+        events: the newest observed events, oldest first. Their number is limited.
+        events_since: since when events have been observed, in seconds since the epoch; None in a replay.
         recorded_times: group id → times that were computed from a recording; empty for a live cluster.
-        found_problems: group id → when its problem was found, for problems whose judgments do not say when they began.
-            All snapshots share this mapping, like `summaries`.
-        changes: the place of this snapshot in the log of changed groups; None if the source of the snapshot keeps no
-            such log.
+        found_problems: group id → when its problem was found, for judgments that do not say when it began. Shared.
+        changes: the place of this snapshot in the log of changed groups, or None.
     """
 
     serial: int
@@ -210,10 +200,7 @@ class Snapshot:
 
     @property
     def hides_topics(self) -> bool:
-        """Whether brokers may leave out topics, because the user may describe only some topics.
-
-        The result is False while the permissions are unknown.
-        """
+        """Whether brokers may leave out topics. False while the permissions are unknown."""
         return self.access is not None and self.access.hides_topics
 
     @property
@@ -222,9 +209,9 @@ class Snapshot:
         return sum(1 for status in self.brokers.values() if status.answered_at is not None and status.fault is None)
 
     def state_of(self, group: str) -> str | None:
-        """Return the newest known state of a group.
+        """Return the newest known state of a group, from the list of groups.
 
-        The state comes from the list of groups. Old brokers list no states; it then comes from the background sweep.
+        Old brokers list no states, so the sweep reads them.
         """
         listing = self.groups.get(group)
         if listing is None or listing.state is not None:
@@ -233,7 +220,7 @@ class Snapshot:
         return summary.state if summary else None
 
     def judgment(self, group: str) -> Judgment:
-        """Return the judgment on a group: whether something is wrong, since when, and what that is based on."""
+        """Return the judgment on a group."""
         # `kgtui.model.judgment` is imported here, because commands that judge no group should not load it.
         from kgtui.model.judgment import NOT_FOUND, SCREENED_OK, judgment_of_summary, unreadable
 

@@ -1,8 +1,7 @@
-"""The summary of one group, which the background sweep stores for every group.
+"""The summary of one group, which the sweep stores for every group.
 
-A summary stores the client ids, hosts and member ids of a group in one string, the member index, in which filters
-search. One string per group saves memory: three tuples of strings per group would need three times as much, and there
-may be 100,000 groups.
+The member index is one string with the client ids, hosts and member ids of a group, in which filters search. Three
+tuples of strings would take three times the memory, for up to 100,000 groups.
 """
 
 from __future__ import annotations
@@ -29,26 +28,25 @@ NAMES: dict[str, Callable[[Sequence[Member]], Iterable[str]]] = {
         *(member.instance_id for member in members if member.instance_id),
     ],
 }
-"""Maps the key of each filter term about members to a function from members to the texts that the term searches.
+"""Key of a filter term about members → function that returns the texts to search.
 
-For example, the term `client:app*` searches in the client ids of the members. The member index stores the texts of all
-keys, in this order. A filter term reads the texts of its key with `facts.of_members(key)`.
+The term `client:app*` searches in client ids. The member index stores the texts of all keys, in this order (see
+`facts.of_members`).
 """
 
 _BETWEEN, _PART = "\x1f", "\x1e"
-# Translation table that replaces the index's separators with `?` in ids that contain them. The replacement does no
-# harm, because the index is used only for searching.
+# Replaces the separators of the index in ids. The index is used only for searching.
 _INSTEAD = str.maketrans({_BETWEEN: "?", _PART: "?"})
 
 
 def member_index_of(members: Iterable[Member] | None) -> str:
-    """Return the member index of a group: its client ids, hosts and member ids in one string; empty without members."""
+    """Return the member index of a group; empty without members."""
     known = tuple(members or ())
     return encode_member_index({key: names(known) for key, names in NAMES.items()}) if known else ""
 
 
 def encode_member_index(names: Mapping[str, Iterable[str]]) -> str:
-    """Return the member index, which is one string that contains all given texts.
+    """Return the member index.
 
     Args:
         names: key of `NAMES` → texts, such as `client` → client ids.
@@ -60,7 +58,7 @@ def encode_member_index(names: Mapping[str, Iterable[str]]) -> str:
 
 
 def names_reader(key: str) -> Callable[[str], tuple[str, ...]]:
-    """Return a function that takes a member index and returns the texts that it contains for one key of `NAMES`."""
+    """Return a function from a member index to its texts for one key of `NAMES`."""
     number = list(NAMES).index(key)
 
     def read(text: str) -> tuple[str, ...]:
@@ -72,28 +70,25 @@ def names_reader(key: str) -> Callable[[str], tuple[str, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The values that the background sweep keeps about one group.
+    """The values that the sweep keeps about one group.
 
     Attributes:
-        members: number of members; None if it is not known.
+        members: number of members, or None.
         lag: total lag in records over the partitions whose lag is known; None if no lag is known.
         lag_unknown: number of partitions whose lag is not known.
         partitions: number of partitions with an offset.
         topics: topics that the group subscribes to or has offsets in, sorted; None if members or offsets could not be
-            read, because some topics could then be missing.
-        member_index: client ids, hosts and member ids of the members, as `encode_member_index` returns them.
-        state: state in the description, for brokers that do not list states; None if the group was not described.
-        type: type in the description, for brokers that do not list types; None if the group was not described.
+            read.
+        member_index: as returned by `encode_member_index`.
+        state: state in the description, for brokers that do not list states, or None.
+        type: type in the description, for brokers that do not list types, or None.
         at: time at which the members were read, in seconds since the epoch.
-        lag_at: time at which `lag`, `lag_unknown` and `partitions` were read, in seconds since the epoch. It is later
-            than `at` if only the offsets were read again, earlier than `at` if the newest read of the offsets failed,
-            and None if no read has succeeded.
-        fault: why some of these values could not be read; None if all were read.
-        hidden: whether brokers may have left out topics when the lag was read, because the user may not describe them.
-            `lag` is then a lower bound.
-        screened: whether the background sweep has read the group at least twice and compared the reads.
-        trail: the last reads of the background sweep, as `kgtui.model.trail.Trail.encode` returns them; empty if there
-            was none.
+        lag_at: time at which `lag`, `lag_unknown` and `partitions` were read, in seconds since the epoch, or None. It
+            differs from `at` if only the offsets were read again, or if their newest read failed.
+        fault: why some of these values could not be read, or None.
+        hidden: whether topics may have been hidden when the lag was read. `lag` is then a lower bound.
+        screened: whether the sweep has compared at least two reads of the group.
+        trail: the last reads of the sweep, as returned by `kgtui.model.trail.Trail.encode`; empty if there was none.
     """
 
     members: int | None
@@ -115,7 +110,7 @@ class Summary:
 Topics = dict[tuple[str, ...], tuple[str, ...]]
 """All tuples of topics in the summaries so far; each tuple is mapped to itself.
 
-Groups with the same topics share one tuple, so that 100,000 groups need only a few tuples.
+100,000 groups need only a few tuples, because groups with the same topics share one.
 """
 
 
@@ -137,13 +132,10 @@ def summary_of(
         sums: total lag of the group; None if its offsets could not be read.
         topics: topics in which the group has an offset; None if its offsets could not be read.
         at: time of the read, in seconds since the epoch.
-        memberless: True if the group was not described, because its state in the list of groups already shows that it
-            has no members.
-        shared: the tuples of topics in earlier summaries. If this group has the same topics, its summary gets the
-            existing tuple; otherwise, a new tuple is added.
-        earlier: the group's previous summary. If the offsets could not be read, the new summary keeps the lag of the
-            previous summary.
-        trail: the last reads of the background sweep; None to keep the reads in the previous summary.
+        memberless: True if the group was not described, because its listed state shows that it has no members.
+        shared: the tuples of topics in earlier summaries, to which a new tuple is added.
+        earlier: the group's previous summary. Its lag is kept if the offsets could not be read.
+        trail: the last reads of the sweep; None to keep the previous ones.
     """
     subscribed = topics_of(description) if description is not None else set() if memberless else None
     row = None if subscribed is None or topics is None else tuple(sorted(subscribed.union(topics)))
@@ -181,10 +173,10 @@ def with_newer_offsets(
     shared: Topics,
     trail: Trail,
 ) -> Summary:
-    """Return the new summary of a group after only its offsets were read again. It keeps the earlier members.
+    """Return the summary of a group after only its offsets were read again.
 
     Args:
-        earlier: the group's previous summary.
+        earlier: the group's previous summary, whose members are kept.
         sums: total lag of the group.
         topics: topics in which the group has an offset.
         at: time of the read, in seconds since the epoch.
@@ -194,9 +186,8 @@ def with_newer_offsets(
     if known is not None and not set(topics) <= set(known):
         row = tuple(sorted({*known, *topics}))
         known = shared.setdefault(row, row)
-    # The constructor is called instead of `dataclasses.replace`, which takes three times as long. `partitions` never
-    # decreases here, because it may include partitions that a member owns without a committed offset. They are counted
-    # only when the members are read too.
+    # `dataclasses.replace` takes three times as long. `partitions` never decreases here, because it may include
+    # partitions with an owner and no committed offset.
     return Summary(
         members=earlier.members,
         lag=sums.lag,

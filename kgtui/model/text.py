@@ -1,8 +1,6 @@
 """Makes text safe to show and to store: escapes control and invisible characters, and removes secrets.
 
-Group, topic, client and member ids may contain any character, including characters that control a terminal, are
-invisible or reverse the direction of text. This module handles characters only; it knows nothing about markup or
-colors.
+Group, topic, client and member ids may contain any character, such as terminal control codes.
 """
 
 from __future__ import annotations
@@ -11,7 +9,7 @@ import re
 import unicodedata
 
 MOST_MARKS = 3
-"""Maximum number of consecutive combining marks that are shown unescaped.
+"""Maximum number of consecutive combining marks that are not escaped.
 
 More of them would reach into the line above on the screen.
 """
@@ -19,9 +17,8 @@ More of them would reach into the line above on the screen.
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _LETTERS = frozenset("nrtxuU\\")
 
-# Characters that are not safe to show, although Unicode calls them letters, marks or symbols. Terminals draw fillers,
-# the grapheme joiner and the empty Braille cell as nothing or as a blank. Terminals merge variation selectors and skin
-# tones with the preceding character, whose width then differs between terminals.
+# Unicode calls these characters letters, marks or symbols, but terminals draw them as nothing or as a blank, or merge
+# them with the preceding character.
 _INVISIBLE = frozenset((0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0, 0x1D159)).union(
     range(0x180B, 0x1810), range(0xFE00, 0xFE10), range(0x1F3FB, 0x1F400), range(0xE0100, 0xE01F0)
 )
@@ -30,10 +27,9 @@ _INVISIBLE = frozenset((0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 
 def visible(text: str) -> str:
     r"""Return the text with control and invisible characters escaped: `\n`, `\x1b`, `\u202e`, `\U000e0101`.
 
-    These characters are escaped: control characters, line and paragraph separators, bidi controls, zero-width
-    characters, all spaces except the ordinary space, surrogates, private and unassigned code points, and combining
-    marks that follow no letter or too many other marks. A backslash is doubled only where it could be read as the start
-    of an escape, so that two different texts never look the same.
+    These are escaped: control characters, line and paragraph separators, bidi controls, zero-width characters, all
+    spaces except the ordinary one, surrogates, private and unassigned code points, and too many combining marks. A
+    backslash is doubled only where it could begin an escape, so that different texts never look the same.
     """
     if "\\" not in text and text.isascii() and text.isprintable():
         return text
@@ -90,8 +86,8 @@ def _escape(char: str) -> str:
 
 REMOVED = "[removed]"
 
-# The expressions `_URL_USER` and `_KEYED` do not begin with a repetition of unlimited length, so that a search takes
-# linear time even in an id of 32,000 characters.
+# These expressions do not begin with an unlimited repetition, so that a search in an id of 32,000 characters takes
+# linear time.
 _URL_USER = re.compile(r"(\b[a-zA-Z][a-zA-Z0-9+.-]{0,20}://)[^/\s@]+@")
 _KEYED = re.compile(
     r"""((?:password|passwd|secret|token|credential|authorization|jaas\.config|api[._-]?key|private[._-]?key)"""

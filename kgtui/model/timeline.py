@@ -1,7 +1,4 @@
-"""The timeline of one group over an interval: samples to plot, and changes to list.
-
-The data comes from the current session or from a recording.
-"""
+"""The timeline of one group over an interval: samples to plot, and changes to list."""
 
 from __future__ import annotations
 
@@ -25,21 +22,18 @@ if TYPE_CHECKING:
 _IN_CHANGE_POINTS = frozenset(
     {EventKind.STATE, EventKind.JOINED, EventKind.LEFT, EventKind.MOVED, EventKind.EPOCH, EventKind.REWOUND}
 )
-"""Kinds of events whose changes are also in the change points, if the group was read in full at that time."""
+"""Kinds of events that change points show, if the group was read in full at that time."""
 
 
 class Change(NamedTuple):
     """The difference between two consecutive change points.
 
     Attributes:
-        before: the earlier of the two change points; None if there is none, or if the later one follows a gap.
-        now: the later of the two change points.
-        lasted: how long the group was in the earlier state, in seconds; None if the state did not change, or if the
-            beginning of the earlier state was not observed.
-        rebalanced: duration of the rebalance that ended with this change, in seconds, counted from the read that first
-            observed it; None if no rebalance ended.
-        event: an event that no change point shows, in which case `now` contains only the time of the event. None for
-            all other changes.
+        before: the earlier change point; None if there is none, or if the later one follows a gap.
+        now: the later change point.
+        lasted: seconds in the earlier state; None if the state did not change, or if its beginning was not observed.
+        rebalanced: seconds from the first read of the rebalance that ended with this change, or None.
+        event: an event that no change point shows, or None. `now` then contains only the time of the event.
     """
 
     before: ChangePoint | None
@@ -55,13 +49,13 @@ class Change(NamedTuple):
 
 
 class ObservedTimes(NamedTuple):
-    """The times at which kgtui observed three facts about a group, in seconds since the epoch; None if not observed.
+    """Observed times of a group, in seconds since the epoch, or None.
 
     Attributes:
-        first_seen: time of the first read of the group.
-        state_since: time at which the current state was first observed. It is None if the group was in this state in
-            the first read of all groups.
-        last_progress: time of the last read that showed that a position had moved forward.
+        first_seen: first read of the group.
+        state_since: first read of the current state; None if the group was in this state in the first read of all
+            groups.
+        last_progress: last read after which a position had moved forward.
     """
 
     first_seen: float | None = None
@@ -78,15 +72,15 @@ class GroupTimeline:
     Attributes:
         since: start of the interval, in seconds since the epoch; the first sample may be later.
         until: end of the interval, in seconds since the epoch; the last sample may be earlier.
-        times: times of the samples in seconds since the epoch, ascending.
+        times: seconds since the epoch, ascending.
         lag: total lag in records.
         members: number of members.
         written: records per second written to the group's topics since the previous sample.
         read: records per second read by the group since the previous sample.
-        change_points: reads that differ from the previous read, oldest first; some may be older than `since`.
+        change_points: oldest first; some may be older than `since`.
         gaps: `(start, end, reason)` for each time about which nothing is known.
-        may_lack_topics: whether, at some time in the interval, brokers may have left out topics of the group because of
-            missing permissions. The lag and the rates are then lower bounds.
+        may_lack_topics: whether topics may have been hidden in the interval. The lag and the rates are then lower
+            bounds.
         events: events of the group that are listed with the changes, oldest first.
     """
 
@@ -109,7 +103,7 @@ class GroupTimeline:
         return sorted((*self.changes, *events), key=lambda change: change.at)
 
     def _shows(self, event: Event) -> bool:
-        """Return whether a change point shows an event, because the group was read in full at that time."""
+        """Return whether a change point shows an event."""
         if event.kind not in _IN_CHANGE_POINTS or not self.change_points or event.at < self.change_points[0].at:
             return False
         return not any(start < event.at < end for start, end, _ in self.gaps)
@@ -121,7 +115,7 @@ class GroupTimeline:
 
     @property
     def observed_times(self) -> ObservedTimes:
-        """The observed times of the group. They are correct if the first read of all groups is in the timeline."""
+        """The observed times of the group. They require the first read of all groups in the timeline."""
         found, state = ObservedTimes(), None
         for number, point in enumerate(self.change_points):
             if not point.listed:
@@ -136,26 +130,23 @@ class GroupTimeline:
         return found
 
     def value_at(self, column: Sequence[float], at: float | None = None) -> float | None:
-        """Return the value of a column in the last sample at or before `at`.
-
-        The result is None if there is no such sample, or if its value is unknown.
+        """Return the value of a column in the last sample at or before `at`, or None.
 
         Args:
             column: one of the attributes with a value per sample, such as `lag`.
-            at: seconds since the epoch; None stands for the end of the interval.
+            at: seconds since the epoch; None for the end of the interval.
         """
         index = len(self.times) if at is None else bisect_right(self.times, at)
         return column[index - 1] if index and not math.isnan(column[index - 1]) else None
 
     def mean_at(self, column: Sequence[float], seconds: float, at: float | None = None) -> float | None:
-        """Return the mean of a column over the `seconds` before the last sample at or before time `at`.
+        """Return the mean of a column over the `seconds` before the last sample at or before `at`.
 
-        Unknown values are ignored. The result is None if the value of that last sample is unknown.
+        Unknown values are ignored. None if the value of the last sample is unknown.
 
         Args:
             column: one of the attributes with a value per sample, such as `lag`.
-            seconds: length of the time span over which the mean is computed.
-            at: seconds since the epoch; None stands for the end of the interval.
+            at: seconds since the epoch; None for the end of the interval.
         """
         stop = len(self.times) if at is None else bisect_right(self.times, at)
         if not stop or math.isnan(column[stop - 1]):
@@ -165,9 +156,9 @@ class GroupTimeline:
         return sum(known) / len(known)
 
     def change_point_at(self, at: float) -> ChangePoint | None:
-        """Return the newest change point at or before `at`, which has the state of the group at that time.
+        """Return the newest change point at or before `at`, or None.
 
-        The result is None if `at` is in a gap, before the first change point or long after the last sample.
+        None if `at` is in a gap, before the first change point or long after the last sample.
         """
         for start, end, _ in self.gaps:
             if start < at < end:
@@ -184,7 +175,7 @@ def changes_of(change_points: Sequence[ChangePoint]) -> list[Change]:
     before: ChangePoint | None = None
     # Time when the group's current state began; None if that was not observed.
     since: float | None = None
-    # Time when the current rebalance of the group began; None if there is none or its start was not observed.
+    # Time when the current rebalance began; None if there is none or its start was not observed.
     rebalancing_since: float | None = None
     for now in change_points:
         lasted = rebalanced = None
@@ -205,7 +196,7 @@ def changes_of(change_points: Sequence[ChangePoint]) -> list[Change]:
 
 
 def timeline_of(series: Series | None, since: float, until: float) -> GroupTimeline:
-    """Return the timeline of a group from its series in the current session. It is empty if the series is None.
+    """Return the timeline of a group from its series; empty if that is None.
 
     Args:
         since: start of the interval, in seconds since the epoch.
@@ -229,9 +220,7 @@ def largest(values: Sequence[float]) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class LagHistory:
-    """The lag of one group as recorded in a lake: one value per minute, None where it is not known.
-
-    The values come from the gold tables, which the PySpark pipeline computes from the recorded polls.
+    """The recorded lag of one group: one value per minute from the gold tables, or None.
 
     Attributes:
         minutes: start of each minute in seconds since the epoch, ascending.
@@ -240,7 +229,7 @@ class LagHistory:
         rate_out: records per second read by the group.
         time_lag: age of the oldest unread record, in seconds.
         members: number of members.
-        breaks: minutes with missing polls directly before them. In plots, the curve has a gap before such a minute.
+        breaks: minutes with missing polls directly before them. Plots have a gap there.
     """
 
     minutes: tuple[float, ...]
@@ -252,9 +241,9 @@ class LagHistory:
     breaks: frozenset[float] = frozenset()
 
     def timeline(self, since: float, until: float) -> GroupTimeline:
-        """Return the history as a timeline to plot.
+        """Return the history as a timeline to plot, without change points.
 
-        The timeline has no change points, because the gold tables contain no states.
+        The gold tables contain no states.
         """
         gaps = tuple((old, new, "nothing recorded") for old, new in pairwise(self.minutes) if new in self.breaks)
         return GroupTimeline(

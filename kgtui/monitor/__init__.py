@@ -1,28 +1,27 @@
-"""The monitor, which polls a `GroupAdmin`, and publishes the newest data of all groups as snapshots.
+"""The monitor polls a `GroupAdmin`, and publishes the newest data of all groups as snapshots.
 
-This package may import the admin's interface and the model. Its public names are imported when they are first used, so
-that a command that needs only the polling policy does not load the monitor.
+Public names are imported at their first use, because some commands need only the polling policy.
 
 | module | contents |
 |---|---|
-| `monitor` | `Monitor`, which runs the polling loops ("tiers") and publishes snapshots |
-| `policy` | the polling policy: intervals, what counts as a gap, and limits on visible groups, suspects and events |
-| `poll_timer` | the timer that all polling loops share: interval, pausing and refreshing |
+| `monitor` | `Monitor`: runs the polling loops ("tiers") and publishes snapshots |
+| `policy` | the polling policy: intervals, gaps and limits |
+| `poll_timer` | the timer that all polling loops share |
 | `list_tier` | tier 0: reads the list of groups from each broker |
-| `missing_groups` | checks whether groups that no broker lists any longer exist |
-| `detail_tiers` | tier 1: reads the selected and visible groups in full; runs all tiers except tier 0 |
+| `missing_groups` | checks whether groups exist that no broker lists any longer |
+| `detail_tiers` | tier 1: reads the selected and visible groups in full |
 | `sweep` | tier 2: reads all groups in the background |
-| `screening` | rules that find groups with a possible problem in the reads of the sweep |
+| `screening` | finds groups with a possible problem in the reads of the sweep |
 | `lost_records` | counts lost records, and finds groups that may lose records soon |
-| `suspects` | chooses groups with a possible problem that are read in full, for an exact verdict (`policy`: how many) |
+| `suspects` | chooses groups with a possible problem that are read in full |
 | `health` | health verdicts on the groups that tier 1 reads |
 | `store` | the data of all groups, from which snapshots are made |
-| `event_tracker` | finds events, such as members that joined, by comparing each read with the previous one |
+| `event_tracker` | finds events by comparing each read with the previous one |
 | `screened_groups` | the judgments of screening, also sorted by problem |
 | `sorted_ids` | finds, inserts and removes ids in a long sorted list |
 | `record_times` | searches for the times of unread records, for exact ages |
-| `empty_groups` | searches for the times of unread records in Empty groups, to find unused groups |
-| `gc_tuning` | settings of Python's garbage collector for many groups |
+| `empty_groups` | finds unused groups by the times of their unread records |
+| `gc_tuning` | tunes Python's garbage collector for many groups |
 """
 
 from __future__ import annotations

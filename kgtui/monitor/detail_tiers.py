@@ -1,6 +1,6 @@
-"""Tier 1, which reads the selected and visible groups in full, and `DetailTiers`, which runs all tiers except tier 0.
+"""Tier 1, which reads the selected and visible groups in full. `DetailTiers` runs all tiers except tier 0.
 
-The monitor imports this module only after the first list of groups has been drawn, because importing it takes time.
+Importing this module takes time, so the monitor does so after the first list of groups has been drawn.
 """
 
 from __future__ import annotations
@@ -41,9 +41,8 @@ if TYPE_CHECKING:
 class AccessTier:
     """Reads the permissions of the user repeatedly, and puts them into the store.
 
-    From the permissions, kgtui knows whether brokers may leave out offsets of a group. The permissions are read again
-    when they are `ACCESS_MAX_AGE` old, when a broker starts or stops refusing requests, and when the user refreshes the
-    screen.
+    They are read again when they are `ACCESS_MAX_AGE` old, when a broker starts or stops refusing requests, and when
+    the user refreshes the screen.
 
     Args:
         changed: called after new permissions have been stored.
@@ -77,24 +76,22 @@ class AccessTier:
 
 
 SECOND_READ = 1.0
-"""Maximum time, in seconds, between the first and the second read of a newly selected group.
+"""Maximum seconds between the first and the second read of a newly selected group.
 
 Two reads show whether the lag falls, and when the group will have caught up.
 """
 
 
 class ViewTier:
-    """Polling loop of tier 1, which reads the selected group and the visible groups in full once per interval.
+    """Polling loop of tier 1, which reads the selected and visible groups in full once per interval.
 
-    There is one read for the selected group, and one for the visible groups of each coordinator, so that a broker that
-    hangs delays only its own groups. Descriptions are published before the offsets arrive, because offsets need
-    requests to more brokers.
+    The selected group, and the visible groups of each coordinator, are read separately, so that a hanging broker delays
+    only its own groups. Descriptions are published first, because offsets need requests to more brokers.
 
     Args:
         changed: called after each change to the store.
-        on_read: called with the result of each read of a group, from which health verdicts are computed.
-        with_times: called with a group id and the offsets of the group after each read. It returns the offsets together
-            with the known times of unread records.
+        on_read: called with the result of each read, from which health verdicts are computed.
+        with_times: takes a group id and its offsets, and returns the offsets with the known times of unread records.
     """
 
     def __init__(
@@ -126,7 +123,7 @@ class ViewTier:
     def set_view(self, selected: str | None, visible: Sequence[str]) -> None:
         """Set the selected group and the visible groups.
 
-        A newly selected group is read immediately, and so are visible groups whose details have not been read yet.
+        A newly selected group is read immediately, and so are visible groups without details.
         """
         if selected != self._selected:
             self._selected = selected
@@ -137,7 +134,7 @@ class ViewTier:
         self._visible = shown
 
     def want_configs(self, group: str | None) -> None:
-        """Read the configs of this group, too, while it is selected. If `group` is None, read no configs."""
+        """Also read the configs of this group while it is selected, or of no group."""
         if group != self._configs_of:
             self._configs_of = group
             self._wake_selected.set()
@@ -160,9 +157,9 @@ class ViewTier:
             await self._timer.pause_for(interval, wake=self._wake_selected)
 
     async def _settled(self, wake: asyncio.Event) -> None:
-        """Wait until the view has not changed for `settle_time` seconds, but at most `KEY_REPEAT_LIMIT` seconds.
+        """Wait until the view has not changed for `settle_time`, but at most `KEY_REPEAT_LIMIT` seconds.
 
-        As a result, groups that only scroll past while the user holds down a key are not read.
+        Groups that only scroll past are therefore not read.
 
         Args:
             wake: event that is set when the view changes.
@@ -178,7 +175,7 @@ class ViewTier:
     async def _until_woken(self, work: Coroutine[object, object, None]) -> None:
         """Run a read, and cancel it shortly after the user has selected another group.
 
-        If it were not cancelled, a coordinator that does not respond would delay the read of the next selected group.
+        A silent coordinator would otherwise delay the next selected group.
         """
         reading, woken = asyncio.ensure_future(work), asyncio.ensure_future(self._wake_selected.wait())
         try:
@@ -199,7 +196,7 @@ class ViewTier:
     async def _follow_visible(self, tasks: asyncio.TaskGroup) -> None:
         """Read all visible groups once per interval.
 
-        When the user scrolls, visible groups whose details are older than one interval are read immediately.
+        After scrolling, groups with details older than one interval are read immediately.
         """
         while True:
             scrolled = self._wake_visible.is_set()
@@ -208,7 +205,7 @@ class ViewTier:
             await self._timer.pause_for(self._timer.interval, wake=self._wake_visible)
 
     def read_soon(self, groups: Iterable[str], tasks: asyncio.TaskGroup) -> None:
-        """Start to read groups in full, with one task per coordinator. Groups that are being read already are skipped.
+        """Start to read groups in full, with one task per coordinator. Groups in flight are skipped.
 
         Args:
             groups: ids of the groups.
@@ -269,8 +266,8 @@ class ViewTier:
     def _report(self, result: ReadResult, recorded_at: float | None) -> None:
         """Pass the result of a read to `on_read`.
 
-        In a replay, the result gets the time of the recorded data instead of the current time. The result is dropped if
-        the user has selected another time of the recording since the read began.
+        In a replay, it gets the time of the recorded data. It is dropped if the user has selected another time since
+        the read began.
 
         Args:
             recorded_at: time of the recorded data when the read began; None for live data.
@@ -299,8 +296,7 @@ class ViewTier:
         if description is not None or offsets is not None:
             summary = store.put_summary(group, now, description, offsets, fault)
             if summary is not None:
-                # If this read did not get the lag, the summary still has the lag of an earlier read. That lag must not
-                # be added to the time series with the time of this read.
+                # The summary may still have the lag of an earlier read, which must not enter the time series again.
                 lag = summary.lag if summary.lag_at == now else None
                 self._series.add(group, now, lag, summary.members, description=description, offsets=offsets)
         incomplete = description is None or (offsets is None and listing.has_offsets)
@@ -326,7 +322,7 @@ class DetailTiers:
     """Runs the loops for the selected and visible groups, the sweep, health verdicts, retention and record times.
 
     Args:
-        changed: called after data of selected or visible groups has changed. The user may be waiting for this data.
+        changed: called after data of selected or visible groups has changed.
         changed_in_background: called after summaries of groups or health verdicts have changed.
     """
 
@@ -375,5 +371,5 @@ class DetailTiers:
         self._health.set_view(selected)
 
     def want_configs(self, group: str | None) -> None:
-        """Also read the configs of this group while it is selected. If `group` is None, read no configs."""
+        """Also read the configs of this group while it is selected, or of no group."""
         self._view.want_configs(group)

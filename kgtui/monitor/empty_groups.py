@@ -1,7 +1,7 @@
-"""Search for the times of unread records in Empty groups, to find groups that nobody has used for at least a day.
+"""Searches for the times of unread records in Empty groups, to find unused groups.
 
-A group that was already Empty when kgtui started may have lost its members a minute ago or a year ago. The group is
-probably abandoned, and gets the problem `UNUSED`, if the first unread record in each partition is more than a day old.
+A group that was Empty when kgtui started may have lost its members a minute or a year ago. It gets the problem `UNUSED`
+if the first unread record in each partition is more than a day old.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ _LONGEST_PAUSE = 60.0
 """Maximum pause between two searches, in seconds."""
 
 _RETRY_AFTER = 3_600.0
-"""If a search has not found the times of a group's unread records, it is repeated after this time, in seconds."""
+"""Seconds until a search without a result is repeated."""
 
 
 class EmptyGroupSearch:
-    """Searches for the times of unread records in groups that were already Empty when kgtui started.
+    """Searches for the times of unread records in groups that were Empty when kgtui started.
 
-    Each group is searched only once, because its offsets do not move while the group is Empty.
+    Offsets do not move while a group is Empty, so each group is searched once.
 
     Args:
-        screening: judges a group again after the group has been searched.
+        screening: judges each group again after its search.
         timeout: maximum duration of each step of a search, in seconds.
     """
 
@@ -58,7 +58,7 @@ class EmptyGroupSearch:
         """Search the next groups, and return whether there were any.
 
         Args:
-            first: ids of the groups that are searched before all others, if they have to be searched.
+            first: ids of the groups that are searched before all others.
         """
         groups = self._next(first)
         if groups:
@@ -71,7 +71,7 @@ class EmptyGroupSearch:
     def _next(self, first: Iterable[str]) -> list[str]:
         """Return the ids of the next groups to search.
 
-        They have at most `RECORD_TIME_PARTITIONS` partitions in total, unless a single group has more.
+        They have at most `RECORD_TIME_PARTITIONS` partitions in total, except for a larger single group.
         """
         store, partitions = self._store, 0
         found: list[str] = []
@@ -142,9 +142,7 @@ class EmptyGroupTier:
 
 
 async def unread_times(admin: GroupAdmin, read: GroupsRead, *, limit: int, timeout: float) -> dict[str, float]:
-    """Search for unread records, and return a dict that maps each group id to the result of `unread_since`.
-
-    Groups for which this result is None are missing.
+    """Search for unread records, and return group id → result of `unread_since`, unless that is None.
 
     Args:
         read: the offsets of the groups, with log starts and log ends.
@@ -158,10 +156,9 @@ async def unread_times(admin: GroupAdmin, read: GroupsRead, *, limit: int, timeo
 
 
 def unread_since(rows: Sequence[PartitionLag], times: Mapping[TopicPartition, RecordTime]) -> float | None:
-    """Return when the first unread record was written, in the partition in which this time is the latest.
+    """Return the latest time of a first unread record among the partitions, in seconds since the epoch.
 
-    The time is in seconds since the epoch. It is None if there are no unread records, or if the time is unknown for a
-    partition with unread records.
+    None if there are no unread records, or if one of the times is unknown.
 
     Args:
         rows: offsets and lag of all partitions of a group.

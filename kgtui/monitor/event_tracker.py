@@ -1,4 +1,4 @@
-"""Find events by comparing each read of the polling loops with the previous read of the same data."""
+"""Finds events by comparing each read with the previous read of the same data."""
 
 from __future__ import annotations
 
@@ -28,39 +28,39 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import BrokerStatus, Snapshot
 
 _VERDICTS_AT_ONCE = 500
-"""Maximum number of groups whose verdicts are compared with their previous verdicts before other tasks can run.
+"""Maximum number of verdicts that are compared before other tasks can run.
 
-More groups would delay the app's response when the user presses a key.
+More of them would delay key presses.
 """
 
 _FOUND = frozenset({
     Problem.DATA_LOST, Problem.LOSS_NEAR, Problem.NO_PARTITIONS, Problem.FLAPPING, Problem.BEHIND
 })  # fmt: skip
-"""Problems whose beginning is not visible in the reads. The time at which kgtui finds the problem is used instead."""
+"""Problems whose beginning is invisible. The time at which kgtui finds them is used instead."""
 
 _OBSERVED_BEFORE = 30.0
-"""Minimum time for which a group was read at every poll before a problem, so that its beginning counts as observed."""
+"""Seconds for which a group was read at every poll before a problem whose beginning counts as observed."""
 
 _FROM_BEFORE = ONLY_COUNTED | {Problem.EMPTY}
-"""Problems that groups may already have had before kgtui started.
+"""Problems that groups may have had before kgtui started.
 
-Such a problem causes no event if it is the first verdict on the group, or if it replaces another of these problems.
-Otherwise, in a cluster with many abandoned groups, these events would hide all other events after the start.
+They cause no event as the first verdict on a group, or in place of each other. Otherwise, a cluster with many abandoned
+groups would hide all other events.
 """
 
 
 class EventTracker:
-    """Adds an event to the log for each change that the store reports to it.
+    """Adds an event to the log for each change that the store reports.
 
-    To find members that joined or left, the tracker must remember the previous members of the group. It remembers the
-    members of all groups that are read in full, and the members of other groups as long as there is space.
+    The previous members are remembered for groups that are read in full, and for other groups as long as there is
+    space.
 
     Args:
         log: the log to which events are added.
-        members: maximum number of members and owned partitions of all groups that are remembered.
+        members: maximum number of members and owned partitions that are remembered.
 
     Attributes:
-        found: group id → when its problem was found, for problems whose judgments do not say when they began.
+        found: group id → when its problem was found, for judgments that do not say when it began.
     """
 
     def __init__(self, log: EventLog, members: int) -> None:
@@ -74,7 +74,7 @@ class EventTracker:
         self.found: dict[str, FoundProblem] = {}
 
     def listed(self, group: str, before: Listing | None, after: Listing, at: float) -> None:
-        """Compare two listings of a group, and add the events to the log.
+        """Add the events between two listings of a group.
 
         Args:
             before: the earlier listing; None if the group is new.
@@ -90,7 +90,7 @@ class EventTracker:
 
         Args:
             groups: pairs (group id, last listing).
-            at: time at which kgtui found out that the groups no longer exist, in seconds since the epoch.
+            at: time at which kgtui noticed this, in seconds since the epoch.
         """
         self.log.add_disappeared(groups, at)
         self._memberless.difference_update(group for group, _ in groups)
@@ -101,11 +101,10 @@ class EventTracker:
                 self._forget(group)
 
     def described(self, description: GroupDescription, listing: Listing, at: float, *, in_full: bool) -> None:
-        """Compare a description with the previous description of the group, and add the events to the log.
+        """Add the events between this description of a group and the previous one.
 
         Args:
-            in_full: whether the group is read in full, for example because it is visible. Its members are then
-                remembered even if the members of other groups must be forgotten.
+            in_full: whether the group is read in full. Its members are then always remembered.
         """
         group = description.group
         last = self._descriptions.get(group)
@@ -125,11 +124,11 @@ class EventTracker:
             self._forget(group)
 
     def listed_without_members(self, group: str, listing: Listing, listed_at: float | None, at: float) -> None:
-        """Add the events for members that left, because the newest list of groups says that the group has no members.
+        """Add the events for members that left a group that is listed without members.
 
         Args:
-            listed_at: time of the list, in seconds since the epoch. If the group was described later, the list is
-                ignored, because members may have joined in the meantime.
+            listed_at: time of the list, in seconds since the epoch. It is ignored if the group was described later,
+                because members may have joined since.
             at: time of the events, in seconds since the epoch.
         """
         last = self._descriptions.get(group)
@@ -141,11 +140,10 @@ class EventTracker:
     def offsets_read(
         self, group: str, listing: Listing, before: GroupOffsets | None, after: GroupOffsets, at: float
     ) -> None:
-        """Compare the offsets of a group with the offsets at the previous read, and add the events to the log.
+        """Add the events between two reads of the offsets of a group.
 
         Args:
-            before: the offsets of the previous read; None if there was none.
-            after: the offsets of the newest read.
+            before: None if there was no previous read.
             at: time of the newest read in seconds since the epoch.
         """
         memberless = without_members(listing)
@@ -159,7 +157,7 @@ class EventTracker:
     def configs_read(
         self, group: str, listing: Listing, before: Collection[GroupConfig], after: Collection[GroupConfig], at: float
     ) -> None:
-        """Compare the configs of a group with the configs at the previous read, and add the events to the log."""
+        """Add the events between two reads of the configs of a group."""
         if before != after:
             self.log.add(config_events(group, at, listing, before, after))
 
@@ -177,9 +175,9 @@ class EventTracker:
     def compare_verdicts(self, snapshot: Snapshot) -> None:
         """Add the events for changed judgments on groups that were passed to `judged`.
 
-        One call compares at most `_VERDICTS_AT_ONCE` groups. A group that cannot be read, or has not been read often
-        enough, keeps its verdict. The event of a problem names the previous verdict only if kgtui observed the
-        beginning of the problem.
+        One call compares at most `_VERDICTS_AT_ONCE` groups. A group that cannot be read, or has too few reads, keeps
+        its verdict. The event of a problem names the previous verdict only if the beginning of the problem was
+        observed.
         """
         for group in list(islice(self._judged, _VERDICTS_AT_ONCE)):
             del self._judged[group]

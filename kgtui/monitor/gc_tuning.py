@@ -1,15 +1,14 @@
-"""Tune Python's garbage collector, so that it does not block the event loop in a cluster with many groups.
+"""Tunes Python's garbage collector, so that it does not block the event loop in a cluster with many groups.
 
-With 100,000 groups, a full collection takes up to 0.2 s, because it visits every mapping and list of groups. A
-collection of young objects takes 10 to 20 ms, because each poll creates many objects. Therefore:
+With 100,000 groups, a full collection takes up to 0.2 s, and a collection of young objects takes 10 to 20 ms.
+Therefore:
 
 - In all clusters, automatic collections are disabled while the data of a poll is stored.
-- With many groups, they stay disabled. The objects of the first load, which contain hardly any garbage, are frozen
-  (`gc.freeze`), so that no collection visits them. Objects that are later created for each group are untracked, because
-  they are never part of a cycle.
-- Reference cycles then remain only after exceptions, layouts and closed dialogs. `GcTuning.tidy` collects the cycles
-  among new objects when memory has grown, and all other cycles while the user is away. If too many objects are not
-  frozen, `tidy` freezes them, so that no collection takes longer than 20 ms.
+- With many groups, they stay disabled. The objects of the first load are frozen (`gc.freeze`). Later objects of each
+  group are untracked, because they are never part of a cycle.
+- Cycles then come only from exceptions, layouts and closed dialogs. `GcTuning.tidy` collects new ones when memory has
+  grown, and all others while the user is away. It freezes objects if there are too many, so that no collection takes
+  longer than 20 ms.
 
 With many groups, glibc is also configured to return large freed blocks to the operating system.
 """
@@ -31,23 +30,23 @@ _FREEZE_FROM = 10_000
 """Objects are frozen (`gc.freeze`) if the cluster has at least this many groups."""
 
 _GROWTH = 20_000
-"""Number of memory blocks, about 2 MB, that must be allocated after a collection before the next one starts."""
+"""Number of new memory blocks, about 2 MB, after which the next collection starts."""
 
 _YOUNG = 12_000
-"""If more objects than this were created since the last collection and still exist, the next collection is postponed.
+"""With more new objects than this, the next collection is postponed.
 
-Most of these objects are responses that are being processed and will soon be freed. A collection that visits them takes
-longer than 5 ms, and twice as long on a busy machine.
+Most of them are responses in progress, which will soon be freed. A collection that visits them takes longer than 5 ms,
+and twice as long on a busy machine.
 """
 
 _POSTPONED_MOST = 30
-"""Maximum number of times in a row that a collection is postponed. After that, the new objects are frozen instead."""
+"""After this many postponed collections in a row, the new objects are frozen instead."""
 
 _OLD = 20_000
-"""Maximum number of objects that have survived a collection and are not frozen. If there are more, they are frozen."""
+"""Maximum number of objects that have survived a collection. If there are more, they are frozen."""
 
 _AWAY_AFTER = 60.0
-"""Time without a change of the view, in seconds, after which the user is considered to be away."""
+"""Seconds without a change of the view after which the user counts as away."""
 
 _FULL_COLLECTION_INTERVAL = 600.0
 """Minimum time, in seconds, between two collections that visit all objects that are not frozen."""
@@ -56,9 +55,9 @@ _M_MMAP_THRESHOLD = -3
 """Constant M_MMAP_THRESHOLD of glibc. As first argument of `mallopt`, it selects the option to set."""
 
 _MMAP_THRESHOLD = 256 * 1024
-"""Value to which option M_MMAP_THRESHOLD is set, in bytes.
+"""Value of the option M_MMAP_THRESHOLD, in bytes.
 
-glibc allocates larger blocks with `mmap`, so that it can return each of them to the operating system.
+glibc allocates larger blocks with `mmap`, and can return each of them to the operating system.
 """
 
 
@@ -79,8 +78,8 @@ class GcTuning:
     def paused(self) -> Iterator[None]:
         """Context manager in which automatic garbage collections are disabled.
 
-        Contexts can overlap. At the end of the last one, automatic collections are enabled again if they were enabled
-        before the first one. After `freeze_once` has frozen objects, automatic collections stay disabled.
+        Contexts can overlap. The end of the last one enables collections again, unless they were disabled before or
+        `freeze_once` has frozen objects.
         """
         self._pauses += 1
         self._disable()
@@ -102,10 +101,10 @@ class GcTuning:
             gc.enable()
 
     def freeze_once(self, groups: int) -> None:
-        """Freeze all objects after the first load of many groups, and disable automatic collections from then on.
+        """Freeze all objects after the first load of many groups, and disable automatic collections.
 
         Call this method after the groups have been drawn. Only the first call with enough groups has an effect. Garbage
-        is frozen too, because finding it would take a full collection, for which the user would have to wait.
+        is frozen too, because the user would have to wait for a full collection.
 
         Args:
             groups: number of groups in the cluster.
@@ -120,10 +119,10 @@ class GcTuning:
             self._return_memory()
 
     def tidy(self, now: float, last_view: float) -> None:
-        """Collect garbage among new objects if the number of memory blocks has grown by more than `_GROWTH`.
+        """Collect garbage among new objects if more than `_GROWTH` memory blocks are new.
 
-        While the user is away, also run a collection that visits all objects that are not frozen, once per ten minutes.
-        This method has no effect before `freeze_once` has frozen objects.
+        While the user is away, a collection once per ten minutes visits all objects that are not frozen. Nothing
+        happens before `freeze_once` has frozen objects.
 
         Args:
             now: current time, in seconds of any clock.
@@ -164,8 +163,7 @@ class GcTuning:
 
     def _return_memory(self) -> None:
         if self._trim is not None:
-            # `malloc_trim` takes milliseconds. In a thread, it does not block the event loop, because ctypes releases
-            # the GIL during the call.
+            # `malloc_trim` takes milliseconds. ctypes releases the GIL, so a thread does not block the event loop.
             Thread(target=self._trim, args=(0,), name="return memory", daemon=True).start()
 
     def release(self) -> None:
@@ -182,11 +180,11 @@ _untrack: Callable[[object], None] | None = None
 def untrack(data: T) -> T:
     """Stop the garbage collector from visiting an object, and return the object.
 
-    Before `GcTuning.freeze_once` has frozen objects, this function only returns the object.
+    This works only after `GcTuning.freeze_once` has frozen objects.
 
     Args:
-        data: a list, a mapping or an object with slots. It must not be part of a reference cycle. When it is changed,
-            Python may track it again.
+        data: a list, a mapping or an object with slots that is not part of a reference cycle. Python may track it again
+            when it is changed.
     """
     if _untrack is not None:
         _untrack(data)
@@ -203,14 +201,13 @@ def _begin_to_untrack() -> None:
 
 
 def _return_large_blocks() -> Callable[[int], object] | None:
-    """Make glibc return large blocks to the operating system when they are freed. Do nothing with other C libraries.
+    """Make glibc return large blocks to the operating system when they are freed.
 
-    By default, after the first large block has been freed, glibc keeps later blocks of this size even when they are
-    free. Responses to ListGroups are such blocks: with 100,000 groups, 15 to 20 MB would stay allocated.
+    By default, glibc keeps them after the first one. With 100,000 groups, responses to ListGroups would keep 15 to 20
+    MB.
 
     Returns:
-        glibc's function `malloc_trim`, which returns smaller free blocks to the operating system; None with other C
-        libraries.
+        glibc's `malloc_trim`, which returns smaller free blocks; None with other C libraries.
     """
     if not sys.platform.startswith("linux"):
         return None

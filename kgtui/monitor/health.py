@@ -33,37 +33,36 @@ _READS_PER_COMMIT = ceil(DEFAULT_WATCHING.commit_interval / MonitorOptions().int
 MIN_READS_PER_PARTITION = DEFAULT_WATCHING.rules.intervals * _READS_PER_COMMIT
 """Minimum number of reads that are kept per partition.
 
-At the default polling interval, these reads cover all commits that Burrow's rules assess.
+At the default polling interval, they cover all commits that Burrow's rules need.
 """
 
 READS_PER_PARTITION = 2 * MIN_READS_PER_PARTITION
 """Number of reads that are kept per partition, unless the group has too many partitions (`_READS_PER_GROUP`)."""
 
 _READS_PER_GROUP, _READS_IN_ALL = 60_000, 600_000
-"""Maximum number of partition reads that are kept of one group, and of all groups together.
+"""Maximum number of partition reads (40 bytes each) that are kept of one group, and of all groups.
 
-The read of one partition takes 40 bytes of memory. At least `MIN_READS_PER_PARTITION` reads per partition are kept,
-even if the group exceeds the first limit.
+A large group keeps at least `MIN_READS_PER_PARTITION` reads per partition, beyond the first limit.
 """
 
 _MANY_PARTITIONS = 500
-"""If a group has at least this many partitions, its reads are stored in a thread, because storing them takes long."""
+"""The reads of a group with at least this many partitions are stored in a thread, because that takes long."""
 
 _READS_BEFORE_VERDICT = 2
 """Number of reads that are needed for the first verdict, because one read cannot show progress."""
 
 _SLICE_SECONDS = 0.003
-"""Maximum time, in seconds, for which the computation of a verdict blocks the event loop without a pause."""
+"""Maximum seconds for which a verdict blocks the event loop without a pause."""
 
 _CPU_OF_ALL, _CPU_OF_SELECTED = 0.01, 0.05
-"""Maximum fraction of one CPU that is used for the verdicts on all groups, and for the verdict on the selected group.
-"""
+"""Maximum fraction of one CPU for the verdicts on all groups, and on the selected group."""
 
 _CPU_CREDIT = 0.05
 """Maximum credit, and maximum debt, of CPU time for verdicts, in seconds.
 
-The credit grows by `_CPU_OF_ALL` seconds per second. Each verdict reduces it by the CPU time that the verdict took.
-Verdicts on groups that are not selected are computed only while the credit is positive."""
+The credit grows by `_CPU_OF_ALL` seconds per second, and each verdict uses some. Without credit, only the selected
+group gets verdicts.
+"""
 
 _RETENTION_TOPICS = 20_000
 """Maximum number of topics whose retention time is cached."""
@@ -72,11 +71,10 @@ _RETENTION_TOPICS = 20_000
 class RetentionTier:
     """Reads the retention times of the topics of selected and visible groups.
 
-    A topic is read again only after `RETENTION_MAX_AGE` seconds, because configs change rarely. The same applies after
-    a failed read, for example if the user has no permission to read the configs of the topic.
+    A topic is read again after `RETENTION_MAX_AGE` seconds, also after a failed read.
 
     Attributes:
-        known: the retention times that have been read so far. Verdicts use them.
+        known: the retention times that were read so far.
     """
 
     def __init__(self, admin: GroupAdmin, options: MonitorOptions, timer: PollTimer) -> None:
@@ -133,9 +131,9 @@ class ReadResult(NamedTuple):
     """The result of reading one group once.
 
     Attributes:
-        at: time of the read in seconds since the epoch.
+        at: seconds since the epoch.
         description: None if the description could not be read.
-        offsets: None if the offsets could not be read, or if groups of this type have no offsets.
+        offsets: None if they could not be read, or if such groups have none.
         fault: whether the description or the offsets could not be read completely.
     """
 
@@ -147,18 +145,17 @@ class ReadResult(NamedTuple):
 
 
 class HealthTier:
-    """Keeps the reads of the most recently selected or visible groups, and publishes a health verdict on each of them.
+    """Keeps the reads of recently selected or visible groups, and publishes health verdicts on them.
 
-    A verdict is computed again after `Options.expire_cache` seconds, or later if verdicts would otherwise use more CPU
-    time than `_CPU_OF_ALL` allows. When the limit on kept reads is reached, the reads of the group that was read
-    longest ago are dropped first. If a group comes back into view after a while, there is a gap in its reads. No rate
-    is computed across the gap.
+    A verdict is computed again after `Options.expire_cache` seconds, or later if CPU time is short (`_CPU_OF_ALL`). If
+    too many reads are kept, the group that was read longest ago is dropped first. When a group comes back into view,
+    its reads have a gap.
 
     Args:
         changed: called after a verdict has been stored.
         retention: reads the retention times of the topics of these groups.
-        watching: the rules for verdicts. Its attribute `gap_after` is ignored, because this limit is computed from the
-            polling interval (`SCREEN_GAPS`).
+        watching: the rules for verdicts. `gap_after` is ignored, because it is computed from the polling interval
+            (`SCREEN_GAPS`).
         on_healthy: called with the id of each group whose verdict is OK and final, and whose lag does not grow.
     """
 
@@ -193,12 +190,12 @@ class HealthTier:
         self._selected = selected
 
     def take(self, read: ReadResult) -> None:
-        """Queue the result of a read, so that `run` stores it and computes the verdict on the group."""
+        """Queue the result of a read for `run`, which computes the verdict."""
         self._reads.append(read)
         self._wake.set()
 
     def take_record_times(self, group: str, times: Mapping[TopicPartition, RecordTime]) -> None:
-        """Queue the times of a group's unread records, so that `run` computes the verdict on the group immediately."""
+        """Queue the times of a group's unread records for `run`, which computes the verdict immediately."""
         self._times[group] = times
         self._wake.set()
 
@@ -241,8 +238,7 @@ class HealthTier:
             return
         history = self._histories.get(group) or ReadHistory()
         if history.read_at is not None and read.at < history.read_at:
-            # In a replay, the user has gone back to an earlier time. Drop all stored reads of the group, because some
-            # of them are newer than this read.
+            # In a replay, the user has gone back, so some stored reads are newer than this one.
             self._forget(group)
             history = ReadHistory()
         self._histories[group] = history
@@ -259,10 +255,10 @@ class HealthTier:
             await asyncio.to_thread(history.add, read.at, read.description, read.offsets, fault=read.fault)
         since = self._store.state_since.get(group)
         if history.empty_since is not None and since is not None and self._store.groups[group].state == EMPTY:
-            # The list of groups showed when the group became Empty, possibly long before kgtui first read the group.
+            # The list of groups showed when the group became Empty, possibly long before its first read.
             history.empty_since = since, False
         elif history.empty_since is not None and since is None and self._timer.recorded_at is None:
-            # The group was already Empty in the first list of its coordinator, so it became Empty before that list.
+            # The group became Empty before the first list of its coordinator.
             broker = self._store.brokers.get(self._store.groups[group].coordinator)
             if broker is not None and broker.answered_since is not None:
                 history.empty_since = min(history.empty_since[0], broker.answered_since), True
@@ -282,7 +278,7 @@ class HealthTier:
         self._store.drop_health(group)
 
     def _next(self) -> str | None:
-        """Return the group whose verdict is computed next; None if no verdict may be computed now.
+        """Return the group whose verdict is computed next, or None.
 
         The selected group comes first, and then the group whose verdict has been overdue longest.
         """
@@ -295,9 +291,9 @@ class HealthTier:
         return min(due, key=lambda group: self._due.get(group, 0.0), default=None) if self._cpu_credit > 0 else None
 
     async def _compute_verdict(self, group: str) -> None:
-        """Compute the verdict on a group in slices, so that the event loop is not blocked.
+        """Compute the verdict on a group in slices.
 
-        No reads are stored during the computation, so that its input does not change.
+        No reads are stored meanwhile, so that the input does not change.
         """
         self._unjudged.discard(group)
         began = self._timer.now()
@@ -320,5 +316,5 @@ class HealthTier:
 
 
 def _capacity(history: ReadHistory) -> int:
-    """Return the maximum number of partition reads that a read history can contain."""
+    """Return the maximum number of partition reads of a read history."""
     return len(history.samples) * history.length

@@ -1,4 +1,4 @@
-"""Tier 0, which polls the list of groups of each broker. Each broker has its own schedule, so none delays another."""
+"""Tier 0, which polls the list of groups of each broker. No broker delays another."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False)
 class PendingRemoval:
-    """Groups that are missing in the newest list of a broker, because they were deleted or moved to another broker.
+    """Groups that are missing in the newest list of a broker, because they were deleted or moved.
 
     Attributes:
         node: id of the broker that listed the groups before.
-        groups: ids of the missing groups that no broker has listed since the time `since`.
-        unlisted: ids of the brokers that may coordinate the groups now, but have sent no list since the time `since`.
+        groups: ids of the missing groups that no broker has listed since then.
+        unlisted: ids of the brokers that may coordinate the groups now, and have sent no list since then.
         broker_left: whether the groups are missing because their broker has left the cluster.
         since: time at which the groups were first missing, in seconds since the epoch.
     """
@@ -43,10 +43,10 @@ class PendingRemoval:
 
 
 class PendingRemovals:
-    """Removes missing groups from the store after all brokers that may coordinate them now have sent their lists.
+    """Removes missing groups from the store after all brokers that may coordinate them have sent their lists.
 
-    When groups move to another coordinator, the old broker drops them before the new broker has loaded them. Until
-    then, the groups stay in the store, so that they do not disappear and come back whenever a broker restarts.
+    When groups move, the old coordinator drops them before the new one has loaded them. They stay in the store until
+    then, so that a restart of a broker does not make them flicker.
 
     Args:
         remove: called with the id of a broker, and the ids of its groups that can be removed.
@@ -59,7 +59,7 @@ class PendingRemovals:
         self._pending: list[PendingRemoval] = []
 
     def add(self, node: int, groups: Collection[str], others: Iterable[int], *, broker_left: bool = False) -> None:
-        """Add groups that a broker no longer lists, or all groups of a broker that has left the cluster.
+        """Add groups that a broker no longer lists, or all groups of a broker that has left.
 
         Args:
             others: ids of all brokers that may coordinate the groups now.
@@ -69,10 +69,9 @@ class PendingRemovals:
             self._settle()
 
     def broker_joined(self, node: int) -> None:
-        """Update the pending removals after a broker has joined the cluster or has come back.
+        """Note that a broker has joined the cluster or has come back.
 
-        All removals then also wait for this broker's list, because the broker may coordinate the missing groups. If the
-        broker has come back, its own groups are no longer pending and stay in the store.
+        All removals also wait for its list. If it has come back, its own groups stay in the store.
         """
         self._pending = [one for one in self._pending if not (one.broker_left and one.node == node)]
         for one in self._pending:
@@ -87,8 +86,8 @@ class PendingRemovals:
 
         Args:
             groups: ids of the groups that are new or changed in the list.
-            asked_about: result of `pending` just before the list was requested. The list does not count for groups that
-                were found to be missing after the request.
+            asked_about: result of `pending` just before the list was requested. The list says nothing about later
+                removals.
         """
         self._silent.discard(node)
         for one in self._pending:
@@ -100,13 +99,13 @@ class PendingRemovals:
     def broker_silent(self, node: int) -> None:
         """Note that a broker did not respond. Removals wait for its list for at most `REMOVAL_GRACE` seconds.
 
-        Groups of a broker that has left the cluster are an exception. They are kept until all brokers have sent lists.
+        Groups of a broker that has left the cluster wait for all lists.
         """
         self._silent.add(node)
         self._settle()
 
     def broker_left(self, node: int) -> None:
-        """Stop waiting for the list of a broker that has left the cluster, because it coordinates no groups."""
+        """Stop waiting for the list of a broker that has left the cluster."""
         self._silent.discard(node)
         for one in self._pending:
             one.unlisted.discard(node)
@@ -119,14 +118,14 @@ class PendingRemovals:
             self._remove(one.node, one.groups)
 
     def _decided(self, one: PendingRemoval) -> bool:
-        """Return whether the groups can be removed now, because no more lists are needed."""
+        """Return whether the groups can be removed now."""
         if one.broker_left or not one.unlisted <= self._silent:
             return not one.unlisted
         return not one.unlisted or self._now() - one.since >= REMOVAL_GRACE
 
 
 class ListTier:
-    """Reads the cluster's metadata at regular intervals to find its brokers, and polls each broker's list of groups.
+    """Reads the cluster's metadata to find its brokers, and polls each broker's list of groups.
 
     Args:
         timer: the timer that all polling loops share.
@@ -157,8 +156,7 @@ class ListTier:
         self._removals = PendingRemovals(store.drop if timer.recorded_at else self._check_missing, timer.now)
         self._missing_found = asyncio.Event()
         self._wake = asyncio.Event()
-        # A list of groups is stored in slices, so that key presses are handled between two slices. This lock lets only
-        # one list be stored at a time. Otherwise, a key press would have to wait for a slice of each list.
+        # Only one list is stored at a time, in slices. Otherwise, a key press would wait for a slice of each list.
         self._storing = asyncio.Lock()
 
     async def run(self) -> None:
@@ -173,8 +171,7 @@ class ListTier:
                 failures = 0 if await self._follow_cluster() else failures + 1
                 await self._timer.pause_for(metadata_pause(options, failures, len(self._left_at)), wake=self._wake)
                 for task in (check, *self._polls.values()):
-                    # None of these loops returns, so only a bug can have ended one. `result` raises the exception that
-                    # ended the loop.
+                    # None of these loops returns, so a bug has ended this one. `result` raises the exception.
                     if task.done():
                         task.result()
         finally:
@@ -201,10 +198,7 @@ class ListTier:
                 self._missing_found.clear()
 
     async def _follow_cluster(self) -> bool:
-        """Read the cluster's metadata, start to poll new brokers, and stop polling brokers that have left the cluster.
-
-        Return whether the metadata could be read.
-        """
+        """Read the cluster's metadata, and start or stop polling brokers. Return whether this succeeded."""
         try:
             cluster = await self._admin.cluster(timeout=self._options.timeout)
         except KgtuiError as error:
@@ -232,7 +226,7 @@ class ListTier:
         return True
 
     def _drop_brokers(self) -> None:
-        """Remove brokers that left the cluster some time ago and whose groups are no longer in the store."""
+        """Remove brokers that left some time ago and have no groups in the store."""
         for node, left_at in list(self._left_at.items()):
             if self._timer.now() - left_at >= SHOWN_AFTER_LEAVING and not self._store.coordinated_by(node):
                 del self._left_at[node]
@@ -281,19 +275,18 @@ class ListTier:
         await self._store.take_list(node, delta, first=first)
         self._missing.listed(delta.updated)
         self._listed.add(node)
-        # The broker no longer lists these groups. The first list of a broker has no previous list, so it is compared
-        # with the broker's groups in the store. The store has such groups if the broker has left the cluster and come
-        # back.
+        # The broker no longer lists these groups. Its first list is compared with the store, which has groups of a
+        # broker that has come back.
         missing = self._store.coordinated_by(node) - delta.updated.keys() if first else delta.removed
         self._removals.add(node, missing, self._polls)
         if missing:
-            # The metadata is read immediately, because a new broker may coordinate the missing groups now.
+            # A new broker may coordinate the missing groups, so the metadata is read immediately.
             self._wake.set()
 
     def _pause(self, node: int, took: float, failures: int) -> float:
         """Return the pause before the next poll of a broker, in seconds.
 
-        The pause is longer if the last response was slow, and becomes longer with each consecutive failure.
+        Slow responses and consecutive failures make the pause longer.
 
         Args:
             took: duration of the last poll in seconds.

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from kgtui.model.trail import Position, Trail
 
 _PAUSE = 120
-"""Minimum time, in seconds, between two comparisons of all partitions of a group with their log start offsets."""
+"""Minimum seconds between two comparisons of all partitions of a group with their log starts."""
 
 _OLDER_PART = 0.5
-"""A position is near the log start if it is in this fraction of the log, which begins at the log start."""
+"""A position in this fraction of the log, from the log start on, is near the log start."""
 
 
 class LogStartCheck(NamedTuple):
@@ -28,8 +28,7 @@ class LogStartCheck(NamedTuple):
 
     Attributes:
         lost: number of unread records that retention has deleted.
-        near: whether some position is in the older part of its log, so that retention may delete records before the
-            group reads them; None if not all partitions were compared.
+        near: whether some position is in the older part of its log; None if not all partitions were compared.
     """
 
     lost: int
@@ -39,11 +38,10 @@ class LogStartCheck(NamedTuple):
 async def compare_with_log_starts(
     admin: GroupAdmin, trails: Mapping[str, Trail], read: GroupsRead, *, timeout: float
 ) -> dict[str, LogStartCheck]:
-    """Compare positions with log start offsets, and return a dict that maps group ids to the results.
+    """Compare positions with log start offsets, and return group id → result.
 
-    Groups are missing if their offsets or the log start offsets could not be read. To send fewer requests, log start
-    offsets are read only for partitions with unread records whose position does not move, and every `_PAUSE` seconds
-    for all partitions with unread records.
+    Groups are missing if offsets could not be read. To send fewer requests, log starts are read only for unread records
+    behind a position that does not move, and every `_PAUSE` seconds for all unread records.
 
     Args:
         trails: group id → the last reads of the group, of which `read` is the newest.
@@ -78,7 +76,7 @@ async def compare_with_log_starts(
 
 
 def _due(trail: Trail) -> bool:
-    """Return whether to compare all partitions of a group: after its second read, and then every `_PAUSE` seconds."""
+    """Return whether all partitions are due: after the second read, and then every `_PAUSE` seconds."""
     if len(trail.samples) < 2:
         return False
     before = trail.samples[-2].at

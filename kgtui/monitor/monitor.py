@@ -28,19 +28,19 @@ if TYPE_CHECKING:
     from kgtui.monitor.detail_tiers import DetailTiers
 
 _LIST_DELAY = 0.15
-"""If lists of other brokers are expected, a new list of groups is published only after this delay, in seconds."""
+"""Seconds for which a new list of groups waits for the lists of other brokers before it is published."""
 
 _BACKGROUND_FACTOR = 10.0
-"""Factor for the minimum time between two snapshots if only summaries of groups or health verdicts have changed.
+"""Factor for the time between two snapshots if only summaries or health verdicts have changed.
 
-Such changes are rarely visible, or happen slowly. Publishing them less often reduces the work of the terminal UI.
+Such changes are rarely visible, or slow. Fewer snapshots reduce the work of the terminal UI.
 """
 
 _FIRST_DRAW = 1.0
-"""Maximum time, in seconds, for which reads of groups are delayed until the first list of groups has been drawn."""
+"""Maximum seconds for which reads of groups wait until the first list has been drawn."""
 
 _FIRST_DRAW_WITH_VIEW = 0.4
-"""Time, in seconds, for which reads of groups are delayed after the terminal UI has set the first visible groups.
+"""Seconds for which reads of groups wait after the terminal UI has set the first visible groups.
 
 `_FIRST_DRAW` limits the whole delay.
 """
@@ -55,13 +55,13 @@ class Monitor:
         admin: access to the cluster. The monitor does not close it.
         options: polling intervals and limits.
         now: returns seconds since the epoch.
-        recorded_at: in a replay, returns the time of the recorded data in seconds since the epoch. Reading the data of
-            the same time again does not count as a new read. None for a live cluster.
+        recorded_at: in a replay, returns the time of the recorded data in seconds since the epoch. Data of the same
+            time is not a new read. None for a live cluster.
 
     Attributes:
         snapshot: the newest snapshot; empty before the first poll.
         series: time series of the groups that are, or were, selected or visible.
-        events: the newest events; empty in a replay, because events are then read from the recording.
+        events: the newest events; empty in a replay, whose events come from the recording.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Monitor:
         self._options = options = options or MonitorOptions()
         self._timer = PollTimer(options.interval, now, recorded_at)
         self._gc = GcTuning()
-        # A replay keeps no events, because each step to another time of the recording would look like changes.
+        # In a replay, each step to another time would look like changes.
         self.events = EventLog(options.kept_events if recorded_at is None else 0)
         self._events_since = now() if recorded_at is None else None
         self._tracker = EventTracker(self.events, EVENT_MEMBERS)
@@ -103,9 +103,8 @@ class Monitor:
         return lambda: self._listeners.remove(listener) if listener in self._listeners else None
 
     async def run(self) -> None:
-        """Poll until this task is cancelled. Failed requests are not raised, but stored as faults in the snapshots."""
-        # The first snapshot is delayed as if another one had just been published, because it would contain no groups
-        # before the first lists of groups have arrived.
+        """Poll until this task is cancelled. Failed requests become faults in the snapshots."""
+        # The first snapshot waits for lists of groups, as if another one had just been published.
         self._published_at = asyncio.get_running_loop().time()
         try:
             async with asyncio.TaskGroup() as tiers:
@@ -118,14 +117,13 @@ class Monitor:
             self._gc.release()
 
     async def _run_details(self) -> None:
-        """Wait until the first list of groups has been drawn, then run all other polling loops until cancelled."""
+        """Wait until the first list of groups has been drawn, then run all other polling loops."""
         await self._first_listed.wait()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_FIRST_DRAW):
                 await self._view_set.wait()
                 await asyncio.sleep(_FIRST_DRAW_WITH_VIEW)
-        # Imports run in a thread, because an import would block the event loop for several milliseconds. `ctypes` is
-        # imported now because `GcTuning.freeze_once` needs it later.
+        # An import would block the event loop for several milliseconds. `GcTuning.freeze_once` needs `ctypes` later.
         await asyncio.to_thread(import_module, "ctypes")
         module = await asyncio.to_thread(import_module, "kgtui.monitor.detail_tiers")
         publish_later = partial(self._publish_soon, _BACKGROUND_FACTOR)
@@ -145,7 +143,7 @@ class Monitor:
             self._details.set_view(selected, visible)
 
     def want_configs(self, group: str | None) -> None:
-        """Read the configs of this group, too, while it is selected. If `group` is None, read no configs."""
+        """Also read the configs of this group while it is selected, or of no group."""
         self._configs_of = group
         if self._details is not None:
             self._details.want_configs(group)
@@ -184,16 +182,15 @@ class Monitor:
         if self._store.groups:
             self._first_listed.set()
         if self._lists.complete and self._complete_at is None:
-            # All brokers have listed their groups for the first time, so a snapshot is published immediately.
+            # All brokers have sent their first lists, so a snapshot is published immediately.
             self._complete_at = asyncio.get_running_loop().time()
             self._publish_soon(0.0)
         else:
-            # Publishing one snapshot per broker would be expensive, so the monitor waits for the lists of the other
-            # brokers, which arrive at about the same time.
+            # One snapshot per broker would be expensive. The other lists arrive at about the same time.
             self._publish_soon(at_least=_LIST_DELAY if self._lists.polling else 0.0)
 
     def _publish_soon(self, factor: float = 1.0, *, at_least: float = 0.0) -> None:
-        """Schedule the publication of the next snapshot, which will contain all changes until then.
+        """Schedule the next snapshot, with all changes until then.
 
         Args:
             factor: factor for the minimum time between two snapshots; 0 publishes immediately.
@@ -217,8 +214,7 @@ class Monitor:
         self.snapshot = replace(snapshot, events=self.events.kept(), events_since=self._events_since)
         for listener in list(self._listeners):
             listener(self.snapshot)
-        # No garbage is collected until `_FIRST_DRAW` seconds after all brokers have sent their first lists. By then,
-        # the terminal UI has drawn its first frame and handled the keys that were pressed in the meantime.
+        # The terminal UI first draws its first frame and handles the keys that were pressed meanwhile.
         drawn = self._complete_at is not None and self._published_at - self._complete_at >= _FIRST_DRAW
         if drawn and self._tidying is None:
             self._tidying = asyncio.get_running_loop().call_later(PAUSE, self._tidy)

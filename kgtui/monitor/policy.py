@@ -1,6 +1,6 @@
-"""The polling policy: which groups are read, how often, how many in parallel, and which times without reads are gaps.
+"""The polling policy: which groups are read, how often, how many in parallel, and what counts as a gap.
 
-The terminal UI's monitor, the recorder, `kgtui check` and `kgtui ls --watch` use these values. Times are in seconds.
+The monitor, the recorder, `kgtui check` and `kgtui ls --watch` use these values. Times are in seconds.
 """
 
 from __future__ import annotations
@@ -19,33 +19,33 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import BrokerStatus
 
 SHORTEST_INTERVAL = 0.5
-"""Shortest polling interval that a user can set, in seconds. Each broker's list of groups is read once per interval."""
+"""Shortest polling interval of each broker's list of groups that a user can set, in seconds."""
 
 LONGEST_INTERVAL = 300.0
-"""Longest polling interval that a user can set, in seconds. Each broker's list of groups is read once per interval."""
+"""Longest polling interval of each broker's list of groups that a user can set, in seconds."""
 
 SCREEN_GAPS = GapRule(at_least=30.0, intervals=3.0)
-"""Rule that decides how long the time between two reads of a group in the terminal UI must be to count as a gap.
+"""When the time between two reads of a group in the terminal UI is a gap.
 
-Gaps occur because groups are read in full only while they are in view.
+Groups are read in full only while they are in view.
 """
 
 ABANDON_AFTER = 0.25
-"""Time, in seconds, after which a read of the selected group is cancelled if the user has selected another group."""
+"""Seconds until a read of the selected group is cancelled after the user has selected another one."""
 
 KEY_REPEAT_LIMIT = 1.0
-"""Maximum time, in seconds, for which reads are delayed while the view keeps changing because a key is held down."""
+"""Maximum seconds for which reads are delayed while a held key keeps changing the view."""
 
 SHOWN_AFTER_LEAVING = 60.0
-"""Minimum time, in seconds, for which a broker is still shown, as not responding, after it has left the cluster.
+"""Minimum seconds for which a broker that has left the cluster is shown as not responding.
 
-After this time, the broker disappears as soon as other brokers list its groups.
+It then disappears as soon as other brokers list its groups.
 """
 
 REMOVAL_GRACE = 10.0
-"""Maximum time, in seconds, for which a missing group is kept if its possible coordinator does not respond.
+"""Maximum seconds for which a missing group is kept if its possible coordinator does not respond.
 
-After Kafka's `broker.session.timeout.ms`, by default 9 s, the controller assigns the groups of a dead broker to others.
+The controller reassigns the groups of a dead broker after `broker.session.timeout.ms`, by default 9 s.
 """
 
 MISSING_CHECK_PAUSE = 1.0
@@ -60,33 +60,32 @@ MISSING_GROUPS_PER_CHECK = 1_000
 REPLAY_INTERVAL = 2.0
 """Polling interval in seconds while the terminal UI replays a recording.
 
-With a shorter interval, the same recorded poll would only be read more often.
+A shorter interval would read the same recorded poll again.
 """
 
 LARGE_CLUSTER = 20_000
 """Number of groups above which the sweep reads fewer groups per second (`large_first_factor` in `MonitorOptions`)."""
 
 NO_SWEEP = 0.001
-"""Value of `MonitorOptions.sweep_rate`, in groups per second, with which the sweep reads almost nothing.
+"""Value of `MonitorOptions.sweep_rate` (groups per second) with which the sweep reads almost nothing.
 
-`kgtui record` uses this value, because the recorder reads all groups itself.
+`kgtui record` reads all groups itself.
 """
 
 EVENT_MEMBERS = 20_000
-"""Maximum number of members and owned partitions that are remembered to find members that join or leave.
+"""Maximum number of remembered members and owned partitions, to find members that join or leave.
 
-The limit saves memory in clusters with very many members. Groups that are read in full always have precedence.
+Groups that are read in full have precedence.
 """
 
 RETENTION_MAX_AGE = 600.0
-"""Time, in seconds, after which the retention time of a topic is read again. It is long, because configs change rarely.
-"""
+"""Seconds until the retention time of a topic is read again. Configs change rarely."""
 
 SUSPECT_INTERVAL = 5.0
-"""If a group with a possible problem is not in view, the time between two full reads is at least this, in seconds."""
+"""Minimum seconds between two full reads of a group with a possible problem that is not in view."""
 
 SUSPECT_PARTITIONS = 4_000
-"""Groups that are read in full because of a possible problem have at most this many partitions in total."""
+"""Maximum number of partitions, in total, of groups that are read in full because of a possible problem."""
 
 RECORD_TIME_PAUSE = 30.0
 """Minimum time, in seconds, between two searches for the times of unread records in the same group."""
@@ -101,57 +100,51 @@ EMPTY_SEARCH_PAUSE = 2.0
 """Minimum pause, in seconds, between two searches for the times of unread records in Empty groups."""
 
 EMPTY_SEARCH_LOAD = 0.1
-"""Maximum duration of a search for the times of unread records in Empty groups, as a fraction of the next pause."""
+"""Maximum duration of a search in Empty groups, as a fraction of the next pause."""
 
 SHOW_RECORD_TIME_PARTITIONS = 20_000
-"""Maximum number of partitions in which `kgtui show` and `kgtui check` search for the times of unread records."""
+"""Maximum number of partitions in which `kgtui show` and `kgtui check` search for unread records."""
 
 RETENTION_PAUSE = 2.0
-"""Delay, in seconds, before retention times are read, so that one request covers all topics that come into view."""
+"""Seconds before retention times are read, so that one request covers all topics that come into view."""
 
 
 ACCESS_MAX_AGE = 30.0
-"""Time, in seconds, after which the permissions of the user are read again.
+"""Seconds until the permissions of the user are read again.
 
-They are read earlier if the user presses the key for a refresh, or if a broker starts or stops refusing requests. The
-recorder, `kgtui check` and `kgtui ls --watch` use the same value.
+They are read earlier on a refresh, or if a broker starts or stops refusing requests. The recorder, `kgtui check` and
+`kgtui ls --watch` use the same value.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class MonitorOptions:
-    """Settings of a monitor.
+    """Settings of a monitor. Times are in seconds.
 
     Attributes:
-        interval: time, in seconds, between two reads of a broker's list of groups, and between two reads of the
-            selected and visible groups.
-        timeout: maximum duration of one list request or one read, in seconds.
-        failure_pause_max: longest pause, in seconds, after failed polls of a broker or failed reads of the cluster's
-            metadata.
-        list_load: maximum fraction of the time that a broker is busy with list requests. A slow broker is polled at
-            longer intervals.
-        visible_groups: maximum number of visible groups that are read in full once per interval, in addition to the
-            selected group.
-        sweep_rate: maximum number of groups per second that the background sweep reads from all brokers together.
+        interval: time between two lists of a broker, and between two reads of the selected and visible groups.
+        timeout: maximum duration of one list request or one read.
+        failure_pause_max: longest pause after failed polls of a broker or failed reads of the metadata.
+        list_load: maximum fraction of the time that a broker is busy with list requests.
+        visible_groups: maximum number of visible groups that are read in full, besides the selected group.
+        sweep_rate: maximum number of groups per second that the sweep reads from all brokers together.
         first_sweep_factor: factor by which the first sweep reads more groups per second.
         large_first_factor, large_later_factor: factors by which the first sweep, and later sweeps, read fewer groups
-            per second if the cluster has more groups than `LARGE_CLUSTER`. Listing and drawing so many groups takes CPU
-            time, too.
+            per second with more groups than `LARGE_CLUSTER`, because listing and drawing them takes CPU time, too.
         sweep_batch: maximum number of groups that the sweep reads from one broker at the same time.
-        sweep_partitions: maximum number of partitions of the groups in one request. A single group can have more.
-        sweep_pause: minimum time, in seconds, from the start of one sweep to the start of the next. Each sweep reads
-            all groups with members.
-        empty_pause: minimum time, in seconds, between two reads of an Empty group by the sweep.
-        describe_pause: minimum time, in seconds, between two reads of a group's description by the sweep. The
-            description of a group whose state has changed is read earlier.
+        sweep_partitions: maximum number of partitions in one request, except for a larger single group.
+        sweep_pause: minimum time from the start of one sweep to the start of the next. Each sweep reads all groups with
+            members.
+        empty_pause: minimum time between two reads of an Empty group by the sweep.
+        describe_pause: minimum time between two descriptions of a group by the sweep, unless its state has changed.
         sweep_load: maximum fraction of the time that a broker is busy with the sweep, except for the first sweep.
         suspects: maximum number of groups that are read in full because of a possible problem.
-        publish_interval: minimum time between two snapshots, in seconds. It is ten times as long if only summaries of
-            groups or health verdicts have changed.
-        settle_time: time, in seconds, for which the view must not have changed before new groups in it are read.
-        metadata_interval: time, in seconds, between two reads of the cluster's metadata.
-        kept_groups: maximum number of groups whose details are kept after the groups have left the view.
-        kept_events: maximum number of events that are kept. New events replace the oldest ones.
+        publish_interval: minimum time between two snapshots. It is ten times as long if only summaries or health
+            verdicts have changed.
+        settle_time: time without changes of the view before new groups in it are read.
+        metadata_interval: time between two reads of the cluster's metadata.
+        kept_groups: maximum number of groups whose details are kept after they have left the view.
+        kept_events: maximum number of events. New events replace the oldest ones.
     """
 
     interval: float = POLL_INTERVAL
@@ -178,13 +171,13 @@ class MonitorOptions:
 
 
 def metadata_pause(options: MonitorOptions, failures: int, left: int) -> float:
-    """Return the time, in seconds, until the cluster's metadata is read again.
+    """Return the seconds until the cluster's metadata is read again.
 
-    After a failed read, and while a broker that has left the cluster may return, it is at most `failure_pause_max`.
+    The maximum is `failure_pause_max` after a failed read, and while a broker may come back.
 
     Args:
         failures: number of consecutive reads of the metadata that failed.
-        left: number of brokers that have left the cluster recently and are still shown as not responding.
+        left: number of brokers that have left recently and are still shown.
     """
     if failures:
         return min(2.0**failures, options.failure_pause_max)
@@ -205,7 +198,7 @@ def sweep_rate(options: MonitorOptions, groups: int, *, first: bool) -> float:
 
 
 def sweep_groups(by_listing: Mapping[Listing, list[str]], node: int) -> tuple[list[str], list[str]]:
-    """Return two lists of ids of the groups that a broker coordinates: groups with members, and groups without members.
+    """Return the ids of a broker's groups with members, and of its groups without members.
 
     Args:
         by_listing: listing → ids of the groups with this listing.
@@ -218,10 +211,9 @@ def sweep_groups(by_listing: Mapping[Listing, list[str]], node: int) -> tuple[li
 
 
 def listed_without_members(listing: Listing) -> bool:
-    """Return whether a group's listing is enough to know that the group has no members.
+    """Return whether a group's listing shows that it has no members.
 
-    The sweep does not describe such a group. For a group that an old broker lists without a type, return False, so that
-    the group is described and its type becomes known.
+    The sweep does not describe such groups. False without a type (old brokers), so that the description shows the type.
     """
     return listing.state == EMPTY and listing.type is not None
 
@@ -229,10 +221,10 @@ def listed_without_members(listing: Listing) -> bool:
 def answered_since(status: BrokerStatus | None, now: float) -> float:
     """Return since when a broker has responded without a gap, including its response at `now`.
 
-    A gap occurs if the broker or the network fails, if polling is paused, or if the machine is suspended.
+    A gap occurs if the broker or the network fails, or if polling or the machine is suspended.
 
     Args:
-        status: the status of the broker before this response; None if there is none.
+        status: the status of the broker before this response, or None.
         now: time of the response, in seconds since the epoch.
     """
     if status is None or status.answered_at is None or status.answered_since is None:
@@ -248,7 +240,7 @@ RECORD_DESCRIBE_INTERVAL = 120.0
 """Maximum time, in seconds, between two reads of the same group's description by the recorder."""
 
 RECORD_MIN_TIMEOUT = 5.0
-"""Minimum timeout of one poll of the recorder, in seconds. If the polling interval is longer, it is the timeout."""
+"""Minimum timeout of one poll of the recorder, in seconds. A longer polling interval replaces it."""
 
 RECORD_FIRST_LISTS = 15.0
 """Maximum time, in seconds, that the recorder waits for the first list of groups from each broker."""
@@ -260,26 +252,25 @@ RECORD_LOG_BATCH = 4_000
 """Maximum number of partitions whose log start and log end offsets the recorder reads with one call."""
 
 RECORD_GAPS = GapRule(at_least=5.0, intervals=3.0)
-"""Rule that decides how long the time between two polls of the recorder must be to count as a gap."""
+"""When the time between two polls of the recorder is a gap."""
 
 _SETTLED = frozenset({STABLE, EMPTY, None})
-"""States in which the members of a group do not change. None stands for the state on brokers that do not list states.
-"""
+"""States in which members do not change. None is for brokers that do not list states."""
 
 
 def groups_to_describe(
     listings: Mapping[str, Listing], described: Mapping[str, tuple[Listing, float]], now: float, interval: float
 ) -> set[str]:
-    """Return the ids of the groups whose descriptions the recorder reads in one poll.
+    """Return the ids of the groups that the recorder describes in one poll.
 
-    A group is described if its listing has changed, or if its members may be changing according to its state. Each
-    group is also described at least every `interval` seconds, because a listing does not contain the members.
+    These are groups whose listing has changed or whose members may be changing, and every group at least once per
+    `interval`.
 
     Args:
         listings: group id → newest listing.
-        described: group id → listing and time of the group's last description, for all groups that were described.
-        now: current time in seconds, of the same clock as the times in `described`.
-        interval: maximum time between two descriptions of a group, in seconds.
+        described: group id → listing and time of the group's last description.
+        now: current time in seconds, by the same clock as in `described`.
+        interval: maximum seconds between two descriptions of a group.
     """
     due: set[str] = set()
     for group, listing in listings.items():
@@ -287,8 +278,7 @@ def groups_to_describe(
         if last is None or last[0] != listing or listing.state not in _SETTLED:
             due.add(group)
             continue
-        # The next description of a group is due after 50 to 100 % of the interval, depending on the hash of the group
-        # id, so that descriptions are spread over many polls.
+        # A description is due after 50 to 100 % of the interval, so that descriptions are spread over many polls.
         spread = hash(group) % 64 / 64
         if now - last[1] >= interval * (0.5 + 0.5 * spread):
             due.add(group)
@@ -305,14 +295,10 @@ CHECK_SHORTEST_INTERVAL = 0.05
 """Shortest time, in seconds, between two reads that a user of `kgtui check` can set."""
 
 CHECK_GAPS = GapRule(at_least=60.0, intervals=4.0)
-"""Rule that decides how long the time between two reads of `kgtui check` must be to count as a gap.
-
-It applies to live clusters and to recordings.
-"""
+"""When the time between two reads of `kgtui check`, live or recorded, is a gap."""
 
 CHECK_MIN_TIMEOUT = 10.0
-"""Minimum timeout, in seconds, of one read by `kgtui check`, unless the user sets a shorter timeout with `--timeout`.
-"""
+"""Minimum timeout of one read by `kgtui check`, in seconds, unless `--timeout` is shorter."""
 
 WATCH_FIRST_TIMEOUT = 10.0
 """Maximum timeout, in seconds, of each read by `kgtui ls --watch` until all brokers have responded once."""
@@ -321,11 +307,11 @@ WATCH_FIRST_TIMEOUT = 10.0
 def check_timeout(interval: float, timeout: float) -> float:
     """Return the timeout of one read of `kgtui check`, in seconds.
 
-    The timeout is two intervals, but at least `CHECK_MIN_TIMEOUT` and at most `timeout`.
+    It is two intervals, but at least `CHECK_MIN_TIMEOUT` and at most `timeout`.
 
     Args:
         interval: time between two reads, in seconds.
-        timeout: maximum timeout in seconds, set by the user (`--timeout`).
+        timeout: maximum in seconds (`--timeout`).
     """
     return min(timeout, max(2 * interval, CHECK_MIN_TIMEOUT))
 
@@ -333,13 +319,13 @@ def check_timeout(interval: float, timeout: float) -> float:
 def watch_timeout(interval: float, slowest: float | None, timeout: float) -> float:
     """Return the timeout of one read of `kgtui ls --watch`, in seconds.
 
-    The timeout is one interval, so that a broker that hangs delays the output by only one interval. In a slow cluster,
-    the timeout is longer than the interval: four times the duration of the slowest complete read.
+    It is one interval, so that a hanging broker delays the output only once. In a slow cluster, it is four times the
+    duration of the slowest complete read.
 
     Args:
         interval: time between two reads, in seconds.
-        slowest: duration, in seconds, of the slowest read in which all brokers responded; None if there was none yet.
-        timeout: maximum timeout in seconds, set by the user (`--timeout`).
+        slowest: seconds of the slowest read in which all brokers responded, or None.
+        timeout: maximum in seconds (`--timeout`).
     """
     return min(timeout, WATCH_FIRST_TIMEOUT if slowest is None else max(interval, 4 * slowest))
 
@@ -347,7 +333,7 @@ def watch_timeout(interval: float, slowest: float | None, timeout: float) -> flo
 EVENT_GROUPS = 100
 """Maximum number of groups whose members and offsets `kgtui events` reads once per interval.
 
-If the filter matches more groups, only the background sweep reads them.
+If the filter matches more groups, only the sweep reads them.
 """
 
 EVENT_PAUSE = 0.2
@@ -357,11 +343,11 @@ EVENT_PAUSE = 0.2
 def event_options(interval: float | None, timeout: float) -> MonitorOptions:
     """Return the settings of the monitor for `kgtui events`.
 
-    The monitor keeps more events than in the terminal UI, so that each event is printed before it is dropped.
+    More events are kept than in the terminal UI, so that none is dropped before it is printed.
 
     Args:
         interval: time between two reads of a group, in seconds; None for the default.
-        timeout: maximum duration of a request, in seconds, set by the user (`--timeout`).
+        timeout: maximum duration of a request, in seconds (`--timeout`).
     """
     defaults = MonitorOptions()
     return replace(

@@ -1,4 +1,4 @@
-"""The timer that all polling loops of a monitor share. It determines when they read, and can pause them."""
+"""The timer that all polling loops of a monitor share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class PollTimer:
-    """Timer for all polling loops of a monitor, which wait in `pause_for`. The monitor can pause, resume or wake them.
+    """Timer for polling loops, which wait in `pause_for`. The monitor can pause, resume or wake them.
 
     Args:
         interval: time between two polls in seconds.
@@ -57,7 +57,7 @@ class PollTimer:
     async def pause_for(self, seconds: float, *, wake: asyncio.Event | None = None) -> bool:
         """Wait for some seconds, or until `refresh` is called or `wake` is set. Return whether `refresh` was called.
 
-        If polling is paused when the time has passed, continue to wait until polling is resumed.
+        While polling is paused, continue to wait.
         """
         waits = [asyncio.ensure_future(self._refresh.wait())]
         if wake is not None:

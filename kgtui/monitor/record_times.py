@@ -1,6 +1,6 @@
-"""Search for the times of unread records in the selected group and in groups with a possible problem.
+"""Searches for the times of unread records in the selected group and in groups with a possible problem.
 
-From these times, kgtui computes the exact age of the oldest unread record.
+They give the exact age of the oldest unread record.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 class RecordTimeTier:
     """Searches for record times (ListOffsets by timestamp) in partitions with unread records.
 
-    A group is searched only if a committed offset has moved since the last search, or if the last search got no result
-    for a partition. It is searched at most once per `RECORD_TIME_PAUSE`. In a replay, no group is searched.
+    A group is searched after a committed offset has moved, or if the last search got no result for a partition, at most
+    once per `RECORD_TIME_PAUSE`. Nothing is searched in a replay.
 
     Args:
         retention: reads the configs of topics. Compacted topics are not searched.
-        health: computes the verdict on a group with the record times that each search of the group has found.
+        health: gets the record times of each search, and computes a verdict.
         changed: called after each search.
     """
 
@@ -82,9 +82,9 @@ class RecordTimeTier:
         self._suspects = frozenset(groups)
 
     def add(self, group: str, offsets: GroupOffsets) -> GroupOffsets:
-        """Return the offsets of a group together with the record times that are already known.
+        """Return the offsets of a group with the known record times.
 
-        If the group is selected or may have a problem, request a search for the missing times.
+        Missing times are searched if the group is selected or may have a problem.
 
         Args:
             offsets: the offsets that have just been read.
@@ -115,8 +115,7 @@ class RecordTimeTier:
             self._wake.clear()
 
     async def _search(self, group: str, offsets: GroupOffsets) -> None:
-        # The partitions to search are chosen in a thread, because the choice takes long if a group has thousands of
-        # partitions.
+        # Choosing partitions takes long if a group has thousands of them, so a thread does this.
         selected = group == self._selected
         positions = await asyncio.to_thread(_missing, offsets, self._known.get(group, {}), exact=selected)
         if not positions:
@@ -145,10 +144,10 @@ class RecordTimeTier:
 
 
 def _missing(offsets: GroupOffsets, known: Times, *, exact: bool) -> dict[TopicPartition, LogPosition]:
-    """Return the partitions with unread records for which no record time is known at the current committed offset.
+    """Return the partitions with unread records and no record time at the current committed offset.
 
     Args:
-        exact: whether also to return partitions whose record time is known only as a range of at least one second.
+        exact: whether to return also partitions whose time range is at least one second long.
     """
     return {
         tp: position

@@ -1,4 +1,4 @@
-"""`ScreenedGroups`: the judgments of screening, also sorted by problem, so that no search has to visit all groups."""
+"""The judgments of screening, also sorted by problem."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ from kgtui.monitor.gc_tuning import untrack
 
 
 class ScreenedGroups:
-    """The judgments of screening on groups that have a problem, or that were not read often enough.
+    """The judgments of screening on groups with a problem or with too few reads.
 
     Attributes:
         judgments: group id → judgment. Change it only with `put`.
-        by_kind: problem → ids of the groups with this problem, in the order in which they were found. The values of the
-            inner mappings are always None.
-        empty: ids of the groups that have `Problem.EMPTY` as their main problem or as another problem; the values are
-            always None.
+        by_kind: problem → ids of the groups, in the order in which they were found. The inner values are always None.
+        empty: ids of the groups with `Problem.EMPTY` among their problems. The values are always None.
     """
 
     def __init__(self) -> None:
@@ -23,7 +21,7 @@ class ScreenedGroups:
         self.empty: dict[str, None] = {}
 
     def put(self, group: str, judgment: Judgment | None) -> bool:
-        """Store the judgment on a group, or remove it if `judgment` is None. Return whether the problem has changed."""
+        """Store or remove the judgment on a group. Return whether the problem has changed."""
         before = self.judgments.get(group)
         if judgment is not None:
             self.judgments[group] = untrack(judgment)

@@ -1,8 +1,7 @@
-"""Find groups with a possible problem by simple rules, which may report a healthy group but miss no problem.
+"""Finds groups with a possible problem by simple rules, which may report a healthy group but miss no problem.
 
-The background sweep passes each read to `Screening`, which adds the read to the group's trail (`kgtui.model.trail`),
-applies the rules, and stores a judgment on each group that may have a problem. These groups are then read in full, so
-that they get an exact verdict (`kgtui.monitor.suspects`).
+The sweep passes each read to `Screening`, which adds it to the group's trail, applies the rules, and stores judgments.
+Groups with a possible problem are then read in full for an exact verdict (`kgtui.monitor.suspects`).
 
 | problem | rule |
 |---|---|
@@ -15,8 +14,8 @@ that they get an exact verdict (`kgtui.monitor.suspects`).
 | rebalancing | the state is unsettled for longer than `unsettled_limit` |
 | empty, unused, abandoned | the group has unread records, but no members |
 
-A position in the older half of a log is no problem yet, but retention may delete records before the group reads them.
-Such groups are read in full too, because only the exact verdict compares the speed of the group with the retention.
+Groups with a position in the older half of a log are read in full too, because only the exact verdict compares the
+speed of the group with the retention.
 """
 
 from __future__ import annotations
@@ -50,33 +49,32 @@ if TYPE_CHECKING:
     from kgtui.monitor.store import Store
 
 UNSETTLED_CLASSIC = 15.0
-"""Time, in seconds, after which a classic group that is still in a rebalance gets the status WARN."""
+"""Seconds after which a classic group in a rebalance gets the status WARN."""
 
 UNSETTLED_OTHER = 60.0
-"""Time, in seconds, after which a group of another type that is still in a rebalance gets the status WARN.
+"""Seconds after which a group of another type in a rebalance gets the status WARN.
 
-It is longer than for classic groups, because a rebalance of other groups stops only some partitions.
+Their rebalances stop only some partitions.
 """
 
 FLAPPING_SECONDS = 1_200
-"""A group is flapping if its last `REBALANCES_KEPT` rebalances began within this time, in seconds.
+"""A group is flapping if its last `REBALANCES_KEPT` rebalances began within this many seconds.
 
-It is shorter than the 1,800 s of `RebalanceRate.FLAPPING`, because deployments also cause rebalances.
+The value is below the 1,800 s of `RebalanceRate.FLAPPING`, because deployments also cause rebalances.
 """
 
 CALM_AFTER = 600
 """Time without a rebalance, in seconds, after which a group no longer counts as flapping."""
 
 OBSERVED_AFTER_REBALANCE = 60.0
-"""Time, in seconds, for which a group is read in full after a rebalance.
+"""Seconds for which a group is read in full after a rebalance.
 
-Then, rebalances that are shorter than the time between two reads of the sweep are observed, too.
+The sweep alone would miss the next rebalance if it is short.
 """
 
 _WAITED = round(DEFAULT_WATCHING.window)
 _PACES = 3
-"""A group counts as stopped if it has made no progress for this multiple of its usual time between two reads with
-progress (`Trail.pace`)."""
+"""A group is stopped after this multiple of its usual time between two reads with progress (`Trail.pace`)."""
 
 _LASTING = frozenset({Problem.FLAPPING, Problem.BEHIND})
 _UNSETTLED = REBALANCING | {NOT_READY}
@@ -85,13 +83,13 @@ _MOST_CHANGED = 5_000
 _MOST_NEAR_LOG_START = 5_000
 _MOST_REBALANCED = 1_000
 _CHANGES_PER_SLICE = 50
-"""Maximum number of groups with changed states that are judged in one step. Judging so many groups takes about 3 ms."""
+"""Maximum number of groups with changed states that are judged in one step, which takes about 3 ms."""
 _CLOCK_TOLERANCE = 2.0
 """Largest change of the machine's clock, in seconds, that does not count as a jump."""
 
 
 def unsettled_limit(listing: Listing) -> float | None:
-    """Return how long, in seconds, a group can be in its state without a problem; None if there is no limit."""
+    """Return how many seconds a group can be in its state without a problem; None if there is no limit."""
     if listing.state not in _UNSETTLED:
         return None
     return UNSETTLED_CLASSIC if listing.type in (CLASSIC, None) else UNSETTLED_OTHER
@@ -104,8 +102,7 @@ class Screening:
         store: contains the groups, their summaries with the trails, and the judgments.
 
     Attributes:
-        changed: ids of the groups that the sweep should read soon because their state has changed, in the order of the
-            changes. The sweep removes the groups that it reads.
+        changed: ids of the groups whose state has changed, in this order. The sweep reads them soon, and removes them.
         near_log_start: ids of groups with members and with a position in the older half of a log.
     """
 
@@ -122,9 +119,9 @@ class Screening:
         store.on_state_change = self.state_changed
 
     def note_unsettled(self) -> None:
-        """Remember the groups that are already in a rebalance in the first list of a broker.
+        """Remember the groups that are in a rebalance in the first list of a broker.
 
-        The store reports changes of states only, so this method must be called after each first list.
+        Call this method after each first list, because the store reports only changes of states.
         """
         now = self._store.now()
         for listing, ids in self._store.by_listing.items():
@@ -135,12 +132,12 @@ class Screening:
     def add(
         self, group: str, at: float, rows: Sequence[Position] | None, description: GroupDescription | None
     ) -> Trail:
-        """Add a read to the trail of a group, and return the trail. The caller stores it in the group's summary.
+        """Add a read to the trail of a group, and return the trail, which the caller stores.
 
         Args:
-            at: time of the read, in seconds since the epoch.
-            rows: positions and log ends of the group's partitions; None if the offsets were not read.
-            description: the description; None if it was not read.
+            at: seconds since the epoch.
+            rows: positions and log ends of the partitions; None if the offsets were not read.
+            description: None if it was not read.
         """
         summary = self._store.summaries.get(group)
         trail = Trail.decode(b"" if summary is None else summary.trail)
@@ -154,9 +151,8 @@ class Screening:
         """Apply all rules to a group, and store the judgment.
 
         Args:
-            trail: the trail of the group; if it is None, the trail in the group's summary is used.
-            compared: result of comparing the positions with the log start offsets; None if these offsets were not read
-                again.
+            trail: None for the trail in the group's summary.
+            compared: comparison with the log start offsets; None if they were not read again.
         """
         store = self._store
         summary, listing = store.summaries.get(group), store.groups.get(group)
@@ -192,10 +188,9 @@ class Screening:
             self._rebalanced_at[group] = at
 
     def without_problem_to_observe(self) -> set[str]:
-        """Return groups without a known problem that should be read in full if there are not too many of them.
+        """Return groups without a known problem that should be read in full if they are not too many.
 
-        They are the groups in `near_log_start`, and those with a rebalance in the last `OBSERVED_AFTER_REBALANCE`
-        seconds.
+        These are `near_log_start`, and groups with a rebalance in the last `OBSERVED_AFTER_REBALANCE` seconds.
         """
         since = self._store.now() - OBSERVED_AFTER_REBALANCE
         self._rebalanced_at = {group: at for group, at in self._rebalanced_at.items() if at > since}
@@ -217,7 +212,7 @@ class Screening:
         self.judge(group, trail)
 
     def state_changed(self, group: str, before: Listing | None, after: Listing) -> None:
-        """Remember that the state of a group has changed, so that `apply_changes` judges the group again.
+        """Remember a changed state, so that `apply_changes` judges the group again.
 
         Args:
             before: the earlier listing of the group; None if the group is new.
@@ -230,7 +225,7 @@ class Screening:
                 rebalance = after.state != NOT_READY
         else:
             self._unsettled.pop(group, None)
-            # The list before this one showed no members, so the group has been in a rebalance since then.
+            # The previous list showed no members, so there was a rebalance.
             rebalance = before is not None and before.state == EMPTY and after.state == STABLE
         if len(self.changed) < _MOST_CHANGED:
             self.changed[group] = None
@@ -250,7 +245,7 @@ class Screening:
     def judge_unsettled(self) -> None:
         """Judge groups that have been in a rebalance for too long, and forget groups that no longer exist.
 
-        One call judges at most `_CHANGES_PER_SLICE` groups, so that the event loop is not blocked for long.
+        One call judges at most `_CHANGES_PER_SLICE` groups.
         """
         now, groups, judged = self._store.now(), self._store.groups, 0
         for group, since in list(self._unsettled.items()):
@@ -267,10 +262,10 @@ class Screening:
                     judged += 1
 
     def check_clock(self) -> None:
-        """Find out whether the machine's clock has jumped, because it was set or because the machine was suspended.
+        """Find out whether the machine's clock was set, or the machine was suspended.
 
-        After a jump forward, the skipped time does not count as time without progress. After a jump backward, the next
-        read of each group resets its trail.
+        Skipped time does not count as time without progress. After a jump backward, the next read of each group resets
+        its trail.
         """
         offset = time.time() - time.monotonic()
         jump = round(offset - self._offset)
@@ -287,7 +282,7 @@ class Screening:
             self._store.store_summary(group, replace(summary, trail=trail.encode()))
 
     def _share(self, judgment: Judgment) -> Judgment:
-        """Return a stored judgment that is equal to this one, so that equal judgments share the same object."""
+        """Return a stored equal judgment, to save memory."""
         if len(self._shared) > _MOST_SHARED:
             self._shared.clear()
         return self._shared.setdefault(judgment, judgment)
@@ -323,13 +318,13 @@ class Screening:
             yield _found(GroupStatus.WARN, Problem.REBALANCING, why, began, seen=seen)
 
     def _of_empty(self, group: str, listing: Listing, trail: Trail, now: float) -> Judgment | None:
-        """Return the judgment on an Empty group; None if it has no unread records, or if its offsets still advance."""
+        """Return the judgment on an Empty group; None without unread records, or if its offsets still advance."""
         lag = trail.samples[-1].lag if trail.samples else 0
         if not lag:
             return None
         since = self._store.state_since.get(group)
         if trail.progress_at and trail.progress_at >= (since or 0.0):
-            # Offsets are committed although the group has no members. Simple groups always commit without members.
+            # Offsets are committed although the group has no members, as always in simple groups.
             stopped = next(_not_moving(trail), None)
             if stopped is None or listing.kind == SIMPLE:
                 return stopped
@@ -339,9 +334,8 @@ class Screening:
         if now - max(since or 0.0, watched_since) >= ABANDONED_AFTER:
             why = f"Empty for at least a day, {lag:,} unread"
             return Judgment(GroupStatus.ABANDONED, Problem.ABANDONED, basis, 0.0, since, since is not None, why)
-        # Brokers do not report when a group became Empty or when it last committed. Old unread records are no proof: a
-        # group that was more than a day behind has them even if its members left a minute ago. The group therefore gets
-        # the status WARN. It counts as abandoned only after kgtui has observed for a day that it is Empty.
+        # Brokers do not report when a group became Empty. Old unread records prove nothing, because the group may have
+        # been far behind when its members left. It counts as abandoned only after kgtui has observed it for a day.
         unread_since = self._store.unread_since.get(group, now)
         if since is None and not trail.rewound_at and now - unread_since >= ABANDONED_AFTER:
             return judgment_of_unused(lag, basis)
@@ -349,19 +343,17 @@ class Screening:
 
 
 def _order(judgment: Judgment) -> tuple[bool, int]:
-    """Return a sort key that puts `Problem.UNUSED` first, and then the most severe problem.
+    """Return a sort key: `Problem.UNUSED` first, then the most severe problem.
 
-    Most unused groups have also lost records. If each of them counted as lost records, thousands of old problems would
-    hide new ones.
+    Most unused groups have also lost records. Thousands of these old losses would hide new ones.
     """
     return judgment.kind is not Problem.UNUSED, -judgment.harm
 
 
 def _with_earlier_begin(found: Judgment, known: Judgment | None) -> Judgment:
-    """Return a judgment with the beginning of the previous judgment, if the same problem has lasted since then.
+    """Return a judgment with the beginning of the previous judgment on the same problem.
 
-    The rules for some problems use only the last few reads or rebalances. Without this function, the beginning of such
-    a problem would be a later time after each read.
+    Some rules use only the last few reads, so the beginning would move with each read.
     """
     if known is None or found.kind is not known.kind or found.kind not in _LASTING or known.since is None:
         return found
@@ -371,7 +363,7 @@ def _with_earlier_begin(found: Judgment, known: Judgment | None) -> Judgment:
 
 
 def _not_moving(trail: Trail) -> Iterator[Judgment]:
-    """Yield a judgment if a partition has unread records and its position has not moved for too long."""
+    """Yield a judgment if a position before unread records has not moved for too long."""
     # Values in `Trail.waited` are the seconds without progress plus 1.
     longest, limit = max(trail.waited, default=0) - 1, max(_WAITED, _PACES * trail.pace)
     if longest <= limit:
@@ -387,7 +379,7 @@ def _not_moving(trail: Trail) -> Iterator[Judgment]:
 
 
 def _growing(trail: Trail) -> Iterator[Judgment]:
-    """Yield a judgment if the lag grew in each sample, and records from before the first sample are still unread."""
+    """Yield a judgment if the lag grew in each sample, and records from before the first sample are unread."""
     samples = trail.samples
     if len(samples) < SAMPLES or any(sample.unknown for sample in samples):
         return

@@ -1,4 +1,4 @@
-"""Find ids in a sorted list, and insert and remove a few ids faster than by sorting the list again."""
+"""Finds ids in a sorted list, and inserts and removes a few ids without sorting it again."""
 
 from __future__ import annotations
 
@@ -13,20 +13,17 @@ if TYPE_CHECKING:
 K = TypeVar("K")
 
 _SORT_BELOW = 8
-"""If a sorted list has at least this many entries per change, ids are inserted and removed by bisection.
-
-If there are more changes, it is faster to sort the whole list again.
-"""
+"""Minimum entries of a list per change, for which bisection is faster than sorting again."""
 
 
 def index_of(ids: Sequence[str], group: str) -> int | None:
-    """Return the index of a group id in a sorted list of ids; None if the list does not contain the id."""
+    """Return the index of a group id in a sorted list, or None."""
     at = bisect_left(ids, group)
     return at if at < len(ids) and ids[at] == group else None
 
 
 def merged(ids: list[str], added: list[str], removed: list[str]) -> list[str]:
-    """Return a sorted list with the ids in `ids` and in `added`, but without those in `removed`.
+    """Return a sorted list of the ids in `ids` and `added` without `removed`.
 
     The list `ids` must be sorted, and is not changed.
     """
@@ -40,9 +37,9 @@ def merged(ids: list[str], added: list[str], removed: list[str]) -> list[str]:
 
 
 def patched(ids: list[str], added: Iterable[str], removed: Iterable[str]) -> list[str]:
-    """Return a sorted copy of the sorted list `ids` that also contains `added` and does not contain `removed`.
+    """Return a sorted copy of `ids` with `added` and without `removed`.
 
-    The ids between two changes are copied as one slice, which is fast if there are few changes.
+    The ids between two changes are copied as one slice, which is fast for few changes.
     """
     kept: list[str] = []
     start = 0
@@ -68,13 +65,13 @@ def move_ids(
     left: Mapping[K, list[str]],
     current: Mapping[str, K],
 ) -> None:
-    """Move group ids between sorted lists. Changed lists are replaced, because snapshots share the old lists.
+    """Move group ids between sorted lists. Changed lists are replaced, because snapshots share the old ones.
 
     Args:
         lists: key → sorted list. Keys with an empty list are removed.
-        joined: key → ids to add. An id is added only if `current` maps it to this key.
+        joined: key → ids to add, if `current` maps them to this key.
         left: key → ids to remove.
-        current: group id → key of the list that should contain the id.
+        current: group id → key of its list.
     """
     for key in joined.keys() | left.keys():
         added = [group for group in joined.get(key, ()) if current.get(group) == key]

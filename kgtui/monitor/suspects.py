@@ -1,7 +1,4 @@
-"""Choose which groups with a possible problem are read in full, so that they get an exact verdict.
-
-Screening has found these groups. They are called suspects.
-"""
+"""Chooses which groups with a possible problem ("suspects") are read in full."""
 
 from __future__ import annotations
 
@@ -35,14 +32,13 @@ class FullReader(Protocol):
 
 
 class SuspectTier:
-    """Reads suspects in full, like visible groups, so that they get an exact verdict.
+    """Reads suspects in full, so that they get an exact verdict.
 
-    If there are too many suspects, those with the most severe problems are read. Among suspects with the same problem,
-    groups that are already being observed come first, so that their observation does not end before their verdicts are
-    final.
+    The most severe problems come first. Among equal problems, groups that are already observed come first, because
+    their verdicts need more reads.
 
     Args:
-        view: reads the groups. Groups in its view are skipped, because `view` already reads them.
+        view: reads the groups, except those that are in its view anyway.
         on_chosen: called with the ids of the chosen suspects before they are read.
         others: returns the ids of groups without a known problem that are read after the suspects, if there are not too
             many.
@@ -75,7 +71,7 @@ class SuspectTier:
                 await self._timer.pause_for(max(self._timer.interval, SUSPECT_INTERVAL))
 
     def choose(self) -> list[str]:
-        """Return the ids of the suspects to read in full, and store how many other suspects there are."""
+        """Return the ids of the suspects to read in full, and store how many others there are."""
         suspects = self._suspects()
         chosen: list[str] = []
         partitions = 0
@@ -90,18 +86,18 @@ class SuspectTier:
         return chosen
 
     def _suspects(self) -> list[Collection[str]]:
-        """Return the ids of all suspects: one collection per problem, the most severe problem first.
+        """Return the ids of all suspects, one collection per problem, the most severe first.
 
-        The last collection contains the other groups, which have no known problem.
+        The last collection contains groups without a known problem.
         """
         store, by_kind = self._store, self._store.screening.by_kind
         others = {group for group in self._others() if group in store.groups and not _has_problem(store, group)}
         return [*(by_kind[kind] for kind in Problem if kind not in _NOT_OBSERVED), others]
 
     def _worst_first(self, suspects: Iterable[Collection[str]]) -> Iterator[str]:
-        """Yield the ids of at most `MonitorOptions.suspects` suspects, in the order in which they should be read.
+        """Yield the ids of at most `MonitorOptions.suspects` suspects in the order of reading.
 
-        Groups that are already observed come before other groups with the same problem. Both are sorted by id.
+        Groups that are already observed come first for each problem. Both are sorted by id.
         """
         left = self._most
         for groups in suspects:

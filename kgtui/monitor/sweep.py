@@ -1,4 +1,4 @@
-"""Tier 2, the sweep, which reads all groups again and again in batches, stores their summaries, and screens them."""
+"""Tier 2, the sweep, which reads all groups again and again, stores their summaries, and screens them."""
 
 from __future__ import annotations
 
@@ -40,20 +40,20 @@ _EXPECTED_PARTITIONS = 50.0
 """Assumed number of partitions per group until the first batch of groups has been read."""
 
 _COMMITTING_SECONDS = 600.0
-"""A group without members is read as often as other groups for this time, in seconds, after its last progress."""
+"""Seconds after its last progress for which a group without members is read as often as others."""
 
 _CHANGED_PER_BATCH = 0.5
-"""Groups that are added to a batch because their state has changed are at most this fraction of its other groups.
+"""Maximum number of groups with a changed state in a batch, as a fraction of its other groups.
 
 The limit ensures that the sweep also reads other groups.
 """
 
 
 class SweepTier:
-    """Polling loop of tier 2. It has one task per coordinator, so that a slow coordinator delays only its own groups.
+    """Polling loop of tier 2, with one task per coordinator, so that none delays another.
 
-    The first sweep reads all groups as fast as the policy allows. Each later sweep reads all groups with members, and
-    some of the Empty groups. Descriptions are read less often than offsets, because members change rarely.
+    The first sweep reads all groups as fast as the policy allows. Later sweeps read all groups with members, and some
+    Empty groups. Members change rarely, so descriptions are read less often than offsets.
 
     Args:
         changed: called after each change to the store.
@@ -94,14 +94,14 @@ class SweepTier:
                 await self._timer.pause_for(min(_SCREENING_INTERVAL, self._options.sweep_pause))
 
     async def _sweep_broker(self, node: int) -> None:
-        """Read the groups of one coordinator again and again, until it coordinates no groups."""
+        """Read the groups of one coordinator again and again, until it has none."""
         options, rounds, next_empty = self._options, 0, 0
         while True:
             busy, empty = sweep_groups(self._store.by_listing, node)
             if not busy and not empty:
                 break
-            # While groups without members commit offsets, they are read as often as other groups. To find such groups,
-            # the second round reads all groups.
+            # Groups without members that commit offsets are read as often as other groups. The second round reads all
+            # groups to find them.
             busy += [group for group in empty if rounds == 1 or group in self._committing]
             empty = [group for group in empty if rounds != 1 and group not in self._committing]
             seconds = 0.0
@@ -119,7 +119,7 @@ class SweepTier:
         del self._sweeps[node]
 
     async def _read_round(self, node: int, groups: Sequence[str], *, first: bool, seconds: float) -> None:
-        """Read these groups in batches. Each batch also contains groups of the coordinator whose state has changed.
+        """Read these groups in batches, with other groups of the coordinator whose state has changed.
 
         Args:
             first: whether this is the first sweep over the coordinator's groups.
@@ -135,21 +135,17 @@ class SweepTier:
             read += len(listed)
             answered = not listed or await self._read(listed, set(changed))
             now = self._timer.now()
-            # The due times of all batches are computed from the start of the round. After a slow batch, the next
-            # batches therefore follow sooner.
+            # Due times count from the start of the round, so that the next batches follow sooner after a slow one.
             due = round_began + read * len(self._sweeps) / self._rate(first=first)
             if not first:
                 due = max(due, began + (now - began) / options.sweep_load, round_began + seconds * done / len(groups))
             # If the coordinator did not respond to this batch, the pause is longer.
             pause = (due if answered else began + options.sweep_pause) - now
-            # `min` limits the pause, because it would be far too long if the clock was set back during the round.
+            # `min` limits the pause, which would be far too long if the clock was set back.
             await self._timer.pause_for(min(pause, max(seconds, options.sweep_pause)))
 
     def _next_batch(self, groups: Sequence[str], start: int) -> Sequence[str]:
-        """Return the next groups to read, which begin at index `start`.
-
-        The batch has at most about `MonitorOptions.sweep_partitions` partitions.
-        """
+        """Return the next groups from index `start` on, with about `sweep_partitions` partitions at most."""
         summaries, limit, partitions = self._store.summaries, self._options.sweep_partitions, 0.0
         for end in range(start, min(start + self._options.sweep_batch, len(groups))):
             summary = summaries.get(groups[end])
@@ -159,14 +155,11 @@ class SweepTier:
         return groups[start : start + self._options.sweep_batch]
 
     def _rate(self, *, first: bool) -> float:
-        """Return the maximum number of groups per second that the sweeps of all coordinators together read."""
+        """Return the maximum number of groups per second for all coordinators together."""
         return sweep_rate(self._options, len(self._store.groups), first=first)
 
     def _changed_groups(self, node: int, most: int) -> list[str]:
-        """Return the ids of at most `most` groups of a coordinator whose state has changed.
-
-        They are removed from `Screening.changed`.
-        """
+        """Remove at most `most` groups of a coordinator from `Screening.changed`, and return their ids."""
         known = self._store.groups
         found: list[str] = []
         for group in list(self._screening.changed):
@@ -191,10 +184,10 @@ class SweepTier:
         """Read a batch of groups, store their summaries, and screen them.
 
         Args:
-            changed: ids of the groups whose state has changed, so that their descriptions must be read.
+            changed: ids of the groups whose state has changed, so that they must be described.
 
         Returns:
-            False if the coordinator did not respond at all, not even with an error code; otherwise True.
+            False if the coordinator did not respond at all, not even with an error code.
         """
         listed = {group: self._store.groups[group] for group in groups}
         memberless = {group for group, row in listed.items() if listed_without_members(row)}
@@ -209,8 +202,7 @@ class SweepTier:
             self._changed()
             return False
         faults = read.group_faults()
-        # All summaries of the batch share this float object, because one object per group takes 2.4 MB with 100,000
-        # groups.
+        # One float object per group would take 2.4 MB with 100,000 groups, so all summaries share this one.
         now = self._timer.now()
         trails: dict[str, Trail] = {}
         for start in range(0, len(groups), _GROUPS_PER_SLICE):
@@ -232,7 +224,7 @@ class SweepTier:
     def _store_read(
         self, group: str, read: GroupsRead, fault: Fault | None, now: float, *, memberless: bool
     ) -> Trail | None:
-        """Store the summary of a group, and return its trail; None if the group could not be read or does not exist."""
+        """Store the summary of a group, and return its trail; None if the group was not read or is gone."""
         store = self._store
         if group not in store.groups:
             return None

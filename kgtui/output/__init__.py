@@ -1,8 +1,8 @@
-"""Writes groups as tables, JSON, CSV and Markdown, for commands and for the incident export of the terminal UI.
+"""Writes groups as tables, JSON, CSV and Markdown, for commands and the incident export.
 
-The modules take objects of the model and return text or bytes; they import only the model. Tables are for people: every
-character that could control a terminal is escaped. JSON and CSV are for programs: they contain every id unchanged. An
-unknown value is never written as 0: it is `null`, an empty cell, or one of the marks in `kgtui.output.marks`.
+The modules import only the model. Tables are for people, so characters that could control a terminal are escaped. JSON
+and CSV are for programs and contain every id unchanged. An unknown value is never 0, but `null`, an empty cell, or one
+of the marks in `kgtui.output.marks`.
 
 | module | contents |
 |---|---|
@@ -10,11 +10,11 @@ unknown value is never written as 0: it is `null`, an empty cell, or one of the 
 | `group_details` | output of `kgtui show` |
 | `check_results` | output of `kgtui check`: table, JSON and CSV |
 | `event_list` | output of `kgtui events` |
-| `export_file` | the formats of the incident export, and the function that writes it to a file |
+| `export_file` | the formats of the incident export, and its file |
 | `incident` | export of one group for an incident report, without secrets |
-| `formats` | the list of formats, and functions that encode JSON and CSV for all commands |
+| `formats` | the list of formats, and encoding as JSON and CSV |
 | `table` | aligned tables of plain text |
-| `marks` | which symbol a table shows for a missing value: `–`, `?`, `x` |
+| `marks` | symbols for a missing value: `–`, `?`, `x` |
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 
 def redirect_to_devnull(stream: TextIO) -> None:
-    """Discard the buffer of the stream, and everything that is written to the stream from now on.
+    """Discard the buffer of the stream, and everything that is written to it from now on.
 
-    Called when the reader of the stream has exited, as in `kgtui ls | head -1`. Otherwise, the interpreter would flush
-    the stream when it exits, and this would fail, print an error, and change the exit code.
+    Call it when the reader has exited, as in `kgtui ls | head -1`. Otherwise, the interpreter would fail to flush the
+    stream at exit, print an error, and change the exit code.
     """
     with contextlib.suppress(OSError, ValueError):
         devnull = os.open(os.devnull, os.O_WRONLY)

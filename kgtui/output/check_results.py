@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from kgtui.output.formats import Format
 
 _STEADY = 0.05
-"""A rise or fall of the lag by less than this value, in records per second, is shown as 0."""
+"""A slower change of the lag, in records per second, is shown as 0."""
 _LONG_TIME_LAG = 60.0
-"""Minimum age of the oldest unread record, in seconds, for which the estimated time to catch up is shown."""
+"""Minimum time lag, in seconds, with which the estimated time to catch up is shown."""
 _WATCHED = "the reads of this check"
 
 
@@ -39,10 +39,9 @@ class CheckResults:
     Attributes:
         snapshot: has the health of every group that was watched.
         ids: ids of the groups to print, in this order.
-        counts: verdict → number of checked groups with this verdict, including groups that are not printed.
-        failed: whether the check failed, because the verdict on at least one group is `fail_on` or worse.
-        fail_on: the check fails if the verdict on a group is this one or worse.
-        seconds: how long the groups were watched, in seconds.
+        counts: verdict → number of checked groups, including groups that are not printed.
+        failed: whether some verdict is `fail_on` or worse.
+        seconds: how long the groups were watched.
         interval: time between two reads, in seconds.
         coverage: how many brokers answered, and how many groups could be read.
         faults: what could not be read, and why.
@@ -72,7 +71,7 @@ def _cells(snapshot: Snapshot, group: str) -> list[str]:
 
 
 def as_json(results: CheckResults) -> bytes:
-    """Encode the verdicts as JSON: the same document as for `kgtui ls`, plus the key `check` with a summary.
+    """Encode the verdicts like the JSON of `kgtui ls`, plus the key `check` with a summary.
 
     Durations are in seconds.
     """
@@ -107,10 +106,10 @@ def trend_text(trend: float | None) -> str:
 
 
 def notes(health: GroupHealth, group_type: str | None) -> list[str]:
-    """Return a list with the reason for the verdict and all other problems of the group, the most urgent one first.
+    """Return the reason for the verdict and all other problems, the most urgent first.
 
     Args:
-        group_type: type of the group, because some reasons are worded differently for groups with share offsets.
+        group_type: for the wording, which differs for share groups.
     """
     now = health.read_at or 0.0
     clock = local_clock(now)
@@ -233,7 +232,7 @@ def _bad_partitions(health: GroupHealth) -> list[dict[str, Any]]:
 
 
 def _health(name: str, title: str, kind: Type, value: Callable[[GroupHealth], Any], **more: Any) -> GroupField:
-    """Return an output field whose value `value` computes from the health of a group."""
+    """Return an output field whose value comes from the health of a group."""
     return Field(name, title, kind, _WATCHED, lambda snapshot, group: value(snapshot.health[group]), **more)
 
 
@@ -319,7 +318,7 @@ READS_FAILED = _health("reads_failed", "FAILED", "int", lambda health: health.fa
 READ_AT = _health("read_at", "READ AT", "timestamp", lambda health: health.read_at, format=rfc3339, encode=rfc3339)
 
 TABLE_COLUMNS = (GROUP, TYPE, STATE, VERDICT_TEXT, LAG_TEXT, TREND, TIME_LAG_SECONDS)
-"""Columns of the table of `kgtui check`. They are followed by a column with the reason for the verdict."""
+"""Columns of the table of `kgtui check`, before the reason for the verdict."""
 
 CSV_FIELDS = (
     GROUP, TYPE, STATE, VERDICT, CAUSE, BASIS, LAG, LAG_UNKNOWN, TREND, TIME_LAG_SECONDS, TIME_LAG_AT_LEAST, DRAIN,

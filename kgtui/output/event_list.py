@@ -17,17 +17,16 @@ if TYPE_CHECKING:
 _TITLES = ("TIME", "EVENT", "GROUP", "WHAT")
 
 _MIN_WIDTHS = (20, 12, 24, 0)
-"""Minimum width of each column, in terminal cells. It is chosen so that few later events need a wider column."""
+"""Minimum width of each column, in terminal cells, so that few later events need a wider column."""
 
 _MAX_WIDTH = 36
 """Table cells are padded to at most this width, in terminal cells."""
 
 
 class EventTable:
-    """Writes events as the lines of one table, although later events are not known when the first lines are written.
+    """Writes events as the lines of one table, before later events are known.
 
-    A column becomes wider when a wider value is written, and never becomes narrower. The first lines are preceded by a
-    header.
+    A column becomes wider with a wider value, and never narrower. A header comes first.
     """
 
     def __init__(self) -> None:
@@ -54,7 +53,7 @@ def _cells(event: Event) -> tuple[str, str, str, str]:
 
 
 def as_json(events: Iterable[Event]) -> bytes:
-    """Encode each event as a JSON object in one line. Unknown values are null, and times are RFC 3339 in UTC."""
+    """Encode each event as a JSON object in one line. Times are RFC 3339 in UTC."""
     return b"".join(json_bytes(_object(event), one_line=True) for event in events)
 
 

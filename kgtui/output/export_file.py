@@ -1,6 +1,6 @@
-"""Writes the incident export of a group (`incident`) to a file that only the owner of the file can read.
+"""Writes the incident export of a group to a private file.
 
-To add a format, add an entry to `EXPORTS`. The Export dialog of the terminal UI offers all formats.
+To add a format, add an entry to `EXPORTS`, which the Export dialog offers.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Export(NamedTuple):
         key: key that chooses the format in the Export dialog.
         title: name of the format.
         suffix: suffix of the file name, without the dot.
-        encode: function that takes an incident and returns the contents of the file.
+        encode: returns the contents of the file for an incident.
     """
 
     key: str
@@ -49,7 +49,7 @@ def write(folder: Path, found: dict[str, Any], form: ExportFormat) -> Path:
     """Write an incident to a new file with mode 0600, and return its path.
 
     Args:
-        folder: folder for the file, which is created if it does not exist.
+        folder: is created if it does not exist.
         found: the incident, as returned by `incident`.
 
     Raises:
@@ -75,7 +75,7 @@ def write(folder: Path, found: dict[str, Any], form: ExportFormat) -> Path:
 def file_stem(group: str) -> str:
     """Return a file name without suffix that is safe on every system.
 
-    If the name cannot contain the whole group id, it contains a hash of the id.
+    It contains a hash if the group id does not fit.
     """
     plain = re.sub(r"[^A-Za-z0-9._-]+", "_", group[:200])[:60].strip("._-")
     if plain == group:

@@ -26,13 +26,13 @@ FORMATS: dict[Format, str] = {
 """Maps each format to its description in help texts."""
 
 VERSION = 1
-"""Version of the JSON documents. It is increased with every change that would break programs that read them."""
+"""Version of the JSON documents. It increases with every change that would break readers."""
 
 
 def document(
     cluster: ClusterInfo, taken_at: float, coverage: Coverage, groups: Sequence[object], faults: Iterable[Fault]
 ) -> dict[str, Any]:
-    """Return the JSON document with a list of groups. Its keys are the same for all commands.
+    """Return the JSON document with a list of groups. All commands use the same keys.
 
     Args:
         taken_at: time of the data, in seconds since the epoch.
@@ -51,7 +51,7 @@ def document(
 
 
 def cluster_object(cluster: ClusterInfo) -> dict[str, Any]:
-    """Return a cluster as a JSON object: its id, its bootstrap servers, and its brokers sorted by id."""
+    """Return a cluster as a JSON object: id, bootstrap servers, and brokers sorted by id."""
     return {
         "id": cluster.cluster_id,
         "bootstrap": list(cluster.seeds),
@@ -79,7 +79,7 @@ _UNSAFE = re.compile(
     "[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e0fff]"
 )
-"""Characters that JSON may contain unescaped, but that control a terminal or are invisible.
+"""Characters that JSON may contain, but that control a terminal or are invisible.
 
 They are DEL and the C1 controls, bidi controls, zero-width and format characters, line separators, and surrogates.
 """
@@ -93,11 +93,8 @@ def _utf16(char: str) -> tuple[int, ...]:
 def json_bytes(value: object, *, one_line: bool = False) -> bytes:
     r"""Encode a value as JSON in UTF-8, with a line feed at the end.
 
-    Characters that a terminal would interpret or not show are written as escapes such as `\u202e`. Every JSON reader
-    understands these escapes.
-
-    Python decodes invalid UTF-8 in an id to lone surrogates (`surrogateescape`). UTF-8 cannot encode lone surrogates,
-    so they are escaped too.
+    Characters that a terminal would interpret or not show are escaped, such as `\u202e`. So are lone surrogates, to
+    which Python decodes invalid UTF-8 in an id (`surrogateescape`).
     """
     import json
 
@@ -109,9 +106,9 @@ def json_bytes(value: object, *, one_line: bool = False) -> bytes:
 
 
 def csv_bytes(header: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
-    """Encode rows as CSV in UTF-8, as in RFC 4180 but with LF at the end of lines; None becomes an empty cell.
+    """Encode rows as CSV in UTF-8 (RFC 4180, but with LF). None becomes an empty cell.
 
-    An id that is not UTF-8 is written with its original bytes.
+    An id that is not UTF-8 keeps its original bytes.
     """
     import csv
     import io

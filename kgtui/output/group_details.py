@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 
 def as_json(snapshot: Snapshot, groups: Sequence[str], coverage: Coverage, faults: Sequence[Fault]) -> bytes:
-    """Encode groups as JSON: the same document as for `kgtui ls`, but with all known data of each group."""
+    """Encode groups like the JSON of `kgtui ls`, but with all known data of each group."""
     objects = [group_object(snapshot, group) for group in groups]
     return formats.json_bytes(formats.document(snapshot.cluster, snapshot.taken_at, coverage, objects, faults))
 
 
 def as_csv(snapshot: Snapshot, groups: Sequence[str]) -> bytes:
-    """Encode partitions of groups as CSV, one line for each partition that has an offset or belongs to a member."""
+    """Encode groups as CSV, one line per partition with an offset or an owner."""
     rows = (
         (group, *as_object(PARTITION_OBJECT, row).values())
         for group in groups
@@ -40,9 +40,7 @@ def as_csv(snapshot: Snapshot, groups: Sequence[str]) -> bytes:
 
 
 def as_text(snapshot: Snapshot, group: str, *, wide: bool = False) -> str:
-    """Format a group as text for people: a header with its state and other fields, then its members and partitions.
-
-    Configs follow, but only those that were set for this group.
+    """Format a group as text: header, members, partitions, and the configs that were set for the group.
 
     Args:
         wide: whether to show more columns, and all configs.

@@ -33,15 +33,13 @@ class GroupList:
     """The groups to print.
 
     Attributes:
-        snapshot: what was read from the cluster.
         ids: ids of the groups to print, in this order.
         coverage: how many brokers answered, and how many groups could be read.
         faults: what could not be read, and why.
         members: whether members were read.
         lag: whether offsets were read, so that the lag is known.
-        repeated: whether more lists will be printed after this one. If so, each JSON document is written in one line.
-        earlier: group id → time at which the values of the group were read, in seconds since the epoch, for each group
-            whose newest read failed.
+        repeated: whether more lists follow. Each JSON document is then written in one line.
+        earlier: group id → time at which its values were read, in seconds since the epoch, if its newest read failed.
     """
 
     snapshot: Snapshot
@@ -59,7 +57,7 @@ class GroupList:
 
 
 def as_table(groups: GroupList, *, wide: bool = False) -> str:
-    """Format the groups as a table. It has no columns for data that was not read; `wide` adds more columns."""
+    """Format the groups as a table, without columns for data that was not read."""
     fields = [field for field in (WIDE_LIST_COLUMNS if wide else LIST_COLUMNS) if groups.has(field)]
     columns = GroupColumns(groups.snapshot, groups.ids)
     titles, cells = columns_of(fields), [_cells(groups, columns, field) for field in fields]
@@ -75,7 +73,7 @@ def _age(groups: GroupList, group: str) -> str:
 
 
 def as_json(groups: GroupList) -> bytes:
-    """Encode the groups as JSON. Unknown values are null, and times are written as RFC 3339 in UTC."""
+    """Encode the groups as JSON. Times are RFC 3339 in UTC."""
     from kgtui.output import formats
 
     names = [field.name for field in LISTED]
@@ -103,9 +101,9 @@ WRITERS: dict[Format, Callable[[GroupList], str | bytes]] = {
 
 
 def _data(groups: GroupList) -> list[Sequence[Any]]:
-    """Return one column per field in `LISTED`, the fields of the JSON and CSV.
+    """Return one column per field in `LISTED`.
 
-    If the data for a field was not read, its column contains only None.
+    Data that was not read becomes None.
     """
     snapshot, faults = groups.snapshot, groups.snapshot.group_faults
     columns = GroupColumns(snapshot, groups.ids)

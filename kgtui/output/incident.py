@@ -1,7 +1,6 @@
-"""Exports one group, the brokers, and other groups on the same topics for an incident report, as JSON or Markdown.
+"""Exports one group, the brokers, and other groups on its topics for an incident report, as JSON or Markdown.
 
-Secrets are removed. Values that brokers mark as sensitive are left out. In every text, user names in URLs and the
-values of keys such as `password` are replaced.
+Sensitive values, user names in URLs, and the values of keys such as `password` are removed.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 MAX_NEIGHBORS = 50
-"""Maximum number of other groups on the same topics that are listed. If there are more, they are only counted."""
+"""Maximum number of other groups on the same topics that are listed."""
 MAX_ROWS = 1_000
 """Maximum number of rows in a Markdown table. JSON has all rows."""
 MAX_CHARACTERS = 300
@@ -40,13 +39,12 @@ MAX_CHARACTERS = 300
 
 
 def incident(snapshot: Snapshot, group: str, *, version: str, command_config: str | None = None) -> dict[str, Any]:
-    """Return all known data about a group, the brokers, and other groups on its topics, as an object for JSON.
+    """Return all known data about a group, the brokers, and other groups on its topics, for JSON.
 
     Args:
-        snapshot: the snapshot that the terminal UI shows.
-        group: group id. If the group is no longer listed, the last response of its describe RPC is exported.
+        group: group id. If it is no longer listed, its last description is exported.
         version: version of kgtui.
-        command_config: path of the client properties, for the command line of Kafka's tools in the export.
+        command_config: path of the client properties, for the command line of Kafka's tools.
     """
     whole = _listed(snapshot, group)
     listing = whole.groups.get(group)
@@ -73,10 +71,7 @@ def incident(snapshot: Snapshot, group: str, *, version: str, command_config: st
 
 
 def _listed(snapshot: Snapshot, group: str) -> Snapshot:
-    """Return a snapshot that lists the group.
-
-    If `snapshot` does not list it, the entry is created from its last description.
-    """
+    """Return a snapshot that lists the group, from its last description if necessary."""
     reading = snapshot.details.get(group)
     if group in snapshot.groups or reading is None:
         return snapshot
@@ -139,11 +134,10 @@ def _assignment_object(found: Assignment) -> dict[str, Any]:
 
 
 def _neighbors(snapshot: Snapshot, group: str) -> dict[str, Any] | None:
-    """Return the other groups that have offsets in topics of this group or subscribe to them, as an object for JSON.
+    """Return the other groups on the topics of this group, for JSON; None if its topics are not known.
 
-    The key `groups` has the id, state and lag of at most `MAX_NEIGHBORS` groups, and `count` is the number of all of
-    them. `swept` has two numbers: groups that kgtui has read at least once, and all groups of the cluster. Returns None
-    if the topics of the group are not known.
+    `groups` has the id, state and lag of at most `MAX_NEIGHBORS` groups, and `count` their full number. `swept` has the
+    number of groups that were read, and of all groups of the cluster.
     """
     summary, offsets = snapshot.summaries.get(group), snapshot.offsets.get(group)
     topics = set(summary.topics or () if summary is not None else ())
@@ -161,7 +155,7 @@ def _neighbors(snapshot: Snapshot, group: str) -> dict[str, Any] | None:
 
 
 def _map_texts(value: Any, change: Callable[[str], str]) -> Any:
-    """Apply a function to every text in nested values, and to the keys of objects, since ids can be keys."""
+    """Apply a function to every text in nested values, and to keys, because ids can be keys."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):
@@ -191,10 +185,7 @@ def markdown(found: dict[str, Any]) -> str:
 
 
 def code(value: object) -> str:
-    """Format a value as a Markdown code span, whose fence is longer than any sequence of backticks in the value.
-
-    Returns `–` if there is no value.
-    """
+    """Format a value as a Markdown code span with a long enough fence; `–` for no value."""
     if value is None or value == "":
         return marks.NONE
     text = visible(str(value)[: MAX_CHARACTERS + 1])
@@ -206,7 +197,7 @@ def code(value: object) -> str:
 
 
 def fenced(text: str) -> str:
-    """Format a text as a Markdown code block, whose fence is longer than any sequence of backticks in the text."""
+    """Format a text as a Markdown code block with a long enough fence."""
     fence = "`" * max(3, _longest_run(text) + 1)
     return f"{fence}\n{text}\n{fence}"
 
@@ -224,7 +215,7 @@ def _markdown_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str
         return ""
     escaped = "\\|"
     lines = [f"| {' | '.join(titles)} |", f"|{'---|' * len(titles)}"]
-    # Escape pipes, because an unescaped pipe would end the cell of the Markdown table, even inside a code span.
+    # An unescaped pipe would end the cell of the Markdown table, even inside a code span.
     lines += [f"| {' | '.join(cell.replace('|', escaped) for cell in row)} |" for row in rows[:MAX_ROWS]]
     left = len(rows) - MAX_ROWS
     return "\n".join(lines) + (f"\n\n{left:,} more rows are in the JSON export" if left > 0 else "")

@@ -1,6 +1,6 @@
-"""Which symbol of `kgtui.model.marks` a table shows instead of a value that is missing.
+"""The symbols that a table shows instead of a missing value.
 
-`–` means that there is no value, `?` that the broker did not report it, and `x` that the user lacks the permission.
+`–` means that there is no value, `?` that the broker did not report it, and `x` that access was denied.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FORBIDDEN = UNICODE.forbidden
 
 
 def unknown(fault: Fault | None) -> str:
-    """Return the mark for a missing value: `x` if access was denied, `?` for any other fault, `–` without a fault."""
+    """Return the mark for a missing value: `x` if access was denied, `?` for another fault, else `–`."""
     if fault is None:
         return NONE
     return FORBIDDEN if fault.code in error_numbers.FORBIDDEN else NO_ANSWER
@@ -40,15 +40,12 @@ def count(value: int | None, fault: Fault | None = None) -> str:
 
 
 def lag(value: int | None, lower_bound: bool | int, fault: Fault | None = None) -> str:
-    """Return a total lag as text, or the mark that says why it is unknown.
-
-    The lag is preceded by `≥` if it does not count all partitions.
+    """Return a total lag as text, with `≥` for a lower bound, or the mark for an unknown lag.
 
     Args:
-        value: the total lag; None if it is unknown.
-        lower_bound: whether the lag of some partitions is unknown or may be hidden. The number of these partitions is
-            accepted too.
-        fault: why the group could not be read; None if it was read.
+        value: the total lag, or None.
+        lower_bound: whether the lag of some partitions is unknown or may be hidden, or their number.
+        fault: why the group could not be read, or None.
     """
     if value is None:
         return NO_ANSWER if fault is None and lower_bound else unknown(fault)
@@ -61,21 +58,20 @@ def text(value: str | None) -> str:
 
 
 def cell(field: Field[Row], unread: str, *row: Row.args, **named: Row.kwargs) -> str:
-    """Return the text of one table cell: the value of a field, or the mark that says why it has no value.
+    """Return the text of one table cell: the value of a field, or the mark for a missing value.
 
     Args:
-        field: the field.
         unread: the mark to use if the value could not be read.
-        row, named: arguments of `field.text`, which identify the table row, such as a snapshot and a group id.
+        row, named: arguments of `field.text`, such as a snapshot and a group id.
     """
     return or_mark(field.text(*row, **named), field.missing, unread)
 
 
 def or_mark(text: str, missing: Missing, unread: str) -> str:
-    """Return `text`; but if it is empty or `?`, return the mark that says why the field's value is missing.
+    """Return `text`, or the mark for a missing value if it is empty or `?`.
 
     Args:
-        missing: why the field has no value, if it has none.
+        missing: why the field has no value.
         unread: the mark to use if the value could not be read.
     """
     if text and text != NO_ANSWER:

@@ -17,7 +17,7 @@ GAP = "  "
 MAX_PADDED_WIDTH = 120
 """Maximum width to which cells are padded.
 
-Without this limit, one id of 32,000 characters would make every line that long.
+Otherwise, one id of 32,000 characters would make every line that long.
 """
 
 
@@ -36,25 +36,24 @@ def columns_of(fields: Iterable[Field[Row]]) -> list[Column]:
 def table(columns: Sequence[Column], rows: Iterable[Sequence[str]], *, indent: str = "", header: bool = True) -> str:
     """Format a table with one line per row, without trailing blanks.
 
-    Control characters in cells are escaped. The width of a text is the number of terminal cells that it needs.
+    Control characters are escaped. Widths are numbers of terminal cells.
 
     Args:
         indent: text at the start of each line.
-        header: whether to write a header line with the titles of the columns.
+        header: whether to write the titles of the columns.
     """
     lines: list[Sequence[str]] = [[column.title for column in columns]] if header else []
     lines += rows
     if not lines:
         return ""
-    # Pad the cells column by column, because most columns repeat a few texts, and `_padded` pads each text only once.
+    # Most columns repeat a few texts. `_padded` pads each text only once.
     padded = [_padded(column, cells) for column, cells in zip(columns, zip(*lines, strict=True), strict=True)]
     return "".join([(indent + line).rstrip(" ") + "\n" for line in map(GAP.join, zip(*padded, strict=True))])
 
 
 def cell_width(text: str) -> int:
     """Return the width of a text on a terminal, in cells."""
-    # Rich, which measures other texts, is slow to import, so the width of ASCII texts and of the dash `–` (the most
-    # frequent other text) is computed without it.
+    # Rich is slow to import. It measures only texts that are neither ASCII nor the frequent dash `–`.
     if text.isascii() or text == UNICODE.none:
         return len(text)
     from rich.cells import cell_len
@@ -80,7 +79,7 @@ def _padded(column: Column, cells: Sequence[str]) -> list[str]:
 
 
 def _is_plain(text: str) -> bool:
-    """Return whether a text needs no escapes, and each of its characters fills exactly one terminal cell."""
+    """Return whether a text needs no escapes, and each character fills one terminal cell."""
     return text.isascii() and text.isprintable() and "\\" not in text
 
 

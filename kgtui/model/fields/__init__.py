@@ -1,4 +1,4 @@
-"""The catalog of fields: every value that kgtui shows of a group, a member or a partition is described here once.
+"""The catalog of all values that kgtui shows of groups, members and partitions.
 
 | module | contents |
 |---|---|
@@ -7,20 +7,17 @@
 | `member_fields` | fields of a member, which take a `Member` |
 | `partition_fields` | fields of one partition of a group, which take a `PartitionRow` |
 
-A field has the name that JSON, CSV and recorded tables use, the title of its table column, its type and unit, the
-source of its value, and the functions that get and format the value:
+A field has a name, a title, a type, a unit and a source, and functions that get and format its value:
 
     LOG_END.value(row)   1015           the value in the model; None if it is unknown
     LOG_END.data(row)    1015           the value for JSON and CSV; None if it is unknown
     LOG_END.text(row)    "1015"         the value as text for people; "" if it is unknown
 
-To add a field, describe it in one of the modules above, and add it to the tuples at the end of that module, one for
-each output. The order of a tuple is the order of JSON keys, CSV columns or table columns. `kgtui.output` and the
-commands need no change. `kgtui ls` keeps no descriptions of groups, so a field that it shows must get its value from
-the list of groups or through `kgtui.model.facts`.
+To add a field, describe it in one of these modules, and add it to the tuples at the end of that module. The order of a
+tuple is the order of JSON keys, CSV columns or table columns. `kgtui ls` keeps no descriptions, so its fields get
+values from the list of groups or through `kgtui.model.facts`.
 
-Importing these modules is cheap, since `kgtui ls` needs them at its start. They import only the standard library and
-the model, not Textual or Rich.
+The modules import only the standard library and the model, because `kgtui ls` needs them at its start.
 """
 
 from __future__ import annotations
@@ -38,7 +35,7 @@ Row = ParamSpec("Row")
 """Parameters of `Field.value`: `[Snapshot, str]` (group id) for a group, `[Member]` or `[PartitionRow]`."""
 
 Type = Literal["string", "int", "long", "double", "boolean", "timestamp", "array", "object"]
-"""Types of field values. Primitive types are named as in Delta Lake; `array` and `object` are named as in JSON."""
+"""Types of values: primitive types of Delta Lake, `array` and `object` of JSON."""
 
 NONE = marks.UNICODE.none
 """Text that people see for an empty list."""
@@ -61,25 +58,24 @@ class Missing(Enum):
 class Field(Generic[Row]):
     """One field of a group, a member or a partition.
 
+    A row is a `Member`, a `PartitionRow`, or a snapshot and a group id.
+
     Attributes:
         name: key in JSON, header in CSV, and column name in recorded tables.
         title: heading of the column in tables.
         type: type of what `data` returns.
         source: the RPC that reports the value, or what it is computed from.
-        value: function that takes a row (a `Member`, a `PartitionRow`, or a snapshot and a group id) and returns the
-            value in the form of the model, or None if it is unknown.
+        value: returns the value of a row, or None.
         unit: the unit of a number, such as `records`; empty for text.
-        format: function that formats a value for people. It is not called with None.
-        encode: function that converts a value for JSON and CSV. It is not called with None. If `encode` is None, values
-            are not converted.
+        format: formats a value, except None, for people.
+        encode: converts a value, except None, for JSON and CSV. None if values are not converted.
         missing: the reason that is shown if the field has no value.
-        optional: True if the field is left out where it has no value. This applies to the JSON of members, and to the
-            lines that `kgtui show` prints above its tables.
-        hide_empty: True if a table omits the column of this field when no row has a value.
-        by_listing: True if the value comes from the group's `Listing`, its row in the list of groups. Groups with equal
-            listings then have the same value. If the group was described, or if an old broker does not list types and
-            states, the value comes from the description instead.
-        needs: what `kgtui ls` must read from brokers to show this field; empty if the list of groups contains it.
+        optional: True if the JSON of members and the lines of `kgtui show` leave out the field without a value.
+        hide_empty: True if a table omits the column when no row has a value.
+        by_listing: True if the value comes from the group's `Listing`, so that groups with equal listings have the same
+            value. The description is used instead if the group was described, or if an old broker does not list types
+            and states.
+        needs: what `kgtui ls` must read to show this field, besides the list of groups.
     """
 
     name: str
@@ -113,5 +109,5 @@ class Field(Generic[Row]):
 
 
 def as_object(fields: Iterable[Field[Row]], *row: Row.args, **named: Row.kwargs) -> dict[str, Any]:
-    """Return the values of fields for one row, by field name, in the form for JSON. Unknown values are None."""
+    """Return the values of fields for one row in the form for JSON, by field name."""
     return {field.name: field.data(*row, **named) for field in fields}

@@ -1,7 +1,6 @@
 """Fields of a group. Every function takes a snapshot and a group id.
 
-A value is taken from the description of the group if the description has it; otherwise from the list of groups or from
-the background sweep.
+Values come from the description, or else from the list of groups or from the sweep.
 """
 
 from __future__ import annotations
@@ -44,10 +43,7 @@ _MOST_NAMES = 3
 
 
 def _described(name: str) -> Callable[[Snapshot, str], Any]:
-    """Return a function that reads the attribute `name` of a group's description.
-
-    The returned function takes a snapshot and a group id, and returns None for a group that was not described.
-    """
+    """Return a function that reads the attribute `name` of a description; None if there is no description."""
 
     def value(snapshot: Snapshot, group: str) -> Any:
         reading = snapshot.details.get(group)
@@ -96,10 +92,9 @@ def _coordinator_address(snapshot: Snapshot, group: str) -> str:
 
 @cache
 def _module(name: str) -> Any:
-    """Import a module of the model at its first use, because `kgtui ls` without options starts faster without it.
+    """Import a module at its first use, so that `kgtui ls` starts faster.
 
-    The result is cached, because the functions that use the module run for each of up to 100,000 groups, and an
-    `import` statement in them would take longer than all their other work.
+    The result is cached, because an `import` statement per group is too slow for 100,000 groups.
     """
     return import_module(f"kgtui.model.{name}")
 
@@ -125,7 +120,7 @@ def _lag_unknown(snapshot: Snapshot, group: str) -> int | None:
 
 
 def _may_be_hidden(snapshot: Snapshot, group: str) -> bool | None:
-    """Return whether offsets of the group may be hidden; None if its offsets or the permissions were not read."""
+    """Return whether offsets may be hidden; None if they or the permissions were not read."""
     total = _lag_total(snapshot, group)
     return None if total is None or snapshot.access is None else total.hidden
 
@@ -146,7 +141,7 @@ def _hosts(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
 
 
 def _partitions(snapshot: Snapshot, group: str) -> list[PartitionRow] | None:
-    """Return the partitions of a group; None if its offsets could not be read. A Connect group has an empty list."""
+    """Return the partitions of a group; None if its offsets could not be read."""
     if group not in snapshot.offsets and (group not in snapshot.details or group in snapshot.group_faults):
         return None
     rows: list[PartitionRow] = _module("fields.partition_fields").partition_rows(snapshot, group)
@@ -164,9 +159,9 @@ def _read_at(snapshot: Snapshot, group: str) -> float | None:
 
 
 def lag_text(total: LagTotal) -> str:
-    """Format a total lag: `7`, or `≥ 7` if the lag of some partitions is not known or may be hidden.
+    """Format a total lag: `7`, `≥ 7` if it is a lower bound, `?` if no lag is known.
 
-    The text is `?` if no lag is known, and empty if the group has no offsets.
+    Empty if the group has no offsets.
     """
     if total.lag is None:
         return "?" if total.lower_bound else ""
@@ -178,7 +173,7 @@ def _names_text(names: Sequence[str]) -> str:
     return f"{shown},+{len(names) - _MOST_NAMES}" if len(names) > _MOST_NAMES else shown
 
 
-@lru_cache(maxsize=64)  # The text of a read time is cached, because thousands of groups have the same read time.
+@lru_cache(maxsize=64)  # Thousands of groups have the same read time.
 def _time(seconds: float) -> str:
     text: str = _module("rfc3339").rfc3339(seconds)
     return text
@@ -326,7 +321,7 @@ LISTED = (
 """Fields of a group in the JSON and CSV of `kgtui ls`."""
 
 LIST_COLUMNS = (GROUP, TYPE, PROTOCOL, STATE, COORDINATOR, MEMBER_COUNT, VERDICT_COLUMN, LAG)
-"""Columns of the table of `kgtui ls`. A column is shown only if the data that it needs (`Field.needs`) was read."""
+"""Columns of `kgtui ls`, which are shown if their data (`Field.needs`) was read."""
 
 WIDE_LIST_COLUMNS = (
     GROUP, KIND, TYPE, PROTOCOL, STATE, COORDINATOR_ADDRESS, MEMBER_COUNT, VERDICT_COLUMN, LAG, PARTITION_COUNT,
@@ -345,7 +340,7 @@ HEADER_LINES = (
     TYPE, PROTOCOL, KIND, STATE, COORDINATOR_ADDRESS, MEMBER_COUNT, LAG, ASSIGNOR, GROUP_EPOCH, ASSIGNMENT_EPOCH,
     OPERATIONS, DESCRIBED_BY, FIRST_SEEN, STATE_SINCE, LAST_PROGRESS,
 )  # fmt: skip
-"""Fields in the lines above the tables of `kgtui show`. Optional fields without a value are left out."""
+"""Fields in the lines above the tables of `kgtui show`."""
 
 
 def group_object(snapshot: Snapshot, group: str) -> dict[str, Any]:
@@ -354,10 +349,9 @@ def group_object(snapshot: Snapshot, group: str) -> dict[str, Any]:
 
 
 class GroupColumns:
-    """Reads fields of many groups, which is faster than reading one value at a time.
+    """Reads fields of many groups faster than one value at a time.
 
-    A field with `by_listing` is computed once for all groups with the same `Listing` (type, protocol, state and
-    coordinator), because even 100,000 groups have only a few different listings.
+    A field with `by_listing` is computed once per `Listing`. Even 100,000 groups have only a few different listings.
     """
 
     def __init__(self, snapshot: Snapshot, groups: Sequence[str]) -> None:
@@ -366,16 +360,15 @@ class GroupColumns:
         self._keys = [*map(id, map(snapshot.groups.__getitem__, groups))]
         self._one_of_each = dict(zip(self._keys, groups, strict=True))
         listings = [snapshot.groups[group] for group in self._one_of_each.values()]
-        # Groups with the same listing share field values only if every listing has a type and a state. Old brokers list
-        # neither, so groups with the same listing may have different types and states.
+        # Old brokers list no types and states. Groups with the same listing may then differ in both.
         complete = all(listing.type is not None and listing.state is not None for listing in listings)
         self._shared = complete and not snapshot.details
 
     def column(self, field: GroupField, convert: Callable[[Any, str], T]) -> Sequence[T]:
-        """Return `convert(value, group)` for each group, where `value` is what `Field.value` returns.
+        """Return `convert(value, group)` for each group.
 
-        For a field with `by_listing`, groups with the same listing may share one result. `convert` is then called once
-        for all of them, with the id of one of these groups, so its result must not depend on the id.
+        For a field with `by_listing`, the result must not depend on the id: groups with the same listing may share one
+        call.
         """
         snapshot, value_of = self._snapshot, field.value
         if field.by_listing and self._shared:

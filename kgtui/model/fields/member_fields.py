@@ -27,10 +27,7 @@ def partitions_text(assignment: TopicPartitions) -> str:
 
 
 def assignment_text(member: Member) -> str | None:
-    """Format what a member works on: partitions, tasks by role, connectors, or the role of a schema registry node.
-
-    Return None if the broker did not report the assignment.
-    """
+    """Format the partitions, tasks, connectors or the role of a member; None if they were not reported."""
     if member.connect is not None:
         return _worker_text(member.connect)
     if member.registry is not None:
@@ -201,10 +198,10 @@ def member_object(member: Member) -> dict[str, Any]:
 def member_columns(description: GroupDescription, *, wide: bool) -> list[MemberField]:
     """Return the columns of the members table of `kgtui show` for which `has_column` is true.
 
-    The target assignment has a column if a member has not reached its target assignment.
+    The target assignment has a column if a member has not reached it.
 
     Args:
-        wide: whether to include the additional columns of `--format wide`.
+        wide: whether to include the columns of `--format wide`.
     """
     fields = list(_WIDE_COLUMNS if wide else _COLUMNS)
     if not wide and any(
@@ -217,8 +214,7 @@ def member_columns(description: GroupDescription, *, wide: bool) -> list[MemberF
 def has_column(field: MemberField, description: GroupDescription) -> bool:
     """Return whether tables of this group's members have a column for a field.
 
-    A field with `hide_empty` has a column if any member has a value. The field `protocol` has a column if some members
-    use another protocol than their group. Every other field has a column.
+    `hide_empty`: if any member has a value. `protocol`: if members use different protocols. Other fields: always.
     """
     if field is PROTOCOL:
         return has_mixed_protocols(description)
@@ -226,6 +222,6 @@ def has_column(field: MemberField, description: GroupDescription) -> bool:
 
 
 def has_mixed_protocols(description: GroupDescription) -> bool:
-    """Return whether some members use an older protocol than their group, because they have not been upgraded yet."""
+    """Return whether some members have not been upgraded to the protocol of their group."""
     used = {member.protocol for member in description.members or () if member.protocol is not None}
     return len(used) > 1 or bool(used and description.type not in used)

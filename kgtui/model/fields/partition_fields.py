@@ -22,14 +22,12 @@ _POSITION = "OffsetFetch, or DescribeShareGroupOffsets for a share group"
 
 
 class PartitionRow(NamedTuple):
-    """One partition of a group, with the values that the fields of this module show.
+    """One partition of a group.
 
     Attributes:
         lag: the position, the log offsets and the lag of the partition.
-        share: True if the position is a share-partition start offset (SPSO, KIP-932), False if it is a committed
-            offset.
-        member_id: the member that owns the partition; None if no member is known to own it. If several members own it,
-            as in share groups, it is the last of them.
+        share: True if the position is a share-partition start offset (SPSO, KIP-932).
+        member_id: the owner, or None. If there are several, as in share groups, it is the last.
         owner: name of the owner (see `kgtui.model.member_names`), or the number of owners, such as `3 members`.
     """
 
@@ -132,7 +130,7 @@ PARTITION_OBJECT = (
     TOPIC, PARTITION, COMMITTED, START_OFFSET, LOG_START, LOG_END, LAG, LEAD, LOST, UNREAD_SINCE,
     UNREAD_SINCE_LATEST, CONSUMED_AT, EXPIRES_FROM, TIMES_REASON, LEADER_EPOCH, METADATA, MEMBER_ID, REASON, OWNER,
 )  # fmt: skip
-"""Fields of a partition in the JSON and CSV of `kgtui show`, and in the JSON of incident reports (Export dialog)."""
+"""Fields of a partition in JSON, CSV and incident reports."""
 
 _COLUMNS = (TOPIC, PARTITION, COMMITTED, LOG_START, LOG_END, LAG, LEAD, UNREAD_SINCE, OWNER)
 _WIDE_COLUMNS = (*_COLUMNS, LOST, MEMBER_ID, CONSUMED_AT, EXPIRES_FROM, TIMES_REASON, LEADER_EPOCH, METADATA)
@@ -141,11 +139,11 @@ _WIDE_COLUMNS = (*_COLUMNS, LOST, MEMBER_ID, CONSUMED_AT, EXPIRES_FROM, TIMES_RE
 def partition_columns(rows: Sequence[PartitionRow], *, wide: bool) -> list[PartitionField]:
     """Return the columns of the partition table of `kgtui show`.
 
-    For a share group, the table shows the start offset (SPSO) instead of the committed offset. A field with
-    `hide_empty` has a column if any row has a value. The number of lost records has a column if records are lost.
+    A share group has the start offset (SPSO) instead of the committed offset. A field with `hide_empty` has a column if
+    any row has a value. Lost records have a column if there are any.
 
     Args:
-        wide: whether to include the additional columns of `--format wide`.
+        wide: whether to include the columns of `--format wide`.
     """
     share = any(row.share and row.lag.position is not None for row in rows)
     fields = [
@@ -157,7 +155,7 @@ def partition_columns(rows: Sequence[PartitionRow], *, wide: bool) -> list[Parti
 
 
 def partition_rows(snapshot: Snapshot, group: str) -> list[PartitionRow]:
-    """Return every partition of the group that has an offset or an owner, sorted by topic and partition."""
+    """Return every partition with an offset or an owner, sorted by topic and partition."""
     from kgtui.model.member_names import member_names, owners_by_partition
     from kgtui.model.offsets import PartitionLag, lags
 

@@ -1,7 +1,4 @@
-"""Fields about the judgment on a group (whether something is wrong, what, and since when), and what it is based on.
-
-Every function takes a snapshot and a group id.
-"""
+"""Fields about the judgment on a group. Every function takes a snapshot and a group id."""
 
 from __future__ import annotations
 

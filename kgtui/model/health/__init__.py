@@ -1,14 +1,10 @@
-"""Computes the health of a group from its polled state and offsets over some time.
+"""Computes the health of a group from its polled state and offsets.
 
-`ReadHistory` collects the reads of one group, and `health_of` computes a `GroupHealth` from it: the health verdict by
-Burrow's rules (`kgtui.model.burrow`), the lag trend, the time lag, the estimated time to catch up, records that are
-lost or will be lost soon, rebalances, members that delay a reconciliation, and the time that the group has been Empty.
+`ReadHistory` collects the reads of one group, and `health_of` computes a `GroupHealth` from it.
 
-kgtui polls offsets, so it observes that an offset changed, but not every single commit. Each `GroupHealth` of this
-package therefore has the basis `observed`, and its attribute `undecided` lists verdicts that cannot be decided yet,
-with the data that is missing. An unknown value is None, never 0. No rate is computed across a gap between reads. Times
-are in seconds since the epoch, durations in seconds, lag in records, and rates in records per second. The package
-imports only other modules of the model.
+kgtui polls offsets, so it does not observe every commit. Some verdicts therefore stay undecided
+(`GroupHealth.undecided`). An unknown value is None, never 0. No rate is computed across a gap. Times are in seconds
+since the epoch, durations in seconds, lag in records, and rates in records per second.
 
 | module | contents |
 |---|---|
@@ -18,8 +14,8 @@ imports only other modules of the model.
 | `judged` | `judgment_of_health`: the judgment on a group that is observed exactly |
 | `rates` | lag trend, growth of a log, time lag, time of data loss |
 | `backlog_start` | since when a group has been behind, from its time lags |
-| `values` | data classes: `GroupHealth` and its parts; limits, such as when a group is flapping or loses records soon |
-| `wording` | texts: the reason for a verdict, and which data is missing |
+| `values` | data classes: `GroupHealth` and its parts; limits |
+| `wording` | texts about verdicts and missing data |
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Find the time at which a group or partition began to fall behind, from its time lags.
+"""Finds the time at which a group or partition began to fall behind, from its time lags.
 
-The time lag is the age of the oldest unread record. While a group keeps up, its time lag stays nearly constant, even if
-the traffic varies. It rises from the moment at which the group reads too slowly or not at all.
+The time lag is the age of the oldest unread record. It stays nearly constant while a group keeps up, and rises as soon
+as the group reads too slowly.
 """
 
 from __future__ import annotations
@@ -15,18 +15,17 @@ if TYPE_CHECKING:
     """Time lags in order of time: each is a pair of the time of a read in milliseconds, and the time lag in seconds."""
 
 _TOLERANCE = 0.25
-"""A fall of the time lag by less than this fraction of the newest time lag counts as noise."""
+"""A fall of the time lag by less than this fraction of the newest time lag is noise."""
 
 _LOW, _HIGHER = 0.1, 0.2
-"""Two heights of the rise, as fractions of its whole height, which is the newest minus the lowest time lag."""
+"""Two heights of the rise, as fractions of its whole height (newest minus lowest time lag)."""
 
 
 def rising_since(ages: Ages) -> int:
     """Return the time at which the time lag began to rise to its newest value, in milliseconds.
 
-    The search goes back in time as long as the time lag falls, apart from noise, to find the lowest time lag. The start
-    of the rise is then extrapolated, on the assumption that the rise to the height `_LOW` took as long as the rise from
-    `_LOW` to `_HIGHER`. If the time lag was already rising at its oldest read, the result is the time of that read.
+    The lowest time lag is found first, going back in time. The start is then extrapolated: the rise to `_LOW` took as
+    long as the rise from `_LOW` to `_HIGHER`. The result is not before the oldest read.
     """
     oldest, newest = ages[0][1], ages[-1][1]
     lowest = newest
@@ -41,9 +40,9 @@ def rising_since(ages: Ages) -> int:
 
 
 def behind_since(ages: Ages) -> int:
-    """Return the time at which the backlog of a group began, in milliseconds, even if the group is already catching up.
+    """Return the time at which the backlog began, in milliseconds, even if the group is catching up.
 
-    The result is the start of the rise (`rising_since`) to the highest time lag since the group last had no backlog.
+    This is the start of the rise to the highest time lag since the group last had no backlog.
     """
     caught_up_at = _last_below(ages, ages[-1][1] * _LOW)
     _, peak = max((age, at) for at, age in ages if at >= caught_up_at)
@@ -51,5 +50,5 @@ def behind_since(ages: Ages) -> int:
 
 
 def _last_below(ages: Ages, height: float) -> int:
-    """Return the latest time at which the time lag was at most `height`; the oldest time if it was always higher."""
+    """Return the latest time with a time lag of at most `height`; the oldest time if there is none."""
     return max((at for at, age in ages if age <= height), default=ages[0][0])

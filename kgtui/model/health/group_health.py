@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 NOT_KNOWN = Retention()
 TREND_SECONDS = 300.0
-"""The lag trend is computed from the reads in this time span, in seconds, which ends with the newest read."""
+"""The lag trend is computed from the reads of this many seconds before the newest read."""
 
 
 def health_of(history: ReadHistory, retention: Retention = NOT_KNOWN) -> GroupHealth:
-    """Return the health of a group at its newest read. A value is None if it cannot be computed from the reads.
+    """Return the health of a group at its newest read.
 
     Args:
         history: the reads of the group.
@@ -38,13 +38,12 @@ def health_of(history: ReadHistory, retention: Retention = NOT_KNOWN) -> GroupHe
 
 
 def with_hidden_offsets(health: GroupHealth, *, none_visible: bool) -> GroupHealth:
-    """Return a copy of the health of a group, changed for offsets that brokers may have left out.
+    """Return a copy of the health for a group whose offsets may be hidden.
 
-    In the copy, all verdicts that are worse than the computed one are undecided, and the lag and the age of the oldest
-    unread record are lower bounds.
+    All worse verdicts are undecided, and the lag and the time lag are lower bounds.
 
     Args:
-        none_visible: whether the group has no visible offsets. The lag in the copy is then unknown.
+        none_visible: whether the group has no visible offsets. Its lag is then unknown.
     """
     if health.status is Status.NOT_FOUND:
         return health
@@ -62,7 +61,7 @@ def with_hidden_offsets(health: GroupHealth, *, none_visible: bool) -> GroupHeal
 
 
 def health_steps(history: ReadHistory, retention: Retention = NOT_KNOWN) -> Generator[None, None, GroupHealth]:
-    """Compute the result of `health_of` in a generator that yields after each partition, so that other tasks can run.
+    """Compute `health_of`, and yield after each partition.
 
     The read history must not change before the generator ends.
     """
@@ -117,10 +116,10 @@ def health_steps(history: ReadHistory, retention: Retention = NOT_KNOWN) -> Gene
 
 
 def _kept(retention: Retention, row: PartitionLag, health: PartitionHealth, age: TimeLag | None) -> float | None:
-    """Return the topic's retention time in seconds if it is needed to predict a loss of unread records, else None.
+    """Return the retention time in seconds if it is needed to predict a loss, else None.
 
-    For a partition that is OK, the retention time is not needed, because a group that keeps up loses no records. The
-    exception is a partition whose first unread record is known to be older than half of the retention time.
+    A group that keeps up loses no records. A partition that is OK therefore needs it only if its first unread record is
+    known to be older than half of it.
     """
     kept = retention.topics.get(row.topic)
     if health.status > Status.OK:
@@ -136,10 +135,9 @@ def _expiry_reason(history: ReadHistory, partitions: Mapping[TopicPartition, Par
 
 
 def _stopped_after(history: ReadHistory, partitions: Mapping[TopicPartition, PartitionHealth]) -> float | None:
-    """Return the time at which the newest consumed record of all stopped partitions was written; None if unknown.
+    """Return when the newest consumed record of all stopped partitions was written, in seconds since the epoch.
 
-    The time is in seconds since the epoch. A partition counts as stopped if it has unread records, and its offset has
-    not changed since the first read. Its verdict may still be pending.
+    A stopped partition has unread records, and its offset has not changed since the first read.
     """
     found = []
     for key, health in partitions.items():
@@ -150,7 +148,7 @@ def _stopped_after(history: ReadHistory, partitions: Mapping[TopicPartition, Par
 
 
 def _gone(history: ReadHistory) -> GroupHealth:
-    """Return the health of a group that no longer exists: only the counts and times of its reads are set."""
+    """Return the health of a group that no longer exists, with nothing but counts and times of reads."""
     nothing = health_of(type(history)(history.watching))
     return replace(
         nothing,
@@ -165,10 +163,6 @@ def _gone(history: ReadHistory) -> GroupHealth:
 def _judge(
     history: ReadHistory,
 ) -> Callable[[PartitionLag, Sequence[Sample]], tuple[PartitionVerdict, PartitionHealth]]:
-    """Return the function that judges one partition: `judge_share` for share groups, else `judge_observed`.
-
-    The returned function takes the newest offsets and all samples of the partition.
-    """
     description, watching = history.description, history.watching
     if description is None or description.type not in SHARE_OFFSET_TYPES:
         return lambda row, samples: judge_observed(row, samples, watching)
@@ -177,11 +171,10 @@ def _judge(
 
 
 def _merged(undecided: Iterable[Undecided], given: Status) -> tuple[Undecided, ...]:
-    """Merge the undecided verdicts of all partitions into one `Undecided` per possible status and kind of missing data.
+    """Merge the undecided verdicts of all partitions, one per status and kind of missing data.
 
-    Each result has the number of partitions that were merged into it, and the values of the partition that lacks most:
-    the largest `needs` and the smallest `has`. Statuses that are not worse than `given`, which is the computed status
-    of the group, are left out.
+    The result has the values of the partition that lacks most: the largest `needs` and the smallest `has`. Only
+    statuses worse than `given` are included.
     """
     kinds: dict[tuple[object, ...], Undecided] = {}
     for one in undecided:
@@ -228,7 +221,7 @@ def _drain(history: ReadHistory, trend: Slope | None) -> float | None:
 class _Ages:
     """Computes the age of the oldest unread record of a group from its partitions.
 
-    If the age is not known for some partitions, the result is a lower bound.
+    It is a lower bound if the age is not known for some partitions.
     """
 
     found: TimeLag | None = None
@@ -237,7 +230,7 @@ class _Ages:
     reason: str = ""
 
     def add(self, row: PartitionLag, age: TimeLag | None) -> None:
-        """Add a partition. `age` is the age of its first unread record; None if it is not known or if there is none."""
+        """Add a partition with the age of its first unread record."""
         if row.lag == 0:
             age = TimeLag(0.0)
         if age is not None:
@@ -283,8 +276,7 @@ def _empty(history: ReadHistory, offsets_retention: float | None) -> EmptyPeriod
     since, at_least = history.empty_since
     seconds = history.read_at - since
     description = history.description
-    # Return a period without an expiry if the expiry cannot be computed. For simple groups, which have no protocol
-    # type, it cannot be computed, because they commit while they are Empty.
+    # Simple groups have no protocol and commit while they are Empty, so their expiry is unknown.
     if offsets_retention is None or not history.rows or description is None or not description.protocol:
         return EmptyPeriod(seconds, at_least)
     if description.type in TYPES_BY_OFFSET_EXPIRY[OffsetExpiry.NEVER]:

@@ -1,4 +1,4 @@
-"""The judgment on a group that is read at every poll: its health verdict combined with the judgment of screening."""
+"""The judgment on a group that is read at every poll, from its health verdict and screening."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ _PROBLEMS = {
 _BEGIN_UNKNOWN = frozenset({Problem.STOP, Problem.STALL, Problem.EMPTY, Problem.UNUSED})
 """Problems whose beginning kgtui may not have observed. They began after the last consumed record was written."""
 
-_FIRST_READ = 5.0  # Longest time between the beginning of the observation and the first read of offsets, in seconds.
+_FIRST_READ = 5.0  # Longest time from the beginning of the observation to the first read of offsets, in seconds.
 
 
 def judgment_of_verdict(health: GroupHealth) -> Judgment:
-    """Return the verdict by Burrow's rules as a judgment. It leaves out all other problems of the group."""
+    """Return the verdict by Burrow's rules as a judgment, without other problems."""
     kind = None if health.worst is None else _PROBLEMS.get(health.kind)
     return Judgment(GroupStatus[health.status.name], kind, Basis.OBSERVED, health.seconds)
 
 
 def is_final(health: GroupHealth) -> bool:
-    """Return whether the verdict is final, so that more reads of an unchanged group could not make it worse."""
+    """Return whether more reads of an unchanged group could not make the verdict worse."""
     return _pending(health) is None
 
 
@@ -50,14 +50,13 @@ def judgment_of_health(
 ) -> Judgment:
     """Return the judgment on a group that kgtui observes at every poll.
 
-    An abandoned or unused group keeps its judgment while it is Empty. Any other judgment by screening stays until the
-    health verdict is final, because the reads at every poll may have just begun, and may be too few for a verdict.
+    The judgment by screening stays while the group is abandoned or unused, and until the health verdict is final.
 
     Args:
         health: the newest health verdict on the group.
         screened: the judgment by screening.
-        state: the state in the newest list; None if it is not known.
-        group_type: None if the type is not known.
+        state: the state in the newest list, or None.
+        group_type: None if it is not known.
     """
     if health.status is Status.NOT_FOUND:
         return NOT_FOUND
@@ -82,7 +81,7 @@ def _combined(health: GroupHealth, screened: Judgment, state: str | None, group_
         return replace(exact, status=GroupStatus.UNKNOWN, reason=missing(pending))
     members_left = state == EMPTY
     if members_left and screened.kind is Problem.STOP and screened.since_seen and exact.kind is Problem.STOP:
-        # Offsets are no longer committed because all members left, and the list of groups has shown when they left.
+        # Commits stopped because all members left, and the list of groups has shown when they left.
         further = _by_harm(chain(exact.others, screened.others), screened.kind)
         return replace(screened, basis=exact.basis, observed=exact.observed, others=further)
     if screened.kind is exact.kind:
@@ -106,11 +105,7 @@ def _exact(health: GroupHealth, group_type: str | None) -> Judgment:
 
 
 def _with_earlier_begin(exact: Judgment, screened: Judgment) -> Judgment:
-    """Return `exact`, extended by the other problems of `screened` and by the earliest known beginning of the problem.
-
-    The beginning is the one in `screened`, unless only `exact` has a beginning, or an earlier one was observed for
-    `exact`.
-    """
+    """Return `exact` with the other problems of `screened` and the earliest known beginning."""
     others = _by_harm(chain(exact.others, screened.others), exact.kind)
     if screened.since is None or (exact.since is not None and exact.since_seen and exact.since <= screened.since):
         return replace(exact, others=others)
@@ -135,12 +130,12 @@ def _problems_of(health: GroupHealth, group_type: str | None) -> Iterator[Judgme
         where = f"unread records of {loss.topic}-{loss.partition} may expire {loss_when(loss)}"
         yield judged(status, Problem.LOSS_NEAR, where)
     worst = health.worst
-    # Burrow's WARN means only that the lag never fell over a few commits, which is not a problem by itself.
+    # Burrow's WARN means only that the lag did not fall over a few commits.
     steady = health.kind is Status.WARN and health.lag_grows is False
     if worst is not None and health.kind in _PROBLEMS and not steady:
         since = None if health.read_at is None or health.kind is Status.WARN else health.read_at - worst.still
-        # Offsets are read for the first time shortly after the observation began, so a difference of up to
-        # `_FIRST_READ` seconds does not prove progress.
+        # Offsets are first read up to `_FIRST_READ` seconds after the observation began, so a smaller difference proves
+        # no progress.
         seen = worst.still + _FIRST_READ < health.seconds
         if worst.rewind is not None:
             since, seen = worst.rewind.at, True

@@ -1,31 +1,30 @@
 """Computes health verdicts from polled offsets: by Burrow's rules, or for share groups by a separate rule.
 
-For classic, consumer and streams groups, a change of the offset between two reads counts as one commit at the time of
-the later read. Polling cannot observe every commit, with these consequences:
+In classic, consumer and streams groups, a change of the offset counts as one commit at the time of the later read.
+Polling misses some commits, with these consequences:
 
-- Repeated commits of the same offset are not visible, so STALL is never found and is reported as STOP.
-- The offset in the first read was committed at an unknown earlier time. STOP therefore requires that the offset has not
-  changed for as long as a full window of commits takes, at the observed pace or else at `Watching.commit_interval`.
-- WARN requires `Watching.enough` commits whose lag is known. Burrow computes the lag of a commit from the log end that
-  it read last, which is up to `Options.offset_refresh` old. kgtui uses a log end of about that age for every commit.
-  Records that arrived since then do not count as lag, so lags are comparable however often the group commits.
+- Repeated commits of the same offset are invisible, so STALL is reported as STOP.
+- The first offset was committed at an unknown time. STOP requires an unchanged offset for as long as a full window of
+  commits takes, at the observed pace or at `Watching.commit_interval`.
+- WARN requires `Watching.enough` commits with a known lag. Burrow computes the lag from a log end that is up to
+  `Options.offset_refresh` old. kgtui uses a log end of about that age for every commit, so lags are comparable however
+  often the group commits.
 
 Share groups have no commits (KIP-932, KIP-1226). Their rule uses the share-partition start offset (SPSO) and the lag
 that the broker reports. The first condition that applies decides:
 
-1. The lag is not known, or the share partition was never initialized: OK. If the lag is not known, worse verdicts are
-   undecided.
+1. The lag is not known, or the share partition was never initialized: OK. Worse verdicts are undecided if the lag is
+   not known.
 2. The lag is not above `allowed_lag`: OK.
-3. Nothing was acknowledged for longer than a full window of commits takes (`Watching.window`): during this time, the
-   SPSO did not move, and the lag did not fall and was always above `allowed_lag`. STALL if the group has members, else
-   STOP.
+3. Nothing was acknowledged for longer than `Watching.window`: the SPSO did not move, and the lag did not fall and was
+   always above `allowed_lag`. STALL if the group has members, else STOP.
 4. Among the last `intervals` different SPSOs, the SPSO went back and has not reached its previous value again: REWIND.
 5. During the last `Watching.window` seconds, the lag was always above `allowed_lag`, has grown and never fell, and some
-   records that existed at the start of this time are still unread: WARN.
+   records from the start of this time are still unread: WARN.
 6. Otherwise: OK.
 
-The last part of condition 5 is needed because a share group always has some lag, from the records in flight. With more
-traffic, this lag grows although the group keeps up.
+Condition 5 asks for old unread records, because records in flight count as lag. This lag grows with the traffic, even
+if the group keeps up.
 """
 
 from __future__ import annotations
@@ -60,20 +59,18 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import PartitionLag
 
 _EARLY = 0.9
-"""Minimum age of the log end offset from which the lag of a commit is computed, as a fraction of `offset_refresh`.
+"""Minimum age of the log end for the lag of a commit, as a fraction of `offset_refresh`.
 
-Burrow reads log ends only once per `Options.offset_refresh`, so the log ends that it uses have a similar age. The
-fraction is below 1, because the reads of kgtui are not exactly periodic.
+The fraction is below 1, because the reads of kgtui are not exactly periodic.
 """
 
 _USUAL = 12
 """The usual time between two reads is computed from this many reads."""
 
 NO_LAG = frozenset({"no commit", "topic deleted"})
-"""Values of `PartitionLag.reason` for which a partition counts as OK although its lag is unknown.
+"""Values of `PartitionLag.reason` with which a partition is OK although its lag is unknown.
 
-For these two reasons, the group reads nothing from the partition. For every other reason, it is undecided whether the
-partition is OK.
+The group reads nothing from such a partition.
 """
 
 
@@ -82,11 +79,10 @@ class Observed:
     """The window of commits of one partition, derived from polled offsets.
 
     Attributes:
-        window: the first observed offset and each later change, as commits. The lag of the first observed offset is
-            None, because no log end offset was read before it.
+        window: the first observed offset, whose lag is None, and each later change, as commits.
         now: time of the newest read of the offset, in milliseconds since the epoch.
         moves: number of observed changes of the offset.
-        pace: average time between two changes, in milliseconds; None if fewer than two changes were observed.
+        pace: average milliseconds between two changes; None if there were fewer than two.
     """
 
     window: Window
@@ -97,8 +93,7 @@ class Observed:
     def full_window(self, watching: Watching) -> float:
         """Return how long a full window of commits (`Options.intervals`) takes, in seconds.
 
-        If the window is not full yet, the time is estimated from the observed pace, or from `Watching.commit_interval`
-        if no pace was observed. If no commit is observed for longer than this time, the group may have stopped.
+        Until the window is full, the time is estimated from the observed pace or from `Watching.commit_interval`.
         """
         commits = self.window.commits
         if len(commits) >= watching.rules.intervals:
@@ -115,9 +110,8 @@ def observe(samples: Iterable[Sample], options: Options) -> Observed:
     moves = _moves(rows)
     ring = CommitRing(options)
     every = round(options.offset_refresh * 1000 * _EARLY)
-    # Only the newest `intervals` changes of the offset are added, because the window cannot hold more commits. If
-    # `min_distance` is set, all changes are added: some commits then replace the previous commit in the window, so that
-    # more changes are needed to fill the window.
+    # The window cannot hold more than `intervals` commits. With `min_distance`, more changes are needed to fill the
+    # window, because some replace others.
     for at, position in moves if options.min_distance else moves[-options.intervals :]:
         old = bisect_right(times, at - every)
         if old:
@@ -126,14 +120,13 @@ def observe(samples: Iterable[Sample], options: Options) -> Observed:
     changes = len(moves) - 1
     pace = (moves[-1][0] - moves[1][0]) / (changes - 1) if changes > 1 else None
     now = next((row.at for row in reversed(rows) if row.position is not None), 0)
-    # If the newest read has no log end offset, the window gets no log end offsets, so that the current lag is unknown.
-    # An older log end offset would make the lag too small.
+    # An older log end would make the current lag too small, so the lag stays unknown.
     kept = _recent_ends(times, ends, every, options.intervals) if rows and with_end[-1:] == rows[-1:] else ()
     return Observed(Window(ring.window().commits, kept), now, max(changes, 0), pace)
 
 
 def _moves(rows: Iterable[Sample]) -> list[tuple[int, int]]:
-    """Return `(time, offset)` for the first offset and for each change; the time is when the offset was first read."""
+    """Return `(time, offset)` of the first read, and of each read with a changed offset."""
     moves: list[tuple[int, int]] = []
     last = None
     for row in rows:
@@ -144,11 +137,10 @@ def _moves(rows: Iterable[Sample]) -> list[tuple[int, int]]:
 
 
 def _recent_ends(times: Sequence[int], ends: Sequence[int], every: int, intervals: int) -> tuple[int, ...]:
-    """Return at most `intervals` log end offsets, about one per `every` milliseconds, and then the newest offset.
+    """Return at most `intervals` log ends, about one per `every` milliseconds, and the newest.
 
-    kgtui may read log end offsets more often, but Burrow's rules expect them at this interval. If samples were dropped,
-    fewer than `intervals` recent log end offsets are left. Older ones do not take their place: otherwise, a log end
-    offset from before the group stopped would count as recent for hours.
+    Burrow's rules expect this interval. Older log ends never take the place of dropped samples: a log end from before
+    the group stopped would count as recent for hours.
 
     Args:
         times: times of the reads in milliseconds, ascending.
@@ -167,10 +159,10 @@ def _recent_ends(times: Sequence[int], ends: Sequence[int], every: int, interval
 def judge_observed(
     row: PartitionLag, samples: Iterable[Sample], watching: Watching
 ) -> tuple[PartitionVerdict, PartitionHealth]:
-    """Return the verdict on a partition of a classic, consumer or streams group, and the health of the partition.
+    """Return the verdict on a partition of a classic, consumer or streams group, and its health.
 
     Args:
-        row: offsets and lag of the partition in the newest read.
+        row: the newest offsets and lag of the partition.
         samples: all samples of the partition, oldest first, including the newest read.
     """
     observed = observe(samples, watching.rules)
@@ -179,8 +171,7 @@ def judge_observed(
     status, undecided = Status.OK, unknown_lag(row)
     still = (observed.now - commits[-1].at) / 1000 if commits else 0.0
     lag = row.lag
-    # Without commits, there is nothing to judge. This happens if the id of a share group has just been reused for a
-    # group of another type.
+    # There are no commits if a group of another type has just reused the id of a share group.
     if commits and lag is not None and lag > watching.rules.allowed_lag and complete >= watching.rules.minimum_complete:
         status, undecided = _of_lagging(observed, still, watching)
     first, last = (commits[0], commits[-1]) if commits else (None, None)
@@ -192,7 +183,7 @@ def judge_observed(
 
 
 def _rate(commits: Sequence[Commit], now: int) -> float | None:
-    """Return records per second from the first commit until `now`, in milliseconds; None if no time has passed."""
+    """Return records per second from the first commit until `now` (ms); None if no time has passed."""
     seconds = (now - commits[0].at) / 1000 if commits else 0.0
     return max(commits[-1].offset - commits[0].offset, 0) / seconds if seconds > 0 else None
 
@@ -235,12 +226,12 @@ def unknown_lag(row: PartitionLag) -> tuple[Undecided, ...]:
 def judge_share(
     row: PartitionLag, samples: Sequence[Sample], members: int | None, watching: Watching
 ) -> tuple[PartitionVerdict, PartitionHealth]:
-    """Return the verdict on one share partition, and the health of the partition.
+    """Return the verdict on one share partition, and its health.
 
     Args:
-        row: offsets and lag of the partition in the newest read.
+        row: the newest offsets and lag of the partition.
         samples: all samples of the partition, oldest first, including the newest read.
-        members: number of members of the group. None means that it is not known, so the group may have members.
+        members: number of members; None if unknown, so that there may be some.
     """
     known = [sample for sample in samples if sample.position is not None and sample.lag is not None]
     moves = _share_moves(known)
@@ -268,8 +259,7 @@ def _of_lagging_share(
     undecided: tuple[Undecided, ...] = ()
     watched = (known[-1].at - known[0].at) / 1000
     if still >= watched:
-        # The share group has acknowledged nothing since the first read. The standstill may have begun earlier and be
-        # longer than `watching.window`, so STOP or STALL can neither be confirmed nor excluded.
+        # The standstill may have begun before the first read, so STOP or STALL stays undecided.
         undecided = (Undecided(standstill, Lack.TIME, watching.window, still),)
     if rewind(moves[-watching.rules.intervals :]) is not None:
         return Status.REWIND, undecided
@@ -281,7 +271,7 @@ def _of_lagging_share(
 
 
 def _share_moves(known: Sequence[Sample]) -> list[Commit]:
-    """Return the first SPSO and each later change of the SPSO as commits, at the times when they were first read."""
+    """Return the first SPSO and each change as commits, at the times of their first read."""
     moves: list[Commit] = []
     for sample in known:
         if sample.position is not None and (not moves or sample.position != moves[-1].offset):
@@ -290,7 +280,7 @@ def _share_moves(known: Sequence[Sample]) -> list[Commit]:
 
 
 def _still(known: Sequence[Sample], allowed_lag: int) -> float:
-    """Return for how many seconds nothing has been acknowledged and the lag has been above `allowed_lag`."""
+    """Return for how many seconds nothing was acknowledged and the lag was above `allowed_lag`."""
     since = known[-1].at
     for before, after in reversed(list(pairwise(known))):
         if before.position != after.position or _lag(after) < _lag(before) or _lag(before) <= allowed_lag:
@@ -300,11 +290,7 @@ def _still(known: Sequence[Sample], allowed_lag: int) -> float:
 
 
 def _falls_behind(known: Sequence[Sample], watching: Watching) -> bool:
-    """Return whether the lag was always above `allowed_lag`, has grown and never fell (status WARN).
-
-    The module docstring describes this rule as condition 5. If the first read was less than `watching.window` seconds
-    ago, the condition is tested for all reads.
-    """
+    """Return whether condition 5 (WARN) holds. If the time since the first read is shorter, all reads are tested."""
     start = known[-1].at - watching.window * 1000
     older = [number for number, sample in enumerate(known) if sample.at <= start]
     recent = known[older[-1] :] if older else known

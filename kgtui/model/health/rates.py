@@ -1,6 +1,6 @@
 """Computes trends and estimates from samples: lag trend, growth of a log, age of unread records, time of data loss.
 
-All functions are pure. The samples must not contain a gap. A function returns None if the samples are not sufficient.
+The samples must not contain a gap. A function returns None if they are not sufficient.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from kgtui.model.record_times import TimeRange
 
 LEAST = 3
-"""Minimum number of samples from which a trend is computed.
+"""Minimum number of samples for a trend.
 
-Two samples are not enough, because the lag rises between commits and falls with every commit.
+Two are not enough, because the lag rises between commits and falls with every commit.
 """
 
 _NOISE = 0.1
-"""If less than this fraction of the new records stays unread, the group counts as keeping up.
+"""A group keeps up if less than this fraction of the new records stays unread.
 
-Positions change only with commits, so a group with high traffic seems to fall behind until its next commit.
+Positions change only with commits, so a busy group seems to fall behind until its next commit.
 """
 
 
@@ -47,7 +47,7 @@ class Slope(NamedTuple):
 
 
 def slope(times: Sequence[float], values: Sequence[float]) -> Slope | None:
-    """Fit a line to values over times in seconds, by least squares; None if there are fewer than `LEAST` samples."""
+    """Fit a line by least squares; None for fewer than `LEAST` samples. Times are in seconds."""
     count = len(times)
     if count < LEAST:
         return None
@@ -64,8 +64,8 @@ def slope(times: Sequence[float], values: Sequence[float]) -> Slope | None:
 def drain(lag: float | None, trend: Slope | None) -> float | None:
     """Return the seconds until the lag is 0 if the trend continues; 0 if there is no lag.
 
-    The result is None if the lag does not fall, or if it falls more slowly than twice the standard error of the trend.
-    Such a slow fall proves nothing, because the lag of a group that keeps up also rises and falls.
+    None if the lag does not fall by at least twice the standard error of the trend. A slower fall proves nothing,
+    because every lag rises and falls.
     """
     if lag is None or lag <= 0:
         return None if lag is None else 0.0
@@ -75,9 +75,7 @@ def drain(lag: float | None, trend: Slope | None) -> float | None:
 
 
 def age_of_unread(row: PartitionLag, samples: Sequence[Sample]) -> TimeLag | None:
-    """Return the age of the first unread record of a partition, from its timestamp if it is known, else estimated.
-
-    The result is None if the age cannot be estimated.
+    """Return the age of the first unread record, from its timestamp or estimated, or None.
 
     Args:
         row: the newest offsets of the partition.
@@ -92,8 +90,7 @@ def age_of_unread(row: PartitionLag, samples: Sequence[Sample]) -> TimeLag | Non
         estimated = time_lag(row.position, samples)
         reason = "" if times is None else times.reason
         return replace(estimated, reason=reason) if estimated is not None and reason else estimated
-    # The group's position has moved since the search for timestamps. The time and the offset of the record that the
-    # search found are still a known point of the log.
+    # The position has moved since the search. The record that was found is still a known point of the log.
     return time_lag(row.position, samples, known=(round(times.unread.earliest * 1000), times.offset + 1))
 
 
@@ -102,7 +99,7 @@ def exact_age(written: TimeRange, now: float) -> TimeLag:
 
     Args:
         written: the range that contains the timestamp of the record.
-        now: the time at which the record has this age, in seconds since the epoch.
+        now: seconds since the epoch.
     """
     youngest, oldest = max(now - written.latest, 0.0), max(now - written.earliest, 0.0)
     if oldest - youngest <= max(1.0, PRECISION * youngest):
@@ -111,16 +108,13 @@ def exact_age(written: TimeRange, now: float) -> TimeLag:
 
 
 def time_lag(position: int, samples: Sequence[Sample], known: tuple[int, int] | None = None) -> TimeLag | None:
-    """Estimate the age of the record at `position` in seconds; 0 if the record has not been written yet.
+    """Estimate the age of the record at `position` in seconds; 0 if it was not written yet.
 
-    The estimate uses the log end offsets of the samples. It assumes that the log grows evenly between two samples, and
-    that the record at offset n was written when the log end became n + 1. For a record that was written before the
-    first sample, the result is the age of that sample as a lower bound. The result is None if no log end offset is
-    known.
+    The log is assumed to grow evenly between two samples. If the record is older than the first sample, the age is a
+    lower bound. None if no log end is known.
 
     Args:
-        known: another point of the log: a time in milliseconds, and the log end offset at this time. It is used if it
-            is before the first sample. None if no such point is known.
+        known: an earlier point of the log: a time in milliseconds, and the log end offset at this time, or None.
     """
     ends = [(sample.at, sample.log_end) for sample in samples if sample.log_end is not None]
     if not ends:
@@ -138,9 +132,9 @@ def time_lag(position: int, samples: Sequence[Sample], known: tuple[int, int] | 
 
 
 def growth(points: Sequence[tuple[int, int | None]]) -> float | None:
-    """Return by how much an offset grows per second, computed from points `(milliseconds, offset)`.
+    """Return the growth of an offset per second, from points `(milliseconds, offset)`.
 
-    Only the points after the last unknown offset are used. The result is None if there are fewer than two such points.
+    Only the points after the last unknown offset count; None if there are fewer than two.
     """
     known: list[tuple[int, int]] = []
     for at, value in reversed(points):
@@ -153,14 +147,12 @@ def growth(points: Sequence[tuple[int, int | None]]) -> float | None:
 
 
 def deletion(samples: Sequence[Sample]) -> float | None:
-    """Return by how much the log start offset moves per second; None if fewer than two moves were observed.
+    """Return the movement of the log start offset per second; None for fewer than two moves.
 
-    Retention deletes whole segments, so that the log start stays for a long time and then jumps. The rate is therefore
-    computed from the first observed jump to the last one.
+    Retention deletes whole segments, so the log start jumps. The rate is measured from the first jump to the last.
     """
     if not samples or samples[0].log_start == samples[-1].log_start is not None:
-        # The first and the last log start offset are equal, and a log start offset never decreases, so it has not
-        # moved.
+        # The first and the last log start are equal, and a log start never decreases.
         return None
     known = [(sample.at, sample.log_start) for sample in samples if sample.log_start is not None]
     leaps = [(at, start) for (_, before), (at, start) in pairwise(known) if start > before]
@@ -168,20 +160,18 @@ def deletion(samples: Sequence[Sample]) -> float | None:
 
 
 def loss_to_come(row: PartitionLag, samples: Sequence[Sample], retention: float | None = None) -> Loss | None:
-    """Estimate when retention will delete records that the group has not read, if all rates stay the same.
+    """Estimate when retention will delete unread records, if all rates stay the same.
 
-    There are two estimates, and the earlier time is returned. The first estimate compares the retention of the topic
-    with the age of the oldest unread record; this age grows while the group reads more slowly than records are written.
-    The second uses the movement of the log start offset towards the group's position.
+    The earlier of two estimates is returned. One compares the retention time with the age of the oldest unread record.
+    The other follows the log start towards the group's position.
 
     Args:
-        row: offsets and lag of the partition in the newest read.
+        row: the newest offsets and lag of the partition.
         samples: samples of the partition without a gap.
-        retention: how long the topic keeps records, in seconds; None if it is not known or unlimited.
+        retention: retention time of the topic in seconds; None if it is not known or unlimited.
 
     Returns:
-        None if there are no unread records, if the group reads faster than records are deleted, or if neither estimate
-        can be computed.
+        None if there are no unread records, if the group reads faster than records are deleted, or without an estimate.
     """
     if row.position is None or not row.lag or row.lost:
         return None
@@ -220,11 +210,11 @@ def loss_to_come(row: PartitionLag, samples: Sequence[Sample], retention: float 
 
 
 def _falling_behind(moved: float, grown: float | None) -> float | None:
-    """Return which fraction of the new records stays unread: 1 if the group reads nothing, 0 or less if it keeps up.
+    """Return which fraction of the new records stays unread: 1 if nothing is read, at most 0 if the group keeps up.
 
     Args:
-        moved: growth of the group's position, in records per second.
-        grown: growth of the log end offset, in records per second. If it is None, the result is None.
+        moved: growth of the position, in records per second.
+        grown: growth of the log end, in records per second, or None.
     """
     if grown is None:
         return None

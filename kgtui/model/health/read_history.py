@@ -23,14 +23,10 @@ if TYPE_CHECKING:
     from kgtui.model.record_times import RecordTime
 
 SAMPLES_KEPT = 120
-"""Default maximum number of samples that are kept per partition.
-
-When there are more, about every second sample of the older half is dropped (see `Samples`).
-"""
+"""Default maximum number of samples per partition (see `Samples`)."""
 
 _SAMPLE_FIELDS = 5
-# `_UNKNOWN` stands for an unknown offset or lag in an array of integers, which cannot contain None. Offsets and lags
-# are never negative.
+# `_UNKNOWN` stands for None in arrays of integers. Offsets and lags are never negative.
 _UNKNOWN = -1
 
 
@@ -39,10 +35,10 @@ class Sample(NamedTuple):
 
     Attributes:
         at: milliseconds since the epoch.
-        position: committed offset or share-partition start offset; None if there is none or it is not known.
-        log_end: log end offset; None if it is not known.
-        log_start: log start offset; None if it is not known.
-        lag: lag in records; None if it is not known.
+        position: committed offset or share-partition start offset, or None.
+        log_end: log end offset, or None.
+        log_start: log start offset, or None.
+        lag: lag in records, or None.
     """
 
     at: int
@@ -55,9 +51,8 @@ class Sample(NamedTuple):
 class Samples:
     """The samples of one partition, oldest first, in an array with 40 bytes per sample.
 
-    When there are too many, every second sample of the older half is dropped. The oldest sample is kept, and so are the
-    samples at which the position last changed: without them, the last commits would seem to be later than they were,
-    and a group that has stopped would be judged OK again after some time.
+    A full array drops every second sample of its older half. The samples of the last changes of the position stay:
+    otherwise, the last commits would seem later, and a stopped group would become OK again.
     """
 
     __slots__ = ("_rows",)
@@ -71,12 +66,12 @@ class Samples:
     def __iter__(self) -> Iterator[Sample]:
         values = self._rows.tolist()
         numbers = iter(values)
-        # Fast path: no conversion is needed, because no value is -1, which stands for None.
+        # Fast path: no value is -1, so nothing has to be converted.
         if values and min(values) >= 0:
             yield from map(Sample._make, zip(numbers, numbers, numbers, numbers, numbers, strict=True))
             return
         for at, position, log_end, log_start, lag in zip(numbers, numbers, numbers, numbers, numbers, strict=True):
-            # -1 is converted to None inline, because function calls would be slow for thousands of partitions.
+            # A function call per value would be slow for thousands of partitions.
             yield Sample(
                 at,
                 None if position < 0 else position,
@@ -89,15 +84,15 @@ class Samples:
         """Append a sample.
 
         Args:
-            at: time of the read in milliseconds since the epoch; later than all earlier samples.
+            at: milliseconds since the epoch; later than all earlier samples.
             row: the values of the partition in this read.
-            length: maximum number of samples to keep. It must be at least 4.
+            length: maximum number of samples to keep, at least 4.
             changes: number of changes of the position whose samples are kept longest.
         """
         while len(self._rows) >= length * _SAMPLE_FIELDS:
             self._thin(changes)
         position, end, start, lag = row.position, row.log_end, row.log_start, row.lag
-        # None is converted to -1 inline, because function calls would be slow for thousands of partitions.
+        # A function call per value would be slow for thousands of partitions.
         self._rows.extend((
             at,
             _UNKNOWN if position is None else position,
@@ -120,7 +115,7 @@ class Samples:
         self._rows = kept
 
     def _last_changes(self, most: int) -> set[int]:
-        """Return the indexes of the samples at which the position changed, for the last `most` changes."""
+        """Return the indexes of the samples with the last `most` changes of the position."""
         positions = self._rows[1::_SAMPLE_FIELDS]
         known = [number for number, position in enumerate(positions) if position != _UNKNOWN]
         changed = [after for before, after in pairwise(known) if positions[before] != positions[after]]
@@ -131,24 +126,23 @@ HOUR = 3600.0
 PERIODS_KEPT = 512
 """Maximum number of periods in a `RebalanceLog`.
 
-If the group has changed between two consecutive reads, the time between these reads is one period. Times without a
-change are combined into periods of at most one minute.
+A period is the time between two reads with a change, or at most one minute without changes.
 """
 
 _QUIET = 60.0
 _PERIOD_FIELDS = 5
 """Number of array elements per period.
 
-The elements are the end of the period in seconds since the epoch, its duration in seconds, the number of state changes,
-the number of rebalances that started, and the increase of the group epoch.
+They are: end in seconds since the epoch, duration in seconds, state changes, started rebalances, and increase of the
+group epoch.
 """
 
 
 class RebalanceLog:
     """Counts rebalances between consecutive reads, in an array of bounded length.
 
-    A rebalance shows in the state or, if it was shorter than the time between two reads, in the epoch. In groups
-    without epochs, it shows in the members, their assignments and the leader.
+    A rebalance shows in the state or in the epoch. Without epochs, a short rebalance shows in the members, their
+    assignments and the leader.
     """
 
     __slots__ = ("_epoch", "_has_epoch", "_is_counted", "_members", "_rows", "_state")
@@ -168,8 +162,8 @@ class RebalanceLog:
             at: seconds since the epoch.
             epoch: the group epoch; None for groups without epochs.
             watched: seconds since the previous read; None for the first read and after a gap. Changes during a gap are
-                not counted, because their number is not known.
-            members: the `membership_signature` of the group; None if the members are not known.
+                not counted.
+            members: the `membership_signature` of the group, or None.
         """
         before, self._state = self._state, state
         was, self._epoch = self._epoch, epoch
@@ -196,9 +190,9 @@ class RebalanceLog:
         del self._rows[: -PERIODS_KEPT * _PERIOD_FIELDS]
 
     def rate(self, now: float) -> RebalanceRate | None:
-        """Return the changes of state and epoch in the last hour before `now`, and the number of rebalances.
+        """Return the changes of state and epoch, and the rebalances, in the hour before `now`.
 
-        The result is None if this hour does not contain two reads without a gap between them.
+        None if this hour does not contain two reads without a gap between them.
         """
         rows = [self._rows[i : i + _PERIOD_FIELDS] for i in range(0, len(self._rows), _PERIOD_FIELDS)]
         recent = [row for row in rows if row[0] > now - HOUR]
@@ -213,33 +207,31 @@ class RebalanceLog:
 class ReadHistory:
     """The reads of one group, oldest first.
 
-    No rate is computed across a gap, which is a time without reads longer than `watching.gap_after`, or a failed read.
-    The memory is bounded, however long the group is watched: at most 5 kB per partition (see `Samples`) plus 50 kB.
+    A gap is a failed read, or a time without reads that is longer than `watching.gap_after`. No rate is computed across
+    it. The memory is at most 5 kB per partition (see `Samples`) plus 50 kB.
 
     Args:
         watching: settings for judging the reads.
 
     Attributes:
-        length: maximum number of samples kept per partition. A new value has an effect from the next read on.
+        length: maximum number of samples per partition, from the next read on.
         samples: `(topic, partition)` → samples, for all partitions in the newest read of offsets.
         rows: `(topic, partition)` → position, log offsets and lag in the newest read.
-        series: total lag and number of members over time. The lag is NaN where it was not read.
-        lag: total lag at the newest successful read of offsets; None if there was none.
-        description: the newest description; None if there was none.
-        state: the newest known state; None if there was none.
-        empty_since: None unless the group is Empty; then a pair. The first value is the time of the first read in the
-            current Empty period, in seconds since the epoch; a gap begins a new period. The second value is whether the
-            group may have been Empty before that read.
+        series: total lag and number of members over time. An unknown lag is NaN.
+        lag: total lag at the newest successful read of offsets, or None.
+        description: the newest description, or None.
+        state: the newest known state, or None.
+        empty_since: None unless the group is Empty. Otherwise the first read of this Empty period, in seconds since the
+            epoch, and whether the group may have been Empty before. A gap begins a new period.
         rebalances: how often the state and the epoch changed between one read and the next.
         gone: True if the group no longer exists.
-        first_at: time of the first successful read; None if there was none.
-        read_at: time of the newest successful read; None if there was none.
+        first_at: time of the first successful read, or None.
+        read_at: time of the newest successful read, or None.
         reads: number of reads that succeeded.
         failed: number of reads that failed, completely or in part.
-        steady_since: time of the first read after the newest gap. Rates are computed from this read on.
-        lag_since: time of the first read whose total lag can be compared with the newest total lag. Between the two,
-            there was no gap, and the number of partitions with a known lag did not change. None if the newest lag is
-            not known.
+        steady_since: time of the first read after the newest gap. Rates are computed from then on.
+        lag_since: first read whose total lag is comparable with the newest: no gap in between, and the same number of
+            partitions with a known lag. None if the newest lag is not known.
     """
 
     def __init__(self, watching: Watching = DEFAULT_WATCHING) -> None:
@@ -271,14 +263,13 @@ class ReadHistory:
     def add(
         self, at: float, description: GroupDescription | None, offsets: GroupOffsets | None, *, fault: bool = False
     ) -> None:
-        """Add a read of the group. The read is ignored unless it is later than the previous one.
+        """Add a read of the group, unless it is not later than the previous one.
 
         Args:
             at: seconds since the epoch.
-            description: description of the group; None if the group was not described in this read.
-            offsets: offsets of the group; None if they could not be read or the group has no offsets.
-            fault: True if a part of the data could not be read. No rate of the missing values is then computed across
-                this read.
+            description: None if the group was not described in this read.
+            offsets: None if they could not be read or the group has none.
+            fault: True if a part of the data could not be read. No rate of it is computed across this read.
         """
         if self.read_at is not None and at <= self.read_at:
             return
@@ -327,9 +318,7 @@ class ReadHistory:
         if state != EMPTY:
             self.empty_since = None
         elif self.empty_since is None or watched is None:
-            # This read begins an Empty period, because the group had another state in the previous read, or may have
-            # had another state during a gap. The second value of `empty_since` is False only if the previous read found
-            # another state.
+            # An Empty period begins. The second value is False only if the last known state was another one.
             self.empty_since = (at, self.state in (None, EMPTY))
         self.description, self.state, self._described_at = description, state, at
 

@@ -24,10 +24,9 @@ class Watching:
 
     Attributes:
         rules: Burrow's settings.
-        commit_interval: assumed time between the commits of a healthy group, in seconds, until the actual time is
-            known. The default is the default of Kafka's `auto.commit.interval.ms`.
-        gap_after: if the time between two reads of a group is longer, in seconds, it is a gap. No rate is computed
-            across a gap.
+        commit_interval: assumed seconds between commits, until the actual time is known. The default is Kafka's
+            `auto.commit.interval.ms`.
+        gap_after: a longer time between two reads, in seconds, is a gap.
     """
 
     rules: Options = DEFAULTS
@@ -36,15 +35,12 @@ class Watching:
 
     @property
     def window(self) -> float:
-        """How long a healthy group takes for a full window (`rules.intervals` commits), in seconds.
-
-        This estimate is used until the actual interval between the group's commits is known.
-        """
+        """How long a full window (`rules.intervals` commits) takes, in seconds, until the group's pace is known."""
         return (self.rules.intervals - 1) * self.commit_interval
 
     @property
     def enough(self) -> int:
-        """Minimum number of commits with a known lag for the status WARN: half of `rules.intervals`, but at least 3."""
+        """Minimum number of commits with a known lag for WARN: half of `rules.intervals`, at least 3."""
         return max(3, self.rules.intervals // 2)
 
 
@@ -61,24 +57,21 @@ class Lack(Enum):
     LAG = "lag"
     """The lag is needed, but not known. `Undecided.why` is the reason."""
     PERMISSION = "permission"
-    """Brokers possibly hide offsets in topics that the user lacks permission to describe.
-
-    The verdict is about all other topics.
-    """
+    """Brokers may hide offsets in topics that the user may not describe. The verdict is about all other topics."""
 
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """A verdict that is worse than the computed one, and that the reads could neither confirm nor exclude.
+    """A worse verdict that the reads could neither confirm nor exclude.
 
     Attributes:
         status: the undecided verdict, such as STOP.
         lack: kind of data that is missing.
-        needs: how much data is needed to decide, in seconds or commits (see `Lack`).
-        has: how much data there is so far, in the same unit.
+        needs: how much data is needed, in seconds or commits (see `Lack`).
+        has: how much data there is, in the same unit.
         partitions: number of partitions for which the verdict is undecided.
-        why: reason for an unknown lag, such as `forbidden` or `no leader`, or `kgtui.model.access.HIDDEN` if a broker
-            may have left out all offsets; `` if other data is missing.
+        why: reason for an unknown lag, such as `forbidden` or `no leader`; `kgtui.model.access.HIDDEN` if offsets may
+            be hidden; `` if other data is missing.
     """
 
     status: Status
@@ -94,13 +87,12 @@ class TimeLag:
     """The age of the oldest unread record.
 
     Attributes:
-        seconds: the age; 0 if nothing is unread.
+        seconds: the age, or its lowest possible value; 0 if nothing is unread.
         at_least: True if the record may be older, because it was written before the first read, or because the age is
             not known for some partition.
-        at_most: highest possible age, if the search for the timestamp ended with a range; otherwise None. `seconds` is
-            then the lowest possible age.
-        exact: whether the age comes from the timestamp of the record, and not from observed log end offsets.
-        reason: why a search for the timestamp did not find it; `` if `exact` is True, or if there was no search.
+        at_most: highest possible age if the search for the timestamp ended with a range, or None.
+        exact: whether the age comes from the timestamp of the record.
+        reason: why a search found no timestamp, or ``.
     """
 
     seconds: float
@@ -116,14 +108,13 @@ class Loss:
 
     Attributes:
         seconds: time until the first unread record is deleted; 0 for the basis `size`.
-        basis: what the estimate is computed from: `retention` (the topic's retention and the age of the oldest unread
-            record) or `log start` (the observed movement of the log start offset). With `size`, the record may be
-            deleted at any time, because `retention.bytes` is set.
+        basis: `retention` (the topic's retention and the age of the oldest unread record), `log start` (its observed
+            movement), or `size` (`retention.bytes` may delete the record at any time).
         lead: number of records from the log start to the group's position.
-        at_most: True if the loss may come sooner, because the oldest unread record may be older than its estimated age.
+        at_most: True if the loss may come sooner, because the record may be older than estimated.
         at: time of the loss, in seconds since the epoch; None for the basis `size`.
-        exact: True if `at` is computed from the timestamp of the record, and the group reads nothing from the
-            partition. Retention may then delete the record from the time `at` on.
+        exact: True if `at` comes from the timestamp of the record, and the group reads nothing. Retention may delete
+            the record from `at` on.
         in_older_half: whether the first unread record is in the older half of the log, counted in records or in time.
     """
 
@@ -140,29 +131,29 @@ class Loss:
     SOON = 86_400.0
     """An expected loss of records within this many seconds is shown as an error."""
     NEAR = 3 * 86_400.0
-    """An expected loss of records within this many seconds is reported.
+    """A loss of records is reported if it is expected within this many seconds.
 
     The value is longer than a weekend, so that somebody can act in time.
     """
 
     @property
     def is_near(self) -> bool:
-        """Whether the loss is a problem: it is expected soon, and unread records are in the older half of the log.
+        """Whether the loss is a problem: it is expected soon, and in the older half of the log.
 
-        The second condition is needed because in a topic that keeps records for a day, each loss is expected soon, even
-        if the group is only a second behind. A loss with the basis `size` is not near, because its time is unknown.
+        In a topic that keeps records for a day, every loss is expected soon. The time of a loss with the basis `size`
+        is unknown, so it is not near.
         """
         return self.basis != "size" and self.seconds <= self.NEAR and self.in_older_half
 
 
 @dataclass(frozen=True, slots=True)
 class RebalanceRate:
-    """Changes of the state and the group epoch in the last hour. Times without reads are not included.
+    """Changes of the state and the group epoch in the last hour, without gaps.
 
     Attributes:
-        state_changes: number of reads that had another state than the previous read.
+        state_changes: number of reads with another state than the previous read.
         epoch_steps: increase of the group epoch (KIP-848, KIP-932, KIP-1071); None for groups without epochs.
-        rebalances: number of rebalances: `epoch_steps`, or the number of observed rebalances if that is larger.
+        rebalances: `epoch_steps`, or the number of observed rebalances if that is larger.
         seconds: how long the group was watched within the last hour.
     """
 
@@ -172,7 +163,7 @@ class RebalanceRate:
     seconds: float
 
     FLAPPING = 6.0
-    """A group is flapping if it rebalances at least this often per hour, and at least `FLAPPING_LEAST` times in all.
+    """A flapping group rebalances at least this often per hour, and at least `FLAPPING_LEAST` times.
 
     The sweep has its own limit, `FLAPPING_SECONDS` in `kgtui.monitor.screening`.
     """
@@ -196,12 +187,11 @@ class EmptyPeriod:
 
     Attributes:
         seconds: observed time in the state Empty.
-        at_least: whether the group may have been Empty for longer, because it was already Empty at the first read.
-        expires_in: time until the broker may delete offsets of the group, in seconds. None if the time is not known, or
-            if it does not depend on when the group became Empty.
-        after_commit: whether each offset expires a fixed time after its own commit (consumer and streams groups). If
-            so, `expires_in` is an upper limit, because an offset may have been committed long before the group became
-            Empty. Offsets that were reset while the group was Empty expire later.
+        at_least: True if the group was already Empty at the first read.
+        expires_in: seconds until offsets may be deleted; None if the time is not known, or does not depend on when the
+            group became Empty.
+        after_commit: whether each offset expires a fixed time after its own commit (consumer and streams groups).
+            `expires_in` is then an upper limit, unless offsets were reset while the group was Empty.
     """
 
     seconds: float
@@ -237,16 +227,15 @@ class PartitionHealth:
     """The verdict on one partition, with the values that it is based on.
 
     Attributes:
-        position: committed offset or share-partition start offset; None if there is none.
-        still: observed time since the last change of the position, in seconds.
-        commits: number of commits in the window; for a share group, number of different start offsets.
-        complete: how full the window of commits is, as a fraction (0 to 1) of Burrow's setting `intervals`. For a share
-            group, reads with a known lag are counted instead of commits.
+        position: committed offset or share-partition start offset, or None.
+        still: observed seconds since the last change of the position.
+        commits: number of commits in the window, or of different start offsets in a share group.
+        complete: number of commits (share groups: of reads with a known lag) as a fraction (0 to 1) of `intervals`.
         undecided: worse verdicts that the reads could neither confirm nor exclude.
-        subscribed: whether a member subscribes to the topic; None if it is not known.
-        age: age of the first unread record; None if it is not known.
-        rate: records per second that the group has read since the first commit of the window; None if it is not known.
-        rewind: when and from where the position went back, if the status is REWIND; otherwise None.
+        subscribed: whether a member subscribes to the topic, or None.
+        age: age of the first unread record, or None.
+        rate: records per second that the group has read since the first commit of the window, or None.
+        rewind: when and from where the position went back, if the status is REWIND.
     """
 
     topic: str
@@ -270,34 +259,33 @@ class GroupHealth:
 
     Attributes:
         verdict: verdict by the rules of `kgtui.model.health.judging`.
-        basis: what the verdict is computed from; always `observed`, which means polled offsets.
-        worst: the partition with the worst status; if there are several, the one with the largest lag. None if every
-            partition is OK.
+        basis: always `observed`, which means polled offsets.
+        worst: the partition with the worst status, and of several the one with the largest lag. None if every partition
+            is OK.
         affected: number of partitions with the worst status.
         undecided: worse verdicts that the reads could neither confirm nor exclude.
         lag: total lag at the newest read; None if the offsets were never read.
-        trend: change of the lag in records per second, negative if it falls; None if it is not known.
+        trend: change of the lag in records per second, negative if it falls, or None.
         trend_seconds: time over which the trend was computed; 0 without a trend.
         trend_error: standard error of the trend, in records per second; 0 without a trend.
         written: new records per second in the time of the trend; 0 without a trend.
-        time_lag: age of the oldest unread record; None if it is not known.
+        time_lag: age of the oldest unread record, or None.
         drain: seconds until the lag is 0 at the current trend; 0 if there is no lag, None if the lag does not fall.
-        lost: records that expired before they were read; None if that is not known.
-        loss: the soonest expected loss of records; None if none is expected, or if it cannot be estimated.
+        lost: records that expired before they were read, or None.
+        loss: the soonest expected loss of records, or None.
         expiry_reason: why it is not known when unread records expire; `` if it is known, or if every partition is OK.
-        stopped_after: if the group has stopped, it stopped after this time, in seconds since the epoch. It is the time
-            at which the newest consumed record was written, in the partitions with unread records whose offset has not
-            changed since the first read. None if there is no such partition, or if the time is not known.
+        stopped_after: a stopped group stopped after this time, in seconds since the epoch: when the newest consumed
+            record of its stopped partitions was written. None if it is not known.
         rebalances: rebalances of the last hour; None until the state has been read twice.
-        holding_up: member id → number of epochs that the member is behind the target assignment, for all members that
-            delay the change to it. The number is None for a static member that has left temporarily.
-        empty: how long the group has been Empty; None if it is not Empty.
+        holding_up: member id → epochs behind the target assignment, for members that delay it; None for a static member
+            that left temporarily.
+        empty: how long the group has been Empty, or None.
         seconds: time from the first read to the newest.
         reads: number of reads that succeeded.
         failed: number of reads that failed.
         state: state at the newest read.
-        read_at: time of the newest successful read in seconds since the epoch; None if there was none.
-        partitions: `(topic, partition)` → health of the partition, for every partition.
+        read_at: time of the newest successful read in seconds since the epoch, or None.
+        partitions: `(topic, partition)` → health, for every partition.
     """
 
     verdict: GroupVerdict
@@ -338,10 +326,10 @@ class GroupHealth:
 
     @property
     def lag_grows(self) -> bool | None:
-        """Whether the group leaves so many new records unread that its lag grows. None if that is not known.
+        """Whether the group leaves so many new records unread that its lag grows, or None.
 
-        The lag of a group that keeps up rises and falls too, and follows the traffic. Its trend is therefore compared
-        with its standard error and with the number of new records.
+        The lag of a group that keeps up follows the traffic. Its trend is therefore compared with its standard error
+        and with the number of new records.
         """
         if self.trend is None or self.trend_seconds < self.GROWS_AFTER:
             return None
@@ -349,8 +337,5 @@ class GroupHealth:
 
     @property
     def kind(self) -> Status:
-        """Status of the worst partition, such as STOP, which is more specific than the status ERR of the group.
-
-        If every partition is OK, it is the status of the group.
-        """
+        """Status of the worst partition, such as STOP, or of the group if every partition is OK."""
         return self.worst.status if self.worst is not None else self.verdict.status

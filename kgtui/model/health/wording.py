@@ -1,4 +1,4 @@
-"""Texts about the health of a group: the reason for a verdict, and which data is missing for an undecided verdict."""
+"""Texts about the health of a group: the reason for a verdict, and missing data."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 
 _WITH_DATE = 43_200.0
-"""If the time until a point in time is at least this, in seconds (12 hours), the point in time is shown with its date.
-"""
+"""From this many seconds on (12 hours), a point in time is shown with its date."""
 
 
 class Clock(Protocol):
@@ -29,7 +28,7 @@ class Clock(Protocol):
 
 
 def duration(seconds: float) -> str:
-    """Format a duration with its two largest units: `45 s`, `2 min`, `3 h 20 min`, `5 d 1 h`."""
+    """Format a duration with its two largest units: `45 s`, `3 h 20 min`, `5 d 1 h`."""
     whole = max(round(seconds), 0)
     for index, (size, unit) in enumerate(_UNITS):
         if whole >= size:
@@ -42,7 +41,7 @@ def duration(seconds: float) -> str:
 
 
 def reason(health: GroupHealth, group_type: str | None = None) -> str:
-    """Return the reason for a verdict in one line, or `` for the verdict OK. Topic names in it are not escaped."""
+    """Return the reason for a verdict in one line, or `` for OK. Topic names are not escaped."""
     if health.status is Status.NOT_FOUND:
         return "the group no longer exists"
     worst = health.worst
@@ -72,7 +71,7 @@ def loss_when(loss: Loss, clock: Clock | None = None) -> str:
     """Return when the first records may be lost: `in about 3 h, 04:12`, `from 01:18:04`, `at any time`.
 
     Args:
-        clock: formats the time of the loss. Without it, only the time until the loss is returned.
+        clock: formats the time of the loss, which is left out if this is None.
     """
     if loss.basis == "size":
         return "at any time"
@@ -84,10 +83,10 @@ def loss_when(loss: Loss, clock: Clock | None = None) -> str:
 
 
 def age(time_lag: TimeLag, at_least: str = "≥ ") -> str:
-    """Format the age of the oldest unread record: `1 h 20 min`, `≥ 5 min`, or a range such as `2 h to 2 h 10 min`.
+    """Format the age of the oldest unread record: `1 h 20 min`, `≥ 5 min`, `2 h to 2 h 10 min`.
 
     Args:
-        at_least: symbol that is written before an age that is a lower bound.
+        at_least: symbol before a lower bound.
     """
     if time_lag.at_most is not None and not time_lag.at_least:
         return f"{duration(time_lag.seconds)} to {duration(time_lag.at_most)}"
@@ -95,10 +94,10 @@ def age(time_lag: TimeLag, at_least: str = "≥ ") -> str:
 
 
 def expiry(empty: EmptyPeriod, clock: Clock | None = None, read_at: float | None = None) -> str:
-    """Return a text that says when the offsets of an Empty group may expire; `` if the time is not known.
+    """Return when the offsets of an Empty group may expire; `` if that is not known.
 
     Args:
-        clock: formats the time at which the offsets may expire. Without it, only the time until then is returned.
+        clock: formats the time of the expiry, which is left out if this is None.
         read_at: time from which `empty.expires_in` counts, in seconds since the epoch.
     """
     if empty.expires_in is None:
@@ -109,7 +108,7 @@ def expiry(empty: EmptyPeriod, clock: Clock | None = None, read_at: float | None
 
 
 def local_clock(now: float) -> Clock:
-    """Return a function that formats times in the local time zone: `01:18`, or with date if at least 12 hours away.
+    """Return a function that formats local times: `01:18`, with the date from 12 hours on.
 
     Args:
         now: current time, in seconds since the epoch.
@@ -124,7 +123,7 @@ def local_clock(now: float) -> Clock:
 
 
 def missing(undecided: Undecided) -> str:
-    """Return which data is missing to decide a verdict: `STOP needs more than 45 s without progress, observed 20 s`."""
+    """Return which data is missing: `STOP needs more than 45 s without progress, observed 20 s`."""
     if undecided.lack is Lack.PERMISSION:
         return "offsets in topics that you may not describe may be hidden"
     if undecided.why == HIDDEN:

@@ -1,7 +1,7 @@
-"""The filter language of the terminal UI and of all commands.
+"""The filter language of the terminal UI and the commands.
 
-`parse` turns the text of a filter into a `Query`, which selects groups of a `Snapshot`. `HELP` is the table of all
-terms. The package imports other modules of the model. It imports RE2 only for filters with a regular expression.
+`parse` turns a text into a `Query`, which selects groups of a `Snapshot`. `HELP` is the table of all terms. RE2 is
+imported only for filters with a regular expression.
 
 | module | contents |
 |---|---|
@@ -9,9 +9,9 @@ terms. The package imports other modules of the model. It imports RE2 only for f
 | `parser` | `parse`: parses a filter into a `Query`, or reports where it is wrong |
 | `query` | `Query`: selects and sorts groups of a snapshot |
 | `term_catalog` | `TERMS`: the filter terms, and their help |
-| `sort_keys` | `SORT_KEYS`: the values by which filters and the tree can sort groups |
+| `sort_keys` | `SORT_KEYS`: the values by which groups can be sorted |
 | `terms` | classes of filter terms, which decide whether a group matches |
-| `spelling` | finds similar names, and what the user may have meant by a filter that matches no group |
+| `spelling` | finds similar names, and what the user may have meant |
 | `verdict_terms` | the filter term `verdict:` |
 | `patterns` | wildcards, letter sequences and regular expressions |
 | `ranges` | ranges of counts and times, such as `1k+` and `..5m` |

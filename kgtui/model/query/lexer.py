@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from kgtui.errors import QueryError
 
 LONGEST = 4_096
-"""Maximum length of a filter in characters. RE2 can compile an expression of this length, and nobody types more."""
+"""Maximum length of a filter in characters. RE2 can compile an expression of this length."""
 
 WILD = "*?%"
 """Wildcards in names. `%` means the same as `*`, but it needs no quotes in a shell."""
@@ -27,12 +27,11 @@ class Value:
     """One value of a term.
 
     Attributes:
-        text: the value without quotes and escapes, or the text of a regular expression.
+        text: the value without quotes and escapes, or a regular expression.
         start: position of its first character in the filter.
         end: position after its last character.
-        regex: whether the value is a regular expression, which is written between slashes.
-        quoted: whether a part of the value was quoted or escaped. If so, it may be a text that is not one of the known
-            values of the term.
+        regex: whether the value is a regular expression between slashes.
+        quoted: whether a part was quoted or escaped. The text may then be no known value of the term.
         wild: positions in `text` at which a character is a wildcard.
     """
 
@@ -46,7 +45,7 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class RawTerm:
-    """A term that is split into negation, key and values. Whether the key and the values are valid is not checked yet.
+    """A term that is split into negation, key and values, which are not checked yet.
 
     `key` is None for a term about the group id.
     """
@@ -109,8 +108,8 @@ class Lexer:
             )
         key_start = self._at
         key = self._key()
-        # Only a term without a key, which is about group ids, may be a regular expression between slashes. In other
-        # terms, a slash at the start is part of the value, as in the host `/10.0.0.7`.
+        # Only a term about group ids may be a regular expression. Other values may begin with a slash, such as the host
+        # `/10.0.0.7`.
         read = self._id_value if key is None else self._value
         values = [read()]
         while self._peek() == ",":
@@ -240,9 +239,8 @@ def spelled(text: str, wild: frozenset[int] | None = None, *, first: bool = Fals
     """Return a value as it is written in a filter, with as few escapes as possible.
 
     Args:
-        wild: positions at which a character is a wildcard; None if the value cannot have wildcards.
-        first: whether the term begins with this value. If so, a leading `!` (negation) and the first `:` (end of a key)
-            are escaped.
+        wild: positions of wildcards; None if the value cannot have wildcards.
+        first: whether the term begins with this value. A leading `!` and the first `:` are then escaped.
     """
     if not text:
         return '""'

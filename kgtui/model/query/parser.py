@@ -28,7 +28,7 @@ _FLAGS = {"yes": True, "true": True, "no": False, "false": False}
 def parse(text: str) -> Query:
     """Parse a filter. An empty filter selects every group.
 
-    Raises `QueryError` with the position and length of the mistake, and with what was expected there.
+    Raises `QueryError` with the position and length of the mistake, and what was expected.
     """
     terms: list[Term] = []
     order: list[SortKey] = []
@@ -105,7 +105,7 @@ def _not_empty(value: Value) -> str:
 
 
 def _glob(value: Value) -> Glob:
-    # Replace the wildcard `%` with `*`, which means the same. Users may type `%`, which needs no quotes in a shell.
+    # Users may type `%` instead of `*`, because a shell does not interpret it.
     text = "".join("*" if index in value.wild and char == "%" else char for index, char in enumerate(value.text))
     return Glob(text, value.wild)
 

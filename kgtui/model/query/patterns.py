@@ -13,10 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _LARGE_PROGRAM = 5_000
-"""An expression with at most this `programsize` (length of its compiled form) is searched with an `re2.Set`.
+"""Maximum `programsize` of an expression that is searched with an `re2.Set`, which is faster.
 
-A set is faster than `search`. Larger expressions are searched with `search`, because RE2 reports an error if a set
-needs too much memory.
+For larger expressions, a set may need too much memory, so that RE2 reports an error.
 """
 
 
@@ -28,21 +27,21 @@ class PatternError(ValueError):
 class Glob:
     """A pattern with the wildcards `*` (any text) and `?` (one character).
 
-    The pattern must match the whole text. Case is ignored.
+    It must match the whole text. Case is ignored.
     """
 
     text: str
     wild: frozenset[int] = frozenset()
 
     def matcher(self) -> Callable[[str], object]:
-        """Return a function that takes a text, and returns a truthy value if the pattern matches the text."""
+        """Return a function that returns a truthy value if the pattern matches a text."""
         if not self.wild:
             pattern = self.text.lower()
             return lambda text: text.lower() == pattern
         return _glob_matcher(self.text, self.wild)
 
     def spelled(self) -> str:
-        """Return the pattern as text in the filter language, with `%` for `*`: `%` needs no quotes in a shell."""
+        """Return the pattern as in a filter, with `%` for `*`, because a shell does not interpret `%`."""
         text = "".join("%" if i in self.wild and c == "*" else c for i, c in enumerate(self.text))
         return spelled(text, self.wild)
 
@@ -57,8 +56,7 @@ def _glob_matcher(text: str, wild: frozenset[int]) -> Callable[[str], object]:
             parts[-1] += "."
         else:
             parts.append("")
-    # Each `*` and the text after it become an atomic group, so that there is no backtracking and matching takes linear
-    # time.
+    # Atomic groups prevent backtracking, so that matching takes linear time.
     middle = "".join(f"(?>.*?{part})" for part in parts[1:-1] if part)
     last = f".*{parts[-1]}" if len(parts) > 1 else ""
     pattern = re.compile(f"{parts[0]}{middle}{last}", re.DOTALL)
@@ -74,10 +72,10 @@ def fuzzy_matcher(word: str) -> Callable[[str], object]:
 
 @lru_cache(maxsize=64)
 def regex_matcher(source: str) -> Callable[[str], object]:
-    """Return a function that takes a text, and returns whether RE2 finds the expression in the text.
+    """Return a function that returns whether RE2 finds the expression in a text.
 
-    Case is ignored unless the expression contains `(?-i)`. Raises `PatternError` if RE2 rejects the expression. The
-    returned function raises `UnicodeEncodeError` for a text with lone surrogates.
+    Case is ignored without `(?-i)`. Raises `PatternError` if RE2 rejects the expression. The function raises
+    `UnicodeEncodeError` for lone surrogates.
     """
     import re2
 
@@ -93,8 +91,7 @@ def regex_matcher(source: str) -> Callable[[str], object]:
         raise PatternError(_reason(error)) from None
     search: Callable[[str], object] = compiled.search
     if compiled.programsize <= _LARGE_PROGRAM:
-        # Match with an RE2 set that contains only this expression. A set reports whether the expression matches, but
-        # not where. Matching with a set takes a quarter of the time of `search`.
+        # A set reports only whether the expression matches. It takes a quarter of the time of `search`.
         one = re2.Set.SearchSet(options)
         one.Add(source)
         one.Compile()

@@ -1,6 +1,7 @@
 """Parsed filters, which select and sort the groups of a snapshot.
 
-They work in short slices, because there may be 100,000 groups."""
+They work in slices, because there may be 100,000 groups.
+"""
 
 from __future__ import annotations
 
@@ -26,19 +27,16 @@ _Terms = tuple["IdTerm", ...]
 
 
 if TYPE_CHECKING:
-    # These types exist only for type checking, because they refer to `VerdictTerm`. At run time, only the parser
-    # imports that class, for the few filters with the term `verdict:`.
+    # `VerdictTerm` is imported at run time only for the few filters with the term `verdict:`.
     GroupTerm = NameTerm | NumberTerm | FlagTerm | VerdictTerm
     Term = IdTerm | ListingTerm | GroupTerm
 
 
 class FilterCache:
-    """Caches which group ids matched the terms about group ids in the last filter, separately for each listing.
+    """Caches which group ids matched the terms about ids in the last filter, per listing.
 
-    A listing is the type, protocol, state and coordinator that groups have in common. The cached ids of a listing are
-    reused when the user types the next character of a filter, or when the next poll arrives with the same sequence of
-    ids for this listing. Sequences are compared by object identity, so snapshots must never modify a sequence of ids,
-    but replace it.
+    The next filter reuses them while the user types, or after a poll with the same sequence of ids. Sequences are
+    compared by identity, so snapshots must replace them instead of changing them.
     """
 
     def __init__(self) -> None:
@@ -47,20 +45,16 @@ class FilterCache:
     def forget(self, lists: Mapping[Listing, Sequence[str]], terms: _Terms) -> None:
         """Drop the results that the next filter cannot use.
 
-        The results for a listing are dropped if its sequence of group ids has been replaced. If the next filter has no
-        terms about group ids, all results are dropped.
-
         Args:
-            lists: listing → its current group ids.
-            terms: the terms about group ids in the next filter.
+            lists: listing → its current group ids. A replaced sequence makes a result useless.
+            terms: the terms about group ids in the next filter. Without terms, all results are dropped.
         """
         self._kept = {listing: kept for listing, kept in self._kept.items() if terms and lists.get(listing) is kept[0]}
 
     def left(self, listing: Listing, ids: Sequence[str], terms: _Terms) -> tuple[Sequence[str], _Terms]:
-        """Return the group ids that may match all of the terms, and the terms that must still be tested on these ids.
+        """Return the group ids that may match all terms, and the terms that must still be tested.
 
-        If the new terms only narrow the previous filter (see `IdTerm.within`), the ids that matched the previous filter
-        are returned, with the terms that it did not have. Otherwise, all of the given ids and terms are returned.
+        If the terms only narrow the previous filter (`IdTerm.within`), its matches and the new terms are returned.
         """
         kept = self._kept.get(listing)
         if kept is None or kept[0] is not ids or not all(any(new.within(old) for new in terms) for old in kept[1]):
@@ -68,7 +62,7 @@ class FilterCache:
         return kept[2], tuple(term for term in terms if term not in kept[1])
 
     def keep(self, listing: Listing, ids: Sequence[str], terms: _Terms, passed: Sequence[str]) -> None:
-        """Store `passed`, the ids that matched all of the terms. `ids` has the ids of all groups with this listing."""
+        """Store `passed`, the ids that matched all terms. `ids` are all ids with this listing."""
         self._kept[listing] = (ids, terms, passed)
 
 
@@ -90,9 +84,9 @@ class SortKey:
 
 
 def ordered(ids: Iterable[str], keys: tuple[SortKey, ...], snapshot: Snapshot) -> list[str]:
-    """Sort group ids by the given keys, of which the first is the most important, and then by id.
+    """Sort group ids by the keys, the most important first, and then by id.
 
-    Groups for which the value of a key is unknown come last.
+    Unknown values come last.
     """
     found = sorted(ids)
     for key in reversed(keys):
@@ -111,7 +105,7 @@ def ordered(ids: Iterable[str], keys: tuple[SortKey, ...], snapshot: Snapshot) -
 class Query:
     """A filter: terms that must all be true of a group, and a sort order.
 
-    A filter without terms selects every group.
+    Without terms, it selects every group.
     """
 
     terms: tuple[Term, ...] = ()
@@ -121,7 +115,7 @@ class Query:
         return bool(self.terms or self.order)
 
     def describe(self) -> str:
-        """Return the filter as text that parses to the same filter and, if possible, needs no quotes in a shell."""
+        """Return the filter as text, if possible without quotes for a shell."""
         return " ".join(part.spelled() for part in (*self.terms, *self.order))
 
     @property
@@ -132,27 +126,26 @@ class Query:
 
     @property
     def needs(self) -> frozenset[Need]:
-        """The data that must be read, in addition to the list of groups, for all terms and sort keys."""
+        """The data that the terms and sort keys need, besides the list of groups."""
         parts = [*self._group_terms, *self.order]
         return frozenset(need for part in parts for need in part.needs)
 
     def limited(self, known: Collection[Need]) -> Query:
-        """Return this filter without its sort order, and without terms that need data which has not been read.
+        """Return this filter without its sort order, and without terms whose data was not read.
 
-        A group that does not match the returned filter cannot match this filter either. If more data is read step by
-        step, such a group can therefore be skipped.
+        A group that does not match the result cannot match this filter, so its other data need not be read.
 
         Args:
-            known: the data that has been read, in addition to the list of groups.
+            known: the data that was read, besides the list of groups.
         """
         allowed = frozenset(known)
         return Query(tuple(t for t in self.terms if isinstance(t, IdTerm | ListingTerm) or t.needs <= allowed))
 
     def matches(self, group: str, snapshot: Snapshot, marked: Collection[str] = frozenset()) -> bool:
-        """Return whether the filter selects a group. A term never matches if it needs a value that is unknown.
+        """Return whether the filter selects a group. A term about an unknown value never matches.
 
         Args:
-            marked: ids of the groups that the user has marked, for the term `marked:`.
+            marked: ids of the groups that the user has marked.
         """
         if group not in snapshot.groups or not all(term.filter((group,)) for term in self._id_terms):
             return False
@@ -163,9 +156,8 @@ class Query:
     def matches_event(self, event: Event, snapshot: Snapshot) -> bool:
         """Return whether the filter selects the group of an event. Events of brokers match only an empty filter.
 
-        Type, protocol, state and coordinator come from the event, so that a group can match although it no longer
-        exists. All other values come from the snapshot. Terms about these values never match a group that no longer
-        exists.
+        Type, protocol, state and coordinator come from the event, other values from the snapshot. Terms about the
+        snapshot never match a group that no longer exists.
         """
         if not self.terms:
             return True
@@ -186,7 +178,7 @@ class Query:
     def steps(
         self, snapshot: Snapshot, marked: Collection[str] = frozenset(), *, size: int = SLICE
     ) -> Generator[None, None, list[str]]:
-        """Compute the result of `select`, and yield after each slice of `size` groups, so that other tasks can run."""
+        """Compute `select`, and yield after each slice of `size` groups."""
         chosen = yield from self.choose(snapshot, marked, size=size)
         return ordered([group for ids in chosen.values() for group in ids], self.order, snapshot)
 
@@ -198,14 +190,13 @@ class Query:
         size: int = SLICE,
         cache: FilterCache | None = None,
     ) -> Generator[None, None, dict[Listing, Sequence[str]]]:
-        """Find the groups that match the query, and return their ids by listing, as in `Snapshot.by_listing`.
+        """Find the groups that match, and return their ids by listing, as in `Snapshot.by_listing`.
 
-        The generator yields after every `size` groups, so that the caller can do other work in between.
+        Yields after every `size` groups.
 
         Args:
-            marked: ids of the groups that the user has marked, for the term `marked:`.
-            cache: the ids that matched the terms about group ids in the last filter, so that fewer ids must be tested.
-                It is updated with the ids that match these terms of this filter.
+            marked: ids of the groups that the user has marked.
+            cache: the matches of the last filter, which are replaced with the matches of this one.
         """
         chosen: dict[Listing, Sequence[str]] = {}
         id_terms, cache = tuple(self._id_terms), cache or FilterCache()
@@ -224,10 +215,10 @@ class Query:
         return chosen
 
     def searched(self, snapshot: Snapshot) -> tuple[int, int]:
-        """Return two numbers that show whether a search is complete: searched candidates, and all candidates.
+        """Return the number of searched candidates, and of all candidates.
 
-        A candidate is a group that the list of groups alone does not exclude. It is searched if everything that the
-        terms need was read. The numbers are equal if no term needs other data than the list, or if all data was read.
+        A candidate is a group that the list of groups does not exclude. It is searched if all data that the terms need
+        was read.
         """
         return run_at_once(self.search_steps(snapshot))
 
@@ -253,7 +244,7 @@ class Query:
     def _candidates(self, snapshot: Snapshot) -> list[tuple[Listing, Sequence[str], list[ListingTerm]]]:
         """Return `(listing, group ids, undecided terms)` for each listing that may match.
 
-        Undecided terms must be tested for each group, because the broker did not list the type or state of the groups.
+        Undecided terms are about a type or state that the broker did not list. They must be tested for each group.
         """
         found: list[tuple[Listing, Sequence[str], list[ListingTerm]]] = []
         for listing, ids in snapshot.by_listing.items():

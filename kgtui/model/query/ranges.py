@@ -39,9 +39,9 @@ class Range:
     """A range of numbers, including both ends.
 
     Attributes:
-        low: smallest number in the range; None if the range has no lower limit.
-        high: largest number in the range; None if the range has no upper limit.
-        unknown: True for the value `unknown` of a filter, which matches unknown numbers instead of a range.
+        low: smallest number, or None.
+        high: largest number, or None.
+        unknown: True for the value `unknown`, which matches unknown numbers instead.
     """
 
     low: float | None = None
@@ -52,10 +52,8 @@ class Range:
         """Return whether a number is in the range; None if that cannot be decided.
 
         Args:
-            value: the number, or its lower bound.
-            at_least: whether `value` is only a lower bound. The result is then None if the range contains some of the
-                possible numbers, but not all. The range `unknown` contains every number with `at_least`, and no other
-                numbers.
+            at_least: whether `value` is only a lower bound. The range `unknown` contains exactly the numbers with a
+                lower bound.
         """
         if self.unknown:
             return at_least
@@ -67,7 +65,7 @@ class Range:
         return True if low else None
 
     def spelled(self, units: Mapping[str, int]) -> str:
-        """Return the range as text in the filter language, so that it needs no quotes in a shell.
+        """Return the range as in a filter, without quotes for a shell.
 
         Args:
             units: unit → factor: `COUNT_UNITS` or `TIME_UNITS`.
@@ -86,10 +84,10 @@ class RangeSyntaxError(ValueError):
 
 
 def read_range(text: str, units: Mapping[str, int]) -> Range:
-    """Parse a range. Raises `RangeSyntaxError` if it is not valid.
+    """Parse a range. Raises `RangeSyntaxError`.
 
     Args:
-        units: the units that a number may have, with their factors: `COUNT_UNITS` or `TIME_UNITS`.
+        units: unit → factor: `COUNT_UNITS` or `TIME_UNITS`.
     """
     if text.lower() == "unknown":
         return Range(unknown=True)
@@ -111,8 +109,7 @@ def read_range(text: str, units: Mapping[str, int]) -> Range:
 
 
 def _ordered(sign: str, value: float, units: Mapping[str, int]) -> Range:
-    # Counts are integers, so `>5` means 6 or more. Times are not integers, so `>` is treated like `>=`, and `<` like
-    # `<=`.
+    # For counts, `>5` means 6 or more. Times are no integers, so `>` means `>=`, and `<` means `<=`.
     step = 1 if units is COUNT_UNITS and len(sign) == 1 else 0
     if sign[0] == ">":
         return Range(low=value + step)

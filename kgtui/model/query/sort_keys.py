@@ -1,7 +1,6 @@
-"""The catalog of sort keys: the values by which groups can be sorted, in filters and in the tree of the terminal UI.
+"""The catalog of sort keys: the values by which groups can be sorted.
 
-Adding a sort key means adding an entry to `SORT_KEYS`. The parser, the tree, its heading, the help, the README and the
-error messages use it.
+To add a sort key, add an entry to `SORT_KEYS`. The parser, the tree, the help and the README use it.
 """
 
 from __future__ import annotations
@@ -25,9 +24,8 @@ class SortKeyEntry(NamedTuple):
     """One way to sort groups.
 
     Attributes:
-        value: function that takes a snapshot and a group id, and returns the value by which the group is sorted, or
-            None if it is not known. Groups with an unknown value come last.
-        needs: the data that the value needs in addition to the list of groups.
+        value: takes a snapshot and a group id, and returns the value, or None. Unknown values come last.
+        needs: the data that the value needs, besides the list of groups.
         cycled: whether key `s` of the terminal UI goes through this sort key.
         largest_first: whether key `s` puts the largest value first.
         in_summary, newer_in: where the value can be read faster, as in `kgtui.model.query.term_catalog.NumberKey`.
@@ -41,7 +39,7 @@ class SortKeyEntry(NamedTuple):
     newer_in: str = ""
 
     def reader(self, snapshot: Snapshot) -> ValueReader:
-        """Return a function that takes a group id and returns the value of this group in the snapshot."""
+        """Return a function that takes a group id and returns the value."""
         if not self.in_summary:
             return partial(self.value, snapshot)
         value, in_summary = self.value, attrgetter(self.in_summary)
@@ -77,13 +75,13 @@ def _harm(snapshot: Snapshot, group: str) -> int | None:
 
 
 def _coordinator(snapshot: Snapshot, group: str) -> int | None:
-    # The listing is None if the tree still contains a group that is no longer in the newest snapshot.
+    # The tree may still contain a group that the newest snapshot lacks.
     listing = snapshot.groups.get(group)
     return None if listing is None else listing.coordinator
 
 
 NAME = "name"
-"""The sort key of the group id, by which the lists of groups in a snapshot are already sorted."""
+"""The sort key of the group id, by which the lists of a snapshot are sorted."""
 
 SORT_KEYS: Mapping[str, SortKeyEntry] = {
     NAME: SortKeyEntry(lambda _snapshot, group: group, cycled=True, largest_first=False),

@@ -1,7 +1,4 @@
-"""Finds what the user may have meant by a filter that matches no group, such as `lag:101+` instead of `lag>100`.
-
-Finds names that are similar to a text with a typing mistake, even among 100,000 group ids.
-"""
+"""Finds what the user may have meant, such as `lag:101+` instead of `lag>100`, and similar names."""
 
 from __future__ import annotations
 
@@ -31,20 +28,19 @@ _COMPARED = 100
 """Maximum number of names that are compared exactly with one text, because an exact comparison takes microseconds."""
 
 _CUTOFF = 0.7
-"""Two texts are similar if their similarity, as computed by difflib from 0 to 1, is at least this value."""
+"""Minimum similarity of similar texts, as difflib computes it (0 to 1)."""
 
 
 def similar_names(texts: Iterable[str], names: Iterable[str]) -> list[str]:
-    """Return at most `MOST` names that are similar to one of the texts. For each text, the most similar name is first.
+    """Return at most `MOST` names that are similar to one of the texts, the most similar first.
 
-    Texts and names are divided into parts at punctuation. A name is similar if the name or one of its parts is similar
-    to a text or to a part of a text.
+    A name is similar if the name or one of its parts is similar to a text or to a part of a text.
     """
     return run_at_once(similar_steps(texts, names))
 
 
 def similar_steps(texts: Iterable[str], names: Iterable[str]) -> Generator[None, None, list[str]]:
-    """Compute the result of `similar_names`, and yield after each slice of names, so that other tasks can run."""
+    """Compute `similar_names`, and yield after each slice of names."""
     every, found = list(names), list[str]()
     for text in texts:
         likely: list[tuple[int, int, str]] = []
@@ -68,12 +64,12 @@ def _closest(text: str, names: list[str]) -> list[str]:
 
 
 def _grams(text: str) -> frozenset[str]:
-    """Return all pairs of adjacent characters in a text. If the text has only one character, return the text itself."""
+    """Return all pairs of adjacent characters, or the text itself if it is one character."""
     return frozenset(text[at : at + 2] for at in range(max(len(text) - 1, 1)))
 
 
 def _parts(text: str) -> list[str]:
-    """Return the text and its parts between punctuation, in lower case, without parts of fewer than four characters."""
+    """Return the lower-case text, and its parts of at least four characters between punctuation."""
     lower = text.lower()
     return [lower, *(part for part in re.split(r"[\W_]+", lower) if len(part) > 3 and part != lower)]
 
@@ -110,15 +106,14 @@ def operator_hint(query: Query) -> str:
 
 
 def likely_meant(query: Query) -> Query | None:
-    """Return the filter that the user may have meant; None if the filter contains no known mistake.
+    """Return the filter that the user may have meant; None if it contains no known mistake.
 
-    Known mistakes are comparisons such as `lag>100` and `members=0`, and the words AND, OR and NOT. In a filter, terms
-    are joined by AND without a word, alternatives are separated by commas, and `not:` negates a term.
+    Known mistakes are comparisons such as `lag>100`, and the words AND (not needed), OR (a comma) and NOT (`not:`).
     """
     text = query.describe()
     meant = _NOT.sub("not:", _AND.sub(" ", _COMPARISON.sub(_term, text)))
     while (joined := _OR.sub(_alternatives, meant)) != meant:
-        # Each pass joins two alternatives, so that `a OR b OR c` needs two passes.
+        # Each pass joins two alternatives: `a OR b OR c` needs two.
         meant = joined
     if meant == text:
         return None
@@ -135,7 +130,7 @@ def _term(found: re.Match[str]) -> str:
 
 
 def _alternatives(found: re.Match[str]) -> str:
-    """Join two alternatives with a comma if both are about the same key; otherwise, return the text unchanged."""
+    """Join two alternatives about the same key with a comma. Others stay unchanged."""
     negated, key, value, other_key, other = found.groups()
     if other_key not in (key, None):
         return found[0]
@@ -143,11 +138,10 @@ def _alternatives(found: re.Match[str]) -> str:
 
 
 def meant_steps(query: Query, snapshot: Snapshot) -> Generator[None, None, Query | None]:
-    """Return the filter that the user may have meant, in which unknown names, as in `topic:payments`, are replaced too.
+    """Return the filter that the user may have meant, with replaced unknown names.
 
-    A name without wildcards that no group has is replaced by a pattern for the names that contain it, such as
-    `topic:payments%`, or else by the most similar name. The generator yields after each slice of groups, so that other
-    tasks can run.
+    The name in `topic:payments` becomes the pattern `payments%` or the most similar name. Yields after each slice of
+    groups.
     """
     meant = likely_meant(query)
     terms = list((meant or query).terms)

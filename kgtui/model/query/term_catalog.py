@@ -1,4 +1,4 @@
-"""The catalog of filter terms, which the parser, the help, the README and error messages use.
+"""The catalog of filter terms for the parser, the help, the README and error messages.
 
 To add a term, add an entry to `TERMS`.
 """
@@ -29,8 +29,8 @@ class Number(NamedTuple):
     """A number of one group that a term compares with a range.
 
     Attributes:
-        applies: whether the group can have such a number; None if that is not known yet.
-        value: the number; None if it is not known.
+        applies: whether the group can have such a number, or None.
+        value: the number, or None.
         at_least: whether the true number may be larger than `value`.
     """
 
@@ -45,10 +45,10 @@ class TermKey:
 
     Attributes:
         meaning: which groups the term selects, for the help and the README.
-        example: a filter that contains the term and needs no quotes in a shell.
-        values: the accepted values, for error messages and suggestions; empty if every text or number is accepted.
-        needs: the data that the term needs in addition to the list of groups.
-        heading: how the help names the term; `key:` by default.
+        example: a filter with the term that needs no quotes in a shell.
+        values: the accepted values; empty if every text or number is accepted.
+        needs: the data that the term needs, besides the list of groups.
+        heading: the term in the help; `key:` by default.
     """
 
     key: str
@@ -66,15 +66,14 @@ class FuzzyKey(TermKey):
 
 @dataclass(frozen=True, slots=True)
 class ListingKey(TermKey):
-    """A term about data in the list of groups. The result is the same for all groups with the same `Listing`.
+    """A term about data in the list of groups, with one result per `Listing`.
 
     Attributes:
-        of_listing: function that takes a snapshot and a listing, and returns the texts with which the values of the
-            term are compared, or None if the broker does not list them.
-        of_group: function that takes a snapshot and a group id, and returns the text from the description or summary
-            of the group, or None if it is not known. It is called if the listing does not contain the text. If
-            `of_group` is None, only listings contain the text.
-        quoted: whether a value that is not in `values` is accepted if it is written in quotes.
+        of_listing: takes a snapshot and a listing, and returns the texts to compare; None if the broker does not list
+            them.
+        of_group: takes a snapshot and a group id, and returns the text from the description or summary, or None. It is
+            called if the listing lacks the text. None if only listings contain the text.
+        quoted: whether a value that is not in `values` is accepted in quotes.
     """
 
     of_listing: Callable[[Snapshot, Listing], tuple[str, ...] | None] = field(kw_only=True)
@@ -84,11 +83,10 @@ class ListingKey(TermKey):
 
 @dataclass(frozen=True, slots=True)
 class NameKey(TermKey):
-    """A term that compares names from the description or the offsets of a group. Wildcards are allowed.
+    """A term about names from the description or the offsets. Wildcards are allowed.
 
     Attributes:
-        names: function that takes a snapshot and a group id, and returns the names, or None if not all of them were
-            read.
+        names: takes a snapshot and a group id, and returns the names; None if some were not read.
     """
 
     names: Callable[[Snapshot, str], tuple[str, ...] | None] = field(kw_only=True)
@@ -99,14 +97,14 @@ class NumberKey(TermKey):
     """A term that compares a number with ranges.
 
     Attributes:
-        units: the units that may follow the number: units of counts (`COUNT_UNITS`) or of times (`TIME_UNITS`).
-        number: function that takes a snapshot and a group id, and returns the number of the group.
-        in_summary: name of the attribute of `Summary` that has the same number; `` if there is none. For groups that
-            only the background sweep reads, this attribute is used, because that is faster than calling `number`.
-        newer_in: `details` or `offsets`: the attribute of `Snapshot` with the groups that were also read in full.
-            `number` is called for these groups, because their summary may be older. `` if `in_summary` is ``.
-        searched_without_value: whether `Query.searched` counts a group as searched if its data was read although its
-            number is still unknown.
+        units: `COUNT_UNITS` or `TIME_UNITS`.
+        number: takes a snapshot and a group id, and returns the number.
+        in_summary: attribute of `Summary` with the same number, or ``. It is read instead of calling `number`, which is
+            slower.
+        newer_in: attribute of `Snapshot`, `details` or `offsets`, with groups whose summary may be older. `number` is
+            called for them. `` if `in_summary` is ``.
+        searched_without_value: whether a group counts as searched (`Query.searched`) if its number is still unknown
+            after its data was read.
     """
 
     units: Mapping[str, int] = field(kw_only=True)
@@ -121,8 +119,7 @@ class FlagKey(TermKey):
     """A term with the value `yes` or `no`.
 
     Attributes:
-        holds: function that takes a snapshot, a group id and the ids of the marked groups, and returns whether `yes` is
-            true of the group.
+        holds: takes a snapshot, a group id and the ids of the marked groups, and returns whether `yes` is true.
     """
 
     holds: Callable[[Snapshot, str, Collection[str]], bool] = field(kw_only=True)
@@ -140,7 +137,7 @@ def _names_of_coordinator(snapshot: Snapshot, listing: Listing) -> tuple[str, ..
 
 
 def _hosts(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
-    """Return each host twice: with the slash that brokers write (`/10.0.0.7`), and without it, as users type it."""
+    """Return each host twice: as brokers write it (`/10.0.0.7`), and without the slash."""
     hosts = facts.hosts(snapshot, group)
     return None if hosts is None else hosts + tuple(host[1:] for host in hosts if host.startswith("/"))
 
@@ -384,5 +381,4 @@ def markdown() -> str:
 
 
 def _cell(text: str) -> str:
-    """Escape every character that Markdown would read as markup."""
     return "".join(f"\\{char}" if char in "\\|*_<>[]`" else char for char in text)

@@ -1,7 +1,6 @@
-"""The terms of a filter. The result of a term for one group is True, False, or None if a needed value is not known.
+"""The terms of a filter. Their result for a group is True, False or None (a value is not known).
 
-A filter selects a group only if all terms are True. The result of a negated term is also None if its value is not
-known, because a filter must not select a group by a value that was not read.
+A filter selects a group only if all terms are True. A negated term about an unknown value is None, too.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 Tester = Callable[[str], bool | None]
-"""Function that takes a group id, and returns the result of a term in one snapshot; None if the result is not known."""
+"""Takes a group id, and returns the result of a term in one snapshot, or None."""
 
 
 def negation(negated: bool) -> str:
@@ -51,15 +50,14 @@ class IdMatch:
         return lambda group: word in group.lower()
 
     def spelled(self, *, first: bool) -> str:
-        """Return this alternative of a term as it is written in a filter. `first` is True for the first alternative."""
+        """Return this alternative as it is written in a filter."""
         if self.kind == "regex":
             return "/" + _escape_slashes(self.text) + "/"
         return spelled(self.text, first=first and self.kind == "word")
 
 
 def _escape_slashes(source: str) -> str:
-    # Add a backslash before each slash that has none, because an unescaped slash would end the regular expression in
-    # the text of the filter.
+    # An unescaped slash would end the regular expression, so it gets a backslash.
     out: list[str] = []
     escaped = False
     for char in source:
@@ -91,7 +89,7 @@ class IdTerm:
     def within(self, other: IdTerm) -> bool:
         """Return True if every id that matches this term certainly also matches the other term.
 
-        The result is True if the other term is a word and this term is a longer word that contains the other word.
+        This is known if a word contains the word of the other term.
         """
         if self == other:
             return True
@@ -120,7 +118,7 @@ def _tolerant(match: Callable[[str], object]) -> Callable[[str], object]:
 
 @dataclass(frozen=True, slots=True)
 class ListingTerm:
-    """A term about data in the list of groups. It is evaluated once for all groups with the same `Listing`.
+    """A term about data in the list of groups, which is evaluated once per `Listing`.
 
     Attributes:
         key: the key of a `ListingKey`.
@@ -135,14 +133,14 @@ class ListingTerm:
         return cast("ListingKey", TERM_KEYS[self.key])
 
     def of_listing(self, listing: Listing, snapshot: Snapshot) -> bool | None:
-        """Return whether the term is true for every group with this listing; None if the listing does not decide it."""
+        """Return whether the term is true for all groups with this listing; None if the listing does not decide it."""
         texts = self._entry.of_listing(snapshot, listing)
         return None if texts is None else self._holds(texts)
 
     def of_group(self, group: str, snapshot: Snapshot) -> bool | None:
-        """Return whether the term is true for one group; None if that is not known.
+        """Return whether the term is true for one group, or None.
 
-        If the listing of the group does not contain the value, the value of the description is used.
+        The description is used if the listing lacks the value.
         """
         read = self._entry.of_group
         if read is None:
@@ -162,15 +160,14 @@ class ListingTerm:
         return f"{negation(self.negated)}{self.key}:{','.join(values)}"
 
     def _needs_quotes(self, glob: Glob) -> bool:
-        # If the attribute `quoted` of the key is true, values other than the key's own words must stay in quotes,
-        # because the parser rejects them without quotes.
+        # The parser rejects unknown values without quotes, so they keep their quotes.
         accepted = self._entry.values if self._entry.quoted else ()
         return bool(accepted and glob.text and not glob.wild and glob.text not in accepted)
 
 
 @dataclass(frozen=True, slots=True)
 class NameTerm:
-    """A term about names from the description or the offsets of a group. `key` is the key of a `NameKey`."""
+    """A term about names from the description or the offsets. `key` is the key of a `NameKey`."""
 
     key: str
     any_of: tuple[Glob, ...]
@@ -190,11 +187,10 @@ class NameTerm:
         return self.tester(snapshot, marked)(group)
 
     def tester(self, snapshot: Snapshot, marked: Collection[str] = ()) -> Tester:
-        """Return a function that takes the id of a group in the snapshot and returns the result of `of_group`."""
+        """Return a function from group id to the result of `of_group`."""
         matchers = [glob.matcher() for glob in self.any_of]
         read, negated = self._entry.names, self.negated
-        # `decided` caches whether one of the names matches, for each tuple of names (such as topics or hosts), because
-        # thousands of groups have the same few topics and hosts.
+        # Thousands of groups have the same topics and hosts, so the result is cached per tuple of names.
         decided: dict[tuple[str, ...], bool] = {}
 
         def holds(group: str) -> bool | None:
@@ -219,7 +215,7 @@ class NameTerm:
 
 @dataclass(frozen=True, slots=True)
 class NumberTerm:
-    """A term that compares a number of a group with ranges. `key` is the key of a `NumberKey`."""
+    """A term that compares a number with ranges. `key` is the key of a `NumberKey`."""
 
     key: str
     any_of: tuple[Range, ...]
@@ -235,18 +231,18 @@ class NumberTerm:
         return self._entry.needs
 
     def of_group(self, group: str, snapshot: Snapshot, marked: Collection[str] = ()) -> bool | None:
-        """Return whether the term is true for a group; None if too little is known about the number to decide."""
+        """Return whether the term is true for a group, or None."""
         applies, value, at_least = self._entry.number(snapshot, group)
         answer = applies if applies is not True else self._holds(value, at_least)
         return None if answer is None else answer is not self.negated
 
     def tester(self, snapshot: Snapshot, marked: Collection[str] = ()) -> Tester:
-        """Return a function that takes the id of a group in the snapshot and returns the result of `of_group`."""
+        """Return a function from group id to the result of `of_group`."""
         entry = self._entry
         if not entry.in_summary:
             return lambda group: self.of_group(group, snapshot, marked)
-        # Fast path: nearly all groups were read only by the background sweep, so their summaries contain the number.
-        # `newer` contains the groups that were read again after the sweep.
+        # Fast path: nearly all groups have their number in the summary. Groups in `newer` were read again after the
+        # sweep.
         summaries, newer = snapshot.summaries, getattr(snapshot, entry.newer_in)
         number, negated, is_lag = attrgetter(entry.in_summary), self.negated, entry.in_summary == "lag"
         if is_lag and snapshot.hides_topics:
@@ -305,7 +301,7 @@ class FlagTerm:
         return (self._entry.holds(snapshot, group, marked) is self.value) is not self.negated
 
     def tester(self, snapshot: Snapshot, marked: Collection[str] = ()) -> Tester:
-        """Return a function that takes the id of a group in the snapshot and returns the result of `of_group`."""
+        """Return a function from group id to the result of `of_group`."""
         holds, value, negated = self._entry.holds, self.value, self.negated
         return lambda group: (holds(snapshot, group, marked) is value) is not negated
 

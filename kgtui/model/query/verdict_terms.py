@@ -32,7 +32,7 @@ _SPELLINGS = {"err": "error", "warning": "warn"}
 class VerdictMatch:
     """One value of a term `verdict:`: a verdict of `NAMES` or `unknown`.
 
-    If `or_worse` is True, worse verdicts match too.
+    With `or_worse`, worse verdicts match too.
     """
 
     name: str
@@ -54,7 +54,7 @@ class VerdictMatch:
 
 
 def read_verdict(text: str) -> VerdictMatch | None:
-    """Parse one value of a term `verdict:`. Case is ignored. Return None if the text is not a verdict."""
+    """Parse one value of a term `verdict:`, ignoring case; None if it is not a verdict."""
     low = text.lower()
     name = low.removesuffix("+")
     name = _SPELLINGS.get(name, name)
@@ -73,7 +73,7 @@ class VerdictTerm:
 
     @property
     def needs(self) -> frozenset[Need]:
-        """The data that the term needs: offsets, and the reads over some time that a final verdict requires."""
+        """The data that the term needs: offsets, and enough reads for a final verdict."""
         return frozenset({Need.OFFSETS, Need.WATCHING})
 
     def of_group(self, group: str, snapshot: Snapshot, marked: Collection[str] = ()) -> bool | None:
@@ -86,18 +86,18 @@ class VerdictTerm:
         return None if judgment.status in (GroupStatus.UNKNOWN, GroupStatus.NOT_FOUND) else self.negated
 
     def tester(self, snapshot: Snapshot, marked: Collection[str] = ()) -> Callable[[str], bool | None]:
-        """Return a function that takes the id of a group in the snapshot and returns the result of `of_group`."""
+        """Return a function from group id to the result of `of_group`."""
         return lambda group: self.of_group(group, snapshot)
 
     def known(self, group: str, snapshot: Snapshot) -> bool:
-        """Return whether the group was read often enough to judge it, or its state already decides the result."""
+        """Return whether the group was read often enough, or its state decides the result."""
         if self._needs_empty_group(group, snapshot):
             return True
         judgment = snapshot.judgment(group)
         return judgment.kind is not None or judgment.status is not GroupStatus.UNKNOWN
 
     def _needs_empty_group(self, group: str, snapshot: Snapshot) -> bool:
-        """Return whether only an Empty group could match, and the group is listed in another state."""
+        """Return whether only an Empty group could match, and the group has another state."""
         state = snapshot.state_of(group)
         asked = {PROBLEMS.get(one.name) for one in self.any_of}
         return state is not None and state != EMPTY and asked <= _MEMBERLESS
