@@ -26,7 +26,6 @@ def report_of(error: BaseException, command: str) -> str:
     """Return the text of a crash report: versions, the command, and the stack without local variables.
 
     Args:
-        error: the exception that ended kgtui.
         command: the command line without the values of its options.
     """
     import platform
@@ -44,11 +43,9 @@ def report_of(error: BaseException, command: str) -> str:
 
 
 def write_report(error: BaseException, folder: Path, command: str) -> Path:
-    """Write a crash report that only its owner can read, and return its path.
+    """Write a private crash report, and return its path.
 
     Args:
-        error: the exception that ended kgtui.
-        folder: folder for the report.
         command: the command line without the values of its options.
 
     Raises:

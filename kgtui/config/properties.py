@@ -1,9 +1,8 @@
 """Reads files of Java client properties, and resolves references to environment variables, files and config providers.
 
-kgtui has the three config providers that come with Kafka, and follows Kafka's rules. The text that replaces a reference
-such as `${file:/run/secrets/kafka.properties:password}` is inserted without escaping. Afterwards, spaces and line
-breaks around the value of the property are removed. A reference to a provider that `config.providers` does not declare
-stays as it is.
+kgtui has Kafka's three config providers, and follows Kafka's rules. The text for
+`${file:/run/secrets/kafka.properties:password}` is inserted without escaping, and then stripped. References to
+undeclared providers stay as they are.
 """
 
 from __future__ import annotations
@@ -42,10 +41,9 @@ def declares_providers(properties: Mapping[str, str]) -> bool:
 
 
 def resolved(properties: Mapping[str, str], where: str, folder: Path) -> dict[str, str]:
-    """Return the properties with each reference replaced by its value, and without `config.providers` and its settings.
+    """Return the properties with resolved references, and without the settings of `config.providers`.
 
     Args:
-        properties: the properties with references.
         where: file or table that contains the properties, for error messages.
         folder: folder for relative paths.
 
@@ -135,7 +133,7 @@ def _from_directory(allowed: list[Path], folder: Path, place: str, path: str, ke
 
 
 def read_value(file: Path, place: str) -> str:
-    """Return the content of a file that contains the value of a property.
+    """Return the content of a file with the value of a property.
 
     Raises ConfigError, which begins with `place`, if the file cannot be read.
     """
@@ -147,7 +145,7 @@ def read_value(file: Path, place: str) -> str:
 
 
 def _permitted(allowed: list[Path], folder: Path, place: str, path: str) -> Path:
-    """Return the path as a `Path`. Raises ConfigError if `allowed.paths` is set and none of its folders contains it."""
+    """Return the path. Raises ConfigError if `allowed.paths` is set and does not contain it."""
     if not path:
         raise ConfigError(f"{place}: the reference has no path: write ${{PROVIDER:PATH:KEY}}")
     file = folder / path
@@ -164,10 +162,10 @@ _IN_JAAS = re.compile(rf"""=\s*(["'])file:(?P<file>.*?)\1 | =\s*(?P<bare>{_NAME}
 
 
 class Properties(dict[str, str]):
-    """Java client properties: name → value. `repr` shows only the names, because the values may contain passwords.
+    """Java client properties. `repr` shows only the names, because values may be passwords.
 
     Attributes:
-        places: name of a property → where the property is set, such as `line 3 of FILE`.
+        places: name of a property → where it is set, such as `line 3 of FILE`.
         warnings: sentences about mistakes that do not prevent the use of the properties.
     """
 
@@ -181,10 +179,9 @@ class Properties(dict[str, str]):
         return f"Properties({', '.join(sorted(self))})"
 
     def override(self, stronger: Properties, where: str) -> None:
-        """Add properties, which replace properties with the same name. Each replaced value causes a warning.
+        """Add properties. Each replaced value causes a warning.
 
         Args:
-            stronger: the properties to add.
             where: file or table that contains the added properties, for the warnings.
         """
         replaced = [key for key in stronger if self.get(key, stronger[key]) != stronger[key]]
@@ -209,10 +206,10 @@ _PROPERTY_NAME = re.compile(
     """,
     re.VERBOSE,
 )
-"""Matches the names of Kafka client properties, but not lines of base64, which may be a part of a private key.
+"""Matches the names of Kafka client properties, but not lines of base64, such as parts of a private key.
 
-`username`, `password` and `required` are included. If a line of the value of `sasl.jaas.config` lacks the backslash at
-its end, the next line may begin with one of these words, which then looks like a property name.
+`username`, `password` and `required` are included. After a line of `sasl.jaas.config` without its final backslash, these
+words look like property names.
 """
 
 _FIRST_WORDS = frozenset({
@@ -228,18 +225,17 @@ _FIRST_WORDS = frozenset({
     "task", "telemetry", "topic", "topology", "transaction", "transactional", "upgrade", "value", "warmup",
     "windowed", "windowstore", "zookeeper",
 })  # fmt: skip
-"""First words of the names of Kafka's properties, and of usual properties of Kafka's plugins and other tools.
+"""First words of the names of properties of Kafka, its plugins and other tools.
 
-A token or a password may contain dots too. A name that begins with another word is therefore not shown, unless the word
-is similar to one of these words, and may be a typo.
+Tokens and passwords may contain dots, too. A name with another first word is shown only if it may be a typo.
 """
 
 _PEM_BODY = re.compile(r"[A-Za-z0-9+/]{40,}={0,2}")
-"""Matches a line of a PEM file between its first and its last line, which are missing if only a part was copied."""
+"""Matches a line inside a PEM file, whose first and last line may be missing."""
 
 
 def _looks_like_name(key: str) -> bool:
-    """Return whether a key is probably the name of a property, and not a part of a secret."""
+    """Return whether a key is probably the name of a property, not a part of a secret."""
     found = _PROPERTY_NAME.fullmatch(key)
     first = found["first"] if found else None
     if found is None or first is None or first.lower() in _FIRST_WORDS:
@@ -253,7 +249,7 @@ _ELSEWHERE = re.compile(r"\$\{(?P<provider>[^${}:]*):[^{}]*\}")
 """Matches a reference to a config provider."""
 
 _PROVIDER_NAMES = ("env", "file", "directory")
-"""Usual names of config providers. Warnings show no other names, because `${X:Y}` may also be a part of a password."""
+"""Config providers that warnings name. Any other `${X:Y}` may be a part of a password."""
 
 
 def read_properties(path: str | Path) -> Properties:
@@ -298,14 +294,13 @@ def read_properties(path: str | Path) -> Properties:
 
 
 def filled_in(properties: Mapping[str, str], where: str, folder: Path) -> Properties:
-    """Return the properties. References in their values are replaced with the texts to which they refer.
+    """Return the properties with replaced references.
 
-    `${NAME}` refers to an environment variable, and `file:PATH` to the content of a file. In a property whose name ends
-    with `.url`, such as `sasl.oauthbearer.token.endpoint.url`, `file:` begins a URL and is not replaced. If the
-    properties declare `config.providers`, only references to these providers are replaced, as in Kafka.
+    `${NAME}` is an environment variable, and `file:PATH` the content of a file, except in properties `*.url`, where
+    `file:` begins a URL. If the properties declare `config.providers`, only references to these providers are replaced,
+    as in Kafka.
 
     Args:
-        properties: the properties with references.
         where: file or table that contains the properties, for error messages.
         folder: folder for relative paths.
 
@@ -326,7 +321,7 @@ def filled_in(properties: Mapping[str, str], where: str, folder: Path) -> Proper
 
 
 def _literal(properties: Mapping[str, str], declared: Container[str], where: str) -> Iterator[str]:
-    """Yield a warning for each property with a reference to a config provider that `declared` does not contain."""
+    """Yield a warning for each property with a reference to an undeclared config provider."""
     for key, value in properties.items():
         for found in _ELSEWHERE.finditer(value):
             name = found["provider"]
@@ -340,7 +335,7 @@ def _literal(properties: Mapping[str, str], declared: Container[str], where: str
 
 
 def _fill_in(filled: Properties, where: str, folder: Path) -> None:
-    """Replace the references in the values of `filled`; the docstring of `filled_in` describes the references."""
+    """Replace the references in the values of `filled`; see `filled_in`."""
     for key, value in filled.items():
         place = f"{where}: {key}"
         if value.startswith("file:") and not key.endswith(".url"):
@@ -356,12 +351,10 @@ def _plain(place: str, found: re.Match[str]) -> str:
 
 
 def _option(place: str, folder: Path, found: re.Match[str]) -> str:
-    """Return the text that replaces one reference in `sasl.jaas.config`, with quotes and backslashes escaped.
+    """Return the text for one reference in `sasl.jaas.config`, with quotes and backslashes escaped.
 
     Args:
         place: file and property with the reference, for error messages.
-        folder: folder for relative paths.
-        found: match of the reference.
     """
     if (file := found["file"]) is not None:
         return f'="{_escaped(_content(file, place, folder))}"'

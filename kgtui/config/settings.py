@@ -25,10 +25,7 @@ VERSION = 2
 """The version of the format of `config.toml`. Version 2 renamed `colour` of a cluster to `color`."""
 
 _OLD_CLUSTER_KEYS = {"colour": "color"}
-"""Renamed keys of the tables of clusters: old name → new name.
-
-The old names are accepted in files of version 1 and in files without a version.
-"""
+"""Renamed keys of the tables of clusters, for files of version 1 and without a version: old name → new name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +69,8 @@ class ClusterSettings:
 class Settings:
     """The settings of `config.toml` and the environment.
 
-    `path` is the path of `config.toml`, even if the file does not exist. `storage` maps the beginning of a lake's URI
-    to the storage options of these lakes. References to variables and files in the options are not replaced yet.
+    `path` is set even if the file does not exist. `storage` maps the beginning of a lake's URI to storage options, with
+    unreplaced references.
     """
 
     path: Path
@@ -98,7 +95,7 @@ def load() -> Settings:
     """Read `config.toml` and the environment. Without the file, all settings have their defaults.
 
     Raises:
-        ConfigError: the file or a variable is not valid. The message names the file, the key and what was expected.
+        ConfigError: the file or a variable is not valid.
     """
     path = config_dir() / "config.toml"
     return _with_environment(_read_settings(path))
@@ -155,12 +152,10 @@ class _File:
 
 
 def _current(table: dict[str, Any], version: int, path: Path, name: str) -> dict[str, Any]:
-    """Return the table of a cluster. Keys with an old name are renamed to the current name.
+    """Return the table of a cluster with the current names of its keys.
 
     Args:
         version: version of the file's format.
-        path: path of the file, for error messages.
-        name: name of the cluster, for error messages.
     """
     if version >= VERSION:
         return table
@@ -194,7 +189,7 @@ def _cluster(table: Mapping[str, Any], path: Path, name: str) -> ClusterSettings
 
 
 def _flat(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return nested tables as one table. TOML parses `a.b = 1` as a table in a table; the result has the key `a.b`."""
+    """Return nested tables as one table. TOML parses `a.b = 1` as nested tables."""
     flat: dict[str, Any] = {}
     for key, value in table.items():
         if isinstance(value, dict) and value:
@@ -211,12 +206,7 @@ def _table(value: Any, path: Path, key: str) -> dict[str, Any]:
 
 
 def _typed(table: Mapping[str, Any], kind: type[T], path: Path, key: str) -> T:
-    """Convert a table to the dataclass `kind`. Raises ConfigError with the file, the key and what was expected.
-
-    Args:
-        path: path of the file, for error messages.
-        key: key of the table in the file, for error messages.
-    """
+    """Convert a table to the dataclass `kind`. Raises ConfigError with the file, the key and what was expected."""
     import msgspec
 
     _check_names(table, kind, path, key)
@@ -239,7 +229,7 @@ def _check_names(table: Mapping[str, Any], kind: type[Any], path: Path, key: str
 
 
 def _with_environment(settings: Settings) -> Settings:
-    """Return the settings, in which the values of environment variables replace the values of the table `[ui]`."""
+    """Return the settings, with the values of environment variables in the table `[ui]`."""
     ui = settings.ui
     interval = ui.interval
     if text := os.environ.get("KGTUI_INTERVAL"):
@@ -272,10 +262,9 @@ def _check_columns(columns: tuple[str, ...], where: str) -> None:
 
 
 def storage_options() -> dict[str, dict[str, str]]:
-    """Return the table `[storage]` of `config.toml`: beginning of a lake's URI → storage options of these lakes.
+    """Return the table `[storage]` of `config.toml`: beginning of a lake's URI → storage options.
 
-    References to variables and files are replaced. Raises `ConfigError` if one of them does not exist, or if the file
-    is not valid.
+    References are replaced. Raises `ConfigError` if that fails, or if the file is not valid.
     """
     settings = load()
     return {

@@ -1,7 +1,7 @@
 """The state folder: where backups, the audit log, recordings, exports and logs are stored.
 
-Only the owner may read the folder, and no file in it is opened through a symbolic link. Another user of this machine
-can therefore neither read what kgtui writes nor make kgtui write elsewhere.
+Only the owner may read it, and no file is opened through a symbolic link, so that other users of the machine can
+neither read nor redirect the files.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StateFolder:
-    """Paths of the files and folders in the state folder of kgtui. The files and folders are created when needed."""
+    """Paths of the files and folders in the state folder, which are created when needed."""
 
     path: Path
 
@@ -51,7 +51,7 @@ class StateFolder:
 
     @property
     def view(self) -> Path:
-        """Path of the file with the columns and the order of the tree that the user last chose."""
+        """Path of the file with the columns and the order of the tree."""
         return self.path / "view.json"
 
     @property
@@ -75,14 +75,13 @@ def state_folder() -> StateFolder:
 
 
 def private_folder(path: Path, *, inside: bool = False) -> Path:
-    """Create a folder and its parents, or change the mode of an existing folder, so that only its owner can use it.
+    """Create a private folder and its parents, or make an existing folder private.
 
     Args:
-        inside: whether the folder is in the state folder. It must then not be a symbolic link. The state folder itself
-            may be one.
+        inside: whether the folder is in the state folder. It must then not be a symbolic link.
 
     Raises:
-        OSError: the folder cannot be created, is a symbolic link that is not allowed, or belongs to another user.
+        OSError: the folder cannot be created, is a forbidden symbolic link, or belongs to another user.
     """
     if inside and path.is_symlink():
         raise NotADirectoryError(

@@ -20,8 +20,7 @@ def parse_bootstrap(text: str, where: str) -> tuple[str, ...]:
     """Split and check addresses such as `host:port,[IPv6]:port`.
 
     Args:
-        text: the addresses, separated by commas.
-        where: the flag, variable or key with the addresses. Error messages begin with this name.
+        where: the flag, variable or key with the addresses, for error messages.
 
     Raises:
         ConfigError: there is no address, or an address is not valid.
@@ -69,13 +68,13 @@ class Target:
     """The cluster to use.
 
     Attributes:
-        name: name of the cluster in `config.toml`; the first bootstrap address if the cluster is not configured.
+        name: name in `config.toml`, or the first bootstrap address.
         seeds: bootstrap addresses, each `host:port`.
         properties: Java client properties with secrets filled in.
         read_only: True if kgtui must not change anything in the cluster.
-        color: background color of the cluster's name in the header of the terminal UI; empty for the default color.
-        environment: label of the cluster, such as `PROD`; empty if there is none.
-        source: the flag, environment variable or file that chose the cluster; `ASSUMED` if the cluster was not chosen.
+        color: background color of the name in the header; empty for the default color.
+        environment: label of the cluster, such as `PROD`, or ``.
+        source: the flag, environment variable or file that chose the cluster; `ASSUMED` if none did.
     """
 
     name: str
@@ -88,11 +87,10 @@ class Target:
 
 
 def resolve(settings: Settings, flags: object = None) -> Target:
-    """Return the cluster that a flag, the environment, `bootstrap.servers` or `default` names; otherwise localhost.
+    """Return the cluster of a flag, the environment, `bootstrap.servers` or `default`; otherwise localhost.
 
     Args:
-        flags: parsed command line, whose attributes `bootstrap_server`, `cluster`, `command_config` and `read_only` are
-            used; each of them may be missing.
+        flags: parsed command line with any of `bootstrap_server`, `cluster`, `command_config` and `read_only`.
 
     Raises:
         ConfigError: an address, a file or a setting of the cluster is not valid, or there is no such cluster.
@@ -111,12 +109,12 @@ def resolve(settings: Settings, flags: object = None) -> Target:
 
 
 def named(settings: Settings, name: str, flags: object = None) -> Target:
-    """Return the cluster with this name in `config.toml`. Called when the user switches clusters in the terminal UI.
+    """Return the cluster with this name in `config.toml`, for a switch in the terminal UI.
 
-    The flag `--command-config` is ignored, because it was given for the cluster at the start.
+    `--command-config` is ignored, because it was given for the first cluster.
 
     Args:
-        flags: parsed command line. Only its attribute `read_only` is used.
+        flags: parsed command line, for `read_only`.
 
     Raises:
         ConfigError: there is no such cluster, or one of its settings is not valid.
@@ -130,7 +128,7 @@ def protected(read_only: bool, flags: object = None) -> bool:
 
     Args:
         read_only: whether the configuration makes the cluster read-only.
-        flags: parsed command line. Only its attribute `read_only` is used.
+        flags: parsed command line, for `read_only`.
     """
     return read_only or bool(getattr(flags, "read_only", False)) or flag("KGTUI_READ_ONLY", default=False)
 
@@ -178,11 +176,10 @@ def _configured(settings: Settings, name: str, where: str) -> Target:
 
 
 def _warn_of_other_brokers(properties: Properties, seeds: tuple[str, ...], source: str) -> None:
-    """Add a warning to the properties if their `bootstrap.servers` names other brokers than `seeds`.
+    """Add a warning if the `bootstrap.servers` of the properties names other brokers than `seeds`.
 
     Args:
-        seeds: the bootstrap addresses that are used.
-        source: where the addresses are from, such as a flag, for the warning.
+        source: where `seeds` come from, such as a flag.
     """
     given = properties.get("bootstrap.servers", "")
     if given.strip() and {part.strip() for part in given.split(",") if part.strip()} != set(seeds):
@@ -191,13 +188,10 @@ def _warn_of_other_brokers(properties: Properties, seeds: tuple[str, ...], sourc
 
 
 def _by_address(settings: Settings, seeds: tuple[str, ...], where: str) -> Target:
-    """Return the cluster at these bootstrap addresses.
-
-    If `config.toml` has a cluster with one of the addresses, its read-only setting, color and label are used.
+    """Return the cluster at these addresses, with the read-only setting, color and label from `config.toml`.
 
     Args:
-        seeds: bootstrap addresses.
-        where: the flag or variable with the addresses, for `Target.source`.
+        where: the flag or variable with the addresses.
     """
     for cluster in settings.clusters.values():
         bootstrap = cluster.bootstrap if isinstance(cluster.bootstrap, str) else ",".join(cluster.bootstrap)

@@ -1,10 +1,11 @@
-"""The judgment on a group: the one answer to "is something wrong?" that every screen and every command shows.
+"""The judgment on a group, which says on every screen and in every command whether something is wrong.
 
-There are three sources. A group that is read at every poll has a health verdict by Burrow's rules
-(`kgtui.model.health`). Every other group is screened by the background sweep (`kgtui.monitor.screening`), with simple
-rules that may suspect a healthy group, but do not miss a group with a problem. For a group that was not read yet, only
-its state and its failed reads are known. `Snapshot.judgment` combines the three. A group is never judged OK before it
-was read.
+There are three sources, which `Snapshot.judgment` combines:
+
+- A group that is read at every poll has a health verdict by Burrow's rules (`kgtui.model.health`).
+- Every other group is screened by the sweep (`kgtui.monitor.screening`). Its rules may suspect a healthy group, but
+  miss no problem.
+- Of a group that was not read yet, only the state and failed reads are known. Such a group is never OK.
 """
 
 from __future__ import annotations
@@ -89,9 +90,9 @@ class ProblemTexts(NamedTuple):
     """The texts about one problem.
 
     Attributes:
-        name: name of the problem in filters and in the output of commands.
-        label: name of the problem in the tree, with at most nine characters.
-        advice: what the user should do next; `` for `UNREADABLE`, whose advice depends on the error of the failed read.
+        name: name in filters and in the output of commands.
+        label: name in the tree, with at most nine characters.
+        advice: what the user should do next; `` for `UNREADABLE`, whose advice depends on the error.
     """
 
     name: str
@@ -143,9 +144,9 @@ PROBLEM_NAMES = {texts.name: problem for problem, texts in PROBLEM_TEXTS.items()
 """Maps the name of each problem, as filters and commands use it, to the problem."""
 
 ABANDONED_AFTER = 86_400.0
-"""Time in the state Empty after which a group with unread records counts as abandoned, in seconds.
+"""Seconds in the state Empty after which a group with unread records is abandoned.
 
-It is also the minimum age of all unread records of an unused group (`Problem.UNUSED`).
+All unread records of an unused group (`Problem.UNUSED`) are at least this old.
 """
 
 SUSPECTED = frozenset({Problem.STOP, Problem.STALL, Problem.BEHIND})
@@ -177,16 +178,14 @@ class Judgment:
     """The judgment on a group.
 
     Attributes:
-        status: the status of the group.
-        kind: what is wrong; None if nothing is wrong, or if the status is not known.
+        kind: what is wrong, or None.
         basis: the reads on which the judgment is based.
         observed: how long the group has been observed, in seconds; 0 unless the basis is `OBSERVED`.
-        since: time at which the problem began, in seconds since the epoch; None if it is not known.
-        since_seen: whether kgtui observed the beginning of the problem. If it is False, the problem may have begun
-            before `since`.
-        after: the problem began after this time, in seconds since the epoch; None if no such time is known.
-        reason: one short sentence that says what is wrong, without its time; `` if nothing is wrong.
-        others: all other problems of the group, the most severe first. They are less severe than `kind`.
+        since: time at which the problem began, in seconds since the epoch, or None.
+        since_seen: whether kgtui observed the beginning. If not, the problem may have begun before `since`.
+        after: the problem began after this time, in seconds since the epoch, or None.
+        reason: what is wrong, in one short sentence without a time, or ``.
+        others: less severe problems of the group, the most severe first.
     """
 
     status: GroupStatus
@@ -206,10 +205,7 @@ class Judgment:
 
     @property
     def severity(self) -> int:
-        """How serious the status of a group with a problem is: 4 for ERR, 3 for WARN, 2 for UNKNOWN, 1 for ABANDONED.
-
-        It is 0 if the group has no problem.
-        """
+        """How serious the status is: 4 for ERR, 3 for WARN, 2 for UNKNOWN, 1 for ABANDONED, 0 without a problem."""
         return 0 if self.kind is None else SEVERITY.get(self.status, 0)
 
     @property
@@ -227,9 +223,7 @@ class Judgment:
         return "observed " + duration(self.observed)
 
     def since_text(self, clock: Callable[[float], str]) -> str:
-        """Return a text that says when the problem began; `` if nothing is known about the time.
-
-        Possible texts are `since 00:53`, `since before 00:53`, `since after 00:20`, and `between 00:20 and 00:53`.
+        """Return when the problem began, or ``: `since 00:53`, `since before 00:53`, `between 00:20 and 00:53`.
 
         Args:
             clock: formats a time in seconds since the epoch.
@@ -248,7 +242,7 @@ class FoundProblem(NamedTuple):
 
     Attributes:
         at: time of the first judgment with the problem, in seconds since the epoch.
-        seen: whether kgtui observed the beginning, because the group was read at every poll before.
+        seen: whether the group was read at every poll before, so that the beginning was observed.
     """
 
     kind: Problem
@@ -269,9 +263,9 @@ def unreadable(fault: Fault, judgment: Judgment, read_at: float | None = None) -
     """Return the judgment on a group whose newest read failed.
 
     Args:
-        read_at: time of the last read that succeeded, in seconds since the epoch; None if it is not known.
-        judgment: the judgment from the last read that succeeded. It is returned unchanged if its problem is more severe
-            than the failed read. Otherwise, the result keeps only its basis and its problems.
+        read_at: time of the last successful read, in seconds since the epoch, or None.
+        judgment: the judgment from that read. It is returned unchanged if its problem is more severe. Otherwise, only
+            its basis and its problems are kept.
     """
     if judgment.harm > _HARM[Problem.UNREADABLE]:
         return judgment
@@ -293,10 +287,9 @@ def judgment_of_summary(
     """Return the judgment on a group in which screening found no problem, or which was not screened yet.
 
     Args:
-        summary: the group's summary; None if the group was not read yet.
-        state: the state in the newest list; None if it is not known.
-        since: time at which kgtui observed that the state began, in seconds since the epoch; None if it was not
-            observed.
+        summary: None if the group was not read yet.
+        state: the state in the newest list, or None.
+        since: when kgtui observed that the state began, in seconds since the epoch, or None.
         appeared: whether the group has been in this state since kgtui observed that it appeared.
     """
     if summary is None or (summary.lag_at is None and not summary.screened):
@@ -315,9 +308,9 @@ def judgment_of_empty(lag: int, since: float | None, basis: Basis, *, appeared: 
 
     Args:
         lag: number of unread records.
-        since: time at which kgtui observed that the group became Empty, or that it appeared, in seconds since the
-            epoch; None if the group was already Empty when kgtui started.
-        appeared: whether the group has been Empty since it appeared, so that kgtui has never observed members.
+        since: when the group became Empty or appeared, in seconds since the epoch; None if it was Empty when kgtui
+            started.
+        appeared: whether the group has been Empty since it appeared, without observed members.
     """
     if since is None or appeared:
         began = "before kgtui started" if since is None else "it appeared"
@@ -330,7 +323,7 @@ def judgment_of_empty(lag: int, since: float | None, basis: Basis, *, appeared: 
 def judgment_of_unused(lag: int, basis: Basis) -> Judgment:
     """Return the judgment on a group that seems unused.
 
-    The group was already Empty when kgtui started, and has read none of the records written in the last 24 hours.
+    It was Empty when kgtui started, and has read no record of the last 24 hours.
 
     Args:
         lag: number of unread records.

@@ -1,8 +1,7 @@
-"""The trail of one group: its last few reads by the background sweep, in less than 300 bytes for 10 partitions.
+"""The trail of one group: its last few reads by the sweep, in less than 300 bytes for 10 partitions.
 
-A trail has the sums of the last `SAMPLES` reads, and for each partition only the position in the newest read and how
-long the position has not moved. With 100,000 groups, a list of objects per group would take too much memory. A trail is
-therefore stored as bytes, decoded before a read is added, and encoded again afterwards. Times are whole seconds since
+A trail has the sums of the last `SAMPLES` reads, and per partition the newest position and how long it has not moved.
+Trails are stored as bytes, because objects for 100,000 groups would take too much memory. Times are whole seconds since
 the epoch.
 """
 
@@ -25,7 +24,7 @@ SAMPLES = 5
 """Number of reads whose sums a trail contains."""
 
 WAITED_MAX = 0xFFFF
-"""Longest time without progress that a trail can hold, in seconds: 18 hours. A longer time is stored as this value."""
+"""Longest time without progress that is stored, in seconds: 18 hours."""
 
 REBALANCES_KEPT = 3
 """Number of rebalances whose times a trail contains."""
@@ -42,9 +41,9 @@ _REWIND = Struct("<IIqB")
 _MOST_COMPARED = 500
 """Maximum number of partitions that are compared with those of a read with fewer partitions."""
 _FORGET_REWIND_AFTER = 10
-"""After this many reads with progress, a rewind is forgotten, as in Burrow, whose window has this many commits."""
+"""Number of reads with progress after which a rewind is forgotten, as many as commits in Burrow's window."""
 _INT64 = 2**63 - 1
-"""Largest sum of offsets that is stored. Larger sums, which only a faulty broker causes, are stored as this value."""
+"""Largest sum of offsets that is stored. Only a faulty broker causes larger ones."""
 _MANY = 0xFF
 """Largest value of a counter that is stored in one byte."""
 
@@ -75,9 +74,9 @@ class Position(NamedTuple):
 
     Attributes:
         key: topic and partition.
-        position: committed offset or share-partition start offset; None if there is none.
-        log_end: log end offset; None if it is not known.
-        lag: None if it is not known.
+        position: committed offset or share-partition start offset, or None.
+        log_end: log end offset, or None.
+        lag: in records, or None.
     """
 
     key: tuple[str, int]
@@ -162,7 +161,7 @@ class Trail:
 
     @property
     def rewound_at(self) -> int:
-        """Time of the read in which a position had gone back; 0 if all positions have reached their previous values."""
+        """Time of the read in which a position had gone back; 0 if all positions have recovered."""
         return 0 if self._rewind is None else self._rewind[0]
 
     def add(self, at: int, rows: Sequence[Position], jump: int = 0) -> None:
@@ -201,8 +200,7 @@ class Trail:
     def _moved_forward(self, rows: Sequence[Position]) -> bool:
         """Return whether a position moved forward since the newest read, which had some of these partitions.
 
-        The trail does not store which partitions these are. They are found by their hash if the added partitions are
-        next to each other, as those of one topic are. Otherwise, the result is False.
+        Partitions are found by their hash if the added ones are next to each other, as in one topic. Otherwise: False.
         """
         added = len(rows) - len(self.positions)
         if added <= 0 or len(rows) > _MOST_COMPARED:
@@ -223,7 +221,7 @@ class Trail:
         self._rewind = None
 
     def _compare(self, at: int, rows: Sequence[Position], seconds: int) -> None:
-        """Compare each partition with the previous read, which was `seconds` earlier, and store the new positions."""
+        """Compare each partition with the read `seconds` earlier, and store the new positions."""
         before, waited, positions, waits = self.positions, self.waited, array("q"), array("H")
         forward = False
         for index, (_, position, _, lag) in enumerate(rows):
@@ -260,9 +258,9 @@ class Trail:
         self.progress_at = at
 
     def describe(self, at: int, description: GroupDescription) -> None:
-        """Add a read of the members. If the members, their assignment or the epoch changed, this counts as a rebalance.
+        """Add a read of the members. A change of members, assignment or epoch counts as a rebalance.
 
-        While the group is in a rebalance, its members are ignored, because they are incomplete.
+        During a rebalance, the members are ignored, because they are incomplete.
         """
         members = description.members
         if members is None or description.state in REBALANCING:
@@ -270,7 +268,7 @@ class Trail:
         owned = any(member.assignment or _has_tasks(member) for member in members)
         self.idle = min(self.idle + 1, _MANY) if members and not owned else 0
         before, self._members = self._members, membership_signature(description)
-        # Count the rebalance unless the list of groups has already shown it since the newest read.
+        # The list of groups may already have shown the rebalance since the newest read.
         if before not in (0, self._members) and self.rebalanced_at[-1] <= self.at:
             self.rebalanced(at)
 
@@ -280,11 +278,11 @@ class Trail:
         self.rebalanced_at = (*self.rebalanced_at[1:], at)
 
     def time_lag(self) -> float | None:
-        """Return the minimum age of the oldest unread record, in seconds; None if the reads do not show it."""
+        """Return the minimum age of the oldest unread record, in seconds, or None."""
         if not self.samples:
             return None
         position = self.samples[-1].positions
-        # If a record was written before a sample and is still unread, it is older than the sample.
+        # An unread record that was written before a sample is older than the sample.
         older = next((sums.at for sums in self.samples if sums.log_ends > position and not sums.unknown), None)
         age = 0 if older is None or self.samples[-1].unknown else self.at - older
         return float(max(age, max(self.waited, default=1) - 1, 0))
@@ -297,22 +295,22 @@ class Trail:
 
 
 def lag_samples(data: bytes) -> list[int]:
-    """Return the lag in each read of an encoded trail, oldest first. This is faster than decoding the whole trail."""
+    """Return the lag in each read of an encoded trail, oldest first, without decoding all of it."""
     samples = _HEADER.unpack_from(data)[_SAMPLES_FIELD] if data else 0
     return [row[2] for row in _SUMS.iter_unpack(data[_HEADER.size : _HEADER.size + samples * _SUMS.size])]
 
 
 def lag_trend(data: bytes) -> float | None:
-    """Return how fast the lag changed from the first to the last read of an encoded trail, in records per second.
+    """Return the change of the lag from the first to the last read, in records per second.
 
-    The result is None if there are fewer than two reads, or if the number of partitions with unknown lag has changed.
+    None for fewer than two reads, or if the number of partitions with unknown lag has changed.
     """
     found = lag_trend_and_span(data)
     return None if found is None else found[0]
 
 
 def lag_trend_and_span(data: bytes) -> tuple[float, float] | None:
-    """Return the result of `lag_trend`, and the seconds between the first and the last read; None without a trend."""
+    """Return `lag_trend` and the seconds between the first and the last read, or None."""
     samples = _HEADER.unpack_from(data)[_SAMPLES_FIELD] if data else 0
     if samples < 2:
         return None
@@ -324,9 +322,9 @@ def lag_trend_and_span(data: bytes) -> tuple[float, float] | None:
 
 
 def last_rates(data: bytes) -> tuple[float, float] | None:
-    """Return how many records per second were written and consumed between the last two reads of an encoded trail.
+    """Return the records per second written and consumed between the last two reads.
 
-    The result is None if there are fewer than two reads.
+    None for fewer than two reads.
     """
     samples = data[_SAMPLES_AT] if data else 0
     if samples < 2:
@@ -341,7 +339,7 @@ def last_rates(data: bytes) -> tuple[float, float] | None:
 
 
 def _hash(keys: Sequence[tuple[str, int]]) -> int:
-    """Return a hash of the keys of partitions, from 1 to 2³² − 1. It is only valid in this process."""
+    """Return a hash of partition keys, from 1 to 2³² − 1, valid only in this process."""
     return hash(tuple(keys)) & 0xFFFFFFFF or 1
 
 
@@ -356,7 +354,7 @@ def _sums(at: int, rows: Sequence[Position]) -> Sums:
 
 
 def _recreated(rows: Sequence[Position], positions: Sequence[int]) -> bool:
-    """Return whether a log ends before the previous position, because its topic was deleted and created again."""
+    """Return whether a log ends before the previous position, because its topic was recreated."""
     for (_, position, log_end, _), old in zip(rows, positions, strict=True):
         if log_end is not None and position is not None and log_end < old and position < old:
             return True

@@ -40,7 +40,7 @@ _LIVE = ("summaries", "state_since", "appeared", "screened")
 
 
 class Store:
-    """The data of a monitor, which the polling loops update. All methods must be called on the same event loop.
+    """The data of a monitor. Call all methods on the same event loop.
 
     Args:
         keep: maximum number of groups whose details are kept.
@@ -49,7 +49,7 @@ class Store:
 
     Attributes:
         changes: the groups whose listing, summary, judgment, health or fault has changed.
-        unread_since: id of an Empty group → latest time at which the first unread record of any partition was written.
+        unread_since: id of an Empty group → latest time at which the first unread record of a partition was written.
         on_state_change: called with a group id, its earlier listing (None for a new group) and its new listing.
     """
 
@@ -91,14 +91,13 @@ class Store:
         return self._clock()
 
     async def take_list(self, node: int, delta: ListingDelta, *, first: bool) -> None:
-        """Store the groups that are new or have changed in a broker's list, in slices between which other tasks run.
+        """Store the groups that are new or have changed in a broker's list, in slices.
 
-        Groups that the broker no longer lists stay in the store until `drop` is called.
+        Groups that are no longer listed stay in the store until `drop` is called.
 
         Args:
             delta: the changes since the previous list of the broker.
-            first: whether this is the first list of the broker. If so, it is unknown since when the groups have been in
-                their states.
+            first: whether this is the first list of the broker, so that the beginning of the states is unknown.
         """
         joined: dict[Listing, list[str]] = defaultdict(list)
         left: dict[Listing, list[str]] = defaultdict(list)
@@ -112,8 +111,8 @@ class Store:
                 if start + SLICE < len(rows):
                     await asyncio.sleep(PAUSE)
         finally:
-            # `_move` is called even if this method is cancelled. In that case, `self.groups` already contains some of
-            # the changes, so `self.by_listing` must get them too.
+            # After a cancellation, `self.groups` already has some of the changes, so `self.by_listing` must get them
+            # too.
             self._move(joined, left)
         if delta.state_search is not None:
             self._set_state_times(delta.state_since)
@@ -184,7 +183,7 @@ class Store:
                 self.on_state_change(group, old, listing)
 
     def _stored_id(self, group: str, listing: Listing) -> str:
-        """Return the string object that the store already has for a group id, so that no id is stored twice."""
+        """Return the string that the store already has for a group id, to save memory."""
         ids = self.by_listing.get(listing, ())
         at = index_of(ids, group)
         return group if at is None else ids[at]
@@ -202,9 +201,7 @@ class Store:
                 self._stale.add(part)
 
     def _move(self, joined: dict[Listing, list[str]], left: dict[Listing, list[str]]) -> None:
-        """Update the sorted group ids of each listing.
-
-        Changed lists are replaced, because snapshots share the old lists.
+        """Update the sorted group ids of each listing. Lists are replaced, because snapshots share the old ones.
 
         Args:
             joined: listing → ids of groups that have this listing now.
@@ -250,14 +247,13 @@ class Store:
         *,
         memberless: bool = False,
     ) -> Summary | None:
-        """Compute and store the summary of a group, and return it. Return None if the group no longer exists.
+        """Store and return the summary of a group; None if the group no longer exists.
 
-        If the offsets could not be read, for example because the group is moving to another coordinator, the summary
-        keeps the lag of the last successful read.
+        If the offsets could not be read, the summary keeps the lag of the last successful read.
 
         Args:
             at: time of the read, in seconds since the epoch.
-            memberless: whether the group was not described, because its listing shows that it has no members.
+            memberless: whether the group was not described, because it is listed without members.
         """
         if group not in self.groups:
             return None
@@ -287,7 +283,7 @@ class Store:
                 self._events.judged(group)
 
     def track_members(self, group: str, at: float, description: GroupDescription | None, *, memberless: bool) -> None:
-        """Pass a description of a group, or the fact that the group is `memberless`, to the event tracker."""
+        """Pass a description, or the fact that the group is `memberless`, to the event tracker."""
         listing = self.groups[group]
         if description is not None:
             self._events.described(description, listing, at, in_full=group in self.details)
@@ -295,7 +291,7 @@ class Store:
             self._events.listed_without_members(group, listing, broker.answered_at, at)
 
     def set_unobserved(self, count: int) -> None:
-        """Store how many groups with a possible problem are not read in full, because there are too many of them."""
+        """Store how many groups with a possible problem are not read in full."""
         if count != self.unobserved:
             self.unobserved = count
             self._stale.add("screened")
@@ -350,11 +346,11 @@ class Store:
         return True
 
     def put_fault(self, group: str, fault: Fault, parts: Sequence[str] = ()) -> None:
-        """Store the fault that says why a group could not be read.
+        """Store why a group could not be read.
 
         Args:
-            parts: names of the store's attributes that could not be updated, such as `details`. The group's earlier
-                values in these attributes are kept, and are marked with the fault.
+            parts: attributes of the store that could not be updated, such as `details`. Earlier values are kept, and
+                are marked with the fault.
         """
         if group not in self.groups:
             return
@@ -369,10 +365,7 @@ class Store:
             self._stale.add("group_faults")
 
     def put_config_fault(self, group: str, fault: Fault) -> None:
-        """Store the fault that says why the configs of a group could not be read.
-
-        Earlier configs are kept, and are marked with the fault.
-        """
+        """Store why the configs of a group could not be read. Earlier configs are kept, and are marked."""
         if group not in self.groups:
             return
         last = self.configs.get(group)
@@ -391,16 +384,12 @@ class Store:
         return bool(self._stale)
 
     def snapshot(self) -> Snapshot:
-        """Return a snapshot of the stored data.
-
-        The snapshot shares unchanged attributes with the previous snapshot, and the attributes in `_LIVE` with the
-        store.
-        """
+        """Return a snapshot, which shares unchanged attributes with the previous one, and `_LIVE` with the store."""
         if self._forgotten > len(self.groups) // 3:
             self.groups, self._forgotten = dict(self.groups), 0
         for part in self._stale.difference(_LIVE):
-            # For a dict from which entries have been removed, `copy` is ten times as fast as `dict(…)`. Each removed
-            # entry makes `copy` slower, so `self.groups` is recreated above after many removals.
+            # After removals, `copy` is ten times as fast as `dict(…)`. Each removal makes it slower, so `self.groups`
+            # is recreated above after many.
             self._frozen[part] = untrack(getattr(self, part).copy())
         self._stale.clear()
         self._serial += 1
