@@ -208,8 +208,8 @@ _PROPERTY_NAME = re.compile(
 )
 """Matches the names of Kafka client properties, but not lines of base64, such as parts of a private key.
 
-`username`, `password` and `required` are included. After a line of `sasl.jaas.config` without its final backslash, these
-words look like property names.
+`username`, `password` and `required` are included. After a line of `sasl.jaas.config` without its final backslash,
+these words look like property names.
 """
 
 _FIRST_WORDS = frozenset({
