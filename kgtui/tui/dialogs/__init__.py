@@ -1,13 +1,13 @@
-"""Modal dialogs. Each dialog asks the user for input or shows a text, and returns a result when it is dismissed.
+"""Modal dialogs. Each dialog asks for input or shows a text, and is dismissed with a result.
 
-A dialog acts on the groups that were selected or marked when it was opened, even if the selection changes later. This
-package imports `actions`, `model` and widgets, but neither the main screen nor the app.
+A dialog acts on the groups that were selected or marked when it was opened. This package imports `actions`, `model` and
+widgets, but neither the main screen nor the app.
 
 | module | contents |
 |---|---|
-| `delete` | whether a deletion is safe, its confirmation and its execution |
-| `delete_table` | contents of the delete dialogs: fields and tables; the dialog with the results |
-| `explain` | the verdict on a group, what its errors and its state mean, and what to do |
+| `delete` | confirms and executes a deletion |
+| `delete_table` | fields and tables of the delete dialogs; the dialog with the results |
+| `explain` | the verdict on a group, what its errors and state mean, and what to do |
 | `export` | writes the incident report of a group |
 | `recordings` | record, open a recording, go to a time |
 | `columns` | chooses the columns of the tree |

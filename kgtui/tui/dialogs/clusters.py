@@ -32,7 +32,7 @@ CONFIG_EXAMPLE = """\
   command_config = "/etc/kafka/client.properties"   # Java properties
   environment = "PROD"    # a label; optional, as are color and read_only
 """
-"""Example that shows how to configure clusters in `config.toml`."""
+"""Example of configured clusters in `config.toml`."""
 
 MAX_WIDTH = 100
 """Maximum width of the dialog, in cells."""
@@ -41,7 +41,7 @@ FRAME_WIDTH = 6
 
 
 class ClusterDialog(ModalScreen["Session | None"]):
-    """Lists the configured clusters. Dismissed with a session on the chosen cluster, or None if canceled."""
+    """Lists the configured clusters. Dismissed with a session on the chosen cluster, or None."""
 
     DEFAULT_CSS = f"""
     ClusterDialog {{
@@ -83,7 +83,7 @@ class ClusterDialog(ModalScreen["Session | None"]):
         return self.query_one(OptionList)
 
     def compose(self) -> ComposeResult:
-        """Create the list. If no cluster is configured, show an example for the configuration file instead."""
+        """Create the list, or show a configuration example if no cluster is configured."""
         session = self._session
         with Vertical(id="box") as box:
             box.border_title = "Clusters"
@@ -110,10 +110,8 @@ class ClusterDialog(ModalScreen["Session | None"]):
         self.choices.focus()
 
     def on_resize(self) -> None:
-        """Write the rows again, with columns that fit the new width."""
         if self._session.clusters:
-            # Writing the rows requests a layout. Textual ignores such requests during a resize, so the rows are written
-            # after the resize.
+            # Writing the rows requests a layout. Textual ignores such requests during a resize.
             self.call_after_refresh(self._write_rows)
 
     def _write_rows(self) -> None:
@@ -154,11 +152,9 @@ class ClusterDialog(ModalScreen["Session | None"]):
 
 
 def cluster_rows(clusters: Sequence[ClusterChoice], open_name: str, width: int) -> list[Content]:
-    """Return a heading and one row per cluster. Each cluster's name has the same color as in the header.
+    """Return a heading and one row per cluster. `width` is in terminal cells.
 
-    Args:
-        open_name: name of the open cluster, whose row is marked.
-        width: width of a row in terminal cells.
+    The row of the cluster `open_name` is marked. Names have the same colors as in the header.
     """
     badges = [_badge(choice) for choice in clusters]
     badge_width = min(max(7, *(cell_len(badge) for badge, _ in badges)), max(16, width // 2))
@@ -182,7 +178,6 @@ def cluster_rows(clusters: Sequence[ClusterChoice], open_name: str, width: int) 
 
 
 def _badge(choice: ClusterChoice) -> tuple[str, str]:
-    """Return the text for a cluster in the header (name and environment), and the style of this text."""
     label = f" {text.plain(choice.environment, 12)}" if choice.environment else ""
     color = parse_color(choice.color)
     style = f"bold {color.get_contrast_text(1.0).hex6} on {color.hex6}" if color is not None else "bold"

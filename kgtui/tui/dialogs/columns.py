@@ -1,4 +1,4 @@
-"""The dialog in which the user chooses the columns of the tree. Each choice is applied immediately."""
+"""The dialog that chooses the columns of the tree. Each choice applies immediately."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class ColumnsDialog(ModalScreen[None]):
     """Lists all columns of the tree. A mark shows whether a column is shown.
 
     Args:
-        columns: ids of the columns that are shown now, the most important one first.
-        choose: called with the ids of the columns to show whenever the user shows or hides a column.
+        columns: ids of the shown columns, the most important one first.
+        choose: called with the ids of the columns to show, after each change.
     """
 
     DEFAULT_CSS = """
@@ -66,7 +66,6 @@ class ColumnsDialog(ModalScreen[None]):
         self._choose = choose
 
     def compose(self) -> ComposeResult:
-        """Create the list of columns, and the hint about the keys."""
         with Vertical(id="box") as box:
             box.border_title = "Columns of the tree"
             yield OptionList(*(Option(self._row(column), id=column) for column in TREE_COLUMNS), markup=False)
@@ -89,7 +88,7 @@ class ColumnsDialog(ModalScreen[None]):
         if column in self._columns:
             self._columns = tuple(one for one in self._columns if one != column)
         else:
-            # The column is inserted before the first shown column that comes after it in the default order.
+            # Insert the column before the first shown column that comes after it in the default order.
             later = TREE_COLUMNS[TREE_COLUMNS.index(column) :]
             at = next((index for index, one in enumerate(self._columns) if one in later), len(self._columns))
             self._columns = (*self._columns[:at], column, *self._columns[at:])

@@ -1,6 +1,6 @@
 """The dialog that shows a copied command.
 
-Some terminals ignore the escape sequence for the clipboard (OSC 52). The user can then select the command by hand.
+Some terminals ignore the clipboard escape sequence (OSC 52). The user can then select the command by hand.
 """
 
 from __future__ import annotations
@@ -17,12 +17,7 @@ if TYPE_CHECKING:
 
 
 class CopiedDialog(ModalScreen[None]):
-    """Shows copied text in full width; escape, enter, q, y or Y closes it.
-
-    Args:
-        copied: the copied text, which is a command line with shell quoting. It is shown exactly as it was copied.
-        note: a remark about the copied text; empty to show no remark.
-    """
+    """Shows a copied command line, exactly as it was copied, and a note about it."""
 
     DEFAULT_CSS = """
     CopiedDialog {
@@ -42,7 +37,6 @@ class CopiedDialog(ModalScreen[None]):
         self._note = note
 
     def compose(self) -> ComposeResult:
-        """Create the title, the copied text and the note."""
         with Vertical(id="box"):
             yield Static("Copied (OSC 52)", id="title", markup=False)
             yield Static(self._copied, id="copied", markup=False)

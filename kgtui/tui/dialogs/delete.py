@@ -1,8 +1,8 @@
-"""The delete dialog shows whether deleting is safe and what will be lost, asks for confirmation, and deletes.
+"""The delete dialog shows what would be lost, asks for confirmation, and deletes.
 
-The dialog acts on the groups that were selected or marked when it was opened, even if the selection changes later. It
-plans the deletion again when the monitor observes a change of these groups. `kgtui.actions` plans and executes the
-deletion, and describes each group again immediately before it sends the delete request.
+The dialog acts on the groups that were selected or marked when it was opened. If one of these groups changes, the
+dialog plans the deletion again. `kgtui.actions` plans and executes the deletion, and describes each group again
+immediately before the delete request.
 """
 
 from __future__ import annotations
@@ -52,27 +52,23 @@ if TYPE_CHECKING:
     from kgtui.tui.session import Session
 
 _OTHER_LINES = 13
-"""Total height of frame, title, question, text fields, status and buttons, in lines.
-
-The remaining lines of the screen are available for the details of the plan.
-"""
+"""Total height of frame, title, question, text fields, status and buttons, in lines."""
 
 
 MOST_LIVE = 100
-"""If the dialog is about more groups than this, a change of a group does not start a new plan.
+"""If the dialog is about more groups than this, it does not plan again when a group changes.
 
 Planning sends several requests to the cluster.
 """
 
 
 class DeleteDialog(ModalScreen[Results | None]):
-    """Asks for confirmation, and deletes groups. Dismissed with the results, or None if nothing was deleted.
+    """Confirms and executes a deletion. Dismissed with the results, or None if nothing was deleted.
 
-    If one of the groups changes while the dialog is open, the deletion is planned again, and the user must confirm it
-    again.
+    If a group changes while the dialog is open, the user must confirm the new plan again.
 
     Args:
-        session: provides the `GroupAdmin` that deletes the groups, and the state folder for backups and the audit log.
+        session: provides the `GroupAdmin`, and the state folder for backups and the audit log.
         groups: ids of the groups to delete.
     """
 
@@ -109,10 +105,7 @@ class DeleteDialog(ModalScreen[Results | None]):
     """
 
     class Planned(Message):
-        """Posted when the plan is ready.
-
-        The plan says for each group whether the group can be deleted, and what will be lost.
-        """
+        """Posted when the plan is ready."""
 
         def __init__(self, plan: Plan) -> None:
             super().__init__()
@@ -126,7 +119,7 @@ class DeleteDialog(ModalScreen[Results | None]):
             self.results = results
 
     class Failed(Message):
-        """Posted when the plan or the deletion failed before any delete request was sent."""
+        """Posted when planning or deleting failed before any delete request was sent."""
 
         def __init__(self, reason: str) -> None:
             super().__init__()
@@ -137,7 +130,7 @@ class DeleteDialog(ModalScreen[Results | None]):
         self.groups = tuple(dict.fromkeys(groups))
         self.plan: Plan | None = None
         self.deleting = False
-        """Whether the deletion is running. If the user quits during the deletion, the app first shows a warning."""
+        """Whether the deletion is running. The app warns before it quits during a deletion."""
         self._session = session
         self._folder = session.state_folder
         self._challenge: Challenge | None = None
@@ -145,7 +138,7 @@ class DeleteDialog(ModalScreen[Results | None]):
         self._unsubscribe: Callable[[], None] | None = None
         self._planning = False
         self._planned_from: tuple[object, ...] = ()
-        """The monitor's data about the groups when planning began. If this data changes, another plan is made."""
+        """The monitor's data about the groups when planning began. If they change, a new plan is made."""
 
     def compose(self) -> ComposeResult:
         with Vertical(id="box"):
@@ -166,8 +159,8 @@ class DeleteDialog(ModalScreen[Results | None]):
         self._show_status("Describing the groups and reading their offsets", MUTED)
         monitor = self._session.monitor
         if monitor is not None and len(self.groups) <= MOST_LIVE:
-            # Listeners run in the context of the monitor, which lacks the display settings of the app. The listener
-            # therefore posts a message, which is handled in the context of the screen.
+            # The listener posts a message, because it runs in the monitor's context, which lacks the app's display
+            # settings.
             self._unsubscribe = monitor.subscribe(self._post)
         self._make_plan()
 
@@ -175,7 +168,6 @@ class DeleteDialog(ModalScreen[Results | None]):
         self.post_message(SnapshotArrived(snapshot))
 
     def on_unmount(self) -> None:
-        """Stop listening to the monitor."""
         if self._unsubscribe is not None:
             self._unsubscribe()
 
@@ -207,7 +199,6 @@ class DeleteDialog(ModalScreen[Results | None]):
             self.post_message(self.Planned(made))
 
     def _observed_groups(self) -> tuple[object, ...]:
-        """Return the monitor's data about the groups. If a later call returns other data, the groups have changed."""
         monitor = self._session.monitor
         if monitor is None:
             return ()
@@ -221,11 +212,10 @@ class DeleteDialog(ModalScreen[Results | None]):
             return
         if not self._planning and self._observed_groups() != self._planned_from:
             self._make_plan()
-        # The details are drawn again, because they contain ages.
+        # The details contain ages.
         self._show_details()
 
     def _last_commits(self) -> dict[str, float]:
-        """Return group id → time of the last commit that kgtui has observed."""
         monitor = self._session.monitor
         if monitor is None:
             return {}
@@ -238,7 +228,6 @@ class DeleteDialog(ModalScreen[Results | None]):
         return times
 
     def _observed(self) -> Observed:
-        """Return when each group became Empty, and when the newest record that it has read was written."""
         now, monitor = text.display_settings().now(), self._session.monitor
         if monitor is None:
             return Observed(now)
@@ -265,11 +254,7 @@ class DeleteDialog(ModalScreen[Results | None]):
         self._show_status("" if allowed else "Nothing can be deleted", MUTED if allowed else ERROR)
 
     def _ask(self, asked: Challenge | None) -> None:
-        """Ask the user to confirm the plan. What the user has typed for an earlier plan is removed.
-
-        Args:
-            asked: what the user must type to confirm the plan; None if nothing can be deleted.
-        """
+        """Ask the user to confirm the plan. None means that nothing can be deleted."""
         self._challenge = asked
         for field in self.query(Input):
             field.value = ""
@@ -278,8 +263,7 @@ class DeleteDialog(ModalScreen[Results | None]):
         if asked is None:
             self.query_one("#cancel").focus()
             return
-        # The text that the user must type is printable ASCII. It is not escaped, because escaping would show each
-        # backslash twice.
+        # The text to type is printable ASCII. Escaping would show each backslash twice.
         question = Content.assemble(f"To confirm, {asked.what}:\n", (asked.asked, "bold"))
         self.query_one("#question", Static).update(question)
         self.query_one("#second-word", Input).placeholder = f"type {asked.second_word} here as well"
@@ -303,10 +287,7 @@ class DeleteDialog(ModalScreen[Results | None]):
         self._show_status(f"No delete request was sent: {message.reason}", ERROR)
 
     def on_key(self, event: events.Key) -> None:
-        """Insert a character that is typed while a button has the focus into the text field, and focus this field.
-
-        The user can therefore type the confirmation immediately, although the Cancel button has the focus at first.
-        """
+        """Send a character typed on a button to the text field, because Cancel has the focus at first."""
         character = event.character
         if not event.is_printable or character is None or character == " " or not isinstance(self.focused, Button):
             return
@@ -358,7 +339,6 @@ class DeleteDialog(ModalScreen[Results | None]):
 
     @on(Finished)
     def _show_results(self, message: Finished) -> None:
-        """Open the dialog with the results. When the user closes it, dismiss this dialog with the same results."""
         self.deleting = False
         self.add_class("-done")
         if self._session.monitor is not None:
@@ -368,8 +348,7 @@ class DeleteDialog(ModalScreen[Results | None]):
             self.dismiss(message.results)
 
         def closed(_: None) -> None:
-            # This dialog is dismissed after the result dialog has been removed, because Textual can dismiss only the
-            # topmost screen.
+            # Textual can dismiss only the topmost screen, so the result dialog must be removed first.
             self.call_next(close)
 
         self.app.push_screen(DeleteResultDialog(message.results, self._folder), closed)

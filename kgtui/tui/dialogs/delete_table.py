@@ -1,4 +1,4 @@
-"""Contents of the delete dialogs (details of one group, a table of groups), and the dialog with the results."""
+"""Contents of the delete dialogs, and the dialog with the results."""
 
 from __future__ import annotations
 
@@ -35,12 +35,7 @@ if TYPE_CHECKING:
 
 
 class DeleteResultDialog(ModalScreen[None]):
-    """Shows the result of a deletion for each group, failures first, and the paths of the backups and the audit log.
-
-    Args:
-        results: the results of the deletion.
-        folder: folder with the backups and the audit log.
-    """
+    """Shows the result for each group, failures first, and the paths of backups and audit log."""
 
     DEFAULT_CSS = """
     DeleteResultDialog { align: center middle; }
@@ -116,10 +111,10 @@ _WORST_FIRST = (
 
 @dataclass(frozen=True, slots=True)
 class DeleteRow:
-    """One row of the table in a delete dialog, which represents one group.
+    """One row of the table in a delete dialog.
 
     Attributes:
-        status: `delete` or `refused` before the deletion, and the result after the deletion, such as `deleted`.
+        status: `delete` or `refused` before the deletion, and its result afterwards, such as `deleted`.
         role: color role of the status.
         details: what will be lost, why the deletion was refused or failed, or the name of the backup file.
     """
@@ -132,11 +127,7 @@ class DeleteRow:
 
 
 def columns(details_title: str) -> tuple[Column[DeleteRow], ...]:
-    """Return the columns of a delete dialog's table.
-
-    Args:
-        details_title: title of the last column, which shows `DeleteRow.details`.
-    """
+    """Return the columns of the table; `details_title` is the title of `DeleteRow.details`."""
     return (
         Column("verdict", "WHAT", lambda row: row.status, lambda row: Cell(row.status, row.role), max_width=12),
         Column("group", "GROUP", lambda row: row.group, min_width=16, max_width=60, cut="middle"),
@@ -162,9 +153,8 @@ class Observed:
 
     Attributes:
         now: current time.
-        empty_since: group id → time at which the group became Empty, for groups that became Empty after kgtui started.
-        consumed_until: group id → time at which the newest record that the group has read was written, for groups for
-            which this time is known.
+        empty_since: group id → time at which the group became Empty, if kgtui observed that.
+        consumed_until: group id → write time of the newest record that the group has read, if known.
         appeared: ids of the groups in `empty_since` that have been Empty since they appeared.
     """
 
@@ -174,17 +164,13 @@ class Observed:
     appeared: Collection[str] = ()
 
     def safety_of(self, line: Allowed | Refused) -> Safety:
-        """Return whether it is safe to delete a group, and why.
-
-        Args:
-            line: the line of the plan for the group.
-        """
+        """Return whether it is safe to delete the group in a line of the plan, and why."""
         group = line.group
         return safety_of(line, now=self.now, empty_since=self.empty_since.get(group), appeared=group in self.appeared)
 
 
 def plan_rows(made: Plan, observed: Observed) -> list[DeleteRow]:
-    """Return the rows of a plan. Groups that will be deleted come first, and groups whose deletion is refused last."""
+    """Return the rows of a plan, refused groups last."""
     allowed = [
         DeleteRow(
             line.group,
@@ -200,7 +186,7 @@ def plan_rows(made: Plan, observed: Observed) -> list[DeleteRow]:
 
 
 def result_rows(results: Results) -> list[DeleteRow]:
-    """Return one row per result. Deletions that failed or may have failed come first, and successful ones last."""
+    """Return one row per result, failures first."""
     ordered = sorted(results.by_group.values(), key=lambda result: _WORST_FIRST.index(result.status))
     return [
         DeleteRow(
@@ -215,7 +201,7 @@ def result_rows(results: Results) -> list[DeleteRow]:
 
 
 def plan_summary(made: Plan, folder: StateFolder, observed: Observed) -> Content:
-    """Return the lines above a table of several groups: how many can be deleted safely, and what will be lost."""
+    """Return the lines above a table of several groups: how many are safe to delete, and what is lost."""
     allowed, refused = made.allowed, made.refused
     answers = [observed.safety_of(line).answer for line in allowed]
     counts = [(answers.count(Answer.YES), "safe to delete", OK), (answers.count(Answer.UNCERTAIN), "uncertain", WARN)]
@@ -243,21 +229,18 @@ def _plural(count: int, noun: str) -> str:
 
 
 def _time_text(at: float, now: float) -> str:
-    """Return a time with its age, such as `2026-11-21 10:04:23 +01:00, 3 min ago`."""
     return f"{text.date(at)}, {duration(now - at)} ago"
 
 
 def group_details(
     line: Allowed | Refused, folder: StateFolder, commands: list[CommandLine], width: int, observed: Observed
 ) -> Content:
-    """Return the details in a dialog about one group: whether the deletion is safe, and what will be lost.
+    """Return the details of one group: whether deleting is safe, and what will be lost.
 
     Args:
         line: the line of the plan for the group.
-        folder: state folder with the backups.
         commands: commands of Kafka's own tools that would delete the same group.
         width: width of a line in terminal cells.
-        observed: observations about the group.
     """
     safety = observed.safety_of(line)
     safe = ("Safe", (Cell(safety.text, _ANSWER_ROLES[safety.answer]),))
@@ -291,7 +274,6 @@ def _last_commit(line: Allowed, observed: Observed) -> str:
 
 
 def _fields(fields: Iterable[tuple[str, tuple[Cell, ...]]], width: int) -> Content:
-    """Return one line per pair (label, value). Long values are wrapped, and their lines begin in the same column."""
     lines: list[tuple[Cell, ...]] = []
     for name, cells in fields:
         for index, part in enumerate(wrap_cells(cells, max(16, width - LABEL_WIDTH))):
@@ -300,7 +282,7 @@ def _fields(fields: Iterable[tuple[str, tuple[Cell, ...]]], width: int) -> Conte
 
 
 def _command(command: CommandLine, width: int) -> Iterable[Content]:
-    """Yield a Kafka command and its note. The command is not escaped, because it is already quoted for the shell."""
+    """The command is already quoted for the shell, so it must not be escaped."""
     shown = Cell(SafeText(text.fit(command.text, 600, cut="middle")))
     yield Content.assemble("\n", _fields([("Same as", (shown,))], width))
     if command.note:
@@ -308,14 +290,11 @@ def _command(command: CommandLine, width: int) -> Iterable[Content]:
 
 
 def kafka_commands(made: Plan, bootstrap: str, command_config: str | None) -> list[CommandLine]:
-    """Return commands of Kafka's own tools that delete the groups in a plan, except groups that are refused.
-
-    There is one command per kind of group, such as `consumer` or `share`.
+    """Return one command of Kafka's own tools per kind of group, for all groups that are not refused.
 
     Args:
-        made: the plan.
         bootstrap: bootstrap servers of the cluster, separated by commas.
-        command_config: path of the client properties file for the commands; None for commands without this option.
+        command_config: path of the client properties file; None to omit this option.
     """
     by_kind: dict[str, list[str]] = {}
     for line in made.allowed:

@@ -1,4 +1,4 @@
-"""The Explain dialog: the verdict on a group, what its errors and its state mean, and what to do."""
+"""The Explain dialog: the verdict on a group, what its errors and state mean, and what to do."""
 
 from __future__ import annotations
 
@@ -28,10 +28,7 @@ LABEL_WIDTH = 10
 
 
 def explanation_lines(explanations: Sequence[Explanation], width: int) -> list[tuple[Cell, ...]]:
-    """Format explanations as lines that are at most `width` terminal cells wide.
-
-    Explanations are separated by blank lines.
-    """
+    """Format explanations as lines of at most `width` terminal cells, with blank lines between explanations."""
     lines: list[tuple[Cell, ...]] = []
     for explanation in explanations:
         if lines:
@@ -67,12 +64,7 @@ def _title(explanation: Explanation) -> Cell:
 
 
 class ExplainDialog(ModalScreen[None]):
-    """Shows explanations, which do not change while the dialog is open.
-
-    Args:
-        subject: title of the dialog, which names what is explained, for example a group id.
-        explanations: the explanations, from top to bottom.
-    """
+    """Shows explanations, which do not change while the dialog is open, below a title."""
 
     DEFAULT_CSS = """
     ExplainDialog { align: center middle; }
@@ -105,11 +97,9 @@ class ExplainDialog(ModalScreen[None]):
 
     @classmethod
     def about_group(cls, snapshot: Snapshot, group: str, *, refused: tuple[str, str] | None = None) -> ExplainDialog:
-        """Create a dialog that explains the verdict on a group, its errors, its unknown values and its state.
+        """Create a dialog that explains a group's verdict, errors, unknown values and state.
 
-        Args:
-            refused: name of an unavailable action, and the reason why it is unavailable, which the dialog explains
-                first; None to explain no action.
+        If `refused` is the name of an unavailable action and a reason, the dialog explains this reason first.
         """
         explanations = explain_group(snapshot, group, time_text)
         return cls(group, [explain_refusal(*refused), *explanations] if refused is not None else explanations)
@@ -126,8 +116,7 @@ class ExplainDialog(ModalScreen[None]):
         self.query_one(VerticalScroll).focus()
 
     def on_resize(self) -> None:
-        # Writing the text requests a layout. Textual ignores such requests during a resize, so the text is written
-        # after the resize.
+        # Writing the text requests a layout. Textual ignores such requests during a resize.
         self.call_after_refresh(self._write)
 
     def _write(self) -> None:

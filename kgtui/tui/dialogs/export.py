@@ -1,4 +1,4 @@
-"""The Export dialog, which writes the data of a group to a file for an incident report, and shows the file's path."""
+"""The Export dialog writes the data of a group to a file for an incident report."""
 
 from __future__ import annotations
 
@@ -27,12 +27,9 @@ if TYPE_CHECKING:
 
 
 class ExportDialog(ModalScreen["Path | None"]):
-    """Asks for the format and writes the file. Dismissed with the path of the file, or None if nothing was written.
+    """Asks for the format and writes the file. Dismissed with its path, or None if nothing was written.
 
-    Args:
-        screen: the screen from which the data is taken. Snapshots that arrive after the dialog has been opened are
-            ignored.
-        group: id of the group.
+    The file shows the snapshot that `screen` had when the dialog was opened.
     """
 
     DEFAULT_CSS = """
@@ -90,7 +87,7 @@ class ExportDialog(ModalScreen["Path | None"]):
         self.dismiss(self.written)
 
     def action_write(self, form: ExportFormat) -> None:
-        """Write the file in the format that the user has chosen."""
+        """Write the file in the chosen format."""
         self._write(form)
 
     @work(exclusive=True, group="export", exit_on_error=False, description="export")

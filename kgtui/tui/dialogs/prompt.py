@@ -1,4 +1,4 @@
-"""A dialog that asks for text, and the status line that all dialogs use for errors."""
+"""A dialog that asks for text, and the status line for errors in all dialogs."""
 
 from __future__ import annotations
 
@@ -22,10 +22,7 @@ ResultT = TypeVar("ResultT")
 
 
 class StatusLine(Static):
-    """A line with an error message, or with the current step of the dialog's action.
-
-    The line is hidden while it has no text.
-    """
+    """A line with an error message or the current step. It is hidden while it has no text."""
 
     DEFAULT_CSS = """
     StatusLine { display: none; height: auto; max-height: 6; }
@@ -36,19 +33,19 @@ class StatusLine(Static):
         super().__init__(id="status", markup=False)
 
     def show(self, message: str, role: str = "kg-error") -> None:
-        """Show a message in the color of a theme role. Line breaks are preserved. An empty message hides the line."""
+        """Show a message in the color of a theme role. An empty message hides the line."""
         self.set_class(bool(message), "-visible")
         safe = "\n".join(text.plain(line, 500) for line in message.split("\n"))
         self.update(Content.assemble((safe, f"${role}")))
 
 
 class TextPrompt(ModalScreen["ResultT | None"], Generic[ResultT]):
-    """A dialog with one or more text fields. Enter submits the text, and escape closes the dialog with None.
+    """A dialog with text fields. Enter submits the text, and escape closes the dialog with None.
 
     Subclasses override `compose_fields` and `submit`. If `submit` raises an error, the dialog shows it and stays open.
 
     Attributes:
-        action_done: set unless `submit` is running. While it is running, `textual_compat.key_order` holds keys back.
+        action_done: cleared while `submit` runs, so that `textual_compat.key_order` holds keys back.
     """
 
     PROMPT_TITLE: ClassVar[str]
@@ -81,7 +78,6 @@ class TextPrompt(ModalScreen["ResultT | None"], Generic[ResultT]):
         self.action_done.set()
 
     def compose(self) -> ComposeResult:
-        """Create the fields, the status line and a hint about the keys."""
         with Vertical(id="box") as box:
             box.border_title = self.PROMPT_TITLE
             yield from self.compose_fields()
@@ -93,7 +89,7 @@ class TextPrompt(ModalScreen["ResultT | None"], Generic[ResultT]):
         raise NotImplementedError
 
     def key_hints(self) -> tuple[str, ...]:
-        """Return a hint for each key of the dialog, such as `enter submits`."""
+        """Return a hint for each key, such as `enter submits`."""
         return ("enter submits", "esc closes")
 
     async def submit(self) -> ResultT | None:

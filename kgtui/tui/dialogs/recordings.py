@@ -25,18 +25,13 @@ if TYPE_CHECKING:
 
 TIME_EXAMPLES = "10:04, 2026-11-21T10:04:23Z, or 15m for 15 minutes before the end"
 TYPING_PAUSE = 0.2
-"""Delay, in seconds, between the last keystroke in the folder field and the read of this folder from disk.
-
-Without the delay, the folder would be read on every keystroke.
-"""
+"""Delay between the last keystroke in the folder field and the read of this folder, in seconds."""
 
 
 class RecordDialog(TextPrompt[None]):
-    """Asks for a folder, and starts to record the cluster into this folder.
+    """Asks for a folder, and starts to record the session's cluster into it.
 
-    Args:
-        session: session whose cluster is recorded.
-        on_change: called after the recording has started or ended.
+    `on_change` is called after the recording has started or ended.
     """
 
     PROMPT_TITLE = "Record"
@@ -56,7 +51,6 @@ class RecordDialog(TextPrompt[None]):
         yield Input(str(default_folder(self._session)), placeholder="a folder", compact=True)
 
     def key_hints(self) -> tuple[str, ...]:
-        """Return hints for the keys enter and escape."""
         return ("enter starts recording", "esc closes")
 
     async def submit(self) -> None:
@@ -76,11 +70,7 @@ class RecordDialog(TextPrompt[None]):
 
 
 def _usable_folder(folder: str) -> LakePath:
-    """Return the path of the folder to record into.
-
-    Raises `LakeError` if the folder contains files but is not a lake (a folder of recordings), or if a required Python
-    package is not installed.
-    """
+    """Raises `LakeError` if the folder has files but is not a lake, or if a required Python package is missing."""
     from kgtui.lake.delta import load_deltalake
     from kgtui.lake.folder import LakeFolder
 
@@ -91,14 +81,11 @@ def _usable_folder(folder: str) -> LakePath:
 
 
 class OpenRecordingDialog(TextPrompt["Session"]):
-    """Asks for a recording and a time, and opens the recording at this time.
-
-    Dismissed with the recording's session, or None if canceled.
+    """Asks for a recording and a time, and opens it. Dismissed with its session, or None if canceled.
 
     Args:
-        session: session of the live cluster.
-        lake: initial content of the folder field; None for the folder that `lake_of` returns.
-        at: initial content of the time field, in seconds since the epoch; None leaves the field empty.
+        lake: initial folder; None for the folder that `lake_of` returns.
+        at: initial time, in seconds since the epoch; None leaves the field empty.
     """
 
     PROMPT_TITLE = "Open a recording"
@@ -123,7 +110,6 @@ class OpenRecordingDialog(TextPrompt["Session"]):
         self._at = at
 
     def compose_fields(self) -> ComposeResult:
-        """Create the fields for folder and time, and the line that shows the recorded time span."""
         time = "" if self._at is None else text.to_datetime(self._at).isoformat(timespec="seconds")
         yield Static(self.ABOUT, id="about", classes="note", markup=False)
         yield Static("Folder of the recording", classes="note", markup=False)
@@ -133,7 +119,6 @@ class OpenRecordingDialog(TextPrompt["Session"]):
         yield Input(time, placeholder=TIME_EXAMPLES, compact=True, id="time")
 
     def key_hints(self) -> tuple[str, ...]:
-        """Return hints for the keys enter, tab and escape."""
         return ("enter opens", "tab goes to the other field", "esc closes")
 
     @property
@@ -146,7 +131,7 @@ class OpenRecordingDialog(TextPrompt["Session"]):
         return self.query_one("#time", Input)
 
     def on_mount(self) -> None:
-        """Focus the time field, or the folder field if the default folder does not contain a recording yet."""
+        """Focus the time field, or the folder field if the default folder has no recording yet."""
         self.time.focus()
         if not self._lake.chosen:
             self._ask_for_missing_lake()
@@ -186,13 +171,7 @@ class OpenRecordingDialog(TextPrompt["Session"]):
 
 
 class TimeDialog(TextPrompt[bool]):
-    """Asks for a time in the open recording, and moves the replay to this time.
-
-    The dialog is dismissed with True, or None if canceled.
-
-    Args:
-        position: the displayed time of the recording, which the dialog changes.
-    """
+    """Asks for a time in the open recording, and moves the replay there. Dismissed with True, or None if canceled."""
 
     PROMPT_TITLE = "Go to a time"
 
@@ -201,13 +180,11 @@ class TimeDialog(TextPrompt[bool]):
         self._position = position
 
     def compose_fields(self) -> ComposeResult:
-        """Create the line that shows the recorded time span, and the field for the time."""
         yield Static(_span_text(*self._position.span), id="span", classes="note", markup=False)
         yield Static("Time", classes="note", markup=False)
         yield Input(placeholder=TIME_EXAMPLES, compact=True)
 
     def key_hints(self) -> tuple[str, ...]:
-        """Return hints for the keys enter and escape."""
         return ("enter goes there", "esc closes")
 
     async def submit(self) -> bool:

@@ -1,4 +1,4 @@
-"""The Insights screen, which shows findings: problems of groups that Spark has found in a recording.
+"""The Insights screen shows findings: problems of groups that Spark has found in a recording.
 
 | module | contents |
 |---|---|
@@ -7,6 +7,6 @@
 | `findings` | rows and sentences about findings; marks the groups of a finding in the tree |
 | `finding_plot` | the plot of the lag and rates of a finding's group |
 
-The tables of the lake are read in a thread and without a JVM. `kgtui.insights` and `kgtui.lake` are imported only when
-tables are read, so that kgtui starts faster.
+Lake tables are read in a thread, without a JVM. `kgtui.insights` and `kgtui.lake` are imported only then, so that kgtui
+starts faster.
 """

@@ -20,19 +20,14 @@ _SECONDS = "_seconds"
 
 
 class EvidenceRow(NamedTuple):
-    """One row of a finding's evidence.
-
-    Attributes:
-        number: index of the row, counted from 0. After a refresh, the cursor stays on the row with this number.
-        values: one value per column of the evidence.
-    """
+    """One row of a finding's evidence. After a refresh, the cursor stays on the row with the same `number`."""
 
     number: int
     values: tuple[Value, ...]
 
 
 class EvidenceTable(LineTable[EvidenceRow]):
-    """The table with the evidence of a finding: the rows of a lake table from which Spark computed the finding."""
+    """A table of the rows of a lake table from which Spark computed a finding."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "screen.choose", "Go to the group", id="open", show=False)
@@ -47,7 +42,7 @@ class EvidenceTable(LineTable[EvidenceRow]):
         super().__init__((), lambda row: row.number, id="facts")
 
     def show(self, evidence: Evidence | None) -> None:
-        """Show all rows of the evidence, or an empty table if `evidence` is None."""
+        """Show the evidence, or an empty table if `evidence` is None."""
         if evidence is None:
             self.set_rows((), fresh=True)
         else:
@@ -60,12 +55,12 @@ def evidence_rows(evidence: Evidence) -> list[EvidenceRow]:
 
 
 def evidence_columns(evidence: Evidence) -> tuple[Column[EvidenceRow], ...]:
-    """Return the columns of the table widget: one per column of the evidence, with the column's name as title."""
+    """Return one column of the table widget per column of the evidence."""
     return tuple(_column(evidence, index, name) for index, name in enumerate(evidence.columns))
 
 
 def evidence_title(evidence: Evidence) -> str:
-    """Return the title above the evidence: number of rows shown, name of the table, and number of rows not shown."""
+    """Return the title above the evidence, such as `evidence: 20 rows of gold/health, 5 more`."""
     more = f", {text.exact(evidence.more)} more" if evidence.more else ""
     return f"evidence: {plural(len(evidence.rows), 'row')} of {evidence.table}{more}"
 

@@ -1,4 +1,4 @@
-"""The plot of a finding: lag and rates of the group during its problem, and for some time before."""
+"""The plot of a finding: lag and rates of the group during and before its problem."""
 
 from __future__ import annotations
 
@@ -24,25 +24,20 @@ if TYPE_CHECKING:
 SHORTEST_SPAN, USUAL_SPAN, LONGEST_SPAN = 6 * 3_600.0, 86_400.0, 14 * 86_400.0
 """Minimum, usual and maximum time span of the plot, in seconds.
 
-The plot covers 1.5 times the duration of the problem, within the limits. If the duration is unknown, it covers the
-usual time span.
+The plot covers 1.5 times the duration of the problem, or the usual span if the duration is unknown.
 """
 
 MOST_TIMELINES = 64
-"""Maximum number of cached group timelines. If the user returns to a finding, its plot is drawn from the cache."""
+"""Maximum number of cached group timelines."""
 
 
 class FindingPlotRequest(NamedTuple):
-    """All values that determine the content of the plot. The plot is drawn again only if one of them changes.
-
-    All times are in seconds since the epoch.
+    """All values that determine the plot. All times are in seconds since the epoch.
 
     Attributes:
-        group: id of the group.
-        since: time at the left edge of the plot.
-        until: time at the right edge of the plot.
-        mark: time at which the problem began, which the plot marks; None if it is unknown.
-        utc: whether the time axis is in UTC.
+        since: time at the left edge.
+        until: time at the right edge.
+        mark: time at which the problem began, marked in the plot; None if unknown.
     """
 
     group: str
@@ -57,8 +52,7 @@ class FindingPlotRequest(NamedTuple):
 class FindingPlot(TextLines):
     """The widget that plots the lag and rates of a finding's group.
 
-    A thread reads the data and draws the plot. If several requests arrive while a plot is drawn, only the newest one is
-    drawn next.
+    A thread reads the data and draws the plot. If requests arrive meanwhile, only the newest one is drawn next.
     """
 
     def __init__(self) -> None:
@@ -68,11 +62,11 @@ class FindingPlot(TextLines):
         self._finding: tuple[str | None, Finding | None, float | None] = (None, None, None)
         self._drawn: FindingPlotRequest | None = None
         self.busy = False
-        """Whether the worker that reads the data and draws the plot is running."""
+        """Whether the worker that draws the plot is running."""
 
     @property
     def gold(self) -> Gold | None:
-        """The reader of the gold tables, which Spark computes from the recording; None if there are no tables."""
+        """The reader of the gold tables; None if there are none."""
         return self._gold
 
     @gold.setter
@@ -81,31 +75,25 @@ class FindingPlot(TextLines):
 
     @property
     def span(self) -> str:
-        """The time span of the plot, as text that follows the group id in the title, such as `: last 1 d`."""
+        """The time span of the plot as part of a title, such as `: last 1 d`."""
         request = self.request
         return "" if request is None else f": last {text.age(request.until - request.since)}"
 
     def show_finding(self, group: str | None, finding: Finding | None, as_of: float | None) -> None:
-        """Show the plot for a finding. If one of the arguments is None, show no plot.
+        """Show the plot for a finding. If an argument is None, show no plot.
 
-        Args:
-            group: id of the group.
-            finding: the finding. The duration of its problem sets the time span of the plot, and the plot marks the
-                beginning of the problem.
-            as_of: time at the right edge of the plot, which is the time of the newest data in the tables, in seconds
-                since the epoch.
+        `as_of` is the time at the right edge, in seconds since the epoch.
         """
         self._finding = group, finding, as_of
         self._update()
 
     def on_resize(self) -> None:
-        # Updating the plot requests a layout. Textual ignores such requests during a layout, so the plot is updated
-        # after the current layout.
+        # Updating the plot requests a layout. Textual ignores such requests during a resize.
         self.call_after_refresh(self._update)
 
     @property
     def request(self) -> FindingPlotRequest | None:
-        """The request for the current finding and the current size of the widget; None if there is nothing to plot."""
+        """The request for the current finding and widget size; None if there is nothing to plot."""
         group, finding, as_of = self._finding
         if group is None or finding is None or as_of is None or not self.size.width:
             return None
@@ -153,20 +141,13 @@ class FindingPlot(TextLines):
 
 
 def _read(gold: Gold, group: str, since: float, until: float) -> GroupTimeline | None:
-    """Read the timeline of a group from the gold tables. Return None if they contain no lag of the group.
-
-    Raises:
-        LakeError: the tables cannot be read.
-    """
+    """Return None if the gold tables contain no lag of the group. Raises `LakeError`."""
     history = gold.lag_histories({group}, since=utc_datetime(since), until=utc_datetime(until)).get(group)
     return None if history is None else history.timeline(since, until)
 
 
 def _lines(timeline: GroupTimeline | None, request: FindingPlotRequest) -> list[PaneLine]:
-    """Draw the plot, and return it as lines.
-
-    Drawing takes tens of milliseconds and may import textual-plotext, so it runs in a thread.
-    """
+    """Drawing takes tens of milliseconds, so it runs in a thread."""
     if timeline is None:
         return [(Cell("no lag was recorded for this group in this period", MUTED),)]
     with_curves = curves.available()

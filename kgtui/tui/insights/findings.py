@@ -1,4 +1,4 @@
-"""The texts of the Insights screen: rows and descriptions of findings, and warnings about missing or old tables.
+"""The texts of the Insights screen: rows and descriptions of findings, and warnings about tables.
 
 This module also marks the groups of a finding in the tree, so that the user can delete unused groups.
 """
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from kgtui.tui.screens.cluster import ClusterScreen
 
 NARROW = 76
-"""If the description of a finding is narrower than this, in terminal cells, it omits when the problem began."""
+"""If a description is narrower than this, in terminal cells, it omits when the problem began."""
 
 SEVERITY_ROLES = {Severity.ERROR: ERROR, Severity.WARN: WARN, Severity.NOTE: MUTED}
 
@@ -43,9 +43,9 @@ class FindingRow(NamedTuple):
     """One finding in the table of findings.
 
     Attributes:
-        number: number that identifies the row. The most urgent of all findings has number 0.
-        as_of: time of the newest data in the lake's tables, in seconds since the epoch; None if the tables are empty.
-        marked: whether the finding is about unused groups and all of these groups are marked in the tree.
+        number: identifies the row; the most urgent of all findings has number 0.
+        as_of: time of the newest data in the lake's tables, in seconds since the epoch; None if they are empty.
+        marked: whether the finding is about unused groups and all of them are marked in the tree.
     """
 
     number: int
@@ -57,13 +57,9 @@ class FindingRow(NamedTuple):
 def finding_rows(
     found: Insights, group_ids: Collection[str], marked: Collection[str], kind: Kind | None = None
 ) -> list[FindingRow]:
-    """Return one row per finding, the most urgent first.
+    """Return one row per finding of this kind, the most urgent first; None for all kinds.
 
-    Args:
-        found: all findings.
-        group_ids: ids of the groups that exist on the cluster now.
-        marked: ids of the groups that are marked in the tree.
-        kind: kind of the findings to return; None for all kinds.
+    `group_ids` are the groups that exist now, and `marked` those that are marked in the tree.
     """
     return [
         FindingRow(number, finding, found.as_of, is_marked(finding, group_ids, marked))
@@ -73,13 +69,9 @@ def finding_rows(
 
 
 def is_marked(finding: Finding, group_ids: Collection[str], marked: Collection[str]) -> bool:
-    """Return whether a finding is about unused groups and these groups are marked.
+    """Return whether all existing groups of a finding about unused groups are marked.
 
-    Groups that no longer exist are ignored. The result is false if none of the groups exists.
-
-    Args:
-        group_ids: ids of the groups that now exist on the cluster.
-        marked: ids of the groups that are marked in the tree.
+    The result is false if none of the groups is in `group_ids`, the groups that exist now.
     """
     if finding.kind is not Kind.UNUSED or not marked:
         return False
@@ -120,7 +112,7 @@ def describe_finding(row: FindingRow, width: int, most: int = 6) -> list[PaneLin
 
     Args:
         width: width of each line in terminal cells.
-        most: maximum number of lines, at least four. Longer texts are cut and end with an ellipsis.
+        most: maximum number of lines, at least four. Longer texts end with an ellipsis.
     """
     finding = row.finding
     since = _since(row, short=width < NARROW)
@@ -139,7 +131,6 @@ def describe_finding(row: FindingRow, width: int, most: int = 6) -> list[PaneLin
 
 
 def _cut(lines: list[PaneLine], most: int, width: int) -> list[PaneLine]:
-    """Return the first `most` lines. If lines are left out, the last returned line ends with an ellipsis."""
     if len(lines) <= most:
         return lines
     *before, last = lines[:most]
@@ -149,10 +140,7 @@ def _cut(lines: list[PaneLine], most: int, width: int) -> list[PaneLine]:
 
 
 def _since(row: FindingRow, *, short: bool) -> str:
-    """Return the start and the duration of a problem as text, such as ` since 2026-11-21 10:04 (2 h)`.
-
-    If `short` is true, return only the duration, such as ` for 2 h`. The result is `""` if the start is unknown.
-    """
+    """Format the start of a problem as ` since 2026-11-21 10:04 (2 h)` or ` for 2 h`; empty if unknown."""
     finding = row.finding
     if finding.since is None:
         return ""
@@ -168,13 +156,10 @@ def _start(sentence: str) -> str:
 
 
 def toggle_marks(row: FindingRow, main: ClusterScreen, recorded: str | None) -> tuple[bool, str]:
-    """Mark the groups of a finding in the tree, or unmark them if all of them are marked.
+    """Mark the groups of a finding in the tree, or unmark them if all are marked.
 
-    Args:
-        recorded: id of the cluster that the findings are about; None if it is unknown.
-
-    Returns:
-        Whether a mark has changed, and a message for the user.
+    `recorded` is the id of the recorded cluster, if known. Return whether a mark has changed, and a message for the
+    user.
     """
     why = _why_not(row, main, recorded)
     if why:
@@ -190,10 +175,9 @@ def toggle_marks(row: FindingRow, main: ClusterScreen, recorded: str | None) -> 
 
 
 def cluster_mismatch(recorded: str | None, main: ClusterScreen) -> str:
-    """Return a warning if the findings are not about the cluster on the screen; otherwise an empty text.
+    """Return a warning if the findings are about another cluster; otherwise an empty text.
 
-    Args:
-        recorded: id of the cluster that the findings are about; None if it is unknown.
+    `recorded` is the id of the recorded cluster, if known.
     """
     live = main.snapshot.cluster.cluster_id
     if recorded is None or live is None or recorded == live:
@@ -216,21 +200,17 @@ def _why_not(row: FindingRow, main: ClusterScreen, recorded: str | None) -> str:
 
 
 OLD_SECONDS = 3_600.0
-"""If the newest data in the tables is older than this many seconds, the findings are shown as old."""
+"""If the newest data is older than this, in seconds, the findings are shown as old."""
 
 BEHIND_SECONDS = 2 * 86_400.0
-"""If the newest data in a table is more than this many seconds older than in another table, the table is outdated.
+"""A table is outdated if its newest data is this much older than in another table, in seconds.
 
 The limit is two days because some tables contain only whole days.
 """
 
 
 def findings_summary(found: Insights, now: float) -> list[PaneLine]:
-    """Return the parts of the summary line above the findings.
-
-    The parts are the number of findings per severity, the age of the newest data, and the time since the tables were
-    computed. If the tables were computed at different times, the earliest time counts.
-    """
+    """Return the summary line: findings per severity, age of the newest data, age of the oldest table."""
     counts = [(severity, sum(1 for one in found.findings if one.severity is severity)) for severity in Severity]
     parts: list[PaneLine] = [
         (Cell(f"{text.exact(count)} {one.value}", SEVERITY_ROLES[one]),) for one, count in counts if count
@@ -255,11 +235,9 @@ def findings_summary(found: Insights, now: float) -> list[PaneLine]:
 
 
 def table_warnings(found: Insights, path: LakePath, now: float) -> list[PaneLine]:
-    """Return warnings about missing, unreadable and outdated tables, and the command that updates the tables.
+    """Return warnings about missing, unreadable and outdated tables, and the command that updates them.
 
-    Args:
-        path: folder of the lake.
-        now: current time, in seconds since the epoch.
+    `now` is in seconds since the epoch.
     """
     never = [table.table for table in found.missing if not _broken(table.error)]
     lines: list[PaneLine] = []
@@ -305,14 +283,13 @@ def pipeline_command(path: LakePath) -> str:
 def no_findings_lines(
     which: LakeChoice, error: str, *, recorded: bool, seeds: Sequence[str], width: int
 ) -> list[PaneLine]:
-    """Return the lines that say why there are no findings, and what to do about it.
+    """Return lines that say why there are no findings, and what to do about it.
 
     Args:
-        which: the lake from which the findings should be read. If the user did not choose it, the lines explain what
-            a lake is.
+        which: the lake. If the user did not choose it, the lines explain what a lake is.
         error: why the tables could not be read.
         recorded: whether the lake contains a recording.
-        seeds: bootstrap servers of the cluster, for the command that records the cluster.
+        seeds: bootstrap servers of the cluster.
         width: width of each line in terminal cells.
     """
     path, blank = which.path, Cell("   ")

@@ -1,4 +1,4 @@
-"""The Insights screen: the table of findings, with a description, a plot and the evidence of the current finding."""
+"""The Insights screen: the table of findings, and details of the current finding."""
 
 from __future__ import annotations
 
@@ -43,35 +43,34 @@ if TYPE_CHECKING:
     from kgtui.tui.screens.cluster import ClusterScreen
 
 DETAILS_DELAY = 0.1
-"""Time, in seconds, for which the cursor must stay on a finding before the details of the finding are read.
+"""Delay before the details of a finding are read, in seconds.
 
-While the user holds down a cursor key, the details of the findings that the cursor passes are therefore not read.
+While the user holds down a cursor key, no details are read.
 """
 
 LOW_SCREEN, LOWEST_SCREEN = 32, 22
-"""Two heights of the Insights screen, in lines.
+"""Two heights of the screen, in lines.
 
-On a screen with fewer lines than the first height, the plot and the evidence are not shown at the same time. On a
-screen with fewer lines than the second height, the plot is never shown.
+Below the first height, plot and evidence are not shown together. Below the second, the plot is never shown.
 """
 
 KEYS = "enter go to group  space mark  v kind  l evidence  Y copy  esc close"
 
 
 class FindingText(TextLines):
-    """The widget with the description of a finding, cut to the height of the widget."""
+    """The description of a finding, cut to the height of the widget."""
 
     def __init__(self) -> None:
         super().__init__(id="description", focus=False)
         self._row: FindingRow | None = None
 
     def show(self, row: FindingRow | None) -> None:
-        """Show the description of a finding, or no text if `row` is None."""
+        """Show the description of a finding; None for no text."""
         self._row = row
         self._write()
 
     def on_resize(self) -> None:
-        # The text is cut to the height of the widget, which is known only after the layout.
+        # The height of the widget is known only after the layout.
         self.call_after_refresh(self._write)
 
     def _write(self) -> None:
@@ -80,9 +79,9 @@ class FindingText(TextLines):
 
 
 class InsightsScreen(ModalScreen["str | None"]):
-    """The Insights screen, with the findings (problems of groups) that Spark has computed from a recording.
+    """Shows findings (problems of groups) that Spark has computed from a recording.
 
-    The screen is dismissed with the id of the group to which the user wants to go, or None.
+    Dismissed with the id of the group to go to, or None.
     """
 
     DEFAULT_CSS = """
@@ -106,8 +105,7 @@ class InsightsScreen(ModalScreen["str | None"]):
     }
     """
 
-    # With BLANK, Textual draws the background of the screen in one color, which is fast. The user does not see the
-    # background, because the box covers the whole screen.
+    # BLANK makes Textual draw a plain background, which is fast. The box covers it anyway.
     BLANK = True
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012 - declared as in Textual
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -133,11 +131,7 @@ class InsightsScreen(ModalScreen["str | None"]):
     """
 
     def __init__(self, main: ClusterScreen) -> None:
-        """Create the screen.
-
-        Args:
-            main: the main screen, with the tree in which the user can mark the groups of a finding.
-        """
+        """Create the screen; in the tree of `main`, the user can mark the groups of a finding."""
         super().__init__(classes="-reading")
         self._main = main
         self._lake = lake_of(main.session)
@@ -147,7 +141,6 @@ class InsightsScreen(ModalScreen["str | None"]):
         self._timer: Timer | None = None
 
     def compose(self) -> ComposeResult:
-        """Create the summary, the notice, the table of findings, and the parts that show one finding."""
         with Vertical(id="box") as box:
             box.border_title = "Insights"
             box.border_subtitle = KEYS
@@ -172,15 +165,14 @@ class InsightsScreen(ModalScreen["str | None"]):
 
     @property
     def plot(self) -> FindingPlot:
-        """The plot of the group that the current finding is about."""
         return self.query_one(FindingPlot)
 
     @property
     def group(self) -> str | None:
-        """The id of the group that the plot shows and to which enter goes; None if there is no finding.
+        """The id of the group in the plot, to which enter goes; None if there is no finding.
 
-        For a finding about several groups, it is usually the first group that exists on the cluster. While the
-        evidence has the focus, it is the group in the selected row of the evidence.
+        It is the group in the selected row of the evidence, if that has the focus. Otherwise, it is the finding's first
+        group that exists.
         """
         row = self.findings.row
         if row is None:
@@ -193,7 +185,6 @@ class InsightsScreen(ModalScreen["str | None"]):
         return next((group for group in groups if group in existing), next(iter(groups), None))
 
     def on_mount(self) -> None:
-        """Read the tables in a thread."""
         self.findings.focus()
         self.action_again()
 
@@ -272,8 +263,7 @@ class InsightsScreen(ModalScreen["str | None"]):
         self.evidence_table.show(evidence)
 
     def on_resize(self) -> None:
-        # Setting heights requests a layout. Textual ignores layout requests during a layout, so the heights are set
-        # after the current layout.
+        # Setting heights requests a layout. Textual ignores such requests during a resize.
         self.call_after_refresh(self._divide_height)
 
     def _divide_height(self) -> None:
@@ -295,7 +285,7 @@ class InsightsScreen(ModalScreen["str | None"]):
             self.dismiss(None)
 
     def action_kind(self) -> None:
-        """Show only findings of the next kind. After the last kind, show all findings again."""
+        """Show only findings of the next kind; after the last kind, show all."""
         found = self._read.insights
         existing_kinds = {finding.kind for finding in found.findings} if found is not None else set()
         kinds: list[Kind | None] = [None, *(kind for kind in Kind if kind in existing_kinds)]
@@ -304,7 +294,7 @@ class InsightsScreen(ModalScreen["str | None"]):
         self._show_findings()
 
     def action_evidence(self) -> None:
-        """Hide the plot and show the evidence, or show the plot again."""
+        """Switch between the plot and the evidence."""
         self.toggle_class("-evidence")
         self.findings.focus()
 
@@ -327,7 +317,7 @@ class InsightsScreen(ModalScreen["str | None"]):
             self.app.push_screen(CopiedDialog(command))
 
     def action_choose(self) -> None:
-        """Close the screen and move the cursor of the tree to the group of the current finding."""
+        """Close the screen and go to the group of the current finding in the tree."""
         group = self.group
         if group is None:
             return
@@ -339,10 +329,7 @@ class InsightsScreen(ModalScreen["str | None"]):
             self._notify(f"{name} {'did not exist at this time' if replaying else 'no longer exists on this cluster'}")
 
     def action_mark(self) -> None:
-        """Mark the unused groups of the current finding in the tree, or unmark them.
-
-        The user can then delete the marked groups on the main screen.
-        """
+        """Mark the unused groups of the finding in the tree, so that the user can delete them, or unmark them."""
         row = self.findings.row
         if row is not None:
             changed, message = toggle_marks(row, self._main, self._read.cluster)
