@@ -1,20 +1,19 @@
 """The panes: widgets that each show one group of a snapshot, such as its members or its offsets.
 
-`PANES` lists the panes in the order of their keys, `1` to `6`. A pane shows what the snapshot contains and sends no
-requests. The module of a pane is imported when the pane is first opened, so that the first frame of the app comes
-sooner.
+`PANES` lists them in the order of their keys, `1` to `6`. A pane sends no requests. Its module is imported when it is
+first opened, so that the app starts faster.
 
 | module | contents |
 |---|---|
 | `overview` | Overview pane: state, members, health, lag, permissions |
 | `overview_health` | the fields of the Overview pane about health and data loss |
 | `members` | Members pane |
-| `member_loads` | the row of a member, and the columns that show its partitions, lag and rate as bars |
+| `member_loads` | the row of a member, and its bars for partitions, lag and rate |
 | `member_rows` | rows and columns of the Members pane, by group type |
 | `assignments` | Assignments pane: current and target owners of partitions |
 | `assignment_rows` | rows and columns of the Assignments pane |
 | `offsets` | Offsets pane: committed offset, lag and owner per partition |
-| `offset_bars` | the row of a partition, and the columns that show lag and lead as bars |
+| `offset_bars` | the row of a partition, and its bars for lag and lead |
 | `offset_rows` | rows and columns of the Offsets pane |
 | `history` | History pane: plots above a log of changes |
 | `history_log` | columns of the log of changes, and the summary of the History pane |
@@ -40,14 +39,12 @@ class PaneEntry(NamedTuple):
     """A pane in the list of panes.
 
     Attributes:
-        id: id of the pane, and name of the module of this package that contains its widget.
-        key: the key that opens the pane.
-        short: the title of the pane on a narrow screen.
-        shortened: position in the order in which the titles are shortened on a narrow screen. The title with position 1
-            is shortened first.
+        id: id of the pane, and name of its module.
+        short: title on a narrow screen.
+        shortened: position in the order in which titles are shortened, from 1.
         name: class name of the pane's widget.
         help: description of the key in the help screen, in one sentence.
-        needs_configs: whether the monitor must read the configs of the selected group while the pane is visible.
+        needs_configs: whether the monitor must read the group's configs while the pane is visible.
     """
 
     id: str
@@ -61,7 +58,7 @@ class PaneEntry(NamedTuple):
 
     @property
     def widget(self) -> type[Pane]:
-        """The class of the pane's widget. The first access imports the module of the class."""
+        """The class of the pane's widget. The first access imports its module."""
         return getattr(import_module(f"{__name__}.{self.id}"), self.name)  # type: ignore[no-any-return]
 
 
@@ -90,11 +87,10 @@ PANES_BY_ID = {entry.id: entry for entry in PANES}
 
 
 def pane_titles(width: int, gap: int = 1) -> dict[str, str]:
-    """Return pane id → title, such as `2 Members`. If the titles do not fit, some of them are shortened.
+    """Return pane id → title, such as `2 Members`. Titles are shortened until all fit.
 
     Args:
-        width: number of terminal cells that are available for all titles and gaps together.
-        gap: number of blank cells after each title.
+        width: terminal cells for all titles, each followed by `gap` blanks.
     """
     shown = {entry.id: f"{entry.key} {entry.title}" for entry in PANES}
     for entry in sorted(PANES, key=lambda entry: entry.shortened):

@@ -1,4 +1,7 @@
-"""The rows and columns of the Assignments pane: one row per partition or task, or per member, host or rack."""
+"""The rows and columns of the Assignments pane.
+
+There is one row per partition or task, or per member, host or rack.
+"""
 
 from __future__ import annotations
 
@@ -24,15 +27,13 @@ BAR_WIDTH = 16
 
 
 class PlacementRow(NamedTuple):
-    """A partition or task, with its current and target owners, and the members that delay its move.
+    """A partition or task, with the names of its current and target owners.
 
     Attributes:
         placement: the partition or task, and its status.
-        owners: names of the members that own it.
-        targets: names of the members that own it in the target assignment.
-        waits_for: names of the members that delay its move to the target owners (see `Placement.waits_for`).
-        lag: lag of the partition, or total lag of the partitions that the task reads; None if it is unknown.
-        scale: lag that the highest mark in the grid represents. It is the same in all rows.
+        waits_for: names of the members that delay its move (`Placement.waits_for`).
+        lag: lag of the partition, or total lag of the partitions of the task; None if unknown.
+        scale: lag of the highest mark in the grid, equal in all rows.
     """
 
     placement: Placement
@@ -44,7 +45,7 @@ class PlacementRow(NamedTuple):
 
     @property
     def key(self) -> tuple[str, int, str]:
-        """Key of the row: the partition or task. After a refresh, the cursor stays on the row with the same key."""
+        """The partition or task. After a refresh, the cursor stays on the row with this key."""
         return self.placement.item
 
 
@@ -53,10 +54,10 @@ class LoadRow:
     """The number of partitions or tasks of one member, host or rack.
 
     Attributes:
-        even: number of partitions or tasks that this row would have if they were distributed evenly over all members.
-        heaviest: largest number of partitions or tasks in any row. Its bar has the full length.
-        gives_up: number of partitions or tasks that this member must revoke; 0 for a host or rack.
-        behind: whether this member has not reached the epoch of the target assignment; false for a host or rack.
+        even: number that this row would have if all members had equally many.
+        heaviest: largest number in any row; its bar has the full length.
+        gives_up: number that this member must revoke; 0 for a host or rack.
+        behind: whether this member has not reached the target epoch; false for a host or rack.
     """
 
     load: Load
@@ -68,20 +69,14 @@ class LoadRow:
 
     @property
     def key(self) -> str:
-        """Key of the row: the member id, host or rack.
-
-        After a refresh, the cursor stays on the row with the same key.
-        """
+        """The member id, host or rack. After a refresh, the cursor stays on the row with this key."""
         return self.load.name or ""
 
 
 def lag_by_item(description: GroupDescription, offsets: GroupOffsets | None) -> dict[Item, int]:
-    """Return partition or active task → its lag. Partitions and tasks with an unknown lag are left out.
+    """Return partition or active task → lag, if it is known. A task has the total lag of its partitions.
 
-    The lag of a task is the total lag of its partitions.
-
-    Args:
-        offsets: offsets of the group; None if they have not been read. The result is then empty.
+    The result is empty if the offsets have not been read (None).
     """
     known = {} if offsets is None else {(row.topic, row.partition): row.lag for row in lags(offsets)}
     found = {Item(topic, part): lag for (topic, part), lag in known.items() if lag is not None}
@@ -100,9 +95,9 @@ def placement_rows(
     """Return one row per partition or task.
 
     Args:
-        names: names of the members by member id.
-        unsettled: whether to return only partitions and tasks whose owner differs from the target assignment.
-        lag_of: partition or task → its lag.
+        names: member id → name.
+        unsettled: whether to return only rows whose owner differs from the target assignment.
+        lag_of: partition or task → lag.
     """
     lag_of = lag_of or {}
     scale = scale_of(max(lag_of.values(), default=0))
@@ -123,9 +118,7 @@ def placement_rows(
 def load_rows(assignment: Assignment, skew: Skew, names: Mapping[str, str]) -> list[LoadRow]:
     """Return one row per member, host or rack, in the order of `skew.loads`.
 
-    Args:
-        skew: the number of partitions or tasks of each member, host or rack.
-        names: member id → name. The rows show names instead of ids.
+    `names` maps member ids to names.
     """
     blockers = {one.member_id: one for one in assignment.blockers} if skew.by == "member" else {}
     member_count = sum(load.members for load in skew.loads)
@@ -151,7 +144,7 @@ _TITLES = {"": "TOPIC", "active": "SUBTOPOLOGY", "standby": "SUBTOPOLOGY", "warm
 
 
 def placement_columns(assignment: Assignment) -> list[Column[PlacementRow]]:
-    """Return the columns of the list of partitions or tasks. Columns that would be empty are left out."""
+    """Return the columns of the list of partitions or tasks, without empty columns."""
     roles = {one.item.role for one in assignment.placements}
     title = _TITLES.get(min(roles, default=""), "CONNECTOR")
     columns: list[Column[PlacementRow]] = [
@@ -227,7 +220,7 @@ def _status(row: PlacementRow) -> Cell:
 
 
 def load_columns(skew: Skew) -> list[Column[LoadRow]]:
-    """Return the columns of the table with the number of partitions or tasks per member, host or rack."""
+    """Return the columns of the loads by member, host or rack."""
     columns: list[Column[LoadRow]] = [
         Column("name", skew.by.upper(), lambda row: row.name, min_width=12, max_width=44, cut="middle",
                full=lambda row: Cell(row.load.name or row.name)),
@@ -257,7 +250,7 @@ def _holds_text(row: LoadRow) -> str | None:
 
 
 def holds_up_text(gives_up: int, *, behind: bool) -> str:
-    """Return why a member delays the change to the target assignment; empty if it does not delay the change.
+    """Return why a member delays the target assignment; empty if it does not.
 
     Args:
         gives_up: number of partitions or tasks that the member must revoke.
@@ -272,7 +265,7 @@ def _holds(row: LoadRow) -> Cell:
 
 
 def assignment_summary(assignment: Assignment, names: Mapping[str, str]) -> list[PaneLine]:
-    """Return the summary above the table: unfinished moves, the members that delay these moves, and idle members."""
+    """Return the summary above the table: moves, the members that delay them, and idle members."""
     parts: list[PaneLine] = []
     moving = assignment.count(PlacementStatus.LEAVING, PlacementStatus.ARRIVING)
     if moving:

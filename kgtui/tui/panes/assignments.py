@@ -1,4 +1,4 @@
-"""The Assignments pane: current and target owner of each partition, and how evenly partitions are distributed."""
+"""The Assignments pane: current and target owners of partitions, and how evenly they are distributed."""
 
 from __future__ import annotations
 
@@ -42,18 +42,17 @@ if TYPE_CHECKING:
 
 
 Prepared = tuple[Assignment | None, dict[str, str], dict[Item, int]]
-"""Result of `AssignmentsPane.prepare`: the assignment, the names of the members, and the known lags.
+"""Result of `AssignmentsPane.prepare`: the assignment, member id → name, and partition or task → lag.
 
-The assignment is None if the members are not known. The other values map member ids to names, and partitions or tasks
-to lags.
+The assignment is None if the members are unknown.
 """
 
 
 class AssignmentsPane(Pane):
     """Pane with the assignment of a group: which member owns which partition or task.
 
-    The user switches between a list of the partitions, a grid with a row per partition and a column per member, and the
-    number of partitions per member, host or rack.
+    It has three views: a list of partitions, a grid of partitions and members, and the number of partitions per member,
+    host or rack.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -94,7 +93,7 @@ class AssignmentsPane(Pane):
 
     @property
     def table(self) -> LineTable[Any]:
-        """The table widget, which shows the rows of the current view."""
+        """The table widget with the rows of the current view."""
         return self.query_one("#assignments-table", LineTable)
 
     def focus_target(self) -> Widget:
@@ -176,10 +175,6 @@ class AssignmentsPane(Pane):
         self.query_one("#legend", SummaryLine).set_cells(legend_cells)
 
     def _draw_grid(self, assignment: Assignment, *, fresh: bool) -> PaneLine:
-        """Draw the grid with the chosen member and as many neighboring members as fit, and return its legend.
-
-        If `fresh` is true, another group was shown before, and the cursor moves to the first row.
-        """
         rows = placement_rows(assignment, self._names, unsettled=self._unsettled, lag_of=self._lags)
         room = self.table.scrollable_content_region.width - 1
         _, count = grid_columns(rows, self._members, 0, room)
@@ -194,27 +189,26 @@ class AssignmentsPane(Pane):
         return legend(assignment, self._members, self._member, self._first, self._columns, scale)
 
     def on_resize(self) -> None:
-        """Draw the grid again after a resize, because a different number of members may fit."""
+        """Draw the grid again, because a different number of members may fit."""
         if self._view == "grid":
-            # Textual handles a resize during a layout, and ignores layout requests until this layout ends. The grid is
-            # therefore drawn afterwards.
+            # Textual ignores layout requests during a resize.
             self.call_after_refresh(self._arrange)
 
     def action_member(self, step: int) -> None:
-        """Choose another member of the grid, `step` columns to the right, and scroll to its column."""
+        """Choose the member `step` columns to the right, and scroll to its column."""
         if self._view != "grid":
             raise SkipAction
         self._member = max(0, min(self._member + step, len(self._members) - 1))
         self._arrange()
 
     def action_view(self) -> None:
-        """Switch to the next view: the list, the grid, and the number of partitions per member, per host, per rack."""
+        """Switch to the next view."""
         views = self.views
         self._view = views[(views.index(self._view) + 1) % len(views)]
         self._arrange(fresh=True)
 
     def action_only(self) -> None:
-        """Switch between all partitions and only the partitions that must move or have no owner."""
+        """Switch between all partitions and the partitions that must move or have no owner."""
         self._unsettled = not self._unsettled
         self._view = "grid" if self._view == "grid" else "partition"
         self._arrange()
@@ -223,8 +217,7 @@ class AssignmentsPane(Pane):
 LONGEST_END = 4
 """Maximum width of the title of a member's column in the grid, in terminal cells.
 
-Each title consists of the last characters of the member's name, such as `-10`. If the last four characters of two names
-are equal, all titles are numbers instead.
+A title is the end of the member's name, such as `-10`. If these are not unique, all titles are numbers.
 """
 
 TO_COME, TO_GO, IDLE, NOBODY = "+", "-", ":", "!"
@@ -236,8 +229,8 @@ class GridMember:
     """A member that has a column in the grid.
 
     Attributes:
-        title: title of the column, which is the end of the member's name or a number.
-        idle: whether the member owns no partition and gets none from the target assignment.
+        title: title of the column: the end of the member's name, or a number.
+        idle: whether the member owns nothing and gets nothing from the target assignment.
         reported: whether the broker reported the member's assignment.
     """
 
@@ -249,7 +242,7 @@ class GridMember:
 
 
 def grid_members(assignment: Assignment, names: Mapping[str, str]) -> list[GridMember]:
-    """Return the members sorted by name, with numbers compared by value, so that `app-9` comes before `app-10`."""
+    """Return the members in the natural order of their names: `app-9` before `app-10`."""
     idle, unreported = set(assignment.idle), set(assignment.unreported)
     ids = sorted(names, key=lambda one: (_natural(names[one]), one))
     titles = _titles([names[one] for one in ids])
@@ -265,10 +258,7 @@ def _natural(name: str) -> list[tuple[int, int, str]]:
 
 
 def _titles(names: Sequence[str]) -> list[str]:
-    """Return a unique title for each name: its last characters. All titles have the same number of characters.
-
-    This number is as small as possible. If it would be larger than `LONGEST_END`, the titles are 1, 2, 3, and so on.
-    """
+    """Return unique titles of equal length, or numbers if they would exceed `LONGEST_END`."""
     shown = [text.plain(name, 40, cut="middle") for name in names]
     for length in range(1, LONGEST_END + 1):
         ends = [name[-length:] for name in shown]
@@ -284,7 +274,7 @@ def grid_columns(
 
     Args:
         first: index of the member in the first column.
-        room: width that is available for all columns, in terminal cells.
+        room: width for all columns, in terminal cells.
     """
     item: Column[PlacementRow] = Column(_NAME, "ITEM", item_name, min_width=14, max_width=44, cut="middle")
     width = max((cell_len(member.title) for member in members), default=1)
@@ -317,8 +307,7 @@ def item_name(row: PlacementRow) -> str:
 def grid_mark(member: GridMember, row: PlacementRow) -> Cell:
     """Return the symbol that says whether the member owns, must revoke or will get the partition.
 
-    If an owned partition has lag, the height of its symbol represents the lag. A symbol for at least half of
-    `row.scale` has a warning color.
+    The height of an owner's symbol represents the lag. From half of `row.scale`, it has a warning color.
     """
     placement = row.placement
     has = member.member_id in placement.owners
@@ -342,7 +331,6 @@ def _owned_mark(row: PlacementRow) -> Cell:
 
 
 def _lag_levels() -> str:
-    """Return the symbols for the lag of an owned partition, from a small to a large lag."""
     return "12345678" if text.display_settings().ascii else BLOCKS[1:]
 
 
@@ -362,13 +350,13 @@ def _status(row: PlacementRow) -> Cell:
 def legend(
     assignment: Assignment, members: Sequence[GridMember], at: int, first: int, count: int, scale: float = 0.0
 ) -> PaneLine:
-    """Return the legend of the grid: the meaning of each symbol in the grid, and the name of the chosen member.
+    """Return the legend of the grid: the meaning of its symbols, and the name of the chosen member.
 
     Args:
-        at: index of the chosen member in `members`.
-        first: index of the member in the first column of the grid.
-        count: number of members that have a column in the grid.
-        scale: lag that the highest symbol in the grid represents; 0 if no partition has a known lag above 0.
+        at: index of the chosen member.
+        first: index of the member in the first column.
+        count: number of members that have a column.
+        scale: lag of the highest symbol; 0 if no partition has a known lag above 0.
     """
     marks = [(text.marks().bar, "no lag" if scale else "owns", OK)]
     if assignment.targeted:

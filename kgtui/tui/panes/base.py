@@ -1,4 +1,4 @@
-"""The base class of the panes, and the two widgets at the top of a pane: the notice about old data, and the summary."""
+"""`Pane`, the base class of the panes, and the two widgets at its top: notice and summary."""
 
 from __future__ import annotations
 
@@ -42,17 +42,14 @@ if TYPE_CHECKING:
 NO_GROUP_HINT = "No group is selected. Press n to select the next group."
 
 MOST_ITEMS_INLINE = 400
-"""If a pane has at most this many items, such as members, `Pane.prepare` runs on the event loop.
-
-With more items, it runs in a thread, so that it does not delay the handling of keys and the next update of the screen.
-"""
+"""If a pane has more items than this, such as members, `Pane.prepare` runs in a thread."""
 
 
 class AutoHeightText(Static, NoRelayout):
-    """A widget for a few lines of text, which is hidden while it has no text.
+    """A few lines of text. The widget is hidden while it has no text.
 
-    The text contains ages, such as `12 s ago`, and therefore changes with every snapshot. A new layout would redraw the
-    whole screen, so it is requested only when the number of lines or the width changes.
+    Ages such as `12 s ago` change with every snapshot. A layout redraws the whole screen, so it is requested only when
+    the number of lines or the width changes.
     """
 
     DEFAULT_CSS = """
@@ -65,13 +62,12 @@ class AutoHeightText(Static, NoRelayout):
         self._shape = (0, 0)
 
     def wrapped_lines(self, width: int) -> list[PaneLine]:
-        """Return the lines to show, each at most `width` terminal cells wide; an empty list hides the widget."""
+        """Return lines of at most `width` terminal cells; an empty list hides the widget."""
         raise NotImplementedError
 
     def write(self) -> None:
         """Wrap the text to the current width and show it, or hide the widget if there is no text."""
-        # A hidden widget has width 0, so the text is wrapped to the width of the parent widget. Wrapping the text only
-        # after this widget is shown would need a second layout.
+        # A hidden widget has width 0. Wrapping to the parent's width saves a second layout.
         parent_width = self.parent.content_size.width if isinstance(self.parent, Widget) else 0
         width = max(16, self.size.width or parent_width or 80)
         lines = self.wrapped_lines(width)
@@ -80,8 +76,7 @@ class AutoHeightText(Static, NoRelayout):
         self._shape = (width, len(lines))
 
     def on_resize(self) -> None:
-        # Textual handles a resize during a layout, and ignores layout requests until this layout ends. The text is
-        # therefore written afterwards.
+        # Textual ignores layout requests during a resize.
         self.call_after_refresh(self.write)
 
 
@@ -114,32 +109,32 @@ class Pane(Vertical):
     BLANK = True
 
     reading_field: ClassVar[str] = "details"
-    """Name of the `Snapshot` attribute with the data of this pane: `details`, `offsets` or `configs`."""
+    """The `Snapshot` attribute with the data of this pane: `details`, `offsets` or `configs`."""
     reading_name: ClassVar[str] = "the group"
     """Name of this pane's data in the placeholder, such as `the members` in `reading the members…`."""
     tool_view: ClassVar[View] = "state"
-    """Identifies the command of Kafka's own tools that shows the same data as this pane and that the user can copy."""
+    """The command of Kafka's own tools that shows the same data, and that the user can copy."""
 
     shows_faults: ClassVar[bool] = False
-    """Whether the pane itself lists the failed requests (faults) of the group, so that the notice omits them."""
+    """Whether the pane itself lists the faults of the group, so that the notice omits them."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, classes=classes)
         self.snapshot: Snapshot | None = None
         self.group: str | None = None
         self.placeholder = ""
-        """Text in the empty pane while no group is selected, or until the data of the group has been read."""
+        """Text while no group is selected or its data has not been read."""
         self._drawn: tuple[object, ...] | None = None
         self._fresh = True
         self.command_config: str | None = None
-        """Path of the client properties file for the Kafka command in the pane; None to omit it."""
+        """Path of the client properties file for Kafka commands; None to omit it."""
         self.series: SeriesStore | None = None
-        """Lag samples of all groups, collected by the monitor. The trend of a group's lag is computed from them."""
+        """Lag samples of all groups, from which trends are computed."""
         self.replay_position: ReplayPosition | None = None
-        """The position in the recording that the terminal UI shows; None for a live cluster."""
+        """The displayed position in a recording; None for a live cluster."""
 
     def show(self, snapshot: Snapshot, group: str | None) -> None:
-        """Show a group of a snapshot. If another group was shown before, reset the cursor and the scroll position."""
+        """Show a group of a snapshot. If another group was shown before, reset cursor and scroll position."""
         other = group != self.group
         self.snapshot, self.group = snapshot, group
         if self.is_mounted:
@@ -156,26 +151,22 @@ class Pane(Vertical):
 
     @property
     def readings(self) -> Mapping[str, Reading[Any]]:
-        """Maps each group id to the data that this pane shows, with the time at which it was read."""
+        """Group id → the data that this pane shows, with the time of the read."""
         return getattr(self.snapshot, self.reading_field) if self.snapshot is not None else {}
 
     def draw_inputs(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
         """Return the parts of the snapshot that the pane shows.
 
-        Data that has not been read again is the same object in the next snapshot. The pane is drawn again only if the
-        next call returns other objects.
+        Unchanged data is the same object in the next snapshot. The pane is drawn again only if an object differs.
         """
         return (self.readings.get(group),)
 
     def item_count(self, snapshot: Snapshot, group: str) -> int:
-        """Return how many items, such as members, `prepare` processes.
-
-        If there are many, `prepare` runs in a thread.
-        """
+        """Return how many items, such as members, `prepare` processes (see `MOST_ITEMS_INLINE`)."""
         return 0
 
     def prepare(self, snapshot: Snapshot, group: str) -> Any:
-        """Compute what `draw` shows. This method must not use widgets, because it may run in a thread."""
+        """Compute what `draw` shows. May run in a thread, so it must not use widgets."""
         raise NotImplementedError
 
     def draw(self, prepared: Any, *, fresh: bool) -> None:
@@ -191,14 +182,14 @@ class Pane(Vertical):
         return self
 
     def action_only(self) -> None:
-        """Switch between all rows and only the rows with a problem. A pane without this filter does nothing."""
+        """Switch between all rows and rows with a problem, if the pane has this filter."""
 
     def action_view(self) -> None:
-        """Switch to the next view of the pane. A pane with a single view does nothing."""
+        """Switch to the next view, if the pane has several."""
 
     def _update(self, *, fresh: bool) -> None:
         if not self.children:
-            # While the app exits, Textual may mount the pane without its child widgets, which the code below needs.
+            # While the app exits, Textual may mount the pane without its child widgets.
             return
         if self.snapshot is None or self.group is None:
             self._drawn, self._fresh = None, True
@@ -221,8 +212,7 @@ class Pane(Vertical):
                 self.clear()
             self._prepare_aside(self.snapshot, self.group)
 
-    # Without `description`, Textual would build a description of the worker from the `repr` of all arguments, which
-    # takes long for a snapshot.
+    # Without `description`, Textual would compute the `repr` of all arguments, which takes long for a snapshot.
     @work(exclusive=True, group="prepare", description="prepare")
     async def _prepare_aside(self, snapshot: Snapshot, group: str) -> None:
         prepared = await asyncio.to_thread(self.prepare, snapshot, group)
@@ -243,7 +233,7 @@ class Pane(Vertical):
 
 
 def to_content(lines: Iterable[Iterable[Cell]]) -> Content:
-    """Convert lines of cells to Textual content, in the theme color of each cell. Text is never parsed as markup."""
+    """Convert lines of cells to Textual content. Text is never parsed as markup."""
     parts: list[tuple[str, str] | str] = []
     for index, line in enumerate(lines):
         if index:
@@ -267,7 +257,7 @@ def join_with_dots(parts: Iterable[Cell | Sequence[Cell]]) -> PaneLine:
 
 
 class SummaryLine(AutoHeightText):
-    """One to three lines above the table of a pane, with the most important numbers and a hint about keys."""
+    """One to three lines above the table of a pane: the most important numbers, and a hint about keys."""
 
     DEFAULT_CSS = "SummaryLine { max-height: 3; color: $foreground; }"
 
@@ -277,7 +267,7 @@ class SummaryLine(AutoHeightText):
         self._hint = ""
 
     def set_cells(self, cells: PaneLine, *, hint: str = "") -> None:
-        """Show these cells, and the hint if it fits on the last line. An empty tuple of cells hides the widget."""
+        """Show these cells, and the hint if it fits on the last line. No cells hide the widget."""
         if (cells, hint) != (self._cells, self._hint):
             self._cells, self._hint = cells, hint
             self.write()
@@ -287,7 +277,7 @@ class SummaryLine(AutoHeightText):
 
 
 def with_hint(lines: list[PaneLine], hint: str, width: int) -> list[PaneLine]:
-    """Add a right-aligned hint to the last line, if at least three blank terminal cells remain before the hint."""
+    """Add a right-aligned hint to the last line, if three blank cells remain before it."""
     if not hint or not lines:
         return lines
     free = width - sum(cell_len(cell.text) for cell in lines[-1]) - cell_len(hint)
@@ -299,11 +289,11 @@ def with_hint(lines: list[PaneLine], hint: str, width: int) -> list[PaneLine]:
 def reading_notices(
     snapshot: Snapshot, group: str, readings: Mapping[str, Reading[Any]], *, faults_below: bool = False
 ) -> list[PaneLine]:
-    """Return lines that say why the group's data is old, incomplete or missing. Return no lines if it is current.
+    """Return lines that say why the group's data is old, incomplete or missing; none if it is current.
 
     Args:
-        readings: group id → the data that the pane shows about the group.
-        faults_below: whether the pane itself lists failed requests. If so, the notice only says how old the data is.
+        readings: group id → the data that the pane shows.
+        faults_below: whether the pane itself lists faults. The lines then only say how old the data is.
     """
     lines: list[PaneLine] = []
     reading = readings.get(group)
@@ -319,13 +309,11 @@ def reading_notices(
 
 
 def awaited_text(snapshot: Snapshot, group: str, readings: Mapping[str, Reading[Any]], reading_name: str) -> str:
-    """Return the text in a pane whose data has not been read yet, such as `reading the members…`.
-
-    Return an empty text if the data has been read or cannot be read.
+    """Return a text such as `reading the members…`; empty if the data has been read or cannot be read.
 
     Args:
-        readings: group id → the data that the pane shows about the group.
-        reading_name: name of the data in the placeholder, such as `the members`.
+        readings: group id → the data that the pane shows.
+        reading_name: name of the data, such as `the members`.
     """
     if group in readings or group not in snapshot.groups or _fault_of(snapshot, group) is not None:
         return ""
@@ -333,10 +321,7 @@ def awaited_text(snapshot: Snapshot, group: str, readings: Mapping[str, Reading[
 
 
 def _fault_of(snapshot: Snapshot, group: str) -> Fault | None:
-    """Return why the group's data could not be read: the error of the group, or else the error of its coordinator.
-
-    Return None if neither the group nor its coordinator has an error.
-    """
+    """Return the error of the group, or else of its coordinator; None if there is none."""
     own = snapshot.group_faults.get(group)
     if own is not None:
         return own
@@ -377,7 +362,7 @@ def _last(reading: Reading[Any] | None) -> PaneLine:
 
 
 def missing_cells(snapshot: Snapshot, group: str) -> PaneLine:
-    """Return the text that replaces missing data of a group: access denied, could not be read, or not read yet."""
+    """Return the text that replaces missing data: access denied, could not be read, or not read yet."""
     found = faults_of(snapshot, group)
     if any(fault.name.endswith("AUTHORIZATION_FAILED") for fault in found):
         return (Cell("unknown (access denied)", ERROR),)
@@ -385,5 +370,5 @@ def missing_cells(snapshot: Snapshot, group: str) -> PaneLine:
 
 
 def single_line(message: str) -> str:
-    """Replace each line break in a message with a blank, because error messages of brokers may have several lines."""
+    """Replace line breaks with blanks; error messages of brokers may have several lines."""
     return " ".join(message.split())

@@ -1,8 +1,7 @@
-"""Cells: the pieces of text from which panes are drawn. Each cell has a role, which gives its color.
+"""Cells: the pieces of text from which panes are drawn.
 
-A role is the name of a theme variable `$kg-…` without the `$`; the empty role is the normal text color. Because the
-text of a cell may come from the cluster, `kgtui.tui.text` makes its control characters visible before the cell is
-drawn.
+Each cell has a role: a theme variable `$kg-…` without the `$`, or empty for the normal text color. Text may come from
+the cluster, so its control characters are escaped before it is drawn.
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ OK, WARN, ERROR, MUTED, ACCENT, STALE = ROLES
 
 
 class SafeText(str):
-    """Text without control characters. It can be sent to the terminal as it is and must not be escaped again."""
+    """Text without control characters, which must not be escaped again."""
 
     __slots__ = ()
 
 
 def safe_text(value: str) -> SafeText:
-    """Escape the control characters in text from the cluster. `SafeText` is returned as it is."""
+    """Escape control characters, unless the text is `SafeText`."""
     return value if isinstance(value, SafeText) else SafeText(text.plain(value))
 
 
@@ -41,7 +40,7 @@ def fit_text(value: str, width: int, *, cut: Cut = "end") -> SafeText:
     """Escape control characters and shorten the text to `width` terminal cells.
 
     Args:
-        cut: which part of a text that is too long is replaced with an ellipsis: its end or its middle.
+        cut: which part of a long text is replaced with an ellipsis: its end or its middle.
     """
     if isinstance(value, SafeText):
         return SafeText(text.fit(value, width, cut=cut))
@@ -49,22 +48,19 @@ def fit_text(value: str, width: int, *, cut: Cut = "end") -> SafeText:
 
 
 def event_text(event: Event, *, with_kind: bool = True) -> SafeText:
-    """Return the text of an event, with escaped control characters. In ASCII mode, the text is ASCII only.
+    """Return the text of an event without control characters. In ASCII mode, it has no arrow symbol.
 
-    Args:
-        with_kind: whether the text may contain the name of the kind. If not, another column shows the kind.
+    If `with_kind` is false, another column shows the kind, and the text does not name it.
     """
     content = event.text if with_kind else event.detail
     return SafeText(text.plain(content.replace("→", text.marks().arrow)))
 
 
 class Cell(NamedTuple):
-    """A piece of text in one color.
-
-    Control characters in `text` are escaped when the cell is drawn, unless `text` is `SafeText`.
+    """A piece of text in one color. Its control characters are escaped when it is drawn, unless it is `SafeText`.
 
     Attributes:
-        role: name of the theme variable with the color, without `$`; empty for the normal text color.
+        role: theme variable with the color, without `$`; empty for the normal text color.
     """
 
     text: str
@@ -90,12 +86,12 @@ class Section(NamedTuple):
 
 
 def one_line_field(label: str, *cells: Cell | str) -> Field:
-    """Return a field with one line, which consists of these cells and strings."""
+    """Return a field with one line of these cells and strings."""
     return Field(label, (tuple(Cell(one) if isinstance(one, str) else one for one in cells),))
 
 
 def note(content: str, role: str = MUTED) -> Cell:
-    """Return a cell that explains the cell to its left. The text begins with two blanks to separate the two cells."""
+    """Return a cell that explains the cell to its left, after two blanks."""
     return Cell(f"  {content}", role)
 
 
@@ -115,25 +111,24 @@ def number_cell(value: int | None) -> Cell:
 
 
 def plural(count: int, one: str, many: str = "") -> str:
-    """Return a count followed by a noun: `1 member`, `3 members`, `2 processes`.
+    """Return a count and a noun: `1 member`, `3 members`, `2 processes`.
 
     Args:
         one: the noun in the singular.
-        many: the noun in the plural; if it is empty, an `s` is added to the singular.
+        many: the noun in the plural; by default, the singular with an `s`.
     """
     return f"{text.exact(count)} {one if count == 1 else many or one + 's'}"
 
 
 def optional_cell(value: str | None) -> Cell:
-    """Return a text, or the symbol `–` for None and the empty text."""
+    """Return a text, or the symbol `–` if there is none."""
     return none_cell() if not value else Cell(value)
 
 
 def no_value_cell(reason: str) -> Cell:
-    """Return the symbol that is shown instead of an unknown offset or lag.
+    """Return the symbol for an unknown offset or lag.
 
-    The symbol is `–` if there is no committed offset, `x` if access is denied or the topic was deleted, and `?` for
-    other reasons.
+    It is `–` without a committed offset, `x` if access is denied or the topic was deleted, and `?` otherwise.
 
     Args:
         reason: why the value is unknown (`PartitionLag.reason`).
@@ -151,7 +146,7 @@ def lag_cell(row: PartitionLag) -> Cell:
 
 
 def format_partitions(tasks: Tasks | TopicPartitions) -> str:
-    """Format topics with their partitions, or subtopologies with their tasks, as `orders:0-3,7 refunds:1`."""
+    """Format partitions of topics, or tasks of subtopologies, as `orders:0-3,7 refunds:1`."""
     return " ".join(f"{name}:{format_ranges(parts)}" for name, parts in tasks)
 
 
@@ -169,9 +164,8 @@ def format_ranges(parts: tuple[int, ...]) -> str:
 def wrap_cells(cells: Iterable[Cell], width: int) -> list[PaneLine]:
     """Wrap cells into lines of at most `width` terminal cells.
 
-    A cell that fits into one line is not broken. A longer cell is broken between words, and a word that is longer than
-    a line is broken too. A cell that ends, but does not begin, with a blank is a label. It stays on the same line as
-    the next cell.
+    A cell longer than a line is broken between words, or within a word that is longer than a line. A cell that ends
+    with a blank, but does not begin with one, is a label: it stays on the line of the next cell.
     """
     lines: list[list[Cell]] = [[]]
     used = 0

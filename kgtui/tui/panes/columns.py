@@ -28,20 +28,18 @@ class Column(Generic[RowT]):
 
     Attributes:
         id: identifies the column when rows are sorted, and in Textual messages.
-        value: returns the value of this column for a row. The widest value determines the width of the column.
-        render: returns the cell to draw for a row; None to draw the value.
-        rank: 0 for a column that is always shown. On a narrow screen, the columns with the highest ranks are left out.
-        right: whether the column is right-aligned, as numbers are. A right-aligned column is never narrowed.
-        min_width: smallest width of a left-aligned column, in terminal cells. If the columns do not fit even at their
-            smallest width, the column with the highest rank is left out.
-        max_width: largest width of the column, in terminal cells.
-        cut: where a text that is too long is shortened: at its end or in its middle.
-        if_spare: if true, the column is shown only if there is enough space to show the texts of all columns in full.
+        value: value for a row. The widest value determines the width of the column.
+        render: cell for a row; None to draw the value.
+        rank: 0 for a column that is always shown. On a narrow screen, columns with the highest ranks are left out.
+        right: whether the column is right-aligned, as numbers are. Such a column is never narrowed.
+        min_width: smallest width of a left-aligned column, in terminal cells.
+        max_width: largest width, in terminal cells.
+        cut: where a long text is shortened: at its end or in its middle.
+        if_spare: whether the column is shown only if all columns fit in full.
         if_values: whether the column is shown only if some row has a value in it.
-        not_over: ids of columns whose texts are not shortened to make room for this column. This column is left out
-            instead.
-        full: returns the text for the detail area below the table; None to use the cell.
-        field: the field of `kgtui.model.fields` that the column shows; None for a column that shows no such field.
+        not_over: ids of columns whose texts are more important. If they do not fit, this column is left out.
+        full: text for the detail area below the table; None to use the cell.
+        field: the field of `kgtui.model.fields` that the column shows, if any.
     """
 
     id: str
@@ -66,7 +64,7 @@ class Column(Generic[RowT]):
         return Cell(text.marks().none, "kg-muted") if value is None else Cell(str(value))
 
     def full_cell(self, row: RowT) -> Cell:
-        """Return the text of this column in the detail area below the table, which shows one row in full."""
+        """Return the text for the detail area, which shows one row in full."""
         return self.full(row) if self.full is not None else self.cell(row)
 
 
@@ -82,13 +80,12 @@ def field_column(
     cut: Cut = "end",
     full: Callable[[RowT], Cell] | None = None,
 ) -> Column[RowT]:
-    """Return a column for a field of the catalog `kgtui.model.fields`, with the field's name, title and format.
+    """Return a column with the name, title and format of a field of `kgtui.model.fields`.
 
     Args:
-        record_of: returns the object from which the field reads its value for a row. If it returns None, the cell is
-            blank.
-        value: returns the value of a row; None to use the value of the field.
-        render: returns the cell of a row; None to show the value of the field in the field's format.
+        record_of: object from which the field reads its value; None for a blank cell.
+        value: value of a row; None to use the value of the field.
+        render: cell of a row; None to use the field's format.
 
     The other parameters have the same meaning as in `Column`.
     """
@@ -113,12 +110,10 @@ def field_column(
 
 
 def preferred_width(column: Column[RowT], rows: Sequence[RowT]) -> int:
-    """Return the width of the title or of the widest value, in terminal cells, but at most `max_width`.
+    """Return the width of the title or the widest value, in terminal cells, but at most `max_width`.
 
-    It is 0 for a column that is shown only if it has values, and has none.
-
-    Not all values are measured, so that 10,000 rows take only a few milliseconds. Only the 20 texts with the most
-    characters, the largest number and the smallest number are measured.
+    It is 0 for an empty column with `if_values`. To measure 10,000 rows in a few milliseconds, only the 20 longest
+    texts and the extreme numbers are measured.
     """
     if column.if_values and not any(column.value(row) for row in rows):
         return 0
@@ -138,11 +133,11 @@ def preferred_width(column: Column[RowT], rows: Sequence[RowT]) -> int:
 def fit_columns(
     columns: Sequence[Column[RowT]], preferred: Mapping[str, int], room: int
 ) -> list[tuple[Column[RowT], int]]:
-    """Choose the columns that fit the available width. Return each with its width in terminal cells.
+    """Choose the columns that fit. Return each with its width in terminal cells.
 
     Args:
-        preferred: column id → width at which no value of the column is cut off.
-        room: width that is available for all columns, in terminal cells.
+        preferred: column id → width at which no value is cut off.
+        room: width for all columns, in terminal cells.
     """
     shown = [column for column in columns if preferred[column.id] or not column.if_values]
     for column in reversed(shown[:]):
@@ -171,7 +166,7 @@ def fit_columns(
 
 
 def column_at(fitted: Sequence[tuple[Column[RowT], int]], x: int) -> str | None:
-    """Return the id of the column that covers terminal cell `x` of a line; None if `x` is right of the last column."""
+    """Return the id of the column at terminal cell `x` of a line; None if `x` is right of the last column."""
     left = 0
     for column, width in fitted:
         if left <= x < left + width + GAP:

@@ -38,7 +38,7 @@ class ConfigRow:
     """One group configuration, such as `consumer.session.timeout.ms`.
 
     Attributes:
-        config: name, value and source of the configuration.
+        config: name, value and source.
         applies: whether the configuration has an effect on groups of this type.
     """
 
@@ -47,10 +47,9 @@ class ConfigRow:
 
 
 def config_rows(configs: tuple[GroupConfig, ...], group_type: str | None) -> list[ConfigRow]:
-    """Return one row per configuration: first those that are set for this group, then the others, each sorted by name.
+    """Return one row per configuration: first those set for this group, then the others, each by name.
 
-    Brokers also report configurations that have an effect only on groups of other types. They are left out, unless they
-    are set for this group.
+    Configurations that only affect other group types are left out, unless they are set for this group.
     """
     rows = (ConfigRow(one, _applies(one.name, group_type)) for one in configs)
     shown = (row for row in rows if row.applies or row.config.source in _OF_GROUP)
@@ -68,7 +67,7 @@ def _name(row: ConfigRow) -> Cell:
 
 
 def value_of(config: GroupConfig) -> str | None:
-    """Return the value of a configuration, or `(hidden)` for a sensitive configuration; None if it is not reported."""
+    """Return the value, or `(hidden)` for a sensitive configuration; None if it is not reported."""
     return "(hidden)" if config.sensitive else config.value
 
 
@@ -82,7 +81,7 @@ def _value(row: ConfigRow) -> Cell:
 
 
 def source_text(source: str) -> str:
-    """Return a short text for the source of a value, such as `broker file` for `STATIC_BROKER_CONFIG`."""
+    """Return a short name of a source, such as `broker file` for `STATIC_BROKER_CONFIG`."""
     return _SOURCES.get(source, source.lower().replace("_", " "))
 
 
@@ -113,7 +112,7 @@ COLUMNS: list[Column[ConfigRow]] = [
 
 
 class ConfigPane(Pane):
-    """Pane with one row per configuration of the group. The configuration cannot be changed here."""
+    """Pane with one row per configuration of the group. They cannot be changed here."""
 
     reading_field: ClassVar[str] = "configs"
     reading_name: ClassVar[str] = "the configuration"

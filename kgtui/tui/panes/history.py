@@ -1,4 +1,4 @@
-"""The History pane: plots of lag, rates, members and states over time, above a log of changes."""
+"""The History pane: plots of lag, rates, members and states, above a log of changes."""
 
 from __future__ import annotations
 
@@ -30,31 +30,29 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 SPANS = (3600.0, 21_600.0, 86_400.0, 900.0)
-"""Time spans that the plots can cover, in seconds. Key `v` switches to the next time span.
+"""Time spans of the plots, in seconds, in the order of key `v`.
 
-If kgtui has been running for a shorter time, the plots cover only this time.
+The plots do not begin before kgtui was started.
 """
 
 SHORTEST_SPAN = 60.0
-"""Minimum time span of the plots, in seconds, even if kgtui has just been started."""
+"""Minimum time span of the plots, in seconds."""
 
 MOST_LINES = 20
-"""Maximum total height of the plots, in lines, so that the log of changes below them has space."""
+"""Maximum total height of the plots, in lines. The log of changes needs the rest."""
 
 WITHOUT_CURVES = "To draw curves: pip install 'kgtui[plots]'"
 
 
 class HistoryPlotRequest(NamedTuple):
-    """A request to draw the plots of one group. They are drawn again only if an attribute of the request changes.
-
-    All times are in seconds since the epoch.
+    """All values that determine the plots. All times are in seconds since the epoch.
 
     Attributes:
         group: id of the group.
-        since: time at the left edge of the plots.
-        until: time at the right edge of the plots.
-        newest: time of the newest lag sample of a live session; None in a recording.
-        at: the replayed time, at which the plots have a vertical line; None in a live session.
+        since: time at the left edge.
+        until: time at the right edge.
+        newest: time of the newest lag sample; None in a recording.
+        at: the replayed time, marked with a vertical line; None in a live session.
         utc: whether the time axis is in UTC.
     """
 
@@ -69,7 +67,7 @@ class HistoryPlotRequest(NamedTuple):
 
 
 class ChangeTable(LineTable[Change]):
-    """The log of changes to the group. In a recording, Enter shows the cluster at the time of the change."""
+    """The log of changes to the group. Enter shows the recording at the time of a change."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "select_cursor", "Go to this time", id="open", show=False)
@@ -81,13 +79,13 @@ class ChangeTable(LineTable[Change]):
     """
 
     def action_select_cursor(self) -> None:
-        """Post a message, so that the screen shows the recording at the time of the change under the cursor."""
+        """Ask the screen to show the recording at the time of the change under the cursor."""
         if self.row is not None:
             self.post_message(TimeRequested(self.row.at))
 
 
 class HistoryPane(Pane):
-    """Pane with plots of a group above the log of its changes, in the current session or in a recording."""
+    """Pane with plots of a group above the log of its changes, live or in a recording."""
 
     reading_name: ClassVar[str] = "the group"
 
@@ -104,7 +102,7 @@ class HistoryPane(Pane):
         self._shown: HistoryPlotRequest | None = None
         self._last_timeline: tuple[tuple[object, ...], GroupTimeline] | None = None
         self.busy = False
-        """Whether the worker that reads the timeline and draws the plots is running."""
+        """Whether the worker that draws the plots is running."""
         self._placeholder = ""
 
     def compose(self) -> ComposeResult:
@@ -125,11 +123,11 @@ class HistoryPane(Pane):
         return self.table
 
     def draw_inputs(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
-        # The pane is redrawn for each new snapshot, because lag samples and replay position change with the snapshots.
+        # Lag samples and replay position change with each snapshot.
         return (snapshot,)
 
     def prepare(self, snapshot: Snapshot, group: str) -> None:
-        """Do nothing, because the worker `_draw_requests` reads the data of this pane and draws its plots."""
+        """Do nothing, because the worker `_draw_requests` reads the data."""
 
     def draw(self, prepared: Any, *, fresh: bool) -> None:
         if fresh:
@@ -153,12 +151,11 @@ class HistoryPane(Pane):
         self._update_plots()
 
     def action_only(self) -> None:
-        """Hide the plots, so that the log of changes fills the pane, or show them again."""
+        """Switch between plots with the log, and only the log of changes."""
         self.toggle_class("-log")
 
     def on_resize(self) -> None:
-        # Textual handles a resize during a layout, and ignores layout requests until this layout ends. The plots are
-        # therefore updated afterwards.
+        # Textual ignores layout requests during a resize.
         self.call_after_refresh(self._update_plots)
 
     def _show_empty(self, content: str) -> None:
@@ -196,10 +193,7 @@ class HistoryPane(Pane):
 
     @work(group="history", exit_on_error=False, description="history")
     async def _draw_requests(self) -> None:
-        """Read the history of the group and draw the plots, until the newest request has been drawn.
-
-        If several requests arrive while the plots are drawn, only the newest one is drawn next.
-        """
+        """Draw the plots until the newest request has been drawn. Requests in between are skipped."""
         try:
             while (request := self._request()) is not None and request != self._shown:
                 self._shown = request
@@ -217,7 +211,7 @@ class HistoryPane(Pane):
             self.busy = False
 
     async def _read_timeline(self, request: HistoryPlotRequest) -> GroupTimeline:
-        """Return the timeline for a request. A recording is read again only for another group or time interval."""
+        """Return the timeline for a request. The last one read from a recording is cached."""
         if self.replay_position is None:
             series = self.series.get(request.group) if self.series is not None else None
             hidden = self.snapshot is not None and may_hide_topics(self.snapshot, request.group)
@@ -252,10 +246,7 @@ class HistoryPane(Pane):
 
 
 def history_plot_lines(timeline: GroupTimeline, request: HistoryPlotRequest) -> list[PaneLine]:
-    """Draw the plots, and return them as lines.
-
-    Drawing takes tens of milliseconds and may import textual-plotext, so it runs in a thread.
-    """
+    """Draw the plots as lines. This takes tens of milliseconds, so it runs in a thread."""
     with_curves = curves.available()
     lines = plot_lines(
         timeline, request.width, request.height - (not with_curves), with_curves=with_curves, at=request.at
@@ -264,13 +255,13 @@ def history_plot_lines(timeline: GroupTimeline, request: HistoryPlotRequest) -> 
 
 
 def _interval_around(at: float, span: float, first: float, last: float) -> tuple[float, float]:
-    """Return start and end of the time interval that the plots show during a replay. All times are in seconds.
+    """Return start and end of the plots during a replay. All times are in seconds.
 
-    The interval changes only when `at` has advanced by a quarter of `span`, so that the recording is rarely read again.
+    They change only when `at` has advanced by a quarter of `span`, so that the recording is rarely read.
 
     Args:
-        at: the replayed time. It is in the third quarter of the interval, except near the ends of the recording.
-        span: length of the interval.
+        at: the replayed time. It is in the third quarter of the plots, except near the ends of the recording.
+        span: time span of the plots.
         first: start of the recording.
         last: end of the recording.
     """

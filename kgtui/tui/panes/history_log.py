@@ -1,4 +1,4 @@
-"""The log of changes in the History pane: its columns, and the summary above the plots."""
+"""The log of changes in the History pane, and the summary above the plots."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kgtui.model.timeline import Change, GroupTimeline
 
 MOST_MEMBERS_NAMED = 100
-"""For each change, the detail area names at most this many members that joined, and as many that left."""
+"""Maximum number of joined members, and of members that left, that the detail area names."""
 
 
 def _role(change: Change) -> str:
@@ -39,7 +39,7 @@ def _state(state: str | None) -> str:
 
 
 def _state_text(change: Change) -> SafeText:
-    """Return the state after a change, such as `Stable`, or both states if the state changed: `Empty → Stable`."""
+    """Return the state after a change, such as `Stable`, or both states, such as `Empty → Stable`."""
     before, now = change.before, change.now
     if change.event is not None:
         return SafeText(change.event.kind.value)
@@ -63,7 +63,7 @@ def _duration_text(change: Change) -> str | None:
 
 
 def _before_after(before: int | None, now: int | None) -> str | None:
-    """Format a changed number as `41→42`, and an unchanged one as `42`. Return None if the new number is unknown."""
+    """Format a changed number as `41→42`, an unchanged one as `42`; None if the new number is unknown."""
     if now is None:
         return None
     return str(now) if before is None or before == now else f"{before}{text.marks().arrow}{now}"
@@ -84,12 +84,10 @@ def _pair_text(change: Change, name: str) -> str:
 
 
 def _members_text(change: Change, most: int = 3) -> SafeText:
-    """Return the text about a change: the members that joined and left, and by how much offsets were rewound.
-
-    For an event, return the text of the event.
+    """Return the text of a change: members that joined and left, and rewound offsets; or the text of an event.
 
     Args:
-        most: the text names at most this many members that joined, and at most this many members that left.
+        most: maximum number of joined members, and of members that left, to name.
     """
     if change.event is not None:
         return event_text(change.event, with_kind=False)
@@ -138,10 +136,9 @@ COLUMNS: tuple[Column[Change], ...] = (
 
 
 def with_member_names(changes: Iterable[Change], members: Iterable[Member]) -> list[Change]:
-    """Return the changes with the shortest names of the members that joined or left, instead of their ids.
+    """Return the changes with short names of members that joined or left, instead of their ids.
 
-    Args:
-        members: the present members of the group, whose client ids are known.
+    `members` are the present members, whose client ids are known.
     """
     every = list(changes)
     ids = {one for change in every for one in (*change.now.joined, *change.now.left)}
@@ -159,10 +156,7 @@ def with_member_names(changes: Iterable[Change], members: Iterable[Member]) -> l
 
 
 def observed_times(snapshot: Snapshot, group: str) -> dict[str, float | None]:
-    """Return title → time for the observations of a group, such as `last progress`, in seconds since the epoch.
-
-    The time is None if nothing was observed.
-    """
+    """Return title → time, such as `last progress`, in seconds since the epoch; None if nothing was observed."""
     return {
         f"{snapshot.state_of(group)} since": snapshot.state_since.get(group),
         "last progress": facts.last_progress(snapshot, group),
@@ -171,7 +165,7 @@ def observed_times(snapshot: Snapshot, group: str) -> dict[str, float | None]:
 
 
 def history_summary(timeline: GroupTimeline, times: Mapping[str, float | None]) -> list[PaneLine]:
-    """Return the parts of the summary above the plots, such as the number of rebalances and the length of gaps.
+    """Return the parts of the summary, such as the number of rebalances and the length of gaps.
 
     Args:
         times: the result of `observed_times`; empty in a recording.

@@ -1,4 +1,4 @@
-"""The row of a member, with bars that show its load: number of partitions, their lag, and records read per second."""
+"""The row of a member, with bars for its partitions, their lag, and records read per second."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ LOAD_WIDTH = 11
 """Width of a number with its bar, in terminal cells."""
 
 _HOT = 2.0
-"""The load of a member is highlighted if it is more than this many times the average load of all members."""
+"""A load above this many times the average is highlighted."""
 
 
 class Load(NamedTuple):
     """A number that says how much load a member has, such as its number of partitions.
 
     Attributes:
-        value: the number of partitions, records, or records per second; None if it is unknown.
-        scale: value that is drawn as a full bar.
+        value: number of partitions, records, or records per second; None if unknown.
+        scale: value of a full bar.
         hot: whether the value is far above the average of all members.
     """
 
@@ -62,7 +62,7 @@ class MemberLoad(NamedTuple):
     Attributes:
         assigned: number of assigned partitions or tasks.
         lag: total lag, in records, of the partitions that only this member owns.
-        rate: records per second that the member reads from these partitions.
+        rate: records per second that it reads from these partitions.
     """
 
     assigned: Load = Load()
@@ -72,17 +72,16 @@ class MemberLoad(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MemberRow:
-    """The row of a member, or the row of a streams process, which precedes the rows of the members in this process.
+    """The row of a member, or of a streams process above its members.
 
     Attributes:
         member: the member; in the row of a process, its first member.
         target_epoch: epoch of the target assignment. A member with an older epoch is highlighted.
-        group_type: type of the group. A member whose protocol differs from it, such as a classic member of a consumer
-            group, is highlighted.
-        threads: in the row of a process, all its members, which are its threads; otherwise empty.
+        group_type: type of the group. A member with another protocol is highlighted.
+        threads: all members of the process; empty in the row of a member.
         load: load of the member; None in the row of a process.
-        holds_up: why the member delays the change to the target assignment; empty if it does not delay the change.
-        name: the shortest name that distinguishes the member from the others (`kgtui.model.member_names`).
+        holds_up: why the member delays the target assignment; empty if it does not.
+        name: the shortest name that distinguishes the member (`kgtui.model.member_names`).
     """
 
     member: Member
@@ -95,10 +94,7 @@ class MemberRow:
 
     @property
     def key(self) -> tuple[str, bool]:
-        """Id of the member or process, and whether it is a process.
-
-        After a refresh, the cursor stays on the row with the same key.
-        """
+        """Id of the member or process, and whether it is a process. After a refresh, the cursor stays on this row."""
         process = self.member.streams.process if self.threads and self.member.streams else None
         return (self.member.member_id, False) if process is None else (process, True)
 
@@ -108,9 +104,8 @@ def member_loads(
 ) -> dict[str, MemberLoad]:
     """Return member id → load, for all members of a group.
 
-    Args:
-        offsets: offsets of the group; None if they have not been read, so that lags are unknown.
-        health: health of the group; None if the group is not read in full, so that rates are unknown.
+    If the offsets have not been read (None), lags are unknown. If the group is not read in full, `health` is None and
+    rates are unknown.
     """
     members = description.members or ()
     owners = owners_by_partition(description)
@@ -128,10 +123,7 @@ def member_loads(
 
 
 def _sum(partitions: list[TopicPartition], values: Mapping[TopicPartition, float | None], idle: bool) -> float | None:
-    """Return the sum of the known values of these partitions; None if no value is known.
-
-    Return 0 for an idle member, which owns no partitions.
-    """
+    """Idle members own nothing, so their sum is 0. For others, it is None if no value is known."""
     known = [value for value in map(values.get, partitions) if value is not None]
     return sum(known) if known or (idle and values) else None
 
@@ -144,7 +136,7 @@ def _compared(values: Mapping[str, float | None]) -> dict[str, Load]:
 
 
 def load_columns(rows: Sequence[MemberRow]) -> list[Column[MemberRow]]:
-    """Return the columns for lag and rate. Leave out a column if its value is unknown for all members."""
+    """Return the columns for lag and rate, if at least one member has a value."""
     columns: list[Column[MemberRow]] = []
     if any(row.load is not None and row.load.lag.value is not None for row in rows):
         columns.append(_load_column("lag", "  LAG", lambda load: load.lag, 2))
@@ -166,7 +158,7 @@ def _load_column(name: str, title: str, load_of: Callable[[MemberLoad], Load], r
 
 
 def holds_up_column() -> Column[MemberRow]:
-    """Return the column that says why each member delays the change to the target assignment."""
+    """Return the column that says why members delay the target assignment."""
     return Column("holds", "HOLDS UP", lambda row: row.holds_up or None, lambda row: Cell(row.holds_up, WARN), rank=1,
                   min_width=8, max_width=24)  # fmt: skip
 
@@ -187,6 +179,6 @@ def _count(row: MemberRow) -> Cell:
 
 
 def holds_up(blocker: Blocker) -> str:
-    """Return why a member delays the change to the target assignment, such as `must revoke 2, behind`."""
+    """Return why a member delays the target assignment, such as `must revoke 2, behind`."""
     held = holds_up_text(blocker.gives_up, behind=blocker.behind != 0)
     return held or (f"must take {blocker.waiting}" if blocker.waiting else "")

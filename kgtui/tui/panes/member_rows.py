@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from kgtui.tui.panes.member_loads import MemberLoad
 
 HEX_BYTES = 64
-"""Maximum number of bytes that are shown, in hexadecimal, of member metadata that kgtui cannot decode."""
+"""Maximum number of bytes of undecoded member metadata that are shown in hexadecimal."""
 
 
 def member_rows(
@@ -44,13 +44,13 @@ def member_rows(
     blockers: Sequence[Blocker] = (),
     loads: Mapping[str, MemberLoad] = MappingProxyType({}),
 ) -> list[MemberRow]:
-    """Return a row per member: first the members that delay the change to the target assignment, the worst one first.
+    """Return one row per member: first those that delay the target assignment, the worst first.
 
-    The other members are sorted by client id, host and member id. In a streams group, the rows are grouped by process,
-    and a row for the process comes first.
+    The others are sorted by client id, host and member id. In a streams group, each process has a row above its
+    members.
 
     Args:
-        blockers: the members that delay the change, the worst one first.
+        blockers: the members that delay the target assignment, the worst first.
         loads: member id → load of the member.
     """
     target_epoch = description.assignment_epoch if description.assignment_epoch is not None else description.group_epoch
@@ -79,7 +79,7 @@ Columns = list[Column[MemberRow]]
 
 
 def member_columns(description: GroupDescription, rows: Sequence[MemberRow] = ()) -> Columns:
-    """Return the columns for the group's type and protocol, without columns that are empty for every member."""
+    """Return the columns for the group's type and protocol, without empty columns."""
     if description.kind == "connect":
         return [*connect_columns(), _host(4), _id(5)]
     if description.kind == "sr":
@@ -190,7 +190,7 @@ def _subscription() -> Column[MemberRow]:
 
 
 def subscribed(row: MemberRow) -> str | None:
-    """Return the topics and the pattern that a member subscribes to, as `/pattern/, topic, topic`; None if unknown."""
+    """Return the subscribed pattern and topics, as `/pattern/, topic, topic`; None if unknown."""
     topics = row.member.topics
     parts = [f"/{row.member.regex}/"] if row.member.regex else []
     parts += topics or ()
@@ -218,7 +218,7 @@ def _hex(row: MemberRow) -> str | None:
 
 
 def streams_columns() -> Columns:
-    """Return the columns for streams members, such as process, numbers of tasks, and number of records to restore."""
+    """Return the columns for streams members: process, numbers of tasks, and records to restore."""
     return [
         Column("process", "PROCESS / THREAD", _thread_name, _thread, min_width=16, max_width=44, cut="middle"),
         _role("active", "ACTIVE", 0),
@@ -252,7 +252,6 @@ def _thread(row: MemberRow) -> Cell:
 
 
 def _streams(row: MemberRow) -> list[StreamsMember]:
-    """Return the Streams data of the member in this row, or of all members of the process in this row."""
     return [member.streams for member in row.threads or (row.member,) if member.streams is not None]
 
 
@@ -269,16 +268,16 @@ def _of_role(streams: StreamsMember, role: str) -> Tasks:
 
 
 def row_restore_lag(row: MemberRow) -> int | None:
-    """Return how many records the thread or process must still restore; None if no thread has reported a number."""
+    """Return how many records the thread or process must still restore; None if unknown."""
     known = [lag for lag in map(member_restore_lag, _streams(row)) if lag is not None]
     return sum(known) if known else None
 
 
 def member_restore_lag(streams: StreamsMember) -> int | None:
-    """Return how many records a member must still restore; 0 if the member has no standby and no warm-up tasks.
+    """Return how many records a member must still restore; 0 without standby and warm-up tasks.
 
-    The result is the sum of (task end offset - task offset), as defined in KIP-1071, over the tasks for which the
-    member reported both offsets. If there are no such tasks, None is returned.
+    The result is the sum of (task end offset - task offset), as defined in KIP-1071. It is None if no task has both
+    offsets.
     """
     if not streams.assignment.standby and not streams.assignment.warmup:
         return 0
@@ -293,7 +292,7 @@ def _restoring(row: MemberRow) -> Cell:
 
 
 def connect_columns() -> Columns:
-    """Return the columns for Connect workers, such as URL, leader, connectors and tasks."""
+    """Return the columns for Connect workers: URL, leader, connectors and tasks."""
     return [
         Column("url", "WORKER", lambda row: _worker(row).url, min_width=26, max_width=44),
         Column("leads", "LEADS", lambda row: _leads(_worker(row).leader).text, lambda row: _leads(_worker(row).leader),
@@ -312,7 +311,7 @@ def connect_columns() -> Columns:
 
 
 def registry_columns() -> Columns:
-    """Return the columns for schema registry nodes: URL, whether it leads or is eligible to lead, and error code."""
+    """Return the columns for schema registry nodes: URL, leader, eligible to lead, error code."""
     return [
         Column("url", "NODE", lambda row: _node(row).url, min_width=16, max_width=44),
         Column("leads", "LEADS", lambda row: _leads(_node(row).leader).text, lambda row: _leads(_node(row).leader),

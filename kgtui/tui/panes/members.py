@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class MembersPane(Pane):
-    """Pane with one row per member of the group. The columns depend on the type and protocol of the group."""
+    """Pane with one row per member. The columns depend on the type and protocol of the group."""
 
     reading_field: ClassVar[str] = "details"
     reading_name: ClassVar[str] = "the members"
@@ -72,7 +72,7 @@ class MembersPane(Pane):
 
 
 def members_summary(description: GroupDescription) -> list[PaneLine]:
-    """Return the parts of the summary above the table, such as the numbers of members, hosts and idle members."""
+    """Return the parts of the summary, such as the numbers of members, hosts and idle members."""
     members = description.members
     if members is None:
         return [(Cell("the broker did not report the members", WARN),)]

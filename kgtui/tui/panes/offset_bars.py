@@ -1,4 +1,4 @@
-"""The row of a partition in the Offsets pane, with two bars that show the lag and the distance to data loss."""
+"""The row of a partition in the Offsets pane, with bars for its lag and its distance to data loss."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import LagTotal, PartitionLag, TopicPartition
 
 LAG_BAR, LEAD_BAR = 6, 8
-"""Widths of the bars for the lag and for the lead, in terminal cells."""
+"""Widths of the bars for lag and lead, in terminal cells."""
 
 _NEAR_LOSS = 0.1
-"""If the distance to data loss is below this fraction of the log, the bar has a warning color."""
+"""If the lead is below this fraction of the log, its bar has a warning color."""
 
 
 class OffsetRow(NamedTuple):
-    """The row of a partition, or the row with the total of a topic. In the row of a topic, `partition` is −1.
+    """The row of a partition, or of a topic with its total. A topic has the partition −1.
 
-    This class is a named tuple, because thousands of rows are created at each refresh, and tuples are created faster.
+    Thousands of rows are created at each refresh, and named tuples are created fast.
 
     Attributes:
         lag: offsets and lag of the partition; None in the row of a topic.
-        owner: client id of the member that owns the partition; `3 members` if three members own it.
+        owner: client id of the owner; `3 members` if three members own the partition.
         topic_total: lag of all partitions of the topic; None in the row of a partition.
         lost: number of records that expired before the group read them.
         share: whether the group is a share group.
-        scale: lag that is drawn as a full bar. It is the same in all rows.
+        scale: lag of a full bar, equal in all rows.
     """
 
     topic: str
@@ -45,12 +45,12 @@ class OffsetRow(NamedTuple):
 
     @property
     def key(self) -> TopicPartition:
-        """Topic and partition. After a refresh, the cursor stays on the row with the same key."""
+        """Topic and partition. After a refresh, the cursor stays on the row with this key."""
         return self.topic, self.partition
 
 
 def bar_columns() -> tuple[Column[OffsetRow], Column[OffsetRow]]:
-    """Return the column with the bar of the lag, and the column with the bar of the lead."""
+    """Return the columns with the bars for lag and lead."""
     return (
         Column("lag-bar", "BAR", lambda _row: " " * LAG_BAR, _lag_bar, rank=3, min_width=LAG_BAR, max_width=LAG_BAR,
                full=_full_lag_bar),
@@ -68,10 +68,7 @@ def _full_lag_bar(row: OffsetRow) -> Cell:
 
 
 def lead_fraction(row: OffsetRow) -> float | None:
-    """Return the distance of the position from the log start offset, as a fraction of the log.
-
-    The fraction is 0 at the log start offset, 1 at the log end offset, and None if it is unknown.
-    """
+    """Return the position in the log: 0 at its start offset, 1 at its end offset; None if unknown."""
     one = row.lag
     if one is None or one.lead is None or one.log_start is None or one.log_end is None or one.log_end <= one.log_start:
         return None

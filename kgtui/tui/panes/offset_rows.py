@@ -40,17 +40,16 @@ if TYPE_CHECKING:
 
 
 _WITH_DATE = 43_200.0
-"""A time is shown with its day if it differs from the current time by at least this many seconds."""
+"""Times at least this many seconds from now are shown with their day."""
 
 
 CYCLED_COLUMNS = ("topic", "lag", "lead", "owner")
-"""Ids of the columns by which key `s` sorts the table, one after the other."""
+"""Ids of the columns by which key `s` sorts the table, in this order."""
 
 LARGEST_FIRST = frozenset({"lag", "lag-bar", "note"})
-"""Ids of the columns that are sorted by descending value. All other columns are sorted by ascending value.
+"""Ids of the columns that are sorted by descending value.
 
-For `lead` (committed offset minus log start offset), the smallest values are the most urgent, because retention may
-soon delete unread records of these partitions.
+A small `lead` (committed offset minus log start offset) is urgent, because retention may soon delete unread records.
 """
 
 
@@ -76,7 +75,7 @@ def filter_and_sort(
 ) -> list[OffsetRow]:
     """Return the matching rows in the given order.
 
-    If rows are sorted by topic, a row with the total of the topic precedes the rows of its partitions.
+    If rows are sorted by topic, each topic has a row with its total above its partitions.
 
     Args:
         order: id of the column to sort by.
@@ -93,7 +92,7 @@ def filter_and_sort(
 
 
 def is_lagging(row: OffsetRow) -> bool:
-    """Return whether a partition has lag, has lost records, or has a committed offset but an unknown lag."""
+    """Return whether a partition has lag, lost records, or a committed offset but an unknown lag."""
     one = row.lag
     return one is None or bool(one.lag) or bool(one.lost) or (one.lag is None and one.reason != "no commit")
 
@@ -121,10 +120,7 @@ def _with_totals(kept: Sequence[OffsetRow], rows: Sequence[OffsetRow], descendin
 
 
 def _sort_key(column_id: str) -> Callable[[OffsetRow], Any]:
-    """Return a function that maps a row to its sort key when the table is sorted by this column.
-
-    The key is None if the row has no value in the column; such rows come last.
-    """
+    """Return a function from a row to its sort key. Rows without a value (None) come last."""
     if column_id == "note":
         return lambda row: _note_text(row) or None
     values: dict[str, Callable[[OffsetRow], Any]] = {column.id: column.value for column in offset_columns(share=False)}
@@ -142,10 +138,8 @@ def offset_columns(*, share: bool, timed: bool = True) -> list[Column[OffsetRow]
     """Return the columns of the table of partitions.
 
     Args:
-        share: whether the group is a share group. If so, the table has a column for the share-partition start offset
-            in place of the committed offset, and no column for metadata.
-        timed: whether times of unread records are known for at least one partition. If not, the table has no columns
-            for the age and the expiry of unread records.
+        share: whether the group is a share group. It has a start offset instead of a committed offset, and no metadata.
+        timed: whether times of unread records are known. If not, there are no columns for age and expiry.
     """
 
     position = partition_fields.START_OFFSET if share else partition_fields.COMMITTED
@@ -177,8 +171,7 @@ def offset_columns(*, share: bool, timed: bool = True) -> list[Column[OffsetRow]
 
 
 def _record(row: OffsetRow) -> PartitionRow | None:
-    # `row` itself is returned, because an `OffsetRow` has every attribute of a `PartitionRow`. A second object per
-    # partition is therefore not needed.
+    # An `OffsetRow` has every attribute of a `PartitionRow`, so no second object is needed.
     return None if row.lag is None else cast("PartitionRow", row)
 
 
@@ -232,7 +225,7 @@ def _lead(row: OffsetRow) -> Cell:
 
 
 def _seconds_unread(row: OffsetRow) -> int | None:
-    """Return the age, or the maximum possible age, of the first unread record in seconds; None if it is unknown."""
+    """Return the age, or its upper bound, of the first unread record in seconds; None if unknown."""
     written = row.lag.times.unread if row.lag is not None and row.lag.lag and row.lag.times is not None else None
     return None if written is None else round(max(text.display_settings().now() - written.earliest, 0.0))
 
@@ -243,8 +236,7 @@ def _age(row: OffsetRow) -> Cell:
         return Cell("")
     if seconds is None:
         return unknown_cell() if row.lag.times is not None else Cell("")
-    # If the group has made progress since the search for record times, its first unread record is newer than the record
-    # that was found. The age is then only an upper bound.
+    # If the group has read on since the search for record times, the age is only an upper bound.
     return Cell(("" if row.lag.exact_times else text.marks().at_most) + duration(seconds))
 
 
@@ -305,7 +297,7 @@ def _note(row: OffsetRow) -> Cell:
 
 
 def offsets_summary(rows: Sequence[OffsetRow], *, hidden: bool) -> list[PaneLine]:
-    """Return the parts of the summary above the table: lag, lost records, partitions, and why lags are unknown.
+    """Return the parts of the summary: lag, lost records, partitions, and why lags are unknown.
 
     Args:
         hidden: whether brokers may have left out partitions, because of missing permissions.

@@ -1,4 +1,4 @@
-"""The Offsets pane, which shows committed offset, lag and owner of each partition."""
+"""The Offsets pane: committed offset, lag and owner of each partition."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class OffsetsPane(Pane):
-    """Pane with one row per partition and one row per topic. The user can sort and filter the partitions."""
+    """Pane with one row per partition and topic, which can be sorted and filtered."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("s", "sort", "Sort", id="sort", tooltip=f"Sort partitions by {joined(CYCLED_COLUMNS)}."),
@@ -131,7 +131,6 @@ class OffsetsPane(Pane):
         self.query_one(SummaryLine).set_cells(join_with_dots(parts), hint=hint)
 
     def _no_offsets(self) -> Cell:
-        """Return the text for a group without offsets, which depends on the topics that the user may see."""
         if self.snapshot is None or self.group is None or not may_hide_offsets(self.snapshot, self.group):
             return Cell("no committed offsets", MUTED)
         hidden = hidden_offsets_fault(self.snapshot, self.group) is not None
@@ -143,7 +142,7 @@ class OffsetsPane(Pane):
         self._sort_by(CYCLED_COLUMNS[(at + 1) % len(CYCLED_COLUMNS)])
 
     def action_only(self) -> None:
-        """Switch between all partitions and only the partitions that lag (see `is_lagging`)."""
+        """Switch between all partitions and lagging partitions (`is_lagging`)."""
         self._lagging = not self._lagging
         self._arrange()
 
@@ -159,7 +158,7 @@ class OffsetsPane(Pane):
         self.table.focus()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Disable the pane's Escape key while the filter line is closed, so that the app handles the key."""
+        """Disable escape while the filter line is closed, so that the app handles the key."""
         return action != "drop_filter" or self.has_class("-filtering")
 
     def _sort_by(self, column: str, *, descending: bool | None = None) -> None:

@@ -1,4 +1,4 @@
-"""The Overview pane: verdict, state, members, health, lag, permissions and failed requests of one group."""
+"""The Overview pane: verdict, state, members, health, lag, permissions and faults of one group."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
     from kgtui.tui.panes.overview_health import OffsetSummary
 
-_STALE = 60.0  # If the data of a health verdict is older than this, in seconds, its age is shown.
+_STALE = 60.0  # If a health verdict is older than this, in seconds, its age is shown.
 
 
 def mark_and_role(status: str, *, problem: bool) -> tuple[str, str]:
@@ -60,8 +60,7 @@ def mark_and_role(status: str, *, problem: bool) -> tuple[str, str]:
 
     Args:
         status: name of a `GroupStatus`.
-        problem: whether the group has a problem. If not, the symbol of an unknown value is returned, except for the
-            status OK.
+        problem: whether the group has a problem. Without one, the symbol is `?`, except for the status OK.
     """
     if not problem and status != GroupStatus.OK.name:
         return text.marks().unknown, MUTED
@@ -69,16 +68,13 @@ def mark_and_role(status: str, *, problem: bool) -> tuple[str, str]:
 
 
 def verdict_fields(snapshot: Snapshot, group: str) -> Iterator[Field]:
-    """Return the fields of the verdict: `verdict`, `also`, `who` (who causes the problem), and `next` (what to do).
-
-    The last three are left out if there are no other problems, or if their values are not known.
-    """
+    """Yield the fields `verdict`, `also` (other problems), `who` (causes it) and `next` (what to do), if known."""
     diagnosis = diagnose(snapshot, group, time_text)
     judgment, health = diagnosis.judgment, snapshot.health.get(group)
     name = diagnosis.name
     mark, role = mark_and_role(judgment.status.name, problem=judgment.kind is not None)
     if health is not None and any(one.why == HIDDEN for one in health.undecided):
-        # The user may not describe all topics. The verdict ignores the hidden topics, so it is shown with a `?`.
+        # The verdict ignores topics that the user may not describe, so it is shown with a `?`.
         name, role = f"{name}?", MUTED if judgment.status is GroupStatus.OK else role
     cells = [Cell(f"{mark} {name}", role)]
     if judgment.since is None and judgment.after is not None and judgment.kind in (Problem.UNUSED, Problem.EMPTY):
@@ -90,7 +86,7 @@ def verdict_fields(snapshot: Snapshot, group: str) -> Iterator[Field]:
         seconds = snapshot.taken_at - (health.read_at or 0.0)
         if seconds > _STALE:
             cells.append(note(f"as of {duration(seconds)} ago", WARN))
-    # If the verdict is pending, the field `undecided` of the Health section says what is missing.
+    # The field `undecided` of the Health section says what is missing for a pending verdict.
     why = diagnosis.why if judgment.kind is not None else ""
     yield Field("verdict", (tuple(cells), (Cell(single_line(why)),)) if why else (tuple(cells),))
     if diagnosis.also:
@@ -105,7 +101,7 @@ LABEL = 13
 
 
 def layout_sections(parts: list[Section], width: int) -> list[PaneLine]:
-    """Lay out sections in lines of at most `width` terminal cells: labels on the left, and wrapped text beside them."""
+    """Lay out sections in lines of at most `width` terminal cells: labels, with wrapped text beside them."""
     lines: list[PaneLine] = []
     for part in parts:
         if part.title:
@@ -121,7 +117,7 @@ def layout_sections(parts: list[Section], width: int) -> list[PaneLine]:
 
 
 class OverviewPane(Pane):
-    """Pane with the most important facts about a group, and the Kafka command that shows the state of the group."""
+    """Pane with the most important facts about a group, and the Kafka command that shows its state."""
 
     reading_field: ClassVar[str] = "details"
     reading_name: ClassVar[str] = "the description"
@@ -144,7 +140,7 @@ class OverviewPane(Pane):
         return self.text
 
     def draw_inputs(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
-        # The pane is redrawn for each new snapshot, because it contains durations, such as `for 12 s`.
+        # The pane contains durations, such as `for 12 s`, so it is redrawn for each snapshot.
         return (snapshot,)
 
     def item_count(self, snapshot: Snapshot, group: str) -> int:
@@ -162,8 +158,7 @@ class OverviewPane(Pane):
         return self._summed if reading.value is self._summed[0] else (reading.value, summarize_offsets(reading.value))
 
     def _show_notices(self, lines: list[PaneLine]) -> None:
-        # Notices are lines of the overview's own text. A separate `Notice` widget would cause a layout whenever the
-        # cursor moves to a group with failed requests.
+        # A separate `Notice` widget would cause a layout whenever the cursor moves to a group with faults.
         self._notice_lines = lines
 
     def draw(self, prepared: tuple[GroupOffsets | None, OffsetSummary | None], *, fresh: bool) -> None:
@@ -186,13 +181,12 @@ class OverviewPane(Pane):
         self.text.set_lines([(Cell(self.placeholder, MUTED),)], fresh=True)
 
     def on_resize(self) -> None:
-        # Textual handles a resize during a layout, and ignores layout requests until this layout ends. The text is
-        # therefore written afterwards.
+        # Textual ignores layout requests during a resize.
         self.call_after_refresh(self._write, fresh=False)
 
 
 LONGEST_ID = 400
-"""Maximum width of a group id, in terminal cells. The middle of a longer group id is replaced with an ellipsis."""
+"""Maximum width of a group id, in terminal cells. Longer ids are cut in the middle."""
 
 
 def overview_sections(
@@ -207,12 +201,12 @@ def overview_sections(
     """Return the sections of the pane from top to bottom.
 
     Args:
-        offset_summary: totals of the group's offsets; None if the offsets have not been read.
-        command_config: path of the client properties file for the Kafka command in the pane; None to omit it.
-        series: lag samples of all groups. The trend is computed from them until the snapshot contains a trend.
-        placeholder: text that is shown until the group has been described.
+        offset_summary: totals of the group's offsets; None if they have not been read.
+        command_config: path of the client properties file for the Kafka command; None to omit it.
+        series: lag samples of all groups, for the trend until the snapshot contains one.
+        placeholder: text until the group has been described.
     """
-    # These functions are imported here and not at startup, because the first frame does not need them.
+    # These functions are imported here, so that kgtui starts faster.
     from kgtui.tui.panes.overview_health import health_fields, lag_fields, loss_fields
 
     samples = series.get(group) if series is not None else None

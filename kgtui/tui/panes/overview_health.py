@@ -1,4 +1,4 @@
-"""The fields of the Overview pane about health and lag, and about what would be lost if the group were deleted."""
+"""The fields of the Overview pane about health, lag, and what a deletion would lose."""
 
 from __future__ import annotations
 
@@ -39,24 +39,21 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 TREND_WINDOW = 60.0
-"""The trend of the lag is computed from lag samples that are at most this many seconds old."""
+"""Maximum age of the lag samples for the trend, in seconds."""
 STEADY = 0.05
-"""Smallest change of the lag, in records per second, that is shown as a number.
-
-A smaller change is shown as `steady`.
-"""
-_WITH_DATE = 43_200.0  # If a time is at least this many seconds (12 hours) away, it is shown with its date.
-_MOST_MEMBERS_NAMED = 3  # Maximum number of members that the field `held up by` lists by name.
+"""If the lag changes by fewer records per second than this, it is shown as `steady`."""
+_WITH_DATE = 43_200.0  # Times at least 12 hours away, in seconds, have a date.
+_MOST_MEMBERS_NAMED = 3  # Maximum number of members that `held up by` names.
 
 
 def health_fields(
     snapshot: Snapshot, group: str, offset_summary: OffsetSummary | None, series: Series | None
 ) -> Iterator[Field]:
-    """Return the fields of the Health section. A field is left out while its value is unknown.
+    """Yield the fields of the Health section that are known.
 
     Args:
-        offset_summary: totals of the group's offsets; None if the offsets have not been read.
-        series: lag samples of the group; None if the group has not been watched.
+        offset_summary: totals of the group's offsets; None if they have not been read.
+        series: lag samples of the group; None if it has not been watched.
     """
     health = snapshot.health.get(group)
     yield from _progress(snapshot, group)
@@ -67,8 +64,7 @@ def health_fields(
     if health is not None:
         yield from _loss(health)
         yield from _rebalances(health)
-        # If the verdict is `rebalancing`, the diagnosis at the top already names the members that hold up the
-        # rebalance.
+        # For a rebalance, the diagnosis at the top already names these members.
         if snapshot.judgment(group).kind is not Problem.REBALANCING:
             yield from _held_up(health)
         yield from _empty(snapshot, group, health)
@@ -77,7 +73,7 @@ def health_fields(
 
 
 def _progress(snapshot: Snapshot, group: str) -> Iterator[Field]:
-    """Yield the field `progress`: the time of the last observed progress and, on a live cluster, of the first read."""
+    """Yield the last observed progress and, on a live cluster, the first read."""
     at, first = facts.last_progress(snapshot, group), facts.first_seen(snapshot, group)
     if first is None:
         return
@@ -87,9 +83,9 @@ def _progress(snapshot: Snapshot, group: str) -> Iterator[Field]:
 
 
 def _trend(snapshot: Snapshot, group: str, series: Series | None) -> Iterator[Field]:
-    """Yield the field with the trend of the lag and, if the lag falls, the time at which it will reach zero.
+    """Yield the trend of the lag and, if it falls, when it will reach zero.
 
-    Until the selected group has been read twice, the trend is computed from the reads of the background sweep.
+    Until the group has been read twice, the trend comes from the sweep.
     """
     rate, span, gone, health = None, 0.0, None, snapshot.health.get(group)
     if health is not None and health.trend is not None:
@@ -118,7 +114,7 @@ def _trend(snapshot: Snapshot, group: str, series: Series | None) -> Iterator[Fi
 
 
 def time_text(at: float, *, seconds: bool = False) -> str:
-    """Format a time as `01:29`, or as `01:29:04` if `seconds` is true. Add the date if it is at least 12 hours away."""
+    """Format a time as `01:29` or, with seconds, `01:29:04`. If it is at least 12 hours away, add the date."""
     near = abs(at - text.display_settings().now()) < _WITH_DATE
     if seconds:
         return text.clock(at) if near else text.date_seconds(at)
@@ -202,9 +198,9 @@ def _held_up(health: GroupHealth) -> Iterator[Field]:
 
 
 def _empty(snapshot: Snapshot, group: str, health: GroupHealth) -> Iterator[Field]:
-    """Yield the field `Empty for`: how long the group has been in state Empty, and when its offsets may expire.
+    """Yield `Empty for`: since when the group is Empty, and when its offsets may expire.
 
-    If the expiry is unknown and the field `state` already shows how long the group has been Empty, yield nothing.
+    Nothing is yielded if the expiry is unknown and the field `state` already shows this time.
     """
     spell = health.empty
     if spell is None or (group in snapshot.state_since and spell.expires_in is None):
@@ -223,11 +219,11 @@ class OffsetSummary:
 
     Attributes:
         total: total lag.
-        partitions: number of partitions that have a committed offset or an owner.
-        topics: number of topics to which these partitions belong.
+        partitions: number of partitions with a committed offset or an owner.
+        topics: number of topics of these partitions.
         worst: the partition with the largest lag; None if no partition lags.
         lost: number of records that expired before the group read them.
-        lost_in: number of partitions that lost these records.
+        lost_in: number of partitions with such records.
         committed: number of partitions with a committed offset.
         committed_topics: number of topics with a committed offset.
         share: whether the offsets are share-partition start offsets (KIP-932) instead of committed offsets.
@@ -263,7 +259,7 @@ def summarize_offsets(offsets: GroupOffsets) -> OffsetSummary:
 
 
 def lag_fields(snapshot: Snapshot, group: str, offset_summary: OffsetSummary | None) -> Iterator[Field]:
-    """Return the fields of the Lag section: total lag, number of partitions, and the partition with the largest lag."""
+    """Yield the fields of the Lag section: total lag, partitions, and the partition with the largest lag."""
     summed = offset_summary.total if offset_summary is not None else facts.lag_total(snapshot, group)
     if summed is None:
         yield one_line_field("total", *missing_cells(snapshot, group))
@@ -297,7 +293,7 @@ def _count(value: int, *, lower_bound: bool) -> Cell:
 
 
 def loss_fields(snapshot: Snapshot, group: str, offset_summary: OffsetSummary | None) -> Iterator[Field]:
-    """Return the fields of the section `If deleted`, which says what would be lost if the group were deleted."""
+    """Yield the fields of the section `If deleted`: what a deletion of the group would lose."""
     if offset_summary is None:
         yield one_line_field("offsets", *missing_cells(snapshot, group))
     elif offset_summary.committed:

@@ -1,4 +1,4 @@
-"""A table with a detail area below it. The detail area shows the row under the cursor with all values in full."""
+"""A table with a detail area below it, for the full values of the row under the cursor."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RowT = TypeVar("RowT")
 
 
 class RowDetail(VerticalScroll, can_focus=False):
-    """The detail area below a table, which shows the title and the full value of each column for one row."""
+    """The detail area below a table: title and full value of each column for one row."""
 
     DEFAULT_CSS = """
     RowDetail {
@@ -35,14 +35,14 @@ class RowDetail(VerticalScroll, can_focus=False):
         yield Static()
 
     def describe(self, columns: tuple[Column[RowT], ...], row: RowT | None, width: int) -> None:
-        """Show a row, wrapped to `width` terminal cells, or nothing if `row` is None."""
+        """Show a row, wrapped to `width` terminal cells; None for no row."""
         self.set_class(row is not None, "-visible")
         lines = detail_lines(columns, row, max(16, width - 2)) if row is not None else []
         self.query_one(Static).update(to_content(lines))
 
 
 def detail_lines(columns: tuple[Column[RowT], ...], row: RowT, width: int) -> list[PaneLine]:
-    """Format a row as `title value   title value …` and wrap it. Columns with an empty value are left out."""
+    """Format a row as `title value   title value …`, without empty values, and wrap it."""
     cells: list[Cell] = []
     for column in columns:
         value = column.full_cell(row)
@@ -52,7 +52,7 @@ def detail_lines(columns: tuple[Column[RowT], ...], row: RowT, width: int) -> li
 
 
 class DetailedTable(Vertical, Generic[RowT]):
-    """A table and the detail area for the row under the cursor. The detail area is hidden if the pane has few lines."""
+    """A table and a detail area. The detail area is hidden if the pane has few lines."""
 
     DEFAULT_CSS = """
     DetailedTable { height: 1fr; }
@@ -70,8 +70,7 @@ class DetailedTable(Vertical, Generic[RowT]):
 
     def on_resize(self) -> None:
         self.set_class(self.size.height < 12, "-low")
-        # Textual handles a resize during a layout, and ignores layout requests until this layout ends. The detail area
-        # is therefore updated afterwards.
+        # Textual ignores layout requests during a resize.
         self.call_after_refresh(self._update_detail, force=True)
 
     @on(LineTable.CursorMoved)
@@ -83,6 +82,5 @@ class DetailedTable(Vertical, Generic[RowT]):
         shown = (row, [column.id for column in self.table.columns])
         if force or shown != self._shown:
             self._shown = shown
-            # The text is wrapped to the width of the parent widget (`self`), because the detail area has no width
-            # before it is shown.
+            # Before it is shown, the detail area has no width. Its parent has one.
             self.query_one(RowDetail).describe(self.table.columns, row, self.size.width)

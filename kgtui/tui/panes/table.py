@@ -1,8 +1,7 @@
 """A table widget that draws only visible rows, so that 10,000 rows scroll as fast as ten.
 
-Each row is an immutable value and has a key. When new rows replace the old ones, the cursor moves to the row with the
-same key, the table scrolls so that this row stays on its line of the screen, and only the lines that differ are
-redrawn.
+Each row is an immutable value and has a key. When rows are replaced, the cursor stays on the row with the same key,
+this row stays on its line of the screen, and only changed lines are redrawn.
 """
 
 from __future__ import annotations
@@ -83,16 +82,15 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
     FIXED_LINES = 1
 
     class CursorMoved(Message):
-        """The cursor has moved to another row, or the content of the row under the cursor has changed."""
+        """The cursor has moved to another row, or the row under the cursor has changed."""
 
         def __init__(self, table: LineTable[Any]) -> None:
             super().__init__()
             self.table = table
-            """The table whose cursor moved."""
 
         @property
         def control(self) -> LineTable[Any]:
-            """The table that sent this message. Textual compares it with the selectors of `@on`."""
+            """The table that sent this message, for the selectors of `@on`."""
             return self.table
 
     class HeadingPressed(Message):
@@ -101,13 +99,12 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
         def __init__(self, table: LineTable[Any], column: str) -> None:
             super().__init__()
             self.table = table
-            """The table whose heading was clicked."""
             self.column = column
-            """Id of the column that was clicked."""
+            """Id of the column."""
 
         @property
         def control(self) -> LineTable[Any]:
-            """The table that sent this message. Textual compares it with the selectors of `@on`."""
+            """The table that sent this message, for the selectors of `@on`."""
             return self.table
 
     cursor = reactive(0, repaint=False)
@@ -147,18 +144,18 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """Ids of the columns that fit the width of the table."""
+        """Ids of the columns that fit."""
         return tuple(column.id for column, _ in self._fitted)
 
     def set_placeholder(self, content: str) -> None:
-        """Set the text of an empty table, which must not contain text from the cluster, because it is not escaped."""
+        """Set the text of an empty table. It is not escaped, so it must not come from the cluster."""
         if content != self._placeholder:
             self._placeholder = content
             if not self._rows:
                 self.refresh()
 
     def set_sorted(self, column: str, *, descending: bool) -> None:
-        """Highlight the title of the column by which the rows are sorted."""
+        """Highlight the title of the column that the rows are sorted by."""
         if self.sorted_by != (column, descending):
             self.sorted_by = (column, descending)
             self.refresh()
@@ -171,13 +168,11 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
         fresh: bool = False,
         at_top: bool = False,
     ) -> None:
-        """Show these rows. If `columns` is not None, replace the columns, too.
+        """Show these rows, and replace the columns if `columns` is not None.
 
         Args:
-            fresh: whether the rows belong to another group than the previous rows. If so, the cursor moves to the first
-                row, the table scrolls to the top, and the widths of the columns are recomputed.
-            at_top: whether the cursor stays in the first row, and the table at the top, even if other rows are now
-                there.
+            fresh: whether the rows belong to another group. If so, go to the first row and recompute the widths.
+            at_top: whether the cursor stays in the first row, even if that is now another row.
         """
         old, at = self._rows, self.cursor
         if columns is not None:
@@ -217,7 +212,6 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
 
     @property
     def _lines(self) -> int:
-        """Number of rows that fit the height of the table."""
         return max(1, self.scrollable_content_region.height - 1)
 
     def _find(self, old: Sequence[RowT], at: int) -> int:
@@ -274,11 +268,11 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
             self.scroll_to(y=self.cursor - self._lines + 1, animate=False, immediate=True)
 
     def action_cursor(self, step: int) -> None:
-        """Move the cursor down by a number of rows, or up if the number is negative."""
+        """Move the cursor down by `step` rows, or up if it is negative."""
         self.cursor += step
 
     def action_page(self, step: int) -> None:
-        """Move the cursor down by a number of pages, or up if the number is negative."""
+        """Move the cursor down by `step` pages, or up if it is negative."""
         self.cursor += step * max(1, self._lines - 1)
 
     def action_edge(self, side: int) -> None:
@@ -286,7 +280,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
         self.cursor = 0 if side < 0 else len(self._rows) - 1
 
     async def on_click(self, event: events.Click) -> None:
-        """Move the cursor to the clicked row. For a click on the title of a column, post `HeadingPressed`."""
+        """Move the cursor to the clicked row, or post `HeadingPressed` for a title."""
         if event.y == 0:
             column = column_at(self._fitted, event.x)
             if column is not None:
@@ -295,7 +289,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
             self.cursor = event.y - 1 + self.scroll_offset.y
 
     def render_line(self, y: int) -> Strip:
-        """Render line `y` of the widget: the heading, or the row that is on this line after scrolling."""
+        """Render line `y` of the widget: the heading, or the scrolled row."""
         width = self.size.width
         index = y - 1 + self.scroll_offset.y
         if not self._rows and y == 0 and self._placeholder:
@@ -316,7 +310,6 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
         return self.get_component_rich_style("table--cursor" if self.has_focus else "table--cursor-blurred")
 
     def _role_style(self, role: str) -> Style:
-        """Return the text color of a role, without background."""
         return self.component_style(f"table--{role}")
 
 
@@ -326,13 +319,12 @@ FittedColumns = list[tuple[Column[RowT], int]]
 def heading_strip(
     fitted: FittedColumns[RowT], sorted_by: tuple[str, bool] | None, style: Style, chosen: Style
 ) -> Strip:
-    """Render the titles of the columns.
+    """Render the titles of the columns that fit, each with its width.
 
     Args:
-        fitted: the columns that fit the table, each with its width.
         sorted_by: id of the column that the rows are sorted by, and whether the order is descending; None if unsorted.
         style: style of the titles.
-        chosen: style of the title of the column that the rows are sorted by.
+        chosen: style of the sorted column's title.
     """
     segments: list[Segment] = []
     for column, width in fitted:
@@ -343,12 +335,11 @@ def heading_strip(
 
 
 def row_strip(fitted: FittedColumns[RowT], row: RowT, base: Style, role_style: Callable[[str], Style] | None) -> Strip:
-    """Render one row.
+    """Render one row in the columns that fit, each with its width.
 
     Args:
-        fitted: the columns that fit the table, each with its width.
         base: style of the row.
-        role_style: returns the color for the role of a cell; None to give all cells the style `base`.
+        role_style: role of a cell → its color; None to give all cells the style `base`.
     """
     segments: list[Segment] = []
     for column, width in fitted:

@@ -1,4 +1,4 @@
-"""A widget for scrolling text, which can be selected with the mouse. Only lines that change are redrawn."""
+"""Scrolling text that can be selected with the mouse."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
     def columns(self) -> int:
         """Width of a line in terminal cells, without the scroll bar.
 
-        While the widget is hidden, this is the last width that it had, so that its text is not wrapped to a few cells,
-        which would be visible for a moment when the widget is shown again.
+        A hidden widget keeps its last width. Otherwise, its text would be wrapped to a few cells, and flash when it is
+        shown again.
         """
         self._last_columns = self.scrollable_content_region.width or self._last_columns
         return self._last_columns
@@ -74,7 +74,7 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
         return "\n".join("".join(safe_text(cell.text) for cell in line) for line in self._lines)
 
     def set_lines(self, lines: Sequence[PaneLine], *, fresh: bool = False) -> None:
-        """Show these lines. If `fresh` is true, scroll to the top, because another group was shown before."""
+        """Show these lines. If `fresh`, they are about another group: scroll to the top."""
         old, self._lines = self._lines, lines
         top = self.scroll_offset.y
         self.set_line_count(len(lines))
@@ -82,14 +82,14 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
         if self.scroll_offset.y != top:
             self.refresh()
             return
-        # While the widget is hidden, its height is 0, but lines that were rendered earlier may still be in the cache.
+        # A hidden widget has height 0, but its cache may still contain rendered lines.
         height = max(self.size.height, max(self._line_cache, default=-1) + 1)
         for y in range(top, top + height):
             if old[y : y + 1] != lines[y : y + 1]:
                 self.refresh_line(y)
 
     def render_line(self, y: int) -> Strip:
-        """Render line `y` of the widget: the line of text that is on this line after scrolling."""
+        """Render line `y` of the widget."""
         base, at = self.base_style, y + self.scroll_offset.y
         if at >= len(self._lines):
             return Strip.blank(self.columns, base)
@@ -115,5 +115,4 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
         return selection.extract(self.plain_text), "\n"
 
     def selection_updated(self, selection: Selection | None) -> None:
-        """Redraw the lines after the selection has changed."""
         self.refresh()

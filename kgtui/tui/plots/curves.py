@@ -1,4 +1,4 @@
-"""Draw curves with textual-plotext or, if it is not installed, bars of block characters, without axes or colors."""
+"""Draw curves with textual-plotext, without axes or colors."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 VALUES_PER_CELL = 2
-"""Number of values of a curve per terminal cell. Curves consist of braille characters, each with two columns of dots.
-"""
+"""Number of values of a curve per terminal cell. A braille character has two columns of dots."""
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -31,10 +30,10 @@ def curve_rows(curves: Sequence[Sequence[float]], width: int, rows: int, top: fl
     """Draw one or two curves, and return the lines from top to bottom.
 
     Args:
-        curves: values of each curve, with `VALUES_PER_CELL` values per terminal cell. NaN interrupts the curve.
+        curves: values of each curve, `VALUES_PER_CELL` per terminal cell. NaN interrupts the curve.
         width: width of each line in terminal cells.
         rows: number of lines.
-        top: value at the upper edge of the plot. The value at the lower edge is 0.
+        top: value at the upper edge; the lower edge is 0.
     """
     first, second = ("*", "+") if text.display_settings().ascii else ("braille", "•")
     plot = unlimited_plot(width, rows)
@@ -53,12 +52,12 @@ def curve_rows(curves: Sequence[Sequence[float]], width: int, rows: int, top: fl
 
 
 def is_second(character: str) -> bool:
-    """Return whether a character in a line from `curve_rows` belongs to the second curve."""
+    """Return whether a character from `curve_rows` belongs to the second curve."""
     return character in "•+"
 
 
 def _known_stretches(values: Sequence[float]) -> Iterator[tuple[int, list[float]]]:
-    """Yield a pair (index of the first value, values) for each series of adjacent values without NaN."""
+    """Yield (index of the first value, values) for each stretch without NaN."""
     stretch: list[float] = []
     for index, value in enumerate((*values, math.nan)):
         if not math.isnan(value):

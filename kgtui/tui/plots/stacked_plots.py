@@ -20,31 +20,28 @@ if TYPE_CHECKING:
     from kgtui.model.timeline import GroupTimeline
 
 LABEL_WIDTH = 12
-"""Width of the labels to the left of each plot, in terminal cells. A label has the name of the plot and a value."""
+"""Width of the labels to the left of the plots, in terminal cells. A label is a name and a value."""
 
 MIN_LINES = 7
 """Minimum height of all plots together, in lines."""
 
 _CLOCK_WITH_SECONDS = 900.0
-"""If the plots cover at most this many seconds, the times on the time axis include seconds."""
+"""If the plots cover at most this many seconds, times include seconds."""
 
 _CLOCK_WITH_DATE = 86_400.0
-"""If the plots cover more than this many seconds, the times on the time axis include the date."""
+"""If the plots cover more than this many seconds, times include the date."""
 
 
 _AVERAGED_SECONDS = 10.0
-"""Rates are averaged over at least this many seconds.
-
-If each value in the plot represents a longer time span, rates are averaged over that longer time span.
-"""
+"""Rates are averaged over this many seconds, or over the time span of a plotted value if it is longer."""
 
 
 class StackedPlot(NamedTuple):
-    """One of the plots that are drawn below each other, such as the plot of the lag.
+    """One of the plots, such as the plot of the lag.
 
     Attributes:
-        labels: the labels to the left of the plot, one per line, from top to bottom. The last lines can have no labels.
-        rows: the lines of the plot, from top to bottom.
+        labels: labels to the left of the lines, from top to bottom; the last lines may have none.
+        rows: lines of the plot, from top to bottom.
     """
 
     labels: list[PaneLine]
@@ -64,15 +61,14 @@ def plot_lines(
     """Draw all plots of a group into `width` terminal cells and `height` lines.
 
     Args:
-        with_curves: whether to draw curves (see `curves.available`) instead of bars.
-        at: time to mark with a vertical line, such as the replayed time, in seconds since the epoch. The labels contain
-            the values at this time. If it is None, they contain the latest values.
-        since: time to mark with a vertical line if `at` is None, such as the start of a problem.
-        states: whether to draw the plot of group states, and the plot that marks changes to the group.
+        with_curves: whether to draw curves (`curves.available`) instead of bars.
+        at: time to mark with a vertical line, in seconds since the epoch. The labels have the values at this time. With
+            None, they have the latest values.
+        since: time to mark if `at` is None, such as the start of a problem.
+        states: whether to draw the plots of states and changes.
     """
     plot_width = max(width - LABEL_WIDTH - 1, 10)
-    # The plots of lag and rates share the lines that the other plots do not need. The plot of members and the time axis
-    # need one line each, and so do the plots of states and changes if they are drawn.
+    # Members, time axis, states and changes need one line each. Lag and rates share the other lines.
     free_lines = max(height, MIN_LINES) - (4 if states else 2)
     plots = (
         _curves(timeline, plot_width, free_lines, at) if with_curves else _sparks(timeline, plot_width, free_lines, at)
@@ -103,7 +99,7 @@ def _label(name: str, value: str, role: str = ACCENT) -> PaneLine:
 
 
 def rate(value: float | None) -> str:
-    """Format a rate in records per second as `0/s`, `4.2/s` or `1.2k/s`. An unknown rate is formatted as `?`."""
+    """Format records per second as `0/s`, `4.2/s` or `1.2k/s`; `?` for None."""
     if value is None:
         return text.marks().unknown
     return f"{value:.1f}/s" if 0 < value < 10 else f"{text.short(round(value))}/s"
@@ -114,10 +110,6 @@ def _count(value: float | None) -> str:
 
 
 def _labels(timeline: GroupTimeline, at: float | None) -> tuple[list[PaneLine], list[PaneLine], list[PaneLine]]:
-    """Return the labels of three plots: lag, records written per second, and records read per second.
-
-    The labels contain the values at the time `at` or, if `at` is None, the latest values.
-    """
     lag = [
         _label("lag", _count(timeline.value_at(timeline.lag, at))),
         _label("max", _count(largest(timeline.lag)), MUTED),
@@ -130,10 +122,9 @@ def _labels(timeline: GroupTimeline, at: float | None) -> tuple[list[PaneLine], 
 
 
 def _drawn_flows(timeline: GroupTimeline, cells: int) -> list[list[float]]:
-    """Return two lists of `cells` values to plot: records written per second, and records read per second.
+    """Return moving averages of the write and read rates, `cells` values each.
 
-    The values are moving averages. Without averaging, the number of records read per second would often fall to 0,
-    because clients commit only every few seconds.
+    Clients commit only every few seconds, so unaveraged read rates would often be 0.
     """
     averaged = math.ceil(_AVERAGED_SECONDS * cells / max(timeline.until - timeline.since, 1e-9))
     return [smooth(resample(timeline, values, cells, "mean"), averaged) for _, values, _ in _flows(timeline)]
@@ -161,7 +152,6 @@ def _curves(timeline: GroupTimeline, plot_width: int, free_lines: int, at: float
 
 
 def _split_curves(row: str) -> PaneLine:
-    """Split a line with two curves into cells with the color of each curve."""
     return tuple(
         Cell(SafeText("".join(run)), OK if second else ACCENT) for second, run in groupby(row, key=curves.is_second)
     )
@@ -174,7 +164,7 @@ def _sparks(timeline: GroupTimeline, plot_width: int, free_lines: int, at: float
     rows = spark_rows(resample(timeline, timeline.lag, plot_width, "largest"), high, largest(timeline.lag) or 0.0)
     plots = [StackedPlot(lag, [(Cell(SafeText(row), ACCENT),) for row in rows])]
     flows = _drawn_flows(timeline, plot_width)
-    # The plots of the write rate and of the read rate have the same scale, so that the user can compare the rates.
+    # Both rates have the same scale, so that the user can compare them.
     top = max((largest(flow) or 0.0 for flow in flows), default=0.0)
     for label, flow, (_, _, role) in zip(labels, flows, _flows(timeline), strict=True):
         plots.append(StackedPlot(label, [(Cell(SafeText(row), role),) for row in spark_rows(flow, low, top)]))
@@ -191,11 +181,7 @@ def _members(timeline: GroupTimeline, plot_width: int, at: float | None) -> Stac
 
 
 def _states(timeline: GroupTimeline, plot_width: int) -> StackedPlot:
-    """Draw the plot of states. Each terminal cell represents a time span, and shows the group's state in it.
-
-    If the group had several states in a time span, a rebalancing state is preferred, and Stable is shown only if the
-    group was in no other state.
-    """
+    """If a group had several states in the time of one cell, a rebalancing state comes first, and Stable last."""
     change_points = _by_cell(timeline, plot_width)
     marks: list[tuple[str, str]] = []
     for cell in range(plot_width):
@@ -214,16 +200,12 @@ def _state_mark_of(states: Sequence[str | None]) -> tuple[str, str]:
     odd = [state for state in states if state != STABLE]
     busy = [state for state in odd if state in REBALANCING]
     state = (busy or odd or list(states))[0]
-    # Time in state Stable is drawn as a line, because a row of check marks (the symbol of Stable) would be hard to
-    # read.
+    # The symbol of Stable is a check mark, and a row of check marks would be hard to read.
     return text.marks().rule if state == STABLE else text.state_mark(state), text.state_role(state)
 
 
 def _changes(timeline: GroupTimeline, plot_width: int, at: float | None) -> StackedPlot:
-    """Draw the plot of changes, which marks each terminal cell in whose time span the group changed.
-
-    The label shows the group epoch at the time `at` or, if `at` is None, the latest epoch.
-    """
+    """Mark the terminal cells in which the group changed. The label is the epoch at `at`, or the latest one."""
     change_points = _by_cell(timeline, plot_width)
     last = timeline.change_point_at(timeline.until if at is None else at)
     label = _label("epoch", text.exact(last.epoch)) if last and last.epoch is not None else _label("changes", "")
@@ -248,14 +230,12 @@ def _join_marks(marks: Sequence[tuple[str, str]]) -> PaneLine:
 
 
 def _column(timeline: GroupTimeline, at: float, plot_width: int) -> int | None:
-    """Return the index of the terminal cell whose time span contains the time `at`; None if no cell does."""
     if not timeline.since <= at <= timeline.until:
         return None
     return min(int((at - timeline.since) / max(timeline.until - timeline.since, 1e-9) * plot_width), plot_width - 1)
 
 
 def _draw_stroke(line: PaneLine, column: int) -> PaneLine:
-    """Draw one cell of a vertical line (`│`) into a line of the plot. If the cell is not empty, leave it unchanged."""
     stroke = "|" if text.display_settings().ascii else "│"
     cells: list[Cell] = []
     left = 0
@@ -271,11 +251,6 @@ def _draw_stroke(line: PaneLine, column: int) -> PaneLine:
 
 
 def _clock(timeline: GroupTimeline, plot_width: int, column: int | None) -> PaneLine:
-    """Return the line with the times below the plots.
-
-    Args:
-        column: index of the terminal cell in which a `^` marks a time; None if no time is marked.
-    """
     span = timeline.until - timeline.since
     write: Callable[[float], str] = text.clock_minutes
     if span > _CLOCK_WITH_DATE:
@@ -302,14 +277,14 @@ Summary = Literal["largest", "mean", "last"]
 
 
 def resample(timeline: GroupTimeline, values: Sequence[float], count: int, summary: Summary) -> list[float]:
-    """Divide the timeline into `count` time spans of equal length, and return one value per time span.
+    """Divide the timeline into `count` equal time spans, and return one value per time span.
 
-    A time span without a sample gets the value of the last sample before it. In a gap of the recording and after
-    the last sample, the value is unknown (NaN).
+    A time span without a sample gets the last value before it. In a gap of the recording and after the last sample, the
+    value is NaN.
 
     Args:
-        values: the samples, one for each of `timeline.times`; NaN for an unknown value.
-        summary: how one value is computed from several samples in the same time span.
+        values: one sample per time in `timeline.times`; NaN if unknown.
+        summary: how several samples in one time span are combined.
     """
     buckets: list[list[float]] = [[] for _ in range(count)]
     scale = count / max(timeline.until - timeline.since, 1e-9)
@@ -338,7 +313,7 @@ def _summarize(bucket: list[float], summary: Summary) -> float:
 
 
 def smooth(values: Sequence[float], cells: int) -> list[float]:
-    """Return the moving averages of some values. Each is the average of a value and the `cells - 1` values before it.
+    """Return moving averages over a value and the `cells - 1` values before it.
 
     NaN values stay NaN, and are left out of the averages.
     """
