@@ -10,9 +10,9 @@
 | `columns` | titles, widths and cells of the columns, which of them fit |
 | `rows` | composes the text of a row |
 | `renderer` | draws the rows |
-| `left_side` | the widget with the tree and its heading; saves the columns and the order that the user chose |
+| `left_side` | the tree with its heading; saves columns and order |
 | `widget` | the widget, which handles keys and the mouse |
 
-Only `renderer`, `widget` and `left_side` import Textual. Every loop over many groups is a generator that yields after
-each slice of groups, so that the event loop can handle keys between two slices (see `kgtui.model.slices`).
+Only `renderer`, `widget` and `left_side` import Textual. Loops over many groups are generators that yield after each
+slice, so that the event loop can handle keys (see `kgtui.model.slices`).
 """

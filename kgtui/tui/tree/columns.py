@@ -1,4 +1,4 @@
-"""The columns of the tree (titles, widths and cells), and the choice of the columns that fit the width of the tree."""
+"""The columns of the tree: titles, widths, cells, and the choice of those that fit."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.grouping import Grouping
 
 Piece = tuple[str, str]
-"""Pair (text, role). The role is the last part of the name of a component class, such as `lag` or `kg-warn`."""
+"""(text, role). The role is the last part of a component class, such as `lag` or `kg-warn`."""
 
 FRESH_SECONDS = 15.0
-"""Maximum age, in seconds, of data that is shown as current. A row with older data also shows the age of the data."""
+"""Maximum age of current data, in seconds. A row with older data also shows its age."""
 
 LAG_WIDTH = 9
 _NAME_WIDTHS = (16, 22, 28, 28, 34)
 """Minimum widths of the names, in terminal cells, in a tree with one column, two columns, and so on."""
 _UNCHANGED = 0.05
-"""If the lag changes by less than this many records per second, the change is shown as 0."""
+"""If the lag changes by fewer records per second than this, the change is shown as 0."""
 _WITH_FRACTION = 10.0
-"""If the lag changes by at least this many records per second, the change is shown without a decimal place."""
+"""If the lag changes by at least this many records per second, no decimal place is shown."""
 
 _LEAST_AGE = 10.0
-"""If only a lower bound of a record's age is known and is below this many seconds, the age is shown as unknown."""
+"""If only a lower bound of an age is known, and is below this, in seconds, the age is shown as unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +44,15 @@ class TreeRow:
     """The values in the row of one group.
 
     Attributes:
-        members: number of members; None if it is unknown.
-        total: total lag of the group; None if it has not been read yet.
-        age: age of the group's data in seconds if the data is old; None if it is current.
+        members: number of members; None if unknown.
+        total: total lag; None if it has not been read.
+        age: age of the data in seconds; None if it is current.
         judgment: status and problem of the group.
         judgment_stale: whether the judgment is based on old data.
-        lags: total lag in the last reads by the background sweep, oldest first.
-        trend: change of the lag in records per second; None if it is unknown.
-        time_lag: pair (age of the oldest unread record in seconds, whether the age is only a lower bound). The age is
-            None if it is unknown, and the pair is None if the offsets have not been read.
+        lags: total lag in the last reads of the sweep, oldest first.
+        trend: change of the lag in records per second; None if unknown.
+        time_lag: (age of the oldest unread record in seconds, whether it is only a lower bound). The age is None if
+            unknown, and the pair is None if the offsets have not been read.
     """
 
     group: str
@@ -68,14 +68,14 @@ class TreeRow:
     time_lag: tuple[float | None, bool] | None = None
 
     def role(self, value: float | None) -> str:
-        """Return the color role of a number in this row: `stale` for old data, `muted` for 0 or None, else `lag`."""
+        """Return the color role of a number: `stale` for old data, `muted` for 0 or None, else `lag`."""
         if self.age is not None:
             return "stale"
         return "lag" if value else "muted"
 
 
 def tree_row(snapshot: Snapshot, group: str, total: LagTotal | None, *, marked: bool) -> TreeRow:
-    """Return the values in the row of a group. If the newest read of a value failed, use the last known value."""
+    """Return the values in the row of a group. If a read failed, the last known value is used."""
     at, lag_at = facts.read_at(snapshot, group), facts.lag_read_at(snapshot, group)
     age = None if at is None or snapshot.taken_at - at <= FRESH_SECONDS else snapshot.taken_at - at
     if lag_at is not None and facts.lag_is_outdated(snapshot, group):
@@ -102,11 +102,11 @@ class TreeColumn:
     """One column of the tree, to the right of the names.
 
     Attributes:
-        title: title in the heading of the tree; empty if the column has none.
-        width: width in terminal cells, including the blank to the left of the text.
+        title: title in the heading; may be empty.
+        width: width in terminal cells, including the blank to the left.
         meaning: what the column shows, for the dialog in which the user chooses columns.
-        sort: the key of `SORT_KEYS` by which groups are sorted after a click on the title.
-        cell: returns the text in this column for a group, and the role of the text.
+        sort: the key of `SORT_KEYS` for a click on the title.
+        cell: text and role for a row.
     """
 
     id: str
@@ -123,19 +123,19 @@ class FittedColumns:
 
     Attributes:
         name: width of the names in terminal cells.
-        shown: the columns to the right of the names, from left to right.
+        shown: the other columns, from left to right.
     """
 
     name: int
     shown: tuple[TreeColumn, ...]
 
     def width(self, column: str) -> int:
-        """Return the width of the column with this id in terminal cells; 0 if the column is not shown."""
+        """Return the width of a column in terminal cells; 0 if it is not shown."""
         return next((shown.width for shown in self.shown if shown.id == column), 0)
 
     @property
     def before_numbers(self) -> int:
-        """Total width of the names and of the columns `problem` and `state`, which are empty in the row of a node."""
+        """Total width of names, `problem` and `state`. In the row of a node, the last two are empty."""
         return self.name + self.width("problem") + self.width("state")
 
     @property
@@ -144,7 +144,7 @@ class FittedColumns:
         return tuple(column for column in self.shown if column.id not in ("problem", "state"))
 
     def column_at(self, x: int) -> TreeColumn | None:
-        """Return the column that covers terminal cell `x` of a row; None for the names."""
+        """Return the column at terminal cell `x` of a row; None for the names."""
         end = self.name + 1
         for column in self.shown:
             start, end = end, end + column.width
@@ -155,15 +155,12 @@ class FittedColumns:
 
 @lru_cache(maxsize=64)
 def fit_columns(width: int, chosen: Sequence[str], grouping: Grouping) -> FittedColumns:
-    """Choose the columns that fit the width of the tree. The names get all cells that the columns do not need.
-
-    One cell stays empty at each end of the line. Without column `problem`, the mark in front of a group's name still
-    shows how severe the problem is.
+    """Choose the columns that fit. The names get all other cells, except one at each end of the line.
 
     Args:
         width: width of the tree in terminal cells.
-        chosen: ids of the columns to show, the most important one first. Columns that do not fit are left out.
-        grouping: the grouping of the tree. If the tree has nodes for states, column `state` is left out.
+        chosen: ids of the columns, the most important one first. Columns that do not fit are left out.
+        grouping: if the nodes of this grouping show states, column `state` is left out.
     """
     name, shown = width - 2, set[str]()
     for column in (COLUMNS[one] for one in chosen):
@@ -179,10 +176,9 @@ _WITH_STATES: frozenset[Grouping] = frozenset({"type", "state", "coordinator"})
 
 
 def coarse_age(seconds: float | None) -> str:
-    """Format the age of data that was not read recently.
+    """Format the age of old data: `<10 s`, then steps of ten seconds below a minute.
 
-    An age below ten seconds is written as `<10 s`. An age below a minute is rounded down to a multiple of ten seconds.
-    Without this rounding, all rows with groups of a broker that does not respond would be drawn again after each poll.
+    Exact ages would redraw all groups of an unresponsive broker after each poll.
     """
     if seconds is not None and seconds < 10:
         return "<10 s"
@@ -192,19 +188,19 @@ def coarse_age(seconds: float | None) -> str:
 
 
 _VERDICTS = {severity: status.name for status, severity in SEVERITY.items()}
-"""`Judgment.severity` → name of the status (WARN or ERR), for severities above 0."""
+"""`Judgment.severity` above 0 → name of the status (WARN or ERR)."""
 
 
 def severity_mark(level: int) -> Piece:
-    """Return the mark for a `Judgment.severity` and the role of the mark. The mark for severity 0 is empty."""
+    """Return the mark for a `Judgment.severity`, and its role. The mark for 0 is empty."""
     return (text.verdict_mark(_VERDICTS[level]), text.verdict_role(_VERDICTS[level])) if level else ("", "muted")
 
 
 def status_mark(row: TreeRow) -> Piece:
     """Return the mark in front of a group's name, and its color role.
 
-    The mark shows how severe the problem of the group is, or the state of a group without a problem. The mark of OK is
-    not shown for a group that was not judged yet.
+    It shows how severe the group's problem is or, without a problem, its state. A group that
+    has not been judged yet never has the check mark, because it would mean OK.
     """
     level = row.judgment.severity
     if not level and row.judgment.status is not GroupStatus.OK and text.state_mark(row.state) == text.marks().stable:
@@ -282,4 +278,4 @@ COLUMNS: dict[str, TreeColumn] = {
         TreeColumn("age", "", 7, "the age of the data, if it is old", "age", _age),
     )
 }  # fmt: skip
-"""Maps each column id to the column. The columns are in the order in which they are shown, from left to right."""
+"""Column id → column, from left to right."""

@@ -1,4 +1,4 @@
-"""Put the groups of a snapshot under the nodes of the tree, by type, state, coordinator, topic or name prefix."""
+"""Put the groups of a snapshot under nodes, by type, state, coordinator, topic or name prefix."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Grouping = Literal["type", "state", "coordinator", "topic", "family", "flat"]
 GROUPINGS: tuple[Grouping, ...] = get_args(Grouping)
-"""All groupings, in the order in which key `b` selects them."""
+"""All groupings, in the order of key `b`."""
 GROUPING_TITLES: dict[Grouping, str] = {
     "type": "by type, state",
     "state": "by state",
@@ -28,12 +28,12 @@ GROUPING_TITLES: dict[Grouping, str] = {
     "family": "by name",
     "flat": "ungrouped",
 }
-"""Maps each grouping to its name in the heading of the tree, in the command palette and in the help."""
+"""Grouping → name in the heading of the tree, in the command palette and in the help."""
 
 Path = tuple[str, ...]
-"""Path that identifies a node: the keys of its ancestors and its own key, such as `("consumer", "Stable")`.
+"""Path of a node: the keys of its ancestors and its own key, such as `("consumer", "Stable")`.
 
-A key is a name from the cluster, such as the name of a state or topic, or one of the constants below.
+A key is a name from the cluster, such as a state or topic, or one of the constants below.
 """
 
 STATE_UNKNOWN = "unknown state"
@@ -44,13 +44,13 @@ OTHER_NAMES = "other names"
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """A node of the tree, which contains either child nodes or groups. The root represents the whole cluster.
+    """A node of the tree, with either child nodes or groups. The root represents the whole cluster.
 
     Attributes:
         path: keys that identify the node; empty for the root.
-        parts: lists of group ids that together contain all groups of the node. Each list is sorted. The lists of a node
-            are merged only while the node is open. Of the nodes with child nodes, only the root has lists.
-        count: number of groups under the node, including the groups under its child nodes.
+        parts: sorted lists of group ids, merged only while the node is open. A node with child nodes has none, except
+            the root.
+        count: number of groups under the node and its child nodes.
     """
 
     path: Path
@@ -60,25 +60,23 @@ class Node:
 
     @property
     def key(self) -> str:
-        """The key of the node itself, such as `Stable`; empty for the root."""
+        """The node's own key, such as `Stable`; empty for the root."""
         return self.path[-1] if self.path else ""
 
     @property
     def depth(self) -> int:
-        """Level of indentation of the node's row: 0 for the root and for the nodes directly below it."""
+        """Level of indentation: 0 for the root and the nodes directly below it."""
         return max(len(self.path) - 1, 0)
 
 
 @dataclass(slots=True, eq=False)
 class TreeNodes:
-    """The nodes of the tree.
+    """The nodes of the tree. An ungrouped tree has only the root.
 
     Attributes:
-        top: the nodes directly below the root, in the order in which they are drawn. In an ungrouped tree, the list
-            contains only the root.
-        root: the node that represents the whole cluster; None if there are no groups.
-        by_path: path → node, for all nodes below the root. In an ungrouped tree, it contains only the root.
-        grouping: the property by which groups are put under nodes, such as their state.
+        top: the nodes directly below the root, in display order.
+        root: the node of the whole cluster; None if there are no groups.
+        by_path: path → node, for all nodes below the root.
     """
 
     top: list[Node] = field(default_factory=list)
@@ -88,23 +86,20 @@ class TreeNodes:
 
     @property
     def count(self) -> int:
-        """Number of rows that show groups when all nodes are open.
+        """Number of rows of groups when all nodes are open.
 
-        In a tree that is grouped by topic, a group has a row under each topic that it reads.
+        In a tree by topic, a group has a row under each topic that it reads.
         """
         return sum(node.count for node in self.top)
 
     @property
     def keys_from_cluster(self) -> bool:
-        """Whether the nodes are named after topics or prefixes of group ids, instead of types, states or brokers."""
+        """Whether the nodes are named after topics or prefixes of group ids."""
         return self.grouping in _KEYS_OF_GROUP
 
 
 def type_label(group_type: str | None, protocol: str) -> str:
-    """Return a label with the group type and the protocol, such as `classic · connect` or `classic · simple`.
-
-    The label contains only the type if the protocol has the same name or is empty, except in simple groups.
-    """
+    """Return a label such as `classic · connect`, `classic · simple`, or `consumer` if the protocol adds nothing."""
     name = group_type or "unknown type"
     shown = protocol or (SIMPLE if kind_of(group_type, protocol) == SIMPLE else "")
     return name if shown in ("", name) else f"{name} · {shown}"
@@ -113,7 +108,7 @@ def type_label(group_type: str | None, protocol: str) -> str:
 def path_of(snapshot: Snapshot, group: str, grouping: Grouping) -> Path | None:
     """Return the path of the node that contains a group; None if the group is not in the snapshot.
 
-    In a tree that is grouped by topic, the path of the node for the group's first topic is returned.
+    In a tree by topic, it is the node of the group's first topic.
     """
     listing = snapshot.groups.get(group)
     if listing is None:
@@ -135,9 +130,8 @@ def _path(listing: Listing, grouping: Grouping, group_type: str | None, state: s
 
 
 def family_of(group: str) -> str | None:
-    """Return the prefix that a group id shares with its family, such as `team-007.*` for `team-007.settle`.
-
-    The prefix ends with the first separator. None is returned for a group id without a separator.
+    """Return the prefix up to the first separator, such as `team-007.*` for `team-007.settle`; None without a
+    separator.
     """
     for separators in FAMILY_SEPARATORS:
         ends = [at for at in (group.find(sign) for sign in separators) if at > 0]
@@ -149,13 +143,10 @@ def family_of(group: str) -> str | None:
 def build_nodes(
     snapshot: Snapshot, grouping: Grouping, chosen: Mapping[Listing, Sequence[str]] | None = None
 ) -> Generator[None, None, TreeNodes]:
-    """Put the groups of a snapshot under nodes, and return the nodes.
-
-    This generator yields after each slice of groups, so that the event loop is not blocked for long.
+    """Put the groups of a snapshot under nodes, and yield after each slice of groups.
 
     Args:
-        chosen: listing → sorted ids of the groups that have this listing and match the filter; None if there is no
-            filter. A listing is a group's entry in the list of groups: its type, protocol, state and coordinator.
+        chosen: listing → sorted ids of its groups that match the filter; None if there is no filter.
     """
     lists = snapshot.by_listing if chosen is None else chosen
     if grouping in _KEYS_OF_GROUP:
@@ -191,15 +182,7 @@ def _split_by_known_state(
     ids: Sequence[str],
     buckets: dict[Path, list[Sequence[str]]],
 ) -> Generator[None, None, None]:
-    """Put groups that an old broker has listed without type or state under nodes.
-
-    If the snapshot contains a description of a group, its type and state come from this description.
-
-    Args:
-        listing: the listing that all these groups have.
-        ids: sorted ids of the groups.
-        buckets: path of a node → lists of ids of the groups under this node. This function adds lists to this mapping.
-    """
+    """Put groups that an old broker has listed without type or state under nodes, by their descriptions."""
     ids_by_path: dict[Path, list[str]] = defaultdict(list)
     for start in range(0, len(ids), SLICE):
         for group in ids[start : start + SLICE]:
@@ -226,9 +209,9 @@ _KEYS_OF_GROUP: Mapping[Grouping, Callable[[Snapshot, str], Sequence[str]]] = {
     "topic": _topics_of,
     "family": _families_of,
 }
-"""Maps each grouping to a function from snapshot and group id to the keys of the nodes that contain the group.
+"""Grouping → function from snapshot and group id to the keys of the group's nodes.
 
-Groupings by the type, state or coordinator in the list of groups are not in this mapping.
+Groupings by type, state or coordinator use the list of groups instead.
 """
 
 
@@ -255,7 +238,6 @@ def _by_group(
 
 
 def _join_singles(ids_by_key: dict[str, list[str]]) -> None:
-    """Put all groups that do not share their prefix with another group under the key `OTHER_NAMES`."""
     single = [key for key, part in ids_by_key.items() if len(part) == 1 and key != OTHER_NAMES]
     for key in single:
         ids_by_key.setdefault(OTHER_NAMES, []).extend(ids_by_key.pop(key))
@@ -303,7 +285,7 @@ def _key_rank(key: str, grouping: Grouping) -> tuple[int, int, str]:
 
 
 def shared_state(node: Node, grouping: Grouping) -> str | None:
-    """Return the state that all groups under a node have; None if the groups can be in different states."""
+    """Return the state of all groups under a node; None if they can differ."""
     if grouping in ("type", "coordinator") and len(node.path) == 2:
         return node.path[1]
     if grouping == "state" and node.path:

@@ -1,4 +1,4 @@
-"""The layout of the tree, which maps each row to the node or group that it shows, and each node or group to its row."""
+"""The layout of the tree maps rows to nodes and groups, and back."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class RowKey:
     """Identifies a row of the tree.
 
     Attributes:
-        path: path of the node that the row shows, or of the node that contains the group.
-        group: id of the group that the row shows; None if the row shows the node.
+        path: path of the node, or of the node that contains the group.
+        group: id of the group; None if the row shows the node.
     """
 
     path: Path
@@ -28,15 +28,13 @@ class RowKey:
 
 
 class RowLayout:
-    """The rows of the tree, which are numbered from 0, from top to bottom.
+    """The rows of the tree, numbered from 0.
 
-    To lay out a tree with 100,000 groups fast, no object per row is created. The groups of a node are stored as one
-    segment: the number of the first row, and the list of group ids.
+    No object per row is created, so that 100,000 groups are laid out fast. The groups of a node are one segment: the
+    number of the first row, and the list of group ids.
 
     Args:
-        nodes: all nodes of the tree.
-        is_open: returns whether a node is open.
-        groups_in_order: returns the ids of a node's groups in the order in which they are drawn.
+        groups_in_order: returns the ids of a node's groups in display order.
     """
 
     def __init__(
@@ -80,14 +78,14 @@ class RowLayout:
         self.rows += length
 
     def row_key(self, row: int) -> RowKey | None:
-        """Return the key of the row with this number; None if there is no such row."""
+        """Return the key of a row; None if there is no such row."""
         row_content = self.at(row)
         return None if row_content is None else RowKey(row_content[0].path, row_content[1])
 
     def at(self, row: int) -> tuple[Node, str | None] | None:
-        """Return a pair (node, group id) for the row with this number; None if there is no such row.
+        """Return (node, group id) for a row; None if there is no such row.
 
-        The group id is None if the row shows the node itself. Otherwise, the row shows this group of the node.
+        The group id is None if the row shows the node itself.
         """
         if not 0 <= row < self.rows:
             return None
@@ -96,12 +94,12 @@ class RowLayout:
         return self._nodes[index], None if ids is None else ids[row - self._starts[index]]
 
     def node_row(self, path: Path) -> int | None:
-        """Return the number of the row that shows a node; None if an ancestor of the node is closed."""
+        """Return the row of a node; None if an ancestor is closed."""
         index = self._header_at.get(path)
         return None if index is None else self._starts[index]
 
     def find(self, row_key: RowKey) -> int | None:
-        """Return the number of the row with this key; None if a closed node or the filter hides the row."""
+        """Return the number of the row with this key; None if a closed node or the filter hides it."""
         if row_key.group is None:
             return self.node_row(row_key.path)
         span = self.span(row_key.path)
@@ -112,9 +110,9 @@ class RowLayout:
         return None if at is None else start + at
 
     def span(self, path: Path) -> tuple[int, Sequence[str]] | None:
-        """Return the number of the row that shows a node's first group, and the ids of all groups in the node.
+        """Return the row of a node's first group, and the ids of all its groups in display order.
 
-        The ids are in the order in which they are drawn. Return None if the rows contain no groups of the node.
+        Return None if no group of the node is shown.
         """
         index = self._groups_at.get(path)
         if index is None:
@@ -131,9 +129,9 @@ class RowLayout:
 
 
 def position(ids: Sequence[str], group: str) -> int | None:
-    """Return the index of a group in a list of group ids; None if the list does not contain the group.
+    """Return the index of a group in a list of group ids; None if it is missing.
 
-    A fast binary search is tried first, which finds the group only if the list is sorted by name.
+    A fast binary search comes first, and succeeds if the list is sorted by name.
     """
     at = index_of(ids, group)
     if at is not None:

@@ -1,4 +1,4 @@
-"""The left side of the screen, with the tree and its heading. It saves the columns and the order of the tree."""
+"""The left side of the screen: the tree with its heading. It saves columns and order."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SavedView:
-    """The columns and the order of the tree, as they were saved.
+    """The saved columns and order of the tree.
 
     Attributes:
-        configured: ids of the columns in `config.toml` when the view was saved. If `config.toml` has been changed since
-            then, its columns replace `columns`.
+        configured: ids of the columns in `config.toml` when the view was saved. If `config.toml` has changed, its
+            columns replace `columns`.
         columns: ids of the columns, the most important one first.
-        sort: the key of `SORT_KEYS` by which groups are sorted.
-        descending: whether groups with the largest value come first.
+        sort: a key of `SORT_KEYS`.
+        descending: whether the largest value comes first.
     """
 
     configured: tuple[str, ...]
@@ -49,11 +49,9 @@ class SavedView:
 
 
 def load_view(path: Path, configured: tuple[str, ...]) -> SavedView | None:
-    """Return the saved view; None if no view was saved, or if a newer kgtui has saved it in another format.
+    """Return the view in a file; None if there is none, or if a newer kgtui has saved it in another format.
 
-    Args:
-        path: the file with the view.
-        configured: ids of the columns that are in `config.toml` now.
+    `configured` are the ids of the columns in `config.toml` now.
     """
     try:
         with open(open_private(path, os.O_RDONLY), "rb") as file:
@@ -68,21 +66,17 @@ def load_view(path: Path, configured: tuple[str, ...]) -> SavedView | None:
 
 
 def save_view(path: Path, view: SavedView) -> None:
-    """Write a view to the file `path`, and create its folder if it does not exist.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
+    """Write a view to the file `path`, and create its folder. Raises `OSError`."""
     private_folder(path.parent)
     with open(open_private(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
         file.write(json.dumps(asdict(view)).encode())
 
 
 class LeftSide(Vertical):
-    """The tree with its heading, or the message that replaces an empty tree.
+    """The tree with its heading, or the message in place of an empty tree.
 
     Args:
-        problems: the problems of all groups. The tree and the node page share this object.
+        problems: the problems of all groups, shared with the node page.
     """
 
     BLANK = True
@@ -93,13 +87,12 @@ class LeftSide(Vertical):
         self.group_tree = GroupTree(snapshot, session.target.name, problems)
 
     def compose(self) -> ComposeResult:
-        """Create the widgets from top to bottom."""
         yield TreeHeading(self.group_tree.model)
         yield EmptyState()
         yield self.group_tree
 
     def show_empty_state(self, snapshot: Snapshot, query: Query | None) -> None:
-        """Show the tree or, if the tree is empty, a message that says why. `query` is a filter without a match."""
+        """Show the tree or, if it is empty, a message that says why. `query` is a filter without a match."""
         self.group_tree.display = not self.query_one(EmptyState).show(snapshot, self._session, query)
 
     @on(GroupTree.SettingsChanged)
@@ -107,16 +100,12 @@ class LeftSide(Vertical):
         self.query_one(TreeHeading).redraw()
 
     def sort_by(self, sort: str, *, descending: bool) -> None:
-        """Sort the groups by a key of `SORT_KEYS`, and save this order for the next start of kgtui."""
+        """Sort the groups by a key of `SORT_KEYS`, and save this order."""
         self.group_tree.sort_by(sort, descending=descending)
         self._save_view()
 
     def show_columns(self, columns: tuple[str, ...]) -> None:
-        """Show these columns, and save them for the next start of kgtui.
-
-        Args:
-            columns: ids of the columns, the most important one first.
-        """
+        """Show these columns, the most important one first, and save them."""
         self.group_tree.show_columns(columns)
         self._save_view()
 
@@ -127,7 +116,7 @@ class LeftSide(Vertical):
         self.sort_by(message.sort, descending=not model.descending if again else SORT_KEYS[message.sort].largest_first)
 
     def restore_view(self) -> None:
-        """Restore the saved columns and order. A `sort:` term in the filter has precedence over the saved order."""
+        """Restore the saved columns and order. A `sort:` term in the filter has precedence."""
         configured = self._session.ui.columns
         view = load_view(self._session.state_folder.view, configured)
         if view is not None:

@@ -1,7 +1,6 @@
-"""The model of the tree: open nodes, marked groups, sort order and cursor, which stay the same in each new snapshot.
+"""The model of the tree: open nodes, marks, sort order and cursor, which survive new snapshots.
 
-This module also computes the layout of the tree from a snapshot. It works in slices, so that the event loop is not
-blocked.
+Its layout is computed in slices, so that the event loop is not blocked.
 """
 
 from __future__ import annotations
@@ -35,31 +34,29 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.totals import NodeTotal
 
 OPEN_ALL_UP_TO = 200
-"""If a filtered tree contains at most this many groups, all of its nodes are initially open.
+"""If a filtered tree has at most this many groups, all nodes are initially open.
 
 Without a filter, all nodes are initially open only if all rows fit into the height of the tree.
 """
 SORTED_AT_ONCE = 3_000
-"""If a node contains at most this many groups, its groups are sorted immediately when the user opens the node.
+"""A node with at most this many groups is sorted immediately when it is opened.
 
-The groups of a larger node are shown by name at first, and are then sorted in the background.
+The groups of a larger node are shown by name until they have been sorted in the background.
 """
 
 
 class TreeModel:
-    """Rows, cursor and settings of the tree. This class uses no widget.
+    """Rows, cursor and settings of the tree, without widgets.
 
     Attributes:
-        title: name of the cluster, which the first row shows.
-        totals: path of a node → its total lag and worst problems, as last computed by the tree widget.
-        columns: ids of the columns to show, the most important one first.
-        sort: the sort key (in `SORT_KEYS`) by which the groups of each node are sorted.
-        marked: ids of the groups that the user has marked.
-        cursor_key: the node or group on which the user put the cursor. If the filter hides this node or group, the
-            cursor returns to it as soon as the filter no longer hides it.
-        cursor_row: number of the row in which the cursor is drawn. This row shows another node or group than
-            `cursor_key` while the filter hides `cursor_key`, and after the group has been deleted.
-        filter_cache: groups that matched recent filters. If the user extends a filter, only these groups are tested.
+        title: name of the cluster, for the first row.
+        totals: path of a node → total lag and worst problems, as last computed by the widget.
+        columns: ids of the columns, the most important one first.
+        sort: a key of `SORT_KEYS`.
+        marked: ids of the marked groups.
+        cursor_key: the node or group chosen by the user. The cursor returns to it when the filter no longer hides it.
+        cursor_row: the row of the cursor. It is not the row of `cursor_key` while that is hidden or deleted.
+        filter_cache: groups that matched recent filters. If the user extends a filter, only these are tested.
     """
 
     def __init__(self, snapshot: Snapshot, title: str = "") -> None:
@@ -84,10 +81,7 @@ class TreeModel:
         self.layout = self._lay_out()
 
     def is_open(self, node: Node) -> bool:
-        """Return whether a node is open.
-
-        For a node that the user has neither opened nor closed, `set_initial_openness` has decided that.
-        """
+        """Return whether a node is open: as the user chose, or else as `set_initial_openness` has decided."""
         by_hand = self._opened_by_user.get(node.path)
         if by_hand is not None:
             return by_hand
@@ -99,7 +93,7 @@ class TreeModel:
         self.relayout()
 
     def reveal(self, group: str) -> bool:
-        """Open the nodes above a group and put the cursor on it. Return False if the filter hides the group."""
+        """Open the nodes above a group and put the cursor on it. Return False if the filter hides it."""
         path = path_of(self.snapshot, group, self.grouping)
         if path is None or path not in self.nodes.by_path:
             return False
@@ -114,16 +108,16 @@ class TreeModel:
         return True
 
     def set_initial_openness(self, nodes: TreeNodes, height: int, *, filtered: bool = False) -> None:
-        """Decide which nodes are initially open, so that the first view shows every node directly below the cluster.
+        """Decide which nodes are initially open, so that the first view shows all nodes directly below the cluster.
 
         All nodes are open if all rows fit into the height. Otherwise, nodes that contain other nodes are open if these
         nodes fit. The groups that a filter has found are shown in any case, unless there are very many.
 
-        The tree calls this method only after the user has changed filter, grouping or order. If the tree also called it
-        for each snapshot, all nodes would close when the number of groups grows.
+        This happens only for a new filter, grouping or order. Otherwise, all nodes would close when the number of
+        groups grows.
 
         Args:
-            height: number of rows that the tree can show; 0 if it is not known.
+            height: number of rows that the tree can show; 0 if unknown.
             filtered: whether the nodes contain only groups that match a filter.
         """
         height = height or OPEN_ALL_UP_TO
@@ -132,16 +126,16 @@ class TreeModel:
         self._open_parents = rows_of_nodes <= height
 
     def reset_openness(self) -> None:
-        """Forget which nodes the user has opened and closed, because a new grouping creates different nodes."""
+        """Forget which nodes the user has opened and closed, because a new grouping has other nodes."""
         self._opened_by_user.clear()
 
     def copy_open_nodes_and_cursor(self, model: TreeModel) -> None:
-        """Open the same nodes as another tree, and put the cursor on the same node or group."""
+        """Open the same nodes as another tree, and put the cursor on the same row."""
         self._opened_by_user = dict(model._opened_by_user)
         self.cursor_key = model.cursor_key
 
     def set_nodes(self, nodes: TreeNodes, order: Mapping[Path, Sequence[str]]) -> None:
-        """Replace the nodes of the tree, and lay out the rows.
+        """Replace the nodes, and lay out the rows.
 
         Args:
             order: path of an open node → ids of its groups in the selected order; empty if groups are sorted by name.
@@ -160,14 +154,9 @@ class TreeModel:
         return RowLayout(self.nodes, self.is_open, self.groups_in_order)
 
     def groups_by_name(self, node: Node) -> Generator[None, None, Sequence[str]]:
-        """Merge the sorted lists of a node's group ids into one sorted list, and return this list.
-
-        If the node contains the same groups as at the previous call, the previous list is returned. This generator
-        yields after each slice of groups.
-        """
+        """Return the sorted ids of a node's groups, and yield after each slice. The result is cached."""
         kept = self._merged.get(node.path)
-        # The node's lists of group ids are compared by value and not by identity, because every change of the filter
-        # creates new lists, which often contain the same ids.
+        # Compare by value, because every change of the filter creates new lists, often with the same ids.
         if kept is not None and kept[0] == node.parts:
             return kept[1]
         ids = untrack((yield from merge_sorted(node.parts)))
@@ -175,9 +164,9 @@ class TreeModel:
         return ids
 
     def groups_in_order(self, node: Node) -> Sequence[str]:
-        """Return the ids of a node's groups in the order in which they are drawn.
+        """Return the ids of a node's groups in display order.
 
-        The groups of a large node are sorted by name until they have been sorted by another key in the background.
+        A large node is sorted by name until it has been sorted by another key in the background.
         """
         ids = self._ordered.get(node.path)
         if ids is not None and self.sort != NAME:
@@ -191,30 +180,29 @@ class TreeModel:
 
     @property
     def group(self) -> str | None:
-        """The selected group: the group under the cursor; None if the cursor is on a node or the tree has no rows.
+        """The group under the cursor; None on a node or without rows.
 
-        A group that is deleted stays selected until the user moves the cursor. Otherwise, a key that the user presses
-        at this moment could act on another group.
+        A deleted group stays selected until the user moves the cursor, so that a key does not act on another group.
         """
         row_key = self.cursor_key if self.group_deleted else self.layout.row_key(self.cursor_row)
         return None if row_key is None else row_key.group
 
     @property
     def group_deleted(self) -> bool:
-        """Whether the selected group was deleted or has expired. The tree draws no cursor in this case."""
+        """Whether the selected group was deleted or has expired. The tree then has no cursor."""
         anchor = self.cursor_key
         deleted = anchor is not None and anchor.group is not None and anchor.group not in self.snapshot.groups
         return deleted and self.layout.rows > 0
 
     def put_cursor(self, row: int) -> None:
-        """Move the cursor to a row, or to the last row if `row` is beyond it."""
+        """Move the cursor to a row, at most to the last one."""
         self.cursor_row = max(0, min(row, self.layout.rows - 1))
         self.cursor_key = self.layout.row_key(self.cursor_row)
 
     def next_group(self) -> int | None:
-        """Return the row of the next group below the cursor, and open its node if it is closed.
+        """Return the row of the next group after the cursor, and open its node; None without groups.
 
-        After the last row, the search continues at the top of the tree. Return None if the tree contains no groups.
+        After the last row, the search continues at the top.
         """
         start = self.cursor_row + 1
         for row in chain(range(start, self.layout.rows), range(min(start, self.layout.rows))):
@@ -254,7 +242,7 @@ class TreeModel:
         return min(self.cursor_row, layout.rows - 1) if row is None else row
 
     def _row_after_move(self, group: str) -> int | None:
-        """Return the row of a group that has moved to another node. If that node is closed, return the node's row."""
+        """Return the row of a group that has moved to another node, or of that node if it is closed."""
         path = path_of(self.snapshot, group, self.grouping)
         if path is None:
             return None
@@ -265,13 +253,7 @@ class TreeModel:
         return self._nearest_node_row(path) if path in self.nodes.by_path else None
 
     def _row_of_deleted_group(self, anchor: RowKey) -> int | None:
-        """Return the row in which a deleted group would be drawn if it still existed.
-
-        Return None if the group's node is closed, or if groups are not sorted by name.
-
-        Args:
-            anchor: the deleted group and the path of the node that contained it.
-        """
+        """Return the row where a deleted group would be; None if its node is closed or not sorted by name."""
         span = self.layout.span(anchor.path)
         if span is None or anchor.group is None or self.sort != NAME:
             return None
@@ -287,7 +269,7 @@ class TreeModel:
         return None
 
     def group_row(self, group: str) -> TreeRow:
-        """Return the values in the row of a group. If the newest read of a value failed, use the last known value."""
+        """Return the values in the row of a group. If a read failed, the last known value is used."""
         return tree_row(self.snapshot, group, self._lag(group), marked=group in self.marked)
 
     def _lag(self, group: str) -> LagTotal | None:
@@ -302,7 +284,7 @@ class TreeModel:
         return facts.with_hidden(self.snapshot, group, kept[1])
 
     def groups_of_row(self, row_key: RowKey) -> Sequence[str]:
-        """Return the groups to which an action on a row applies: the group in the row, or all groups under the node."""
+        """Return the groups for an action on a row: its group, or all groups under its node."""
         if row_key.group is not None:
             return (row_key.group,)
         node = self.nodes.by_path.get(row_key.path)
@@ -313,17 +295,16 @@ class TreeModel:
         return [group for part in parts for group in part]
 
     def groups_under_cursor(self) -> tuple[Path, Sequence[Sequence[str]]]:
-        """Return the path of the node under the cursor, and sorted lists with the ids of the node's groups.
+        """Return the path of the node under the cursor, and sorted lists of its group ids.
 
-        If the cursor is on a group, use the node that contains this group. Path and lists are empty if the tree has no
-        rows, or if the cursor is on the row of the cluster.
+        On a group, this is the group's node. On the cluster or without rows, both are empty.
         """
         row_key = self.layout.row_key(self.cursor_row)
         node = None if row_key is None else self.nodes.by_path.get(row_key.path)
         return ((), ()) if node is None or not node.path else (node.path, _parts(node))
 
     def toggle_marks(self, groups: Collection[str]) -> None:
-        """Mark these groups, or unmark them if all of them are marked."""
+        """Mark these groups, or unmark them if all are marked."""
         if self.marked.issuperset(groups):
             self.marked.difference_update(groups)
         else:
@@ -336,13 +317,13 @@ def _parts(node: Node) -> list[Sequence[str]]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PreparedLayout:
-    """The result of `prepare_layout`: the nodes of the next layout, and the order of their groups.
+    """The result of `prepare_layout`: nodes, and the order of their groups.
 
     Attributes:
         order: path of an open node → ids of its groups in the selected order; empty if groups are sorted by name.
         shown: number of groups that match the filter.
-        searched: pair (number of groups that the filter has tested, number of all groups to test). The filter can test
-            a group only after the group's data has been read. None if the filter needs only the list of groups.
+        searched: (number of tested groups, number of groups to test); None if the filter needs only the list of groups.
+            Other filters test a group after its data has been read.
     """
 
     nodes: TreeNodes
@@ -356,7 +337,7 @@ async def prepare_layout(model: TreeModel, query: Query, slices: Slices) -> Prep
 
     Args:
         query: the active filter.
-        slices: runs the computation in slices, and lets other tasks of the event loop run between them.
+        slices: runs the computation in slices, and other tasks between them.
 
     Raises:
         SupersededError: the user changed filter, grouping or order during the computation.

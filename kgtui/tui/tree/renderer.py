@@ -1,4 +1,4 @@
-"""Draw the rows of the tree and the heading above them. After a change, only the lines that differ are redrawn."""
+"""Draw the rows of the tree and their heading. Only lines that differ are redrawn."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.layout import RowKey
 
 _MOST_CACHED_STRIPS = 400
-"""Maximum number of rendered lines in the cache. Because of the cache, scrolling by one row renders only one line."""
+"""Maximum number of cached lines. With the cache, scrolling by one row renders only one line."""
 
 ROLES = (
     "node", "guide", "leaf", "count", "lag", "muted", "stale", "mark", "kg-ok", "kg-warn", "kg-error", "kg-muted",
@@ -35,7 +35,7 @@ ROLES = (
 
 
 class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
-    """Base class of the tree widget, which draws and scrolls the rows of a `TreeModel`."""
+    """Base class of the tree widget: draws and scrolls the rows of a `TreeModel`."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "group-tree--cursor",
@@ -82,7 +82,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         """Other groups than before are visible, for example after scrolling.
 
         Attributes:
-            groups: ids of the groups in the visible rows, from top to bottom.
+            groups: ids of the visible groups, from top to bottom.
         """
 
         def __init__(self, groups: tuple[str, ...]) -> None:
@@ -92,8 +92,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
     def __init__(self, snapshot: Snapshot, title: str = "", *, id: str | None = None) -> None:  # noqa: A002 - Textual's
         super().__init__(id=id)
         self.model = TreeModel(snapshot, title)
-        # Maps each line number of the widget to the content that was last drawn on this line. The keys are not row
-        # numbers of the tree, because a row is drawn on another line after rows have been inserted above it.
+        # Line of the widget → what was last drawn there. Row numbers would change when rows are inserted above.
         self._drawn: dict[int, rows.TreeLine | None] = {}
         self._strip_cache: dict[rows.TreeLine | None, Strip] = {}
         self._columns = 0
@@ -105,13 +104,10 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         return self._columns
 
     def scroll_anchor(self) -> tuple[RowKey | None, int]:
-        """Return the row that must not move on the screen when rows above or below it are added or removed.
+        """Return the row that stays in place when rows are added or removed, and its line in the widget.
 
-        This row is the row of the cursor if it is visible, and otherwise the first visible row.
-
-        Returns:
-            A pair of the key of the row and the line of the widget that shows the row, counted from 0. The key is None
-            for the row of the cursor, because the group in this row may have been deleted.
+        This is the row of the cursor if it is visible, and otherwise the first visible row. The key is None for the
+        row of the cursor, because its group may have been deleted.
         """
         top, cursor = self.scroll_offset.y, self.model.cursor_row
         if top <= cursor < top + self.size.height:
@@ -119,12 +115,9 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         return self.model.layout.row_key(top), 0
 
     def apply_layout(self, scroll_anchor: tuple[RowKey | None, int]) -> None:
-        """Adjust scroll bar and scroll position to a new layout, and redraw the lines whose content has changed.
+        """Adjust the scroll position to a new layout, and redraw only changed lines, because some terminals are slow.
 
-        Other lines are not redrawn, because drawing is slow in some terminals.
-
-        Args:
-            scroll_anchor: result of `scroll_anchor` before the layout changed.
+        `scroll_anchor` was returned before the layout changed.
         """
         nothing_yet = not self.virtual_size.height
         self.set_line_count(self.model.layout.rows)
@@ -137,7 +130,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         self.refresh_changed()
 
     def scroll_to_cursor(self) -> None:
-        """Scroll by as few rows as are needed to make the cursor visible."""
+        """Scroll by as few rows as possible to make the cursor visible."""
         row, top, height = self.model.cursor_row, self.scroll_offset.y, self.size.height
         if row < top:
             self.scroll_to(y=row, animate=False)
@@ -145,18 +138,17 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
             self.scroll_to(y=row - height + 1, animate=False)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Post `ViewChanged` if scrolling has changed which groups are visible."""
+        """Post `ViewChanged` if other groups are visible."""
         super().watch_scroll_y(old_value, new_value)
         if round(old_value) != round(new_value):
             self._post_view_change()
 
     def on_resize(self) -> None:
-        """Adapt the columns to the new width, and draw all rows again."""
+        """Adapt the columns to the new width."""
         self._columns = self.scrollable_content_region.width
         self._drawn.clear()
         self._strip_cache.clear()
-        # All lines are drawn again, because Textual may already have drawn a frame with the new size but the old
-        # columns.
+        # Textual may already have drawn a frame with the new size but the old columns.
         self.refresh()
         self._post_view_change()
 
@@ -170,17 +162,13 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
     async def on_key(self, event: events.Key) -> None:
         """Run the action of a key immediately.
 
-        Without this method, Textual would pass the key event from one parent widget's message queue to the next, so
-        that the action would run later.
+        Otherwise, the key event would pass through the message queue of each parent widget first.
         """
         if await run_binding(self.app, event.key):
             event.stop()
 
     def render_line(self, y: int) -> Strip:
-        """Render line `y` of the widget, without the column of the scroll bar.
-
-        If the rendered line also covered the column of the scroll bar, Textual would crop it again in each frame.
-        """
+        """Render line `y` without the column of the scroll bar, because Textual would crop it again in each frame."""
         line = self._tree_line(self.scroll_offset.y + y)
         self._drawn[y] = line
         strip = self._strip_cache.get(line)
@@ -191,12 +179,12 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         return strip
 
     def notify_style_update(self) -> None:
-        """Render all lines again, because the theme or the focus changed."""
+        """Render all lines again, because theme or focus changed."""
         super().notify_style_update()
         self._strip_cache.clear()
 
     def shift_cached_lines(self, lines: int) -> None:
-        """Change the line numbers in the caches after the tree has been scrolled by `lines` lines."""
+        """Change the line numbers in the caches after scrolling by `lines` lines."""
         super().shift_cached_lines(lines)
         self._drawn = shift_lines(self._drawn, lines, self.FIXED_LINES, self.size.height)
 
@@ -229,7 +217,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         return rows.group_line(model.group_row(group), len(node.path), columns, cursor=cursor)
 
     def refresh_changed(self) -> None:
-        """Redraw the visible lines whose content has changed since they were drawn."""
+        """Redraw the visible lines whose content has changed."""
         top = self.scroll_offset.y
         for y in range(self.size.height):
             if y not in self._drawn or self._drawn[y] != self._tree_line(top + y):
@@ -238,7 +226,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
 
 
 class TreeHeading(LineWidget):
-    """The line above the tree, which shows how groups are grouped, and the titles of the tree's columns."""
+    """The line above the tree: the grouping, and the titles of the columns."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "tree-heading--heading",
@@ -266,7 +254,7 @@ class TreeHeading(LineWidget):
         """The user clicked the title of a column.
 
         Attributes:
-            sort: the key of `SORT_KEYS` that belongs to the column.
+            sort: the key of `SORT_KEYS` for the column.
         """
 
         def __init__(self, sort: str) -> None:
@@ -278,16 +266,16 @@ class TreeHeading(LineWidget):
         self._model = model
 
     def pieces(self, width: int) -> Sequence[Piece]:
-        """Return the texts of the line. Each title is as wide as its column in the tree."""
+        """Return the texts of the line. Titles are as wide as their columns."""
         model = self._model
         line = rows.heading_line(self._columns(width), GROUPING_TITLES[model.grouping], model.sort, model.descending)
         return [(words, f"tree-heading--{role}") for words, role in line.pieces]
 
     def _columns(self, width: int) -> FittedColumns:
-        # The last cell of the heading stays empty, because it is in the column of the tree's scroll bar.
+        # The last cell stays empty, because it is in the column of the tree's scroll bar.
         return fit_columns(max(width - 1, 1), self._model.columns, self._model.grouping)
 
     def on_click(self, event: events.Click) -> None:
-        """Post `SortRequested` for the column whose title was clicked."""
+        """Post `SortRequested` for the clicked title."""
         column = self._columns(self.size.width).column_at(event.x)
         self.post_message(self.SortRequested(NAME if column is None else column.sort))

@@ -1,4 +1,4 @@
-"""Compose the rows of the tree from pieces of text with color roles, in columns that fit the width of the tree."""
+"""Compose the rows of the tree from pieces of text with color roles."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TreeLine:
-    """The content of one row. A row is drawn again only if its content differs from what was drawn last.
+    """The content of one row. The row is drawn again only if its content differs.
 
     Attributes:
-        pieces: pairs (text, color role), which together fill the width of the tree.
+        pieces: (text, color role), filling the width of the tree.
         cursor: whether the cursor is on the row.
     """
 
@@ -34,11 +34,11 @@ class TreeLine:
 def heading_line(columns: FittedColumns, grouping: str, sort: str, descending: bool) -> TreeLine:
     """Return the line above the tree: the grouping and the titles of the columns.
 
-    The title of the column by which groups are sorted ends with `▴` (ascending) or `▾` (descending). A sort key that
-    has no column is shown behind the grouping, for example `by state, age ▾`.
+    The title of the sorted column ends with `▴` (ascending) or `▾` (descending). A sort key without a column follows
+    the grouping: `by state, age ▾`.
 
     Args:
-        columns: the columns that fit the width of the tree.
+        columns: the columns that fit.
         grouping: name of the grouping, such as `by type, state`.
         sort: a key of `SORT_KEYS`.
     """
@@ -64,14 +64,11 @@ def node_line(
     cursor: bool,
     title: str = "",
 ) -> TreeLine:
-    """Return the row of a node: name, number of groups with the worst status, number of all groups, and total lag.
+    """Return the row of a node: name, number of groups with the worst status, number of groups, total lag.
 
     Args:
-        total: total lag of the groups; None if it has not been computed yet.
-        columns: the columns that fit the width of the tree.
-        title: name of the cluster, which the row of the root shows.
-        opened: whether the node is open.
-        cursor: whether the cursor is on this row.
+        total: total lag of the groups; None if it has not been computed.
+        title: name of the cluster, for the root.
     """
     marks = text.marks()
     indent = "  " * node.depth
@@ -106,13 +103,7 @@ def node_line(
 
 
 def group_line(row: TreeRow, depth: int, columns: FittedColumns, *, cursor: bool) -> TreeLine:
-    """Return the row of a group: marks, name, and the cells of the columns.
-
-    Args:
-        depth: level of indentation of the row.
-        columns: the columns that fit the width of the tree.
-        cursor: whether the cursor is on this row.
-    """
+    """Return the row of a group: marks, name, and the cells of the columns. `depth` is the level of indentation."""
     indent = "  " * depth
     name_width = max(columns.name - len(indent) - 2, 1)
     name = text.plain(row.group, name_width, cut="middle")
@@ -130,15 +121,11 @@ def group_line(row: TreeRow, depth: int, columns: FittedColumns, *, cursor: bool
 
 
 def _padded(cells: Iterable[tuple[TreeColumn, Piece]]) -> list[Piece]:
-    """Align each cell to the right edge of its column, and append the blank at the end of the line."""
     return [*((text.pad(content, column.width, right=True), role) for column, (content, role) in cells), (" ", "leaf")]
 
 
 def _joined(pieces: Iterable[tuple[str, str]], *, cursor: bool) -> TreeLine:
-    """Return a line of pairs (text, role). Pieces are joined, so that less output is written to the terminal.
-
-    Neighboring pieces with the same role are joined, and blanks are joined with the piece before them.
-    """
+    """Joined pieces and blanks write less to the terminal."""
     joined: list[tuple[str, str]] = []
     for piece, role in pieces:
         if joined and (role == joined[-1][1] or piece.isspace()):

@@ -1,4 +1,4 @@
-"""Sort the groups of one node by a sort key, in slices that do not block the event loop."""
+"""Sort the groups of one node, in slices that do not block the event loop."""
 
 from __future__ import annotations
 
@@ -14,16 +14,15 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 CHUNK = 8_000
-"""Maximum number of group ids that are sorted in one slice, which takes about 2 ms."""
+"""Maximum number of group ids that are sorted in one slice (about 2 ms)."""
 
 _Item = TypeVar("_Item", bound="str | tuple[float | str, int]")
 
 
 def merge_sorted(parts: Sequence[Sequence[_Item]]) -> Generator[None, None, Sequence[_Item]]:
-    """Merge sorted lists, such as lists of group ids, into one sorted list, and return it.
+    """Merge sorted lists into one sorted list, and yield after each step.
 
-    This generator yields after each step, so that the event loop is not blocked. The first step merges the smallest
-    items of all lists, the second step merges the next larger items, and so on.
+    The first step merges the smallest items of all lists, the second step the next larger ones, and so on.
     """
     if len(parts) == 1:
         return parts[0]
@@ -44,19 +43,19 @@ def merge_sorted(parts: Sequence[Sequence[_Item]]) -> Generator[None, None, Sequ
 def sort_groups(
     ids: Sequence[str], snapshot: Snapshot, sort: str, descending: bool
 ) -> Generator[None, None, Sequence[str]]:
-    """Sort group ids by a sort key, and return them. This generator yields after each slice of groups.
+    """Sort group ids by a sort key, and yield after each slice of groups.
 
-    Groups with equal values are sorted by name. Groups with an unknown value come last.
+    Equal values are sorted by name, and unknown values come last.
 
     Args:
-        ids: group ids that are already sorted by name.
+        ids: group ids, already sorted by name.
         sort: a key of `SORT_KEYS`.
     """
     if sort == NAME:
         return ids[::-1] if descending else ids
     value = SORT_KEYS[sort].reader(snapshot)
-    # Groups are sorted by pairs of a value and the index of the group in `ids`. For a descending order, the sorted list
-    # is reversed at the end. The index is then negative, so that groups with equal values stay sorted by name.
+    # For a descending order, the list of (value, index) is reversed at the end. The negative index then keeps groups
+    # with equal values sorted by name.
     sign = -1 if descending else 1
     runs: list[list[tuple[float | str, int]]] = []
     unknown: list[str] = []

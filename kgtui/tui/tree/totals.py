@@ -1,4 +1,4 @@
-"""Compute the totals of each tree node: the lag of its groups, and the number of groups with the worst status."""
+"""Compute the total lag and the problems of each tree node."""
 
 from __future__ import annotations
 
@@ -19,23 +19,22 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.grouping import Node, Path, TreeNodes
 
 GROUPS_SUMMED_PER_SECOND = 5_000
-"""Maximum number of groups whose lags are added up per second, on average, both for the tree and for a node's page.
+"""Maximum number of groups whose lags are added up per second, on average, for the tree and for a node's page.
 
-The sums are computed again after (number of groups / this value) seconds: 20 s for 100,000 groups.
+With 100,000 groups, the sums are computed every 20 s.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class NodeTotal:
-    """The total lag of all groups under a node, their worst status, and the number of groups with this status.
+    """The total lag of a node's groups, their worst status, and how many groups have this status.
 
     Attributes:
         lag: sum of the known lags, in records; None if no lag is known.
-        unknown: number of groups whose lag is not completely known, because the lag of at least one partition is
-            unknown, or because brokers may have left out topics that the user may not see.
-        severity: the highest `Judgment.severity` of all groups under the node; 0 if no group has a problem. Unused
-            groups count like abandoned ones, so that thousands of them do not hide a group with another problem.
-        problems: number of groups with this severity; 0 if no group has a problem.
+        unknown: number of groups with an unknown or hidden part of their lag.
+        severity: the highest `Judgment.severity`; 0 if no group has a problem. Unused groups count like abandoned ones,
+            so that they do not hide other problems.
+        problems: number of groups with this severity; 0 if it is 0.
     """
 
     lag: int | None = None
@@ -45,7 +44,7 @@ class NodeTotal:
 
     @property
     def lower_bound(self) -> bool:
-        """Whether the real total lag may be higher than `lag`, because some lags are unknown."""
+        """Whether the real lag may be higher, because some lags are unknown."""
         return self.unknown > 0
 
     def __add__(self, other: NodeTotal) -> NodeTotal:
@@ -58,12 +57,10 @@ class NodeTotal:
 def sum_nodes(
     nodes: TreeNodes, snapshot: Snapshot, problems: ProblemIndex
 ) -> Generator[None, None, dict[Path, NodeTotal]]:
-    """Compute the totals of all nodes, and return a dict that maps the path of each node to its totals.
-
-    This generator yields after each slice of about 1,000 groups, so that the event loop is not blocked for long.
+    """Return path → total for all nodes, and yield after each slice of about 1,000 groups.
 
     Args:
-        problems: the problems of all groups. This function first updates them, so that they match the snapshot.
+        problems: the problems of all groups, which this function updates first.
     """
     yield from problems.steps(snapshot)
     judgments = problems.judgments
@@ -71,7 +68,7 @@ def sum_nodes(
     budget = SLICE
     leaves = [node for node in nodes.by_path.values() if not node.children]
     if nodes.root is not None and nodes.grouping == "topic":
-        # A group can be under several topics. The lag of the root is therefore not the sum of the topics' lags.
+        # A group can be under several topics, so the lag of the root is not the sum of the topics' lags.
         leaves.append(nodes.root)
     for node in leaves:
         lag = unknown = 0
@@ -103,7 +100,7 @@ def _slices(parts: Sequence[Sequence[str]]) -> Iterator[Sequence[str]]:
 
 
 def _sum_lags(ids: Sequence[str], snapshot: Snapshot) -> tuple[int, int, bool]:
-    """Return the sum of known lags, the number of groups with a partly unknown lag, and whether any lag is known."""
+    """Return the sum of known lags, the number of groups with an unknown part, and whether any lag is known."""
     lag = unknown = 0
     is_known = False
     summaries, hides_topics = snapshot.summaries, snapshot.hides_topics

@@ -1,4 +1,4 @@
-"""The widget of the tree, which shows snapshots, handles keys, and posts messages about the selected group."""
+"""The widget of the tree shows snapshots, handles keys, and posts the selected group."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.model import TreeModel
 
 SLICE_SECONDS = 0.004
-"""Maximum time, in seconds, for which the layout of a new snapshot blocks the event loop without a pause."""
+"""Maximum time for which the layout of a new snapshot blocks the event loop, in seconds."""
 AWAITED_SLICE_SECONDS = 0.012
-"""Maximum time, in seconds, for which a layout that the user waits for blocks the event loop without a pause.
+"""Maximum time for which a layout that the user waits for blocks the event loop, in seconds.
 
-The user waits for a layout after a change of filter, grouping or order. With longer slices, it is finished sooner.
+Longer slices finish the layout for a new filter, grouping or order sooner.
 """
 GROUPS_LAID_OUT_PER_SECOND = 80_000
 """Maximum number of groups that are laid out per second, on average.
 
-After a layout, the tree waits for (number of groups / this value) seconds, which is 1.25 s for 100,000 groups.
+With 100,000 groups, the pause after a layout is 1.25 s.
 """
 
 
@@ -48,19 +48,19 @@ LINES_AROUND_TREE = 4
 
 
 class GroupTree(TreeRenderer, inherit_bindings=False):
-    """The tree of all groups. Cursor, scroll position and open nodes stay the same when a new snapshot is shown.
+    """The tree of all groups. Cursor, scroll position and open nodes survive new snapshots.
 
     Args:
-        problems: the problems of all groups. The tree updates them before it counts the problems under each node.
+        problems: the problems of all groups, which the tree updates.
     """
 
     class LaidOut(Message):
-        """The rows have been laid out for a new snapshot, or for a filter, grouping or order that the user selected.
+        """The rows have been laid out for a new snapshot, filter, grouping or order.
 
         Attributes:
             shown: number of groups that match the filter.
-            searched: pair (number of groups that the filter has tested, number of all groups to test); None if the
-                filter needs only the list of groups. Other filters can test a group only after its data has been read.
+            searched: (number of tested groups, number of groups to test); None if the filter needs only the list of
+                groups. Other filters test a group after its data has been read.
         """
 
         def __init__(self, shown: int, searched: tuple[int, int] | None) -> None:
@@ -69,7 +69,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             self.searched = searched
 
     class SettingsChanged(Message):
-        """The user changed filter, grouping, order or marks. The heading and the number of marks must be updated."""
+        """The user changed filter, grouping, order or marks. Heading and number of marks must be updated."""
 
     def __init__(self, snapshot: Snapshot, title: str = "", problems: ProblemIndex | None = None) -> None:
         super().__init__(snapshot, title)
@@ -84,32 +84,29 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self._group_to_reveal: str | None = None
         self._match_to_select: str | None = None
         self.match_selected = asyncio.Event()
-        """Event that is cleared while the cursor has yet to move to the match of an accepted filter.
-
-        The cursor moves as soon as the tree shows the matches of this filter.
-        """
+        """Cleared while the cursor has yet to move to the match of an accepted filter."""
         self.match_selected.set()
         self._shown = 0
         self._totals_due = 0.0
         self._node_under_cursor: Path | None = None
 
     def on_mount(self) -> None:
-        """Start the worker that lays out the rows. Textual stops the worker when the widget is removed."""
+        """Start the worker that lays out the rows."""
         self.run_worker(self._keep_layout_current(), name="arrange", group="tree")
         self._layout_due.set()
 
     @property
     def group(self) -> str | None:
-        """The selected group, which is the group in the row of the cursor; None if no group is selected."""
+        """The group under the cursor; None if there is none."""
         return self.model.group
 
     def show(self, snapshot: Snapshot) -> None:
-        """Show a newer snapshot. Cursor, scroll position, open nodes and focus stay as they are."""
+        """Show a newer snapshot. Cursor, scroll position, open nodes and focus stay."""
         self.model.snapshot = snapshot
         self._layout_due.set()
 
     def filter(self, query: Query) -> None:
-        """Show only the groups that match the query. A `sort:` term in the query also changes the sort order."""
+        """Show only the groups that match the query. A `sort:` term also changes the sort order."""
         self._query = query
         self._match_to_select = None
         self.match_selected.set()
@@ -118,13 +115,13 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self._choice_made()
 
     def group_by(self, grouping: Grouping) -> None:
-        """Put the groups under nodes by another property, such as their topic. The cursor stays on its group."""
+        """Put the groups under other nodes, such as their topics. The cursor stays on its group."""
         self.model.grouping = grouping
         self.model.reset_openness()
         self._choice_made()
 
     def sort_by(self, sort: str, *, descending: bool) -> None:
-        """Sort the groups of every node by a key of `SORT_KEYS`."""
+        """Sort the groups by a key of `SORT_KEYS`."""
         self.model.sort, self.model.descending = sort, descending
         self._choice_made()
 
@@ -135,7 +132,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self.post_message(self.SettingsChanged())
 
     def copy_arrangement(self, model: TreeModel, *, cursor: bool = False) -> None:
-        """Copy grouping, sort order and columns of another tree; with `cursor`, also its open nodes and its cursor."""
+        """Copy grouping, sort order and columns of another tree; with `cursor`, also open nodes and cursor."""
         self.model.grouping, self.model.sort, self.model.descending = model.grouping, model.sort, model.descending
         self.model.columns = model.columns
         if cursor:
@@ -153,8 +150,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         while True:
             await self._layout_due.wait()
             self._layout_due.clear()
-            # `_user_chose` is cleared before the layout and not after it, so that a change of filter, grouping or order
-            # during the layout ends the pause that follows the layout.
+            # Cleared first, so that a choice during the layout ends the pause after it.
             self._user_chose.clear()
             self._layout_done.clear()
             try:
@@ -166,10 +162,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             await self._wait_for_more()
 
     async def _wait_for_more(self) -> None:
-        """Wait until the next layout may begin, or until the user changes filter, grouping or order.
-
-        The pause between two layouts is proportional to the number of groups (see `GROUPS_LAID_OUT_PER_SECOND`).
-        """
+        """The pause depends on the number of groups. It ends when the user changes filter, grouping or order."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(
                 self._user_chose.wait(), len(self.model.snapshot.groups) / GROUPS_LAID_OUT_PER_SECOND
@@ -209,15 +202,15 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             self.refresh_changed()
 
     def move(self, rows: int) -> None:
-        """Move the cursor down by a number of rows, or up if the number is negative."""
+        """Move the cursor down by `rows` rows, or up if it is negative."""
         self.move_to(self.model.cursor_row + rows)
 
     def page(self, pages: int) -> None:
-        """Move the cursor down by a number of pages, or up if the number is negative."""
+        """Move the cursor down by `pages` pages, or up if it is negative."""
         self.move(pages * max(1, self.size.height - 1))
 
     def move_to(self, row: int) -> None:
-        """Move the cursor to a row, or to the last row if `row` is beyond it."""
+        """Move the cursor to a row, at most to the last one."""
         if not self.model.layout.rows:
             return
         before, old = self.model.group, self.model.cursor_row
@@ -228,11 +221,6 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self._post_selection(before)
 
     def _post_selection(self, before: str | None) -> None:
-        """Post `GroupSelected` if the cursor has moved to another group or node.
-
-        Args:
-            before: id of the group that was selected before; None if no group was selected.
-        """
         row_key = self.model.layout.row_key(self.model.cursor_row)
         node = None if row_key is None or row_key.group is not None else row_key.path
         if before != self.model.group or node != self._node_under_cursor:
@@ -240,7 +228,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             self.post_message(GroupSelected())
 
     def reveal(self, group: str) -> bool:
-        """Open the nodes above a group and put the cursor on it. Return False if the filter hides the group."""
+        """Open the nodes above a group and put the cursor on it. Return False if the filter hides it."""
         before, scroll_anchor = self.model.group, self.scroll_anchor()
         if not self.model.reveal(group):
             return False
@@ -252,16 +240,15 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         return True
 
     def reveal_later(self, group: str) -> None:
-        """Put the cursor on a group after the next layout, because the current layout may not contain the group."""
+        """Put the cursor on a group after the next layout, if the current one may not contain it."""
         self._group_to_reveal = group
         self._choice_made()
 
     def select_match(self, expression: str) -> None:
-        """Put the cursor on the group whose id equals a filter, or on the only group that matches the filter.
+        """Put the cursor on the group whose id equals a filter, or on the only match of the filter.
 
-        If there is no such group, or if `expression` is empty, the cursor does not move. If the tree does not show the
-        matches of the newest filter yet, the cursor moves as soon as the tree shows them. If the filter changes before
-        then, the cursor does not move.
+        The cursor moves when the matches are shown. It does not move if the filter changes before, if `expression` is
+        empty, or if there is no such group.
         """
         self._match_to_select = expression or None
         if not expression:
@@ -277,7 +264,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             self.next_match()
 
     def unfold(self) -> None:
-        """Open the node under the cursor. If it is already open, move the cursor to the first row inside the node."""
+        """Open the node under the cursor; if it is open, go to its first row."""
         row_content = self.model.layout.at(self.model.cursor_row)
         if row_content is None or row_content[1] is not None:
             return
@@ -287,7 +274,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             self._open_node(row_content[0], opened=True)
 
     def fold(self) -> None:
-        """Close the node under the cursor. On a group or a closed node, move the cursor to the parent node instead."""
+        """Close the node under the cursor; on a group or a closed node, go to the parent node."""
         row_content = self.model.layout.at(self.model.cursor_row)
         if row_content is None:
             return
@@ -303,8 +290,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
     def open(self) -> None:
         """Open or close the node under the cursor.
 
-        If the cursor is on a group or on the cluster, post `GroupOpened`, so that the screen focuses the group's panes
-        or the page of the cluster.
+        On a group or the cluster, post `GroupOpened`, so that the screen focuses its panes or page.
         """
         row_content = self.model.layout.at(self.model.cursor_row)
         if row_content is None:
@@ -325,9 +311,9 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             self._layout_due.set()
 
     def next_match(self) -> bool:
-        """Move the cursor to the next group, and open its node. After the last group, move to the first group.
+        """Go to the next group, and open its node. Return False if there are no groups.
 
-        Return False if the tree contains no groups.
+        After the last group, the first one follows.
         """
         row = self.model.next_group()
         if row is None:
@@ -339,7 +325,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
     def mark(self) -> None:
         """Mark or unmark the group under the cursor, or all groups of the node under the cursor.
 
-        If a single group was marked or unmarked, the cursor then moves down to the next row.
+        After a single group, the cursor moves to the next row.
         """
         row_key = self.model.layout.row_key(self.model.cursor_row)
         if row_key is None:
@@ -350,14 +336,14 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self._marks_changed()
 
     def mark_all(self) -> None:
-        """Mark all groups that match the filter, or unmark them if all of them are already marked."""
+        """Mark all groups that match the filter, or unmark them if all are marked."""
         self.model.toggle_marks(
             [group for node in self.model.nodes.top for group in self.model.groups_of_row(RowKey(node.path))]
         )
         self._marks_changed()
 
     def set_marks(self, groups: Collection[str], *, marked: bool) -> None:
-        """Mark or unmark groups, even groups that the filter hides."""
+        """Mark or unmark groups, even hidden ones."""
         (self.model.marked.update if marked else self.model.marked.difference_update)(groups)
         self._marks_changed()
 
@@ -372,7 +358,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             self._layout_due.set()
 
     def on_click(self, event: events.Click) -> None:
-        """Move the cursor to the clicked row. Open or close a clicked node. After a double click, focus the panes."""
+        """Go to the clicked row. Open or close a clicked node, and focus the panes after a double click."""
         row = self.scroll_offset.y + event.y
         row_content = self.model.layout.at(row)
         if row_content is None:
