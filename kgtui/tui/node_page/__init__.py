@@ -1,6 +1,4 @@
-"""The page that the screen shows while the cursor of the tree is on a node instead of a group.
-
-The page summarizes a set of groups: all groups of the cluster, or the groups under the node.
+"""The page of a tree node: a summary of all groups of the cluster, or of the groups under the node.
 
 | module | contents |
 |---|---|

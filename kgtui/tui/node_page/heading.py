@@ -1,4 +1,4 @@
-"""The lines above the tables of the node page: the name of the cluster or node, and the titles of the page's parts."""
+"""The title of the node page, and the titles of its parts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class PagePart(NamedTuple):
     """A part of the page. The keys `1`, `2`, … bring the parts to the front.
 
     Attributes:
-        short: the title that is shown if there is not enough space for `title`.
+        short: the title if there is not enough space.
     """
 
     id: str
@@ -34,7 +34,7 @@ PARTS = (
 
 
 class PageTitle(LineWidget):
-    """The title line, with the name of the set of groups on the left, and the number of these groups on the right."""
+    """The title line: name and number of groups of the cluster or node."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"title--name", "title--quiet"}
     """
@@ -57,12 +57,12 @@ class PageTitle(LineWidget):
         self._title, self._groups = "", 0
 
     def show(self, title: str, groups: int) -> None:
-        """Show the name of a set of groups, and the number of groups in it."""
+        """Show the name and the number of groups."""
         self._title, self._groups = title, groups
         self.redraw()
 
     def pieces(self, width: int) -> Sequence[Piece]:
-        """Return the name of the cluster or node and the number of its groups, for a line of this width."""
+        """Return the title for a line of this width."""
         if not self._title:
             return []
         groups = f"{plural(self._groups, 'group')} "
@@ -71,14 +71,14 @@ class PageTitle(LineWidget):
 
 
 class PartTabs(LineTabs):
-    """The line with the titles of the parts. A title also contains the number of rows if `show` has set this number."""
+    """The line with the titles of the parts, some with their number of rows."""
 
     def __init__(self) -> None:
         super().__init__(PARTS[0].id)
         self._counts: dict[str, int] = {}
 
     def show(self, counts: dict[str, int]) -> None:
-        """Show the number of rows after the titles of some parts.
+        """Show the number of rows after some titles.
 
         Args:
             counts: id of a part → number of its rows.
@@ -87,7 +87,7 @@ class PartTabs(LineTabs):
         self.redraw()
 
     def titles(self, width: int) -> dict[str, str]:
-        """Return part id → title. If the long titles do not fit into `width` cells, return the short titles."""
+        """Return part id → title. If the long titles do not fit, all titles are short."""
         shown = self._numbered([part.title for part in PARTS])
         if sum(len(title) + 1 for title in shown.values()) > width:
             return self._numbered([part.short for part in PARTS])

@@ -1,4 +1,4 @@
-"""The node page of the cluster or of a node of the tree: problems, changes, brokers, and groups by type and state."""
+"""The node page: problems, changes, brokers, and groups by type and state."""
 
 from __future__ import annotations
 
@@ -39,21 +39,20 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.grouping import Path
 
 MOST_EVENTS = 1_000
-"""Maximum number of events that the table of changes shows."""
+"""Maximum number of events in the table of changes."""
 LISTED_EACH = 2
-"""Maximum number of changes per group that this table lists in separate rows. Older ones are folded into one row."""
+"""Maximum number of rows per group in this table. Older events are folded into one more row."""
 SPARKLINE_POINTS = 12
-"""Number of values in a sparkline. Each value is the sum over all groups at one snapshot."""
+"""Number of values in a sparkline. Each is a sum over all groups at one snapshot."""
 TALL = 28
-"""If the page has at least this many lines, it shows all parts below each other; otherwise only one part."""
+"""A page with at least this many lines shows all parts below each other, otherwise only one part."""
 SLICE_SECONDS = 0.004
-"""Maximum time, in seconds, for which the computation of the page blocks the event loop without a pause."""
+"""Maximum time for which the computation of the page blocks the event loop, in seconds."""
 GROUPS_PER_SECOND = 20_000
 """Maximum number of groups that are added up for the page per second, on average.
 
-A page with 100,000 groups is therefore computed every 5 s. A page with at most this many groups is computed earlier if
-the problems have changed. On a page with more groups, the sums of lags and rates take longest, and are computed more
-rarely (see `GROUPS_SUMMED_PER_SECOND`) than the other values.
+With 100,000 groups, the page is computed every 5 s. With at most this number, it is computed earlier if the problems
+have changed. With more, lags and rates are added up more rarely (see `GROUPS_SUMMED_PER_SECOND`).
 """
 
 
@@ -62,9 +61,9 @@ class PageSubject:
     """The set of groups that the page shows.
 
     Attributes:
-        path: path of the node in the tree; None for the whole cluster.
-        title: name of the cluster or node. It can contain control characters.
-        parts: lists of group ids that together contain all groups of the set. Each list is sorted.
+        path: path of the node; None for the whole cluster.
+        title: name of the cluster or node, perhaps with control characters.
+        parts: sorted lists that together contain the ids of all groups.
     """
 
     path: Path | None
@@ -73,7 +72,7 @@ class PageSubject:
 
 
 SHORTEST_PAUSE = 1.0
-"""Minimum time in seconds between two computations of the same page, unless the problems have changed."""
+"""Minimum time between two computations of the page, in seconds, unless the problems have changed."""
 
 
 class ProblemTable(LineTable[tables.ProblemRow]):
@@ -93,7 +92,7 @@ class ProblemTable(LineTable[tables.ProblemRow]):
     """
 
     def action_choose(self, action: str) -> None:
-        """Post `GroupChosen`, so that the screen performs an action on the group under the cursor.
+        """Post `GroupChosen` for the group under the cursor.
 
         Args:
             action: `open`, `explain` or `acknowledge`.
@@ -103,7 +102,7 @@ class ProblemTable(LineTable[tables.ProblemRow]):
 
 
 class RecentEventTable(LineTable[EventRow]):
-    """The table of the newest changes in the set of groups."""
+    """The table of the newest changes."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "choose", "Go to the group", id="open", show=False),
@@ -115,14 +114,14 @@ class RecentEventTable(LineTable[EventRow]):
     """
 
     def action_choose(self) -> None:
-        """Post `GroupChosen`, so that the screen goes to the group. Do nothing in the row of a broker's change."""
+        """Post `GroupChosen`, so that the screen goes to the group. Events of brokers have none."""
         if self.row is not None and self.row.event.group is not None:
             self.post_message(NodePage.GroupChosen(self.row.event.group, "open"))
 
 
 @dataclass(slots=True)
 class _Sums:
-    """The latest values of a set of groups, which the sparklines show.
+    """The latest values for the sparklines of a set of groups.
 
     Attributes:
         at: time of the newest snapshot whose values were added, in seconds since the epoch.
@@ -136,10 +135,7 @@ class _Sums:
     consumed: deque[float] = field(default_factory=lambda: deque(maxlen=SPARKLINE_POINTS))
 
     def add(self, at: float, summary: GroupSetSummary) -> None:
-        """Add the values of the snapshot from the time `at`. Do nothing if its values have already been added.
-
-        If a replay has gone back to an earlier time, all stored values are removed first.
-        """
+        """Add the values of the snapshot at `at` once. A replay that has gone back removes all values first."""
         if at == self.at:
             return
         sums = ((self.lag, summary.lag), (self.written, summary.written), (self.consumed, summary.consumed))
@@ -152,10 +148,7 @@ class _Sums:
 
 
 class NodePage(Vertical):
-    """The page of the cluster, or of one node of the tree.
-
-    On a tall screen, all parts are shown below each other. On other screens, only the part in front is shown.
-    """
+    """The page of the cluster or of a tree node. A tall screen shows all parts, others the part in front."""
 
     DEFAULT_CSS = """
     NodePage {
@@ -176,7 +169,7 @@ class NodePage(Vertical):
         """The user chose a group in a table of the page.
 
         Attributes:
-            action: `open` to go to the group, `explain` to explain it, or `acknowledge` to acknowledge its problem.
+            action: `open` to go to the group, `explain`, or `acknowledge`.
         """
 
         def __init__(self, group: str, action: str) -> None:
@@ -198,7 +191,6 @@ class NodePage(Vertical):
         self._due, self._urgent = asyncio.Event(), asyncio.Event()
 
     def compose(self) -> ComposeResult:
-        """Create the title, the summary, the tabs and the tables."""
         yield PageTitle()
         yield SummaryLine(id="page-summary")
         yield PartTabs()
@@ -213,11 +205,10 @@ class NodePage(Vertical):
         yield LineTable((), lambda row: row.label, id="page-groups")
 
     def on_mount(self) -> None:
-        """Start the worker that computes the page. Textual stops the worker when the widget is removed."""
+        """Start the worker that computes the page."""
         self.run_worker(self._keep_current(), name="page", group="page")
 
     def on_resize(self, event: events.Resize) -> None:
-        """Show all parts below each other if the page is tall enough."""
         self.set_class(event.size.height >= TALL, "-tall")
 
     @property
@@ -227,16 +218,16 @@ class NodePage(Vertical):
 
     @property
     def is_current(self) -> bool:
-        """Whether the page shows the values of the newest snapshot. The result is also true for a hidden page."""
+        """Whether the page shows the newest snapshot, or is hidden."""
         return self._subject is None or (not self._due.is_set() and not self._computing)
 
     def show(self, snapshot: Snapshot, subject: PageSubject, problems: Problems, acknowledged: int) -> None:
-        """Show the values of a set of groups in a snapshot.
+        """Show a set of groups in a snapshot.
 
         Args:
             subject: the set of groups.
-            problems: problems of all groups in the snapshot. Those that the user has acknowledged are hidden.
-            acknowledged: number of problems that the user has acknowledged.
+            problems: problems of all groups. Acknowledged ones are hidden.
+            acknowledged: number of acknowledged problems.
         """
         if self._since is None and snapshot.swept:
             self._since = snapshot.taken_at
@@ -249,17 +240,17 @@ class NodePage(Vertical):
         self._due.set()
 
     def set_changes_placeholder(self, content: str) -> None:
-        """Set the text that replaces the table of recent changes while there are none."""
+        """Set the text in place of an empty table of recent changes."""
         self.query_one("#page-changes", RecentEventTable).set_placeholder(content)
 
     def stop(self) -> None:
-        """Stop computing the page because it is hidden. The next call of `show` starts the computation again."""
+        """Stop computing the page, because it is hidden, until `show` is called."""
         self._subject = None
         self._due.clear()
         self._urgent.set()
 
     def bring(self, part: str) -> None:
-        """Bring the part with this id to the front, and focus its table if the page has the focus."""
+        """Bring a part to the front, and focus its table if the page has the focus."""
         for entry in PARTS:
             self.query_one(f"#page-{entry.id}").set_class(entry.id == part, "-front")
         self.query_one("#page-reason").set_class(part == PARTS[0].id, "-front")
@@ -313,10 +304,7 @@ class NodePage(Vertical):
                 await asyncio.wait_for(self._urgent.wait(), pause)
 
     def _earlier_summary(self, subject: PageSubject) -> GroupSetSummary | None:
-        """Return the last summary of the same groups if its sums can be reused; otherwise None.
-
-        The sums are not reused if there are few groups, or if it is time to compute the sums again.
-        """
+        """Return the last summary of the same groups if its sums can be reused; otherwise None."""
         if self._summary is None or self._summary[0] != subject.path or self._summary[1].groups <= GROUPS_PER_SECOND:
             return None
         summary = self._summary[1]
@@ -359,12 +347,12 @@ class NodePage(Vertical):
         ):  # fmt: skip
             if value is not None:
                 cells.append(Cell(SafeText(f"{name} {text.short(round(value))}/s{_sparkline(values)}")))
-        # The blanks come before each cell and not after it, so that a line may end after each cell, but not within it.
+        # Blanks before each cell allow a line break after each cell, but not within it.
         return (cells[0], *(cell._replace(text=SafeText(f"  {cell.text}")) for cell in cells[1:]))
 
 
 def no_problem_placeholder(summary: GroupSetSummary) -> str:
-    """Return the text that replaces an empty table of problems. It also says how many groups have been read so far."""
+    """Return the text in place of an empty table of problems, with the progress of the reads."""
     if not summary.read:
         return "no group has been read yet"
     if summary.read < summary.groups:
@@ -373,11 +361,9 @@ def no_problem_placeholder(summary: GroupSetSummary) -> str:
 
 
 def no_problem_text(snapshot: Snapshot, summary: GroupSetSummary, since: float | None) -> str:
-    """Return how many groups were read and how long they were observed, for a set of groups without problems.
+    """Return how many groups were read and for how long they were observed, if there is no problem.
 
-    Args:
-        since: time of the first snapshot in which a group had been read, in seconds since the epoch; None if there is
-            no such snapshot yet.
+    `since` is the time of the first snapshot with a read group, in seconds since the epoch; None if there is none.
     """
     read = f"{text.exact(summary.read)} of {plural(summary.groups, 'group')} read"
     if summary.oldest_read is None or since is None:

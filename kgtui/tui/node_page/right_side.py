@@ -1,4 +1,4 @@
-"""The right side of the main screen: the panes of the selected group, or the page of a node of the tree."""
+"""The right side of the main screen: the panes of the selected group, or the page of a tree node."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SHORTEST_PAUSE = 1.0
 
 
 class RightSide(Vertical):
-    """Shows the panes of a group or the page of a node, and keeps the problems of all groups current.
+    """Shows the panes of a group or the page of a node, and keeps all problems current.
 
     Args:
         detail: the panes of a group.
@@ -44,7 +44,7 @@ class RightSide(Vertical):
     """
 
     class ProblemsChanged(Message):
-        """The list of problems has been computed again, or the user has acknowledged a problem."""
+        """The problems have been computed again, or the user has acknowledged one."""
 
     def __init__(self, detail: GroupDetail, index: ProblemIndex) -> None:
         super().__init__(id="right")
@@ -58,30 +58,29 @@ class RightSide(Vertical):
 
     @property
     def counts(self) -> Mapping[Problem, int]:
-        """Maps each problem, except `ONLY_COUNTED`, to the number of groups with this problem, acknowledged or not."""
+        """Problem → number of groups, acknowledged or not, without `ONLY_COUNTED`."""
         return self._problems.counts
 
     def compose(self) -> ComposeResult:
-        """Create the panes and the page."""
         yield self._detail
         yield NodePage()
 
     def on_mount(self) -> None:
-        """Start the worker that searches for problems. Textual stops the worker when the widget is removed."""
+        """Start the worker that searches for problems."""
         self.run_worker(self._keep_problems_current(), name="problems", group="problems")
 
     @property
     def page(self) -> NodePage:
-        """The page of the cluster or of a node, which may be hidden."""
+        """The page, which may be hidden."""
         return self.query_one(NodePage)
 
     def set_snapshot(self, snapshot: Snapshot) -> None:
-        """Start to search a new snapshot for problems in the background."""
+        """Search a new snapshot for problems in the background."""
         self._snapshot = snapshot
         self._due.set()
 
     def show_nothing(self) -> None:
-        """Hide the panes and the page. The tree has no cursor, because the filter matches no group."""
+        """Hide the panes and the page, because the filter matches no group."""
         self._stop_page()
         self._switch(page=False, panes=False)
 
@@ -107,14 +106,14 @@ class RightSide(Vertical):
     def _switch(self, *, page: bool, panes: bool) -> None:
         """Show or hide the page and the panes.
 
-        A CSS class of this widget would have the same effect. But each change of a class makes Textual compute the
-        styles of all panes again, which takes milliseconds and leaves thousands of objects to the garbage collector.
+        Changing a CSS class instead would make Textual compute the styles of all panes again, which takes milliseconds
+        and creates thousands of objects.
         """
         self.page.display = page
         self._detail.display = panes
 
     def acknowledge(self, group: str) -> bool:
-        """Hide a group's problem until the group has another problem or status. Return False if it has no problem."""
+        """Hide a group's problem until its problem or status changes. Return False if it has none."""
         judgment = self._problems.judgments.get(group)
         if judgment is None or judgment.kind in ONLY_COUNTED or group in self._acknowledged:
             return False
@@ -123,9 +122,9 @@ class RightSide(Vertical):
         return True
 
     def next_problem(self, group: str | None) -> str | None:
-        """Return the group that follows `group` in the list of problems; None if the list is empty.
+        """Return the group after `group` in the list of problems; None if the list is empty.
 
-        If `group` is the last one or not in the list, return the first group, which has the most severe problem.
+        After the last group, or for a group not in the list, it is the first: the most severe problem.
         """
         groups = [name for name, _ in self._problems.worst_first()]
         if not groups:

@@ -1,4 +1,4 @@
-"""Summary of a set of groups: all groups of a cluster, or the groups under one node of the tree."""
+"""Summary of a set of groups: all groups of a cluster, or the groups under a tree node."""
 
 from __future__ import annotations
 
@@ -21,30 +21,28 @@ if TYPE_CHECKING:
     from kgtui.tui.problem_index import Problems
 
 GROUPS_PER_SLICE = 250
-"""Number of groups that are added up in one slice, which takes less than 1 ms. Other tasks run between two slices."""
+"""Number of groups that are added up in one slice (less than 1 ms), before other tasks run."""
 
 MOST_PROBLEMS = 400
-"""Maximum number of groups in the table of problems. The tab of the table shows the number of all problems."""
+"""Maximum number of groups in the table of problems. The title of its tab counts all problems."""
 
 
 @dataclass(slots=True)
 class GroupSetSummary:
-    """The values that the node page shows for a set of groups. They are added up group by group.
+    """The values of the node page, added up group by group.
 
     Attributes:
         groups: number of groups.
-        read: number of groups whose offsets have been read at least once.
-        oldest_read: the earliest time of a group's last read of offsets, in seconds since the epoch; None if no group
-            has been read.
-        problems: pairs (group id, judgment) of the first `MOST_PROBLEMS` groups with a problem, the most severe first.
-        problem_counts: problem → number of groups with this problem, the most severe problem first.
-        counted: problem of `ONLY_COUNTED` → number of groups with this problem. These problems are neither in
-            `problems` nor in `problem_counts`.
-        states: `(label, state)` → number of groups. The label names type and protocol, as `type_label` returns it.
+        read: number of groups whose offsets have been read.
+        oldest_read: time of the oldest of these reads, in seconds since the epoch; None if there are none.
+        problems: (group id, judgment) of the first `MOST_PROBLEMS` groups with a problem, the most severe first.
+        problem_counts: problem → number of groups, the most severe problem first.
+        counted: problem of `ONLY_COUNTED` → number of groups. These are in no other attribute.
+        states: (label, state) → number of groups. `type_label` returns the label.
         lag: sum of the known lags in records; None if no lag is known.
-        lag_unknown: number of groups whose lag is not completely known.
-        written: records per second that are written to the partitions of the groups; None if unknown for all groups.
-        consumed: records per second that the groups consume; None if unknown for all groups.
+        lag_unknown: number of groups with a partly unknown lag.
+        written: records written per second to the partitions of the groups; None if unknown for all.
+        consumed: records consumed per second; None if unknown for all.
     """
 
     groups: int = 0
@@ -60,7 +58,7 @@ class GroupSetSummary:
     consumed: float | None = None
 
     def add(self, snapshot: Snapshot, ids: Sequence[str]) -> None:
-        """Add the values of some groups, except their problems. Groups that are not in the snapshot are ignored."""
+        """Add the values of some groups, except their problems. Groups that no longer exist are ignored."""
         listed = [group for group in ids if group in snapshot.groups]
         self.groups += len(listed)
         self._count_states(snapshot, listed)
@@ -70,8 +68,7 @@ class GroupSetSummary:
         last: Listing | None = None
         for group in ids:
             listing = snapshot.groups[group]
-            # Groups with equal listings usually follow each other, so the key is computed once per sequence of equal
-            # listings.
+            # Equal listings usually follow each other, so the key is computed once per run.
             if listing is not last or listing.type is None or listing.state is None:
                 last, key = listing, _state_key(snapshot, group, listing)
             self.states[key] += 1
@@ -86,8 +83,7 @@ class GroupSetSummary:
             self.read += 1
             if self.oldest_read is None or summary.lag_at < self.oldest_read:
                 self.oldest_read = summary.lag_at
-            # `facts.may_hide_topics` is slow. It is called only if `ask` is true, because it would otherwise return
-            # False.
+            # `facts.may_hide_topics` is slow, and returns False if `ask` is false.
             ask = hides_topics or summary.hidden or group in offsets or group in faults
             if summary.lag_unknown or summary.fault is not None or (ask and facts.may_hide_topics(snapshot, group)):
                 self.lag_unknown += 1
@@ -99,7 +95,6 @@ class GroupSetSummary:
 
 
 def _state_key(snapshot: Snapshot, group: str, listing: Listing) -> tuple[str, str]:
-    """Return the key of a group in `GroupSetSummary.states`."""
     label = type_label(facts.type_of(snapshot, group), listing.protocol)
     return label, snapshot.state_of(group) or STATE_UNKNOWN
 
@@ -112,14 +107,14 @@ def summary_steps(
     all_groups: bool,
     earlier: GroupSetSummary | None = None,
 ) -> Generator[None, None, GroupSetSummary]:
-    """Compute the summary of a set of groups. This generator yields after each slice of groups.
+    """Compute the summary of a set of groups, and yield after each slice of groups.
 
     Args:
-        parts: lists of group ids that together contain all groups of the set. Each list is sorted.
+        parts: sorted lists that together contain the ids of all groups of the set.
         problems: the problems of all groups of the snapshot.
         all_groups: whether the set contains all groups of the snapshot.
-        earlier: an earlier summary of the same groups. Its values are copied, except the problems; None to compute all
-            values.
+        earlier: an earlier summary of the same groups, from which all values except problems are copied; None to
+            compute all values.
     """
     summary = GroupSetSummary() if earlier is None else replace(earlier)
     found: dict[Problem, list[str]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""Rows and columns of the tables of the page: problems, changes, brokers, and numbers of groups by type and state."""
+"""Rows and columns of the page's tables: problems, changes, brokers, and groups by type and state."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class ProblemRow(NamedTuple):
     """A group that needs attention.
 
     Attributes:
-        lag: total lag in records; None if it is unknown.
-        progress: time of the last observed progress, in seconds since the epoch; None if no progress was observed.
-        first_seen: time of the first read of the group, in seconds since the epoch; None if it was not read yet.
+        lag: total lag in records; None if unknown.
+        progress: time of the last observed progress, in seconds since the epoch; None if there was none.
+        first_seen: time of the first read, in seconds since the epoch; None if there was none.
         lag_age: age of the lag in seconds if the group cannot be read; otherwise None.
         lags: total lag in records at each of the last reads, oldest first.
     """
@@ -48,11 +48,7 @@ class ProblemRow(NamedTuple):
 
 
 def problem_rows(snapshot: Snapshot, problems: Iterable[tuple[str, Judgment]]) -> list[ProblemRow]:
-    """Return one row for each problem, in the same order.
-
-    Args:
-        problems: pairs (group id, judgment).
-    """
+    """Return one row per problem (group id, judgment), in the same order."""
     rows = []
     for group, judgment in problems:
         summary = snapshot.summaries.get(group)
@@ -89,7 +85,7 @@ def _short_time(at: float) -> str:
 
 
 def _lag(row: ProblemRow) -> Cell:
-    """Return the lag. The lag of a group that cannot be read is followed by its age."""
+    """Return the lag, and its age if the group cannot be read."""
     if row.lag is None or row.lag_age is None:
         return Cell(text.short(row.lag))
     return Cell(f"{text.short(row.lag)}, {coarse_age(row.lag_age)} ago", STALE)
@@ -150,10 +146,10 @@ EVENT_COLUMNS: tuple[Column[EventRow], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class BrokerRow:
-    """A broker with the number of groups of the set that it coordinates.
+    """A broker, and how many groups it coordinates.
 
     Attributes:
-        age: time since the last response of the broker, in seconds; None if the broker has never responded.
+        age: time since its last response, in seconds; None if it has never responded.
     """
 
     status: BrokerStatus
@@ -194,7 +190,7 @@ class StateRow(NamedTuple):
     """The number of groups with one type and protocol in each state.
 
     Attributes:
-        label: type and protocol of the groups; `all` for the last row, which adds up all other rows.
+        label: type and protocol; `all` for the last row, the sum.
         counts: state → number of groups.
     """
 
@@ -208,12 +204,10 @@ class StateRow(NamedTuple):
 
 
 def state_table(states: Mapping[tuple[str, str], int]) -> tuple[list[StateRow], list[Column[StateRow]]]:
-    """Return the rows and the columns of the table of types and states.
-
-    The table contains only columns of states that at least one group has.
+    """Return rows and columns of the table of types and states. Only states that a group has are columns.
 
     Args:
-        states: `(label of type and protocol, state)` → number of groups.
+        states: (label of type and protocol, state) → number of groups.
     """
     by_label: dict[str, Counter[str]] = {}
     for (label, state), count in states.items():
@@ -225,7 +219,7 @@ def state_table(states: Mapping[tuple[str, str], int]) -> tuple[list[StateRow], 
     rank = {state: number for number, state in enumerate(STATES)}
     found = sorted({state for _, state in states}, key=lambda state: (rank.get(state, len(rank)), state))
     columns: list[Column[StateRow]] = [Column("type", "type", lambda row: row.label, min_width=28, max_width=28)]
-    # On a narrow screen, the columns of the states with the fewest groups are left out first.
+    # On a narrow screen, the states with the fewest groups are left out first.
     frequent = [state for state, _ in all_types.most_common()]
     columns += [_state_column(state, frequent.index(state) + 1) for state in found]
     columns.append(Column("total", "total", lambda row: text.exact(row.total), right=True))
@@ -247,8 +241,8 @@ def events_of(events: Sequence[Event], groups: Sequence[Sequence[str]] | None, m
 
     Args:
         events: all events, oldest first.
-        groups: sorted lists with the ids of the groups; None returns the events of all groups and brokers.
-        most: maximum number of events to return.
+        groups: sorted lists of group ids; None for all groups and brokers.
+        most: maximum number of events.
     """
     chosen: list[Event] = []
     for event in reversed(events):

@@ -4,9 +4,9 @@
 |---|---|
 | `header` | cluster, connection state, brokers, time of the last poll |
 | `filter_bar` | the filter expression and its syntax errors |
-| `group_detail` | the right side: title, tabs and panes of the selected group |
-| `broker_faults` | lines about brokers that do not respond and errors of the cluster |
-| `empty_state` | the text that replaces an empty tree |
+| `group_detail` | title, tabs and panes of the selected group |
+| `broker_faults` | errors of brokers and of the cluster |
+| `empty_state` | the text in place of an empty tree |
 | `footer` | the most important keys |
 | `tabs` | base class: a line with the titles of tabs |
 | `line` | base class: one line of text that redraws only changed cells |

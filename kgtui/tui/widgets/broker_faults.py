@@ -1,4 +1,4 @@
-"""Lines with errors above the footer: one per broker with an error, and one per error of the whole cluster."""
+"""Lines with errors of brokers and of the cluster, above the footer."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 MAX_LINES = 3
 NO_ANSWER_FAULTS = frozenset({"NO_ANSWER", "NOT_CONNECTED", "DISCONNECTED", "UNREGISTERED"})
-"""Names of the errors which mean that a broker did not respond. All other errors were returned by a broker."""
+"""Names of the errors that mean that a broker did not respond. Brokers return all other errors."""
 
 
 class BrokerFaults(Static):
-    """Widget with one line per error of a broker or of the cluster. It is hidden while there are no errors."""
+    """One line per error of a broker or of the cluster. The widget is hidden while there are none."""
 
     DEFAULT_CSS = """
     BrokerFaults { height: auto; max-height: 4; padding: 0 1; background: $panel; color: $kg-error; display: none; }
@@ -33,10 +33,7 @@ class BrokerFaults(Static):
         self._lines: list[str] = []
 
     def show(self, snapshot: Snapshot) -> None:
-        """Show the errors in a snapshot.
-
-        The screen is laid out again only if the number of lines has changed.
-        """
+        """Show the errors in a snapshot. A new layout follows only if the number of lines changes."""
         lines = fault_lines(snapshot)
         if lines == self._lines:
             return
@@ -54,8 +51,7 @@ def _height(lines: list[str], width: int) -> int:
 def fault_lines(snapshot: Snapshot) -> list[str]:
     """Return one line per broker with an error, and one line per error of the whole cluster.
 
-    The broker that has not responded for the longest time comes first. If there are more than `MAX_LINES` errors, the
-    last line says how many are left out.
+    The broker without a response for the longest time comes first. There are at most `MAX_LINES` lines.
     """
     failing = [status for status in snapshot.brokers.values() if status.fault is not None]
     failing.sort(key=lambda status: (status.answered_at or 0.0, status.node))
@@ -74,11 +70,11 @@ def fault_lines(snapshot: Snapshot) -> list[str]:
 def broker_line(status: BrokerStatus, groups: int) -> str:
     """Return the line about a broker: `! broker 4 has not responded for 12 s; its 218 groups are as of 10:04:11`.
 
-    Return an empty string if the broker has no error.
+    Empty if the broker has no error.
 
     Args:
-        groups: number of groups that no other broker has listed since the broker listed them. Groups that have moved to
-            other brokers are not old.
+        groups: number of groups that no other broker has listed since this broker listed them. Groups that have moved
+            to other brokers are not old.
     """
     fault = status.fault
     if fault is None:
@@ -97,7 +93,7 @@ def broker_line(status: BrokerStatus, groups: int) -> str:
 
 
 def cluster_line(fault: Fault) -> str:
-    """Return the line about an error of the whole cluster, with the advice on what to do about it."""
+    """Return the line about an error of the whole cluster, with the advice on what to do."""
     advice = f" {text.marks().arrow} {fault.advice}" if fault.advice else ""
     return f"{text.marks().fault} {_one_line(fault)}{advice}"
 

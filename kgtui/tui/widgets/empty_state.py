@@ -1,4 +1,4 @@
-"""The text that replaces an empty tree. It says why no groups are shown, and what the user can do about it."""
+"""The text in place of an empty tree: why there are no groups, and what the user can do."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kgtui.tui.session import Session, Target
 
 Paragraphs = list[tuple[str, str]]
-"""Lines as pairs (text without control characters, color role)."""
+"""Lines as (text without control characters, color role)."""
 
 
 _LOWER_BOUNDS: Paragraphs = [
@@ -32,14 +32,14 @@ _LOWER_BOUNDS: Paragraphs = [
 
 
 SLICE_SECONDS = 0.005
-"""Longest time for which the search for similar names may block the event loop, in seconds."""
+"""Maximum time for which the search for similar names may block the event loop, in seconds."""
 
 _RECORDING_DELAY = 1.0
-"""Delay, in seconds, between the last change of the filter and the search of the recording for the group."""
+"""Delay between the last change of the filter and the search of the recording, in seconds."""
 
 
 class EmptyState(Static):
-    """Widget with the text that replaces an empty tree. It is hidden while the tree shows groups."""
+    """The text in place of an empty tree. It is hidden while the tree shows groups."""
 
     DEFAULT_CSS = """
     EmptyState { height: 1fr; padding: 1 2; display: none; }
@@ -50,7 +50,7 @@ class EmptyState(Static):
         """Posted when it is known why no group matches the filter.
 
         Attributes:
-            meant: the filter that the user may have meant; `""` if there is no such filter.
+            meant: the filter that the user may have meant; may be empty.
         """
 
         def __init__(self, meant: str) -> None:
@@ -65,10 +65,9 @@ class EmptyState(Static):
         self._gone_at: dict[str, float | None] = {}
 
     def show(self, snapshot: Snapshot, session: Session, query: Query | None) -> bool:
-        """Show why the tree is empty, or hide the widget. Return whether the widget is visible.
+        """Show why the tree is empty, or hide the widget. Return whether it is visible.
 
-        Args:
-            query: the filter, if no group matches it; otherwise None.
+        `query` is the filter if no group matches it, and None otherwise.
         """
         key = () if query is None else (query, len(snapshot.groups), snapshot.swept)
         if key != self._explained:
@@ -94,9 +93,8 @@ class EmptyState(Static):
 
     @work(exclusive=True, group="explain", exit_on_error=False, description="explain")
     async def _explain(self, snapshot: Snapshot, session: Session, query: Query) -> None:
-        """Find out why no group matches the filter, and show it. The recording of the cluster is searched last."""
-        # `no_match_steps` is imported here and not at startup, because the first frame of the terminal UI does not need
-        # it.
+        """The recording of the cluster is searched last, because reading it may take seconds."""
+        # `no_match_steps` is imported here, so that kgtui starts faster.
         from kgtui.model.absence import no_match_steps
 
         self._why = await Slices(asyncio.sleep, SLICE_SECONDS).run(no_match_steps(query, snapshot))
@@ -111,7 +109,7 @@ class EmptyState(Static):
 
 
 _MOST_GONE = 3
-"""Maximum number of deleted or expired groups that the text names."""
+"""Maximum number of deleted or expired groups in the text."""
 
 
 def empty_state(
@@ -128,9 +126,8 @@ def empty_state(
     Args:
         query: the filter, if no group matches it; otherwise None.
         interval: time between two polls, in seconds.
-        why: why no group matches the filter; None if that is not known yet.
-        gone_at: time at which the group that the filter names disappeared, according to a recording, in seconds since
-            the epoch; None if the time is unknown.
+        why: why no group matches the filter, if that is known.
+        gone_at: when the recording first shows that the group is gone, in seconds since the epoch; None if unknown.
     """
     if snapshot.groups:
         return None if query is None else _filtered_out(snapshot, query, why, gone_at)
@@ -185,7 +182,6 @@ def _them(count: int) -> str:
 
 
 def _gone(snapshot: Snapshot, query: Query) -> list[str]:
-    """Return one line for each of the last deleted or expired groups that match the filter."""
     found: dict[str, float] = {}
     for event in reversed(snapshot.events):
         group = event.group

@@ -1,4 +1,4 @@
-"""The filter bar: the filter expression with a note beside it, and a line below them for a syntax error or a hint."""
+"""The filter bar: the filter expression, a note beside it, and a syntax error or hint below."""
 
 from __future__ import annotations
 
@@ -31,21 +31,18 @@ SHORT_HINT = "filter: a word, lag:1k+, state:Empty … (? lists all)"
 
 
 class Expression(CompletingInput, NoRelayout):
-    """The input field of the filter, which completes typed text to the filter expression of a preset.
+    """The input field of the filter, with completion to presets.
 
-    Unlike Textual's own `Input`, this field does not lay out the screen again on each keystroke.
+    Unlike Textual's own `Input`, it does not lay out the screen on each keystroke.
     """
 
     def on_resize(self) -> None:
-        """Choose the longer or the shorter placeholder, depending on the width of the field."""
+        """Choose the longer or shorter placeholder."""
         self.placeholder = HINT if self.size.width > cell_len(HINT) else SHORT_HINT
 
 
 class FilterBar(Vertical):
-    """The bar in which the user types the filter.
-
-    While the text has a syntax error, the last valid filter stays active.
-    """
+    """The bar for the filter. After a syntax error, the last valid filter stays active."""
 
     DEFAULT_CSS = """
     FilterBar {
@@ -80,10 +77,10 @@ class FilterBar(Vertical):
             self.text = text
 
     class Done(Message):
-        """Posted when the user leaves the filter bar. The screen then moves the focus to the tree.
+        """Posted when the user leaves the filter bar. The screen then focuses the tree.
 
         Attributes:
-            accepted: the filter, if the user pressed enter; `""` after other keys.
+            accepted: the filter if the user pressed enter; otherwise empty.
         """
 
         def __init__(self, accepted: str = "") -> None:
@@ -97,10 +94,9 @@ class FilterBar(Vertical):
         self._before = expression
         self._coverage = ""
         self.active_filter = ""
-        """The filter expression that is applied to the tree: the last expression without a syntax error."""
+        """The filter of the tree: the last expression without a syntax error."""
 
     def compose(self) -> ComposeResult:
-        """Create the input field, the note beside it, and the line for a syntax error below it."""
         with Horizontal():
             yield Static("/", id="sign", markup=False)
             yield Expression(
@@ -114,7 +110,7 @@ class FilterBar(Vertical):
         return self.query_one(Input)
 
     def begin(self) -> None:
-        """Focus the input field immediately, so that it receives the next character that the user types."""
+        """Focus the input field immediately, so that it receives the next character."""
         self._before = self.active_filter
         self.screen.set_focus(self.input)
 
@@ -129,19 +125,14 @@ class FilterBar(Vertical):
         return True
 
     def show_coverage(self, searched: tuple[int, int] | None, *, only_problems: bool, unobserved: int = 0) -> None:
-        """Update the note beside the filter.
-
-        The note contains the name of the preset (saved filter) that is equal to the filter, and says whether only
-        groups with problems are shown. If the filter needs data that has not been read for all groups yet, the note
-        says for how many groups the filter has been tested.
+        """Update the note beside the filter: name of the preset, only problems, progress of the search.
 
         Args:
-            searched: pair (number of groups that the filter has tested, number of all groups to test); None if there is
-                no filter, or if it needs only the list of groups. Other filters can test a group only after its data
-                has been read.
-            only_problems: whether only groups with a problem are shown, because the user has pressed `z`.
-            unobserved: number of groups with a possible problem that are not read in full, because there are too many
-                such groups. The note contains this number only if `only_problems` is true.
+            searched: (number of tested groups, number of groups to test), as in `GroupTree.LaidOut`; None without a
+                filter.
+            only_problems: whether only groups with a problem are shown (key `z`).
+            unobserved: number of groups with a possible problem that are too many to be read in full. Shown only with
+                `only_problems`.
         """
         active = self.active_filter.strip()
         notes = [text.plain(name, 24) for name, saved in self._presets.items() if saved == active][:1]
@@ -158,10 +149,7 @@ class FilterBar(Vertical):
             self.query_one("#note", Static).update(coverage)
 
     def show_hint(self, hint: str) -> None:
-        """Show a hint below the filter until the user changes the filter. If `hint` is empty, hide the current hint.
-
-        A syntax error has priority over the hint.
-        """
+        """Show a hint until the filter changes; an empty hint hides it. A syntax error has priority."""
         if self.has_class("-error"):
             return
         self.set_class(bool(hint), "-hint")
@@ -187,9 +175,9 @@ class FilterBar(Vertical):
         self.post_message(self.Done(self.active_filter.strip()))
 
     def on_key(self, event: events.Key) -> None:
-        """Handle the keys escape, down and tab, which leave the filter bar, and up, which inserts the next preset.
+        """Handle escape, down and tab, which leave the filter bar, and up, which inserts the next preset.
 
-        Escape also restores the filter that was active before the user began to type.
+        Escape also restores the previous filter.
         """
         if event.key == "escape":
             event.stop()
@@ -206,7 +194,6 @@ class FilterBar(Vertical):
             self.post_message(self.Done())
 
     def _next_preset(self) -> None:
-        """Insert the next preset. If the filter is the last preset, or is no preset, insert the first preset."""
         saved = list(self._presets.values())
         at = saved.index(self.input.value) + 1 if self.input.value in saved else 0
         self.input.value = saved[at % len(saved)]

@@ -1,4 +1,4 @@
-"""The footer, which shows the most important keys of the screen. Keys whose action is unavailable are struck out."""
+"""The footer: the most important keys. Keys of unavailable actions are struck out."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class FooterItem(NamedTuple):
 
     Attributes:
         action: id of the action.
-        key: the key as the footer shows it.
-        name: name of the action, which the footer shows in lower case.
-        help: a sentence that says what the action does, for the tooltip.
+        key: the key as it is shown.
+        name: name of the action, shown in lower case.
+        help: a sentence for the tooltip.
     """
 
     action: str
@@ -32,17 +32,16 @@ class FooterItem(NamedTuple):
 
     @property
     def width(self) -> int:
-        """Width of the key, the name and the blanks around them, in terminal cells."""
+        """Width of key, name and blanks, in terminal cells."""
         return cell_len(self.key) + cell_len(self.name) + 3
 
 
 class ActionFooter(LineWidget):
-    """The line with the keys and the names of their actions. A click on a key or name runs its action.
+    """The line with keys and the names of their actions. A click runs the action.
 
     Args:
         items: the keys from left to right.
-        why_unavailable: takes the id of an action, and returns the reason why the action is unavailable, or None if the
-            action is available.
+        why_unavailable: function from the id of an action to the reason why it is unavailable, or None.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"footer--key", "footer--name", "footer--off"}
@@ -70,7 +69,7 @@ class ActionFooter(LineWidget):
         self._ends: list[tuple[int, FooterItem]] = []
 
     def pieces(self, width: int) -> Sequence[Piece]:
-        """Return the keys that fit into the width. The keys for help and quit are left out last."""
+        """Return the keys that fit. The keys for help and quit are left out last."""
         pieces: list[Piece] = []
         self._ends = []
         end = 0
@@ -85,17 +84,17 @@ class ActionFooter(LineWidget):
         return pieces
 
     def item_at(self, x: int) -> FooterItem | None:
-        """Return the item that is drawn in terminal cell `x` of the footer; None if the cell is empty."""
+        """Return the item at terminal cell `x` of the footer; None if the cell is empty."""
         return next((item for end, item in self._ends if x < end), None)
 
     def on_click(self, event: events.Click) -> None:
-        """Post a message, so that the screen runs the clicked action, or shows why the action is unavailable."""
+        """Post a message, so that the screen runs the action or shows why it is unavailable."""
         item = self.item_at(event.x)
         if item is not None:
             self.post_message(ActionRequested(item.action))
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Set the tooltip for the key under the mouse: what its action does, or why the action is unavailable."""
+        """Set the tooltip for the key under the mouse."""
         item = self.item_at(event.x)
         if item is None:
             self.tooltip = None
@@ -105,7 +104,7 @@ class ActionFooter(LineWidget):
 
 
 def _fitting(items: Sequence[FooterItem], width: int) -> list[FooterItem]:
-    """Return the items that fit. Leave out items from right to left, but the two rightmost items last."""
+    """The two rightmost items (help and quit) are left out last."""
     kept = list(items)
     while len(kept) > 1 and sum(item.width for item in kept) > width:
         kept.pop(-3 if len(kept) > 2 else 0)

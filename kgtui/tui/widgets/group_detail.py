@@ -1,4 +1,4 @@
-"""The right side of the main screen, with the title, the tabs and the panes of the selected group."""
+"""Title, tabs and panes of the selected group."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class GroupTitle(LineWidget):
-    """The title line, with the group id on the left, and state, type, epochs and coordinator on the right."""
+    """The group id on the left, and state, type, epochs and coordinator on the right."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "title--name", "title--quiet", "title--kg-ok", "title--kg-warn", "title--kg-error", "title--kg-muted",
@@ -65,10 +65,7 @@ class GroupTitle(LineWidget):
         self.redraw()
 
     def pieces(self, width: int) -> Sequence[Piece]:
-        """Return the texts of the title for a line of this width.
-
-        On a narrow screen, texts on the right are left out before the group id is cut.
-        """
+        """Return the title for this width. Texts on the right are left out before the group id is cut."""
         snapshot, group = self._snapshot, self._group
         if snapshot is None or group is None:
             return []
@@ -106,22 +103,21 @@ class PaneTabs(LineTabs):
     """The line with the titles of the panes."""
 
     def titles(self, width: int) -> dict[str, str]:
-        """Return pane id → title. If the long titles do not fit into `width` cells, return the short titles."""
+        """Return pane id → title. Titles are shortened until all fit."""
         return pane_titles(width)
 
 
 class GroupDetail(Vertical):
     """Title and panes of the selected group.
 
-    Only the pane in front is visible. The other panes are hidden, and are not drawn. A pane is created when it is
-    brought to the front for the first time, or by `create_remaining_panes`.
+    Hidden panes are not drawn. A pane is created when it is first brought to the front, or by `create_remaining_panes`.
 
     Args:
         snapshot: the snapshot to show first.
-        command_config: path of the client properties file, for the Kafka commands that the panes show.
+        command_config: path of the client properties file for Kafka commands, if any.
         series: time series of the lag of all groups.
         replay_position: the displayed time of the recording; None for a live cluster.
-        front: id of the pane that is in front at first.
+        front: id of the pane in front.
     """
 
     DEFAULT_CSS = """
@@ -150,7 +146,6 @@ class GroupDetail(Vertical):
         self._panes: dict[str, Pane] = {}
 
     def compose(self) -> ComposeResult:
-        """Create the title, the tabs, and the pane in front."""
         yield GroupTitle()
         yield PaneTabs(self.active)
         pane = self._create(self.active)
@@ -159,7 +154,7 @@ class GroupDetail(Vertical):
 
     @work(group="fill", exclusive=True)
     async def create_remaining_panes(self) -> None:
-        """Import and create the panes that do not exist yet, so that switching to them is fast."""
+        """Create the missing panes, so that switching to them is fast."""
         for entry in PANES:
             if entry.id not in self._panes:
                 await asyncio.to_thread(getattr, entry, "widget")
@@ -172,7 +167,7 @@ class GroupDetail(Vertical):
         return self._pane(self.active)
 
     def enter(self) -> None:
-        """Focus the pane in front, or wait until it is mounted and then focus it."""
+        """Focus the pane in front, as soon as it is mounted."""
         pane = self.pane
         if pane.is_mounted:
             pane.focus_target().focus()

@@ -1,4 +1,4 @@
-"""The header, with the cluster, its connection state, its brokers and groups, and the time of the last poll."""
+"""The header: the cluster, its connection state, brokers and groups, and the time of the last poll."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 
 
 _WIDEST = ("", "in 999 ms", "· lag read: 100%")
-"""The longest texts that the three pieces of the poll status can have. The widget reserves space for these texts.
+"""The longest texts of the three pieces of the poll status, for which space is reserved.
 
-The pieces are the time of the last poll, its duration, and for how many groups the lag has been read. The first text is
+The pieces are time and duration of the last poll, and for how many groups the lag has been read. The first text is
 empty, because all times have the same length.
 """
 
 
 class PollStatus(LineWidget):
-    """The poll status at the right end of the header. As a separate widget, it is redrawn without the other parts."""
+    """The poll status, a separate widget so that it is redrawn without the rest of the header."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"header--plain", "header--quiet"}
     DEFAULT_CSS = """
@@ -47,10 +47,9 @@ class PollStatus(LineWidget):
         self._widest: dict[int, int] = {}
 
     def show(self, right: list[Piece]) -> int:
-        """Show these pieces of text, and return the width of the widget in terminal cells.
+        """Show these pieces, and return the width of the widget in terminal cells.
 
-        Each change of the width causes a new layout of the screen. The width therefore shrinks only if the number of
-        pieces changes.
+        Each change of the width causes a new layout, so the width shrinks only if the number of pieces changes.
         """
         self._shown = _with_blanks(right)
         needed = _reserved_width(right) + 1 if right else 0
@@ -66,13 +65,12 @@ class PollStatus(LineWidget):
             return []
         (first, role), *others = self._shown
         blank = width - sum(cell_len(piece) for piece, _ in self._shown) - 1
-        # The blanks that align the text are part of the first piece. In a separate piece, they would have another
-        # style, so that more bytes would be sent to the terminal.
+        # Blanks in a piece of their own would have another style, and send more bytes to the terminal.
         return [(" " * blank + first, role), *others, (" ", "")]
 
 
 class ClusterHeader(LineWidget):
-    """The header line about the cluster. At its right end, `PollStatus` shows time and duration of the last poll."""
+    """The header line about the cluster, with `PollStatus` at its right end."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "header--name", "header--live", "header--warn", "header--error", "header--plain", "header--quiet",
@@ -123,14 +121,10 @@ class ClusterHeader(LineWidget):
         self._poll_ms: float | None = None
 
     def compose(self) -> ComposeResult:
-        """Create the widget with the poll status at the right end of the header."""
         yield PollStatus()
 
     def style_of(self, role: str) -> Style:
-        """Return the style of a piece of text.
-
-        A color in the configuration of the cluster replaces the color of the theme.
-        """
+        """Return the style of a piece. A configured color of the cluster replaces the theme's color."""
         if role == "header--name" and self._color is not None:
             foreground = self._color.get_contrast_text(1.0)
             return Style(color=foreground.rich_color, bgcolor=self._color.rich_color, bold=True)
@@ -147,20 +141,19 @@ class ClusterHeader(LineWidget):
         """Show another snapshot.
 
         Args:
-            problems: problem → number of groups with this problem.
+            problems: problem → number of groups.
             matching: number of groups that match the filter; None without a filter.
-            marked: number of groups that the user has marked.
+            marked: number of marked groups.
         """
         self._snapshot, self._matching, self._marked = snapshot, matching, marked
         self._problems = problem_counts(problems, rebalancing=groups_in_rebalance(snapshot))
         self.redraw()
 
     def pieces(self, width: int) -> Sequence[Piece]:
-        """Return the pieces of text in the left part of the header, and update `PollStatus` in the right part.
+        """Return the left part of the header, and update `PollStatus` in the right part.
 
-        If not all pieces fit into the width, the less important pieces are left out: first the poll status, then the
-        numbers of brokers (if all respond) and groups, and then the least severe problems, of which only the number of
-        groups is shown.
+        If there is too little space, parts are left out in this order: the poll status, the numbers of brokers (if all
+        respond) and groups, the least severe problems.
         """
         left, right = self._left([problem.piece for problem in self._problems]), self._right()
         while right and _width(left) + _reserved_width(right) + 2 > width:
@@ -175,11 +168,7 @@ class ClusterHeader(LineWidget):
         return spread(left, [], max(width - right_width, 0))
 
     def _left(self, problems: Sequence[Piece] = (), *, brief: bool = False) -> list[Piece]:
-        """Return the pieces of the left part, which end with `problems`.
-
-        Args:
-            brief: whether to leave out numbers that are less important than problems.
-        """
+        """If `brief` is true, numbers that are less important than problems are left out."""
         snapshot, target = self._snapshot, self._target
         name = text.plain(target.name, 32, cut="middle")
         environment = f" {text.plain(target.environment, 12)}" if target.environment else ""
@@ -188,7 +177,7 @@ class ClusterHeader(LineWidget):
         if recording_mark is not None:
             left += [(" ", ""), recording_mark]
         figures: list[Piece] = []
-        # `read-only` is not shown for a recording, because a recording is always read-only.
+        # The header does not say that a recording is read-only, because every recording is.
         if self._read_only and self._replay_position is None:
             figures.append(("read-only", "header--plain"))
         all_answer = snapshot.answering == len(snapshot.brokers)
@@ -200,8 +189,8 @@ class ClusterHeader(LineWidget):
                 (f"{text.exact(groups)} group{'' if groups == 1 else 's'}", "header--plain"),
             ]  # fmt: skip
         if snapshot.hides_topics:
-            # `not all topics` explains why the tree shows lower bounds such as `≥ 120`. On a narrow screen, there is no
-            # other explanation, because the details of groups are hidden.
+            # `not all topics` explains lower bounds such as `≥ 120` in the tree. A narrow screen has no other
+            # explanation.
             figures.append(("not all topics", "header--warn"))
         if self._matching is not None:
             figures.append((f"{text.exact(self._matching)} shown", "header--plain"))
@@ -226,7 +215,6 @@ class ClusterHeader(LineWidget):
         return ("NO ANSWER", "header--error") if snapshot.faults else ("CONNECTING", "header--warn")
 
     def _right(self) -> list[Piece]:
-        """Return the pieces of the poll status, the most important piece first."""
         snapshot = self._snapshot
         newest = newest_answer(snapshot)
         if self._replay_position is not None:
@@ -236,8 +224,7 @@ class ClusterHeader(LineWidget):
         polled = f"polled {text.clock(newest, offset=True)}"
         right = [(polled, "header--plain")]
         if polled != self._polled or self._poll_ms is None:
-            # The duration of the poll is updated only together with the time of the poll, at most once per second. An
-            # update after each response would send more bytes to the terminal.
+            # The duration changes only with the time, at most once per second, to send fewer bytes to the terminal.
             durations = (status.took_ms for status in snapshot.brokers.values() if status.took_ms is not None)
             self._polled, self._poll_ms = polled, max(durations, default=None)
         if self._poll_ms is not None:
@@ -249,23 +236,21 @@ class ClusterHeader(LineWidget):
 
 
 def groups_in_rebalance(snapshot: Snapshot) -> int:
-    """Return the number of groups that brokers list as rebalancing, even if the rebalance has just begun."""
+    """Return the number of groups that brokers list as rebalancing, even if that has just begun."""
     return sum(len(ids) for listing, ids in snapshot.by_listing.items() if listing.state in REBALANCING)
 
 
 class ProblemCount(NamedTuple):
-    """A kind of problem with its number of groups, and the text about it, such as `✘ 1 stopped`."""
+    """A kind of problem, with its number of groups and its text, such as `✘ 1 stopped`."""
 
     groups: int
     piece: Piece
 
 
 def problem_counts(problems: Mapping[Problem, int], *, rebalancing: int = 0) -> list[ProblemCount]:
-    """Return the kinds of problems that groups have, the most severe first.
+    """Return the kinds of problems, the most severe first.
 
-    Args:
-        problems: problem → number of groups with this problem.
-        rebalancing: number of groups in a rebalance. Groups whose rebalance is not a problem are included.
+    `rebalancing` also counts groups whose rebalance is not a problem.
     """
     marks = text.marks()
     counts = {**problems, Problem.REBALANCING: max(rebalancing, problems.get(Problem.REBALANCING, 0))}
@@ -283,7 +268,7 @@ def problem_counts(problems: Mapping[Problem, int], *, rebalancing: int = 0) -> 
 
 
 def newest_answer(snapshot: Snapshot) -> float | None:
-    """Return the time of the latest response of a broker, in seconds since the epoch; None if no broker responded."""
+    """Return the time of the latest response of a broker, in seconds since the epoch; None without one."""
     return max((s.answered_at for s in snapshot.brokers.values() if s.answered_at is not None), default=None)
 
 
@@ -292,9 +277,9 @@ def _after_dots(pieces: Iterable[Piece]) -> list[Piece]:
 
 
 def _fitting(problems: Sequence[ProblemCount], width: int) -> list[Piece]:
-    """Return the texts of the first problems that fit into a width, and the number of groups with other problems.
+    """Return the problems that fit, and the number of groups with other problems.
 
-    If not even the first problem fits, return its symbol and the number of groups with any problem.
+    If not even the first problem fits, return its symbol and the number of all groups with a problem.
     """
     for shown in range(len(problems), 0, -1):
         hidden = sum(problem.groups for problem in problems[shown:])
@@ -311,7 +296,7 @@ def _with_blanks(right: list[Piece]) -> list[Piece]:
 
 
 def _reserved_width(right: Sequence[Piece]) -> int:
-    """Return the width to reserve for these pieces, so that longer numbers in them cause no new layout."""
+    """Return the width to reserve, so that longer numbers cause no new layout."""
     spare = (max(0, cell_len(widest) - cell_len(piece)) for (piece, _), widest in zip(right, _WIDEST, strict=False))
     return _width(right) + sum(spare)
 

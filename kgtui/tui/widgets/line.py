@@ -1,7 +1,4 @@
-"""A widget with one line of text.
-
-The widget redraws only the cells that have changed, so that a clock in the line sends only a few bytes to the terminal.
-"""
+"""A widget with one line of text. A clock in it sends only a few bytes, because only changed cells are redrawn."""
 
 from __future__ import annotations
 
@@ -21,11 +18,11 @@ if TYPE_CHECKING:
     from rich.style import Style
 
 Piece = tuple[str, str]
-"""Pair (text without control characters, component class that sets the style of the text). The class can be empty."""
+"""(text without control characters, component class with its style). The class can be empty."""
 
 
 class LineWidget(StyleCache):
-    """A widget with one line that consists of pieces of text. Subclasses override `pieces`."""
+    """One line that consists of pieces of text. Subclasses override `pieces`."""
 
     DEFAULT_CSS = """
     LineWidget { height: 1; }
@@ -37,11 +34,11 @@ class LineWidget(StyleCache):
         self._width = 0  # width for which `_pieces` were computed
 
     def pieces(self, width: int) -> Sequence[Piece]:
-        """Return the text of the line for this width in terminal cells. Subclasses must override this method."""
+        """Return the text for this width in terminal cells. Subclasses must override this method."""
         raise NotImplementedError
 
     def redraw(self) -> None:
-        """Compute the text again, and redraw only the cells that differ."""
+        """Compute the text again, and redraw the cells that differ."""
         old, new = self._pieces, self._fitted_pieces()
         if new == old:
             return
@@ -49,7 +46,6 @@ class LineWidget(StyleCache):
         self.refresh(Region(start, 0, end - start, 1))
 
     def on_resize(self) -> None:
-        """Compute the text for the new width, and redraw the whole line."""
         self._fitted_pieces()
         self.refresh()
 
@@ -59,7 +55,6 @@ class LineWidget(StyleCache):
         return self._pieces
 
     def render_line(self, y: int) -> Strip:
-        """Return the line, padded with blanks to the width of the widget."""
         base = self.base_style
         width = self.size.width
         if width != self._width:
@@ -76,10 +71,7 @@ class LineWidget(StyleCache):
 
 
 def spread(left: Iterable[Piece], right: Iterable[Piece], width: int) -> list[Piece]:
-    """Return a line with some pieces at its left end and others at its right end.
-
-    If they do not all fit into `width` terminal cells, the pieces on the left are cut.
-    """
+    """Return a line with pieces at its left and right ends. If necessary, the left pieces are cut."""
     left, right = list(left), list(right)
     free = max(width - sum(cell_len(piece) for piece, _ in right), 0)
     fitted: list[Piece] = []
@@ -102,10 +94,9 @@ def _cells(pieces: Iterable[Piece]) -> list[tuple[str, str]]:
 
 
 def _changed_cells(old: list[tuple[str, str]], new: list[tuple[str, str]]) -> tuple[int, int]:
-    """Return the range of cells to redraw as a pair (first cell, cell after the last one); (0, 0) if nothing differs.
+    """Return the cells to redraw as (first, after the last); (0, 0) if nothing differs.
 
-    The single range can contain cells that have not changed. Several ranges would not be better, because Textual would
-    write the start of the line again for each range.
+    There is only one range, because Textual would write the start of the line again for each range.
     """
     length = max(len(old), len(new))
     differ = [index for index in range(length) if old[index : index + 1] != new[index : index + 1]]

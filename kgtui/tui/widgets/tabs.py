@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 class LineTabs(LineWidget):
-    """The line with the titles of tabs. A click on a title brings the tab to the front. Subclasses override `titles`.
+    """The line with the titles of tabs. A click brings a tab to the front. Subclasses override `titles`.
 
-    Textual's own tabs are not used, because they consist of a dozen widgets, which would slow down each frame.
+    Textual's own tabs consist of a dozen widgets, which would slow down each frame.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"tabs--front", "tabs--behind"}
@@ -39,7 +39,7 @@ class LineTabs(LineWidget):
     """
 
     class Chosen(Message):
-        """Posted when the user has clicked the title of a tab.
+        """Posted when the user has clicked a title.
 
         Attributes:
             tab: id of the tab.
@@ -56,23 +56,22 @@ class LineTabs(LineWidget):
         self._ends: list[tuple[int, str]] = []
 
     def titles(self, width: int) -> Mapping[str, str]:
-        """Return the titles of all tabs, from left to right, by tab id. Subclasses must override this method.
+        """Return tab id → title, from left to right. Subclasses must override this method.
 
-        Args:
-            width: number of terminal cells that are available for the titles and one blank after each of them.
+        `width` is the number of terminal cells for the titles and one blank after each.
         """
         raise NotImplementedError
 
     def bring(self, tab: str) -> None:
-        """Highlight the title of a tab that has been brought to the front."""
+        """Highlight the title of the tab in front."""
         self.front = tab
         self.redraw()
 
     def pieces(self, width: int) -> Sequence[Piece]:
-        """Return the titles of the tabs, for a line of this width in terminal cells."""
+        """Return the titles for a line of this width in terminal cells."""
         pieces: list[Piece] = []
         self._ends, end = [], 0
-        # The titles get one cell less than the width, because a blank precedes the first title.
+        # A blank precedes the first title.
         for tab, title in self.titles(width - 1).items():
             pieces += [(" ", ""), (title, "tabs--front" if tab == self.front else "tabs--behind")]
             end += 1 + len(title)
@@ -80,10 +79,7 @@ class LineTabs(LineWidget):
         return pieces
 
     def on_click(self, event: events.Click) -> None:
-        """Post `Chosen`, so that the parent widget brings the clicked tab to the front.
-
-        A click on the blank before a title counts as a click on the title.
-        """
+        """Post `Chosen` for the clicked title or the blank before it."""
         tab = next((tab for end, tab in self._ends if event.x < end), None)
         if tab is not None:
             self.post_message(self.Chosen(tab))
