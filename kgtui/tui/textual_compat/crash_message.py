@@ -1,11 +1,11 @@
-"""Replace Textual's traceback after an unexpected exception with a short message that names the path of a crash report.
+"""Replace Textual's traceback after an unexpected exception with a short message.
 
-The traceback of Textual 8.2.8 contains the values of local variables, which may be passwords. Textual prints the text
-that an exception returns from `__rich__` in place of the traceback. Therefore the unexpected exception is wrapped in a
-`CrashedError`, which has a `__rich__` method.
+The traceback of Textual 8.2.8 contains the values of local variables, which may be passwords. If an exception has a
+method `__rich__`, Textual prints the result of this method instead. The unexpected exception is therefore wrapped in a
+`CrashedError`.
 
-When a widget is removed, Textual first removes its children, and only then stops its workers and timers. A worker that
-looks for a child in the meantime fails with `NoMatches`, which is not a crash.
+When Textual removes a widget, it removes the children before it stops workers and timers. If a worker then looks for a
+child, the exception `NoMatches` is not a crash.
 """
 
 from __future__ import annotations
@@ -30,12 +30,10 @@ _log = logging.getLogger(__name__)
 
 
 class CrashedError(Exception):
-    """Raised instead of an unexpected exception, which is its `__cause__`.
-
-    Textual prints a `CrashedError` as a short message for the user, without a traceback.
+    """Wraps an unexpected exception (its `__cause__`). Textual prints it as a short message.
 
     Attributes:
-        report: path of the crash report; None if the report could not be written.
+        report: path of the crash report; None if it could not be written.
     """
 
     def __init__(self, error: BaseException, report: Path | None) -> None:
@@ -49,7 +47,7 @@ class CrashedError(Exception):
 
 
 class CrashReportingApp(App[int]):
-    """An app that writes a crash report and shows a short message after an unexpected exception."""
+    """An app that reports unexpected exceptions in a file and a short message."""
 
     exiting = False
     """Whether the app is exiting. Exceptions during the exit are only logged."""
@@ -62,8 +60,7 @@ class CrashReportingApp(App[int]):
     def _handle_exception(self, error: Exception) -> None:
         cause = error.error if isinstance(error, WorkerFailed) else error
         if self.exiting or not self.is_running:
-            # While the app exits, exceptions are expected and only logged, because workers still run although their
-            # widgets are gone.
+            # Workers still run although their widgets are gone, so exceptions are expected now.
             _log.info("error while exiting: %s", type(cause).__name__)
             return
         if isinstance(cause, NoMatches) and _is_being_removed(_failed_node(error)):
@@ -72,14 +69,14 @@ class CrashReportingApp(App[int]):
         if not isinstance(error, CrashedError):
             error = _reported(cause, self.crash_folder)
             error.__cause__ = cause
-            # From now on, exceptions are only logged, so that there is only one report per crash.
+            # From now on, exceptions are only logged, so that there is one report per crash.
             self.exiting = True
         super()._handle_exception(error)
         self._return_code = CRASHED
 
 
 def _failed_node(error: Exception) -> object:
-    """Return the widget, screen or app whose worker, timer or message handler has just failed with `error`."""
+    """Return the widget, screen or app whose worker, timer or message handler has just failed."""
     return active_worker.get().node if isinstance(error, WorkerFailed) else active_message_pump.get(None)
 
 

@@ -1,12 +1,11 @@
-"""Ignore keys, clicks and search results that arrive at a moment when Textual cannot handle them.
+"""Ignore keys, clicks and search results at moments when Textual cannot handle them.
 
-In Textual 8.2.8, `Screen.dismiss` removes the screen at the top of the stack, even if it is called for another screen.
-If the user clicks the background of the command palette twice, the second click therefore removes the screen below the
-palette. A third click may find no screen at all and cause an exception.
+In Textual 8.2.8, `Screen.dismiss` removes the topmost screen, even if it is called for another screen. A second click
+on the background of the command palette therefore removes the screen below the palette. A third click may find no
+screen, and cause an exception.
 
-`OptionList`, which is also the list of the command palette, computes the lines of its options only when it has a size.
-A page key before the list has a size causes a `KeyError`. A key that arrives before the command palette contains its
-list, and a search that ends after the palette was closed and its list removed, cause the exception `NoMatches`.
+An `OptionList` computes the lines of its options when it has a size. An earlier page key causes a `KeyError`. The
+command palette raises `NoMatches` for a key before its list exists, or a search that ends after its list was removed.
 """
 
 from __future__ import annotations
@@ -35,15 +34,11 @@ METHODS_THAT_NEED_THE_LIST: dict[str, Callable[..., Any]] = {
         "_watch__show_busy",
     )
 }
-"""Maps names to methods of Textual's `CommandPalette` that fail if the palette does not contain its list."""
+"""Name → method of Textual's `CommandPalette` that fails without the palette's list."""
 
 
 def ignore_input_that_textual_cannot_handle() -> None:
-    """Patch methods of Textual, so that they ignore calls that they cannot handle.
-
-    `Screen.dismiss` ignores calls on a screen that is no longer active. An `OptionList` without a size ignores page
-    keys. A command palette that does not contain its list yet, or no longer contains it, ignores keys and searches.
-    """
+    """Patch methods of Textual, so that they ignore calls that they cannot handle."""
     setattr(Screen, "dismiss", _dismiss)  # noqa: B010 - mypy forbids a plain assignment to a method
     setattr(OptionList, "_move_page", _move_page)  # noqa: B010
     for name, method in METHODS_THAT_NEED_THE_LIST.items():
@@ -60,7 +55,7 @@ def _move_page(options: OptionList, direction: Any) -> None:
 
 
 def only_with_list(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a method of `CommandPalette` that calls `method` only if the palette contains its list."""
+    """Return a method of `CommandPalette` that does nothing without the palette's list."""
 
     # `wraps` keeps the signature, from which Textual determines the arguments of a watcher.
     @wraps(method)

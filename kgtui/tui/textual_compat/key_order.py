@@ -1,9 +1,9 @@
-"""Send each key to the right widget, in the order in which the keys were typed, even if a key moves the focus.
+"""Send each key to the right widget, in the typed order, even if a key moves the focus.
 
-In Textual 8.2.8, each widget has its own message queue, and the app forwards a key to the widget that has the focus
-when the key arrives. Several keys may arrive at the same time, for example over a slow connection. If the first one
-moves the focus, Textual forwards the next ones before the focus has moved: to the wrong widget, where letters are lost
-or swapped. Therefore this module holds each key back until the widgets have handled the key before it.
+In Textual 8.2.8, each widget has a message queue, and the app forwards a key to the widget that has the focus when the
+key arrives. Over a slow connection, several keys arrive at the same time. If the first one moves the focus, the next
+ones still go to the old widget, and letters are lost or swapped. This module therefore holds each key back until the
+widgets have handled the key before it.
 """
 
 from __future__ import annotations
@@ -25,41 +25,39 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
 ROUNDS = 3
-"""After a key, the focused widget and all its ancestors empty their message queues in this many rounds.
+"""Number of rounds in which the widgets empty their message queues after a key.
 
-In the first round, the widgets handle the key itself; in the second round, a message that the key causes, such as
-`Input.Submitted`; and in the third round, a message that is posted in response to that message. Then the next key is
-forwarded.
+The first round handles the key itself, the second a message that it causes, such as `Input.Submitted`, and the third a
+response to this message.
 """
 
 HOLD_TIMEOUT = 3.0
-"""A key waits at most this many seconds until the widgets have handled the previous key.
+"""Maximum time for which a key waits for the previous key, in seconds.
 
-On an idle computer, widgets handle a key in a few milliseconds. Without this limit, the key would wait forever if a
-widget stopped handling messages.
+Usually, widgets handle a key in a few milliseconds. Without this limit, a stuck widget would block all keys.
 """
 
 ACTION_TIMEOUT = 10.0
-"""A key waits at most this many seconds until the screen has finished an action.
+"""Maximum time for which a key waits for an action of the screen, in seconds.
 
-A dialog closes when its action is done. The action of the main screen is to select the match of an accepted filter.
+Examples are the submission of a dialog, and the selection of a filter's match on the main screen.
 """
 
 CLOSING_KEYS = frozenset({"escape", "ctrl+c", "ctrl+q"})
-"""Keys that are never held back while the screen runs an action, so that the user can always end the action."""
+"""Keys that are never held back during an action, so that the user can always end it."""
 
 KEYS_WITHOUT_FOCUS_CHANGE = frozenset({
     "up", "down", "left", "right", "pageup", "pagedown", "home", "end", "backspace", "delete",
 })  # fmt: skip
-"""Keys that never move the focus. A key that follows one of them is not held back."""
+"""Keys that never move the focus. The next key is not held back."""
 
 
 class KeyOrder:
-    """Delays keys until the widgets have handled the key before them.
+    """Delays each key until the widgets have handled the key before it.
 
     Args:
         app: the app that receives the keys.
-        forward: sends a key to the widget that has the focus.
+        forward: sends a key to the focused widget.
     """
 
     def __init__(self, app: App[int], forward: Callable[[events.Event], Awaitable[None]]) -> None:
@@ -69,7 +67,7 @@ class KeyOrder:
         self._in_progress: asyncio.Task[None] | None = None
 
     async def send(self, event: events.Event) -> None:
-        """Forward a key or pasted text immediately, or as soon as the widgets have handled all earlier keys."""
+        """Forward a key or pasted text as soon as all earlier keys have been handled."""
         if self._in_progress is None:
             await self._send(event)
         elif isinstance(event, events.Key) and event.key in CLOSING_KEYS and _running_action(self._app) is not None:
@@ -92,21 +90,17 @@ class KeyOrder:
                 await asyncio.wait_for(done.wait(), ACTION_TIMEOUT)
             await _wait_for_queues(path)
         if self._app.screen is not screen:
-            # The key has closed a dialog or opened a screen. Before the next key is sent, the screen that is now active
-            # must handle its queued messages.
+            # The key has opened or closed a screen. The active screen must first handle its messages.
             await _wait_for_queues(_path(self._app))
         if self._held:
-            # `_send` runs in the app and not in this task, so that the app handles an exception that the key causes.
+            # `_send` runs in the app, so that the app handles an exception.
             self._app.call_later(self._send, self._held.popleft())
         else:
             self._in_progress = None
 
 
 def _path(app: App[int]) -> list[MessagePump]:
-    """Return the widgets that may handle messages after a key: the focused widget and its ancestors, up to the app.
-
-    In a dialog, all widgets are included, because a key in one widget can cause messages to another one.
-    """
+    """Return the focused widget and its ancestors; in a dialog, all widgets, because they exchange messages."""
     screen = app.screen
     path: list[MessagePump] = [*(app.focused or screen).ancestors_with_self]
     if isinstance(screen, ModalScreen):
@@ -115,7 +109,7 @@ def _path(app: App[int]) -> list[MessagePump]:
 
 
 def _running_action(app: App[int]) -> asyncio.Event | None:
-    """Return the event that the screen or dialog sets when its action is done; None if no action is running."""
+    """Return the event that is set when the running action is done; None if no action is running."""
     done = getattr(app.screen, "action_done", None)
     return done if isinstance(done, asyncio.Event) and not done.is_set() else None
 
@@ -134,7 +128,6 @@ def _may_move_focus(event: events.Event, focused: Widget | None) -> bool:
 
 
 async def _all_queues_handled(path: list[MessagePump]) -> None:
-    """Wait until each widget in `path` has handled its queued messages. The app is the last one in the path."""
     for _ in range(ROUNDS):
         for widget in path:
             handled = asyncio.Event()
@@ -145,7 +138,6 @@ async def _all_queues_handled(path: list[MessagePump]) -> None:
 async def run_binding(app: App[Any], key: str) -> bool:
     """Run the action of a key immediately. Return whether the key has an action.
 
-    Textual 8.2.8 would run the action later, after it has passed the key through the message queue of each ancestor of
-    the focused widget.
+    Textual 8.2.8 would first pass the key through the message queues of all ancestors.
     """
     return await app._check_bindings(key)

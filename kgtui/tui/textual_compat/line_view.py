@@ -1,7 +1,7 @@
-"""A scroll view that shows lines of text. It can change the number of its lines without a layout of the screen.
+"""A scroll view of lines, whose number can change without a layout of the screen.
 
-Textual 8.2.8 lays out and repaints the screen whenever `virtual_size` is set, and whenever a scroll bar appears or
-disappears. Each move of the cursor would take tens of milliseconds and write tens of kilobytes.
+Textual 8.2.8 lays out and repaints the screen whenever `virtual_size` is set, or a scroll bar appears or disappears.
+Each move of the cursor would take tens of milliseconds and write tens of kilobytes.
 """
 
 from __future__ import annotations
@@ -30,8 +30,7 @@ def movement_bindings(*actions: str) -> list[BindingType]:
     """Return key bindings for moving in a list or a text.
 
     Args:
-        actions: names of six actions, which move one line up, one line down, one page up, one page down, to the first
-            line, and to the last line.
+        actions: six actions: one line up and down, one page up and down, to the first and to the last line.
     """
     keys = (
         ("up,k", "Up", "up"),
@@ -48,15 +47,13 @@ def movement_bindings(*actions: str) -> list[BindingType]:
 
 
 class _ScrollBar(ScrollBar, NoRelayout):
-    """A scroll bar that does not cause another layout of the screen after a layout has changed its size."""
+    """A scroll bar whose size can change without another layout of the screen."""
 
 
 class LineView(StyleCache, ScrollView):
     """A scroll view of lines. Subclasses implement `render_line` and must not have a border or padding.
 
-    A column is always reserved for the scroll bar. Rendered lines are cached until they are refreshed. When the view is
-    scrolled, the cached lines are reused at their new positions, so that only the lines that become visible are
-    rendered.
+    A column is always reserved for the scroll bar. Rendered lines are cached, also when the view is scrolled.
     """
 
     FIXED_LINES: ClassVar[int] = 0
@@ -87,7 +84,7 @@ class LineView(StyleCache, ScrollView):
         self._line_cache.clear()
 
     def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
-        """Draw the lines in these regions again. If no region is given, draw all lines again."""
+        """Draw the lines in these regions again; without a region, all lines."""
         if not regions:
             self._line_cache.clear()
         for region in regions:
@@ -98,8 +95,7 @@ class LineView(StyleCache, ScrollView):
     def render_lines(self, crop: Region) -> list[Strip]:
         """Return the requested lines, most of them from the cache.
 
-        The cache is needed because Textual also requests unchanged lines, for example when a cell next to the widget
-        has changed.
+        Textual also requests unchanged lines, for example when a cell next to the widget has changed.
         """
         cache = self._line_cache
         for y in crop.line_range:
@@ -110,28 +106,24 @@ class LineView(StyleCache, ScrollView):
         return lines if (first, last) == (0, self.outer_size.width) else [line.crop(first, last) for line in lines]
 
     def finish_line(self, strip: Strip) -> Strip:
-        """Pad a line to the width of the widget, including the scroll bar, and convert its colors for the terminal."""
+        """Pad a line to the width of the widget and its scroll bar, in the colors of the terminal."""
         strip = strip.adjust_cell_length(self.outer_size.width, self.base_style)
         for line_filter in self.get_line_filters():
             strip = strip.apply_filter(line_filter, self.background_colors[1])
         return strip
 
     def shift_cached_lines(self, lines: int) -> None:
-        """Change the line numbers in the cache after the view has been scrolled down by `lines` lines.
-
-        A negative number means that the view has been scrolled up.
-        """
+        """Change the line numbers in the cache after scrolling down by `lines` lines, or up if negative."""
         self._line_cache = shift_lines(self._line_cache, lines, self.FIXED_LINES, self.size.height)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Draw the lines that scrolling has made visible, and reuse the cached lines at their new positions."""
+        """Draw the lines that scrolling has made visible. Cached lines move."""
         self._move_thumb(old_value, new_value)
         if by := round(new_value) - round(old_value):
             self.shift_cached_lines(by)
             super().refresh(self.size.region)
 
     def _move_thumb(self, old_top: float, new_top: float) -> None:
-        """Redraw the cells of the scroll bar that the thumb has entered or left."""
         bar = self.vertical_scrollbar
         bar.set_reactive(ScrollBar.position, new_top)
         old, new = self._thumb(old_top), self._thumb(new_top)
@@ -140,10 +132,7 @@ class LineView(StyleCache, ScrollView):
             bar.refresh(Region(0, first, 1, last - first + 1))
 
     def _thumb(self, top: float) -> range:
-        """Return the part of the scroll bar that the thumb covers if `top` is the first visible line.
-
-        The numbers in the range are eighths of a cell, counted from the upper end of the scroll bar.
-        """
+        """Return the cells of the thumb if `top` is the first visible line, in eighths of a cell from the top."""
         height, lines = self.size.height, self.vertical_scrollbar.window_virtual_size
         if lines <= height:
             return range(height * 8)
@@ -152,7 +141,7 @@ class LineView(StyleCache, ScrollView):
         return range(start, start + ceil(length * 8))
 
     def set_line_count(self, lines: int) -> None:
-        """Set the number of lines. Draw the scroll bar again only if it looks different now."""
+        """Set the number of lines. The scroll bar is drawn again only if it looks different."""
         height, old = self.size.height, self.virtual_size.height
         if lines == old:
             return
@@ -164,10 +153,7 @@ class LineView(StyleCache, ScrollView):
             self.vertical_scrollbar.window_virtual_size = lines
 
     def set_top_line(self, top: int) -> None:
-        """Scroll so that `top` is the first visible line, but not so far that blank lines appear at the bottom.
-
-        Only the scroll bar is redrawn.
-        """
+        """Scroll to the line `top`, at most to the end. Only the scroll bar is redrawn."""
         top = max(0, min(top, self.virtual_size.height - self.size.height))
         if top != self.scroll_offset.y:
             before = self.scroll_y
@@ -177,13 +163,13 @@ class LineView(StyleCache, ScrollView):
 
 
 def shift_lines(by_line: dict[int, T], lines: int, fixed: int, height: int) -> dict[int, T]:
-    """Return the values with the line numbers that they have after scrolling.
+    """Return the values with their line numbers after scrolling.
 
     Args:
-        by_line: line number in the widget, from 0 at the top → value.
-        lines: number of lines by which the widget is scrolled down; negative if it is scrolled up.
+        by_line: line number in the widget → value.
+        lines: number of lines by which the widget is scrolled down; negative for up.
         fixed: number of lines at the top that are not scrolled.
-        height: height of the widget, in lines. Values of lines that are scrolled out of the widget are dropped.
+        height: height of the widget, in lines. Values outside are dropped.
     """
     return {
         y - (lines if y >= fixed else 0): value
@@ -193,13 +179,5 @@ def shift_lines(by_line: dict[int, T], lines: int, fixed: int, height: int) -> d
 
 
 def _thumb_changed(lines: int, old: int, height: int) -> bool:
-    """Return whether the thumb of the scroll bar looks different after the number of lines has changed.
-
-    The thumb is drawn in eighths of a cell, so that a small change may not be visible.
-
-    Args:
-        lines: the new number of lines.
-        old: the previous number of lines.
-        height: height of the widget in lines.
-    """
+    """Return whether the thumb looks different. It is drawn in eighths of a cell."""
     return abs(lines - old) * height * 8 > old

@@ -1,9 +1,8 @@
 """Wrap text into lines of at least one cell.
 
-A widget in a terminal of a few columns may have no space for its text, for example because its padding takes all
-columns. With Textual 8.2.8, the height of a list is then computed for text with a width of 0 cells. Textual calls
-`chop_cells` of rich, which raises a `ValueError` for this width, and the program ends. This happened to the command
-palette in a terminal of 5 or 7 columns.
+In a terminal of a few columns, padding may leave no space for the text of a widget. Textual 8.2.8 then wraps lists to a
+width of 0, and `chop_cells` of rich raises a `ValueError`. This happened to the command palette in a terminal of 5 or 7
+columns.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 textual_wrap: Callable[..., Any] = Content._wrap_and_format
-"""Textual's own method, which wraps a text and formats its lines."""
+"""Textual's own method for wrapping text."""
 
 _textual_height: Callable[..., int] = RichVisual.get_height
 

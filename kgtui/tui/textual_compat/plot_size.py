@@ -1,8 +1,7 @@
 """Create plots without the size limit of plotext.
 
-plotext 5.3.2 limits each plot to the detected size of the terminal, which may be smaller than the screen. The public
-function `limit_size` disables the limit only for plotext's global figure. For other plots, this module must call a
-private method.
+plotext 5.3.2 limits each plot to the detected size of the terminal, which may be smaller than the screen. Its public
+function `limit_size` works only for the global figure, so this module calls a private method.
 """
 
 from __future__ import annotations
@@ -14,10 +13,7 @@ if TYPE_CHECKING:
 
 
 def unlimited_plot(width: int, height: int) -> Plot:
-    """Create a plot of this size, in terminal cells.
-
-    By default, plotext would reduce the size to the detected size of the terminal.
-    """
+    """Create a plot of this size, in terminal cells."""
     from textual_plotext.plot import Plot
 
     plot = Plot()

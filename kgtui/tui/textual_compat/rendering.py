@@ -1,4 +1,4 @@
-"""Faster rendering of widgets: cached styles, no second layout for a new size, and strips without reference cycles."""
+"""Faster rendering: cached styles, no second layout, and strips without reference cycles."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ if TYPE_CHECKING:
 
 
 class StyleCache(Widget):
-    """Base class of widgets that draw their own lines. It caches computed styles until the theme or the focus changes.
+    """Base class of widgets that draw their own lines. Styles are cached until theme or focus changes.
 
-    Textual 8.2.8 also caches styles, but clears its cache at every refresh. Computing a style takes longer than drawing
-    a line in this style.
+    Textual 8.2.8 clears its cache at every refresh. Computing a style takes longer than drawing a line.
     """
 
     _base_style: Style | None = None
@@ -29,13 +28,13 @@ class StyleCache(Widget):
 
     @property
     def base_style(self) -> Style:
-        """The style of the widget itself, without component classes."""
+        """The style of the widget, without component classes."""
         if self._base_style is None:
             self._base_style, self._component_style_cache, self._terminal_style_cache = self.rich_style, {}, {}
         return self._base_style
 
     def component_style(self, component: str) -> Style:
-        """Return the style of a component class without its background. Return `base_style` for an empty string."""
+        """Return the style of a component class without background; `base_style` for an empty string."""
         base = self.base_style
         if not component:
             return base
@@ -45,7 +44,7 @@ class StyleCache(Widget):
         return style
 
     def terminal_style(self, *components: str) -> Style:
-        """Combine `base_style` with the styles of component classes, and return it in colors of the terminal."""
+        """Return `base_style` with component classes, in colors of the terminal."""
         combined = self.base_style
         style = self._terminal_style_cache.get(components)
         if style is None:
@@ -58,17 +57,16 @@ class StyleCache(Widget):
         return style
 
     def notify_style_update(self) -> None:
-        """Clear the cache of styles. Textual calls this method when the theme or the focus has changed."""
+        """Clear the cache, because the theme or the focus changed."""
         super().notify_style_update()
         self._base_style = None
 
 
 class NoRelayout(Widget):
-    """Base class of widgets that do not cause another layout of the screen when a layout has changed their size.
+    """Base class of widgets that do not request a second layout when a layout has changed their size.
 
-    In Textual 8.2.8, all other widgets request a second layout, because their `virtual_size` changes with their size.
-    Use this class only for widgets that do not scroll. It must be the last of the base classes, because Textual takes
-    the default styles from the first base class.
+    In Textual 8.2.8, others do so, because `virtual_size` changes. Use this class only for widgets that do not scroll,
+    and as the last base class, because Textual takes the default styles from the first.
     """
 
     virtual_size = Reactive(Size(0, 0))
@@ -78,12 +76,11 @@ _textual_divide = Strip.divide
 
 
 def prevent_strip_cycles() -> None:
-    """Patch `Strip.divide`, so that a strip with only one part does not contain a reference to itself.
+    """Patch `Strip.divide`, so that a strip with only one part does not refer to itself.
 
-    For each line, Textual 8.2.8 divides the strip of a widget at the edges of other widgets, and caches the list of
-    parts in the strip. If there is nothing to cut, the only part is the strip itself. Only the garbage collector can
-    free such a reference cycle of about twenty objects. Scrolling creates thousands of them per second, and with
-    100,000 groups in memory, each garbage collection takes long.
+    Textual 8.2.8 caches the parts of a strip in the strip. If nothing is cut, the only part is the strip itself, and
+    only the garbage collector can free this cycle. Scrolling creates thousands per second, and with 100,000 groups,
+    each collection takes long.
     """
     setattr(Strip, "divide", _divide)  # noqa: B010 - mypy forbids a plain assignment to a method
 

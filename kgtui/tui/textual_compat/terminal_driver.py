@@ -1,14 +1,11 @@
-"""A terminal driver that writes short frames, ignores invalid input, and does not hang if the terminal is closed.
+"""A terminal driver that writes short frames, ignores invalid input, and survives a closed terminal.
 
-A run is a sequence of cells with the same style. Textual 8.2.8 ends each run with a reset and writes the whole style of
-the next run, about 40 bytes, which takes long over a slow connection. Because most neighboring runs differ in only one
-color, this driver writes only this color. For runs of blanks, it writes no text color.
-
-Textual's writer thread ends at the first write error, for example when an SSH connection is lost. The frames that
-follow fill the queue of the thread, and the program hangs as soon as the queue is full.
-
-Textual's input thread decodes UTF-8 strictly. A byte that is not UTF-8, such as an umlaut typed in a Latin-1 terminal,
-ends the program with a traceback. So do some escape sequences that Textual's parser does not expect.
+- Textual 8.2.8 writes the whole style, about 40 bytes, before each run of cells with the same style, and a reset after
+  it. This takes long over a slow connection. This driver writes only the differences, and no text color for blanks.
+- Textual's writer thread ends at the first write error, for example when an SSH connection is lost. Its queue then
+  fills up, and the program hangs.
+- Textual's input thread decodes UTF-8 strictly. Another byte, such as an umlaut in a Latin-1 terminal, ends the
+  program. So do some escape sequences that Textual's parser does not expect.
 """
 
 from __future__ import annotations
@@ -34,17 +31,11 @@ _log = logging.getLogger(__name__)
 
 
 def with_workarounds(driver: type[Driver]) -> type[Driver]:
-    """Return a subclass of `driver` that writes less output, and ignores invalid input and write errors.
-
-    Args:
-        driver: Textual's driver for this platform.
-    """
-    # `getincrementaldecoder` is replaced in the module of the driver, because Textual's drivers import it by name.
+    """Return a subclass of Textual's driver with all workarounds of this module."""
+    # Textual's drivers import `getincrementaldecoder` by name, so it is replaced in their module.
     setattr(sys.modules[driver.__module__], "getincrementaldecoder", input_decoder)  # noqa: B010
 
     class KgtuiDriver(driver):  # type: ignore[misc, valid-type]  # mypy does not allow a variable as base class
-        """The driver of the platform with all workarounds of this module."""
-
         def __init__(self, *arguments: Any, **named: Any) -> None:
             super().__init__(*arguments, **named)
             file: TextIO | None = getattr(self, "_file", None)
@@ -55,9 +46,8 @@ def with_workarounds(driver: type[Driver]) -> type[Driver]:
             super().write(shorten_sgr(data))
 
         def _sigcont_application(self, *arguments: Any) -> None:
-            # Textual should start its threads again only after a suspension. SIGCONT also arrives at other times, for
-            # example after SIGHUP when the terminal is closed. Textual's own method would then start a second input
-            # thread although the first one is still running, and the first one would never end.
+            # SIGCONT also arrives without a suspension, for example after SIGHUP. Textual would then start a second
+            # input thread, and the first one would never end.
             if self._must_signal_resume:
                 super()._sigcont_application(*arguments)
 
@@ -77,24 +67,20 @@ def with_workarounds(driver: type[Driver]) -> type[Driver]:
 def input_decoder(encoding: str) -> Callable[[], codecs.IncrementalDecoder]:
     """Return a function that creates a decoder for terminal input, like `codecs.getincrementaldecoder`.
 
-    The decoder ignores bytes that it cannot decode. It uses the encoding of the locale if the locale has one, and
-    `encoding` otherwise.
+    It ignores invalid bytes. `encoding` is used only if the locale has no encoding.
     """
     of_locale = codecs.lookup(locale.getencoding()).name
     return partial(codecs.getincrementaldecoder(encoding if of_locale == "ascii" else of_locale), errors="ignore")
 
 
 class LossTolerantTerminal:
-    """A file object that writes to the terminal until the first error, and then discards all text.
-
-    Such an error occurs, for example, when an SSH connection is lost.
-    """
+    """A file object that writes to the terminal until the first error, and then discards all text."""
 
     def __init__(self, file: TextIO) -> None:
         self._file = file
 
     def write(self, data: str) -> int:
-        """Write or discard text, and return the number of characters that were written or discarded."""
+        """Write or discard text, and return its length."""
         try:
             return self._file.write(data)
         except OSError:
@@ -102,7 +88,7 @@ class LossTolerantTerminal:
             return len(data)
 
     def flush(self) -> None:
-        """Flush the buffered text, or discard it if the terminal is closed."""
+        """Flush or discard the buffered text."""
         try:
             self._file.flush()
         except OSError:
@@ -114,16 +100,16 @@ class LossTolerantTerminal:
 
 _RESET = "\x1b[0m"
 _RUN = re.compile(r"\x1b\[([0-9;]*[1-9][0-9;]*)m([^\x1b\r\n]*)\x1b\[0m((?:\r?\n|\x1b\[[0-9]+;[0-9]+H)*)")
-"""Matches a run of cells (style, text and reset), and the newlines and cursor moves between it and the next run."""
+"""A run of cells (style, text and reset), and the newlines and cursor moves after it."""
 _MOVE = re.compile(r"\x1b\[[0-9]+;[0-9]+H\Z")
-"""Matches an absolute cursor move at the end of a text. It makes earlier newlines and cursor moves superfluous."""
+"""An absolute cursor move at the end of a text. It makes earlier moves and newlines superfluous."""
 
 _VISIBLE_ON_BLANKS = frozenset({"4", "7", "9", "21", "53"})
-"""SGR codes that are visible even on a blank: underline, reverse, strike, double underline, overline."""
+"""SGR codes that are visible on a blank: underline, reverse, strike, double underline, overline."""
 
 
 class _Style(NamedTuple):
-    """A text style as SGR parameters (ECMA-48): a set of attributes such as bold, and two colors."""
+    """A text style as SGR parameters (ECMA-48)."""
 
     attributes: frozenset[str] = frozenset()
     foreground: str = "39"
@@ -136,16 +122,15 @@ _PLAIN = _Style()
 def shorten_sgr(frame: str) -> str:
     """Return a shorter frame that draws the same cells.
 
-    A frame consists of the text and the escape sequences that Textual writes to the terminal for one update. Between
-    two styles, the returned frame contains only the SGR codes that differ. Like each frame of Textual, it begins and
-    ends in the default style of the terminal.
+    A frame is what Textual writes to the terminal for one update. Between two styles, the result contains only the SGR
+    codes that differ. Like each frame, it begins and ends in the terminal's default style.
     """
     written: list[str] = []
     current, end = _PLAIN, 0
     for run in _RUN.finditer(frame):
         codes, content, moves = run.groups()
         style = _parse(codes)
-        # `_parse` does not know the SGR code of this text. The text is copied unchanged up to the next SGR code.
+        # A text with an SGR code that `_parse` does not know is copied unchanged.
         if style is None:
             continue
         if run.start() != end:
@@ -163,7 +148,7 @@ def shorten_sgr(frame: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _parse(codes: str) -> _Style | None:
-    """Parse the parameters of an SGR sequence. Return None if one of the parameters is unknown."""
+    """Parse SGR parameters. Return None if one is unknown."""
     attributes, foreground, background = set(), "39", "49"
     rest = codes.split(";")
     while rest:
@@ -187,11 +172,11 @@ def _parse(codes: str) -> _Style | None:
 
 @lru_cache(maxsize=4096)
 def _transition(current: _Style, target: _Style) -> str:
-    """Return the shortest SGR sequence that changes a terminal from one style to another."""
+    """Return the shortest SGR sequence between two styles."""
     if target == _PLAIN != current:
         return _RESET
     if current.attributes - target.attributes:
-        # SGR code 0 resets all attributes, because not every terminal can turn off a single attribute.
+        # Not every terminal can turn off a single attribute, so code 0 resets all of them.
         codes, current = ["0"], _PLAIN
     else:
         codes = []
