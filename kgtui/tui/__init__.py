@@ -1,4 +1,4 @@
-"""The terminal UI: shows the snapshots that a monitor publishes, and lets the user search, inspect and change groups.
+"""The terminal UI shows snapshots of a monitor, and lets the user search, inspect and change groups.
 
 This package imports `monitor`, `actions`, `history`, `insights`, `lake`, `output`, `model`, `config`, `errors`, and the
 `GroupAdmin` interface of `admin`. Only `commands` imports this package, and no other package imports Textual.
@@ -6,22 +6,22 @@ This package imports `monitor`, `actions`, `history`, `insights`, `lake`, `outpu
 | module | contents |
 |---|---|
 | `app` | the Textual app: one session, themes, signals, dialogs |
-| `session` | `Session`: cluster, monitor, permissions and settings that the app shows |
+| `session` | `Session`: cluster, monitor, permissions and settings |
 | `screens` | full screens: main, start, help, comparison |
 | `screen_actions` | the actions of the main screen, with their keys |
 | `tree` | the tree of groups |
 | `panes` | the tabs with details of one group |
-| `node_page` | the page of the cluster or of a node of the tree: problems, changes, brokers, types |
+| `node_page` | the page of the cluster or of a tree node: problems, changes, brokers, types |
 | `widgets` | header, filter bar, footer and other widgets of the main screen |
 | `dialogs` | modal dialogs: delete, export, explain, recordings |
 | `insights` | the Insights screen: findings that Spark has computed from a recording |
 | `plots` | plots of lag, rates and members |
 | `recent_events` | the newest events before the displayed poll of a recording |
 | `recording` | records the open cluster, and finds the folders of recordings |
-| `messages` | Textual messages that widgets and dialogs send to the screen and the app |
+| `messages` | Textual messages from widgets and dialogs to the screen and the app |
 | `palette` | the command palette |
 | `startup_notices` | notices about configuration and unfinished deletions at the start |
-| `event_rows` | the rows in which changes are listed, with many changes of one group folded into one row |
+| `event_rows` | rows of event lists; many events of one group share one row |
 | `problem_index` | the groups with a problem, kept current from snapshot to snapshot |
 | `themes` | reads theme files |
 | `sparkline` | bars of block characters |
@@ -31,7 +31,6 @@ This package imports `monitor`, `actions`, `history`, `insights`, `lake`, `outpu
 
 import os
 
-# TEXTUAL_FPS is the frame rate. It must be set here, because Textual reads it while it is imported. If a key is pressed
-# just after a poll was drawn, nearly two frames pass before the screen reacts: 33 ms at Textual's default of 60 frames
-# per second, but only 8 ms at 250.
+# Textual reads TEXTUAL_FPS, the frame rate, while it is imported. A key pressed just after a frame takes nearly two
+# frames to show: 33 ms at the default of 60, 8 ms at 250.
 os.environ.setdefault("TEXTUAL_FPS", "250")

@@ -1,4 +1,4 @@
-"""The app: shows one session, runs the polling worker, loads the themes, handles signals, and opens the dialogs."""
+"""The Textual app: shows one session, runs its monitor, loads themes, handles signals, and opens dialogs."""
 
 from __future__ import annotations
 
@@ -41,27 +41,26 @@ if TYPE_CHECKING:
     from kgtui.tui.session import GroupMonitor, Session
 
 EXIT_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
-"""Signals that end the app in the same way as key `q`, so that the terminal is restored.
+"""Signals that end the app like key `q`, so that the terminal is restored.
 
 The process gets SIGHUP when an SSH connection is lost.
 """
 
 TERMINAL_CHECK_INTERVAL = 1.0
-"""Time, in seconds, between two checks whether the terminal still exists.
+"""Time between two checks whether the terminal still exists, in seconds.
 
-If the terminal is not the controlling terminal of the process, the process gets no SIGHUP when the terminal is closed.
-Without these checks, the app would then continue to run.
+If the terminal is not the process's controlling terminal, closing the terminal sends no SIGHUP.
 """
 
 UNFINISHED_DELETES_DELAY = 1.0
-"""Delay, in seconds, between opening a cluster and searching the audit log for unfinished deletions.
+"""Delay between opening a cluster and searching the audit log for unfinished deletions, in seconds.
 
-A deletion is unfinished if the audit log contains no result for it, because kgtui ended before the deletion did.
+A deletion is unfinished if kgtui ended before it wrote the result.
 """
 
 
 class KgtuiApp(CrashReportingApp):
-    """The Textual app. It shows one session (a cluster or a recording), and can switch to another session."""
+    """The Textual app. It shows one session (a cluster or a recording), and can switch to another."""
 
     TITLE = "kgtui"
     BINDINGS: ClassVar[list[BindingType]] = [*table.bindings(everywhere=True)]
@@ -93,11 +92,11 @@ class KgtuiApp(CrashReportingApp):
         self.set_keymap({action: ",".join(_split_keys(value)) for action, value in session.keymap.items()})
 
     def get_driver_class(self) -> type[Driver]:
-        """Return Textual's terminal driver for this platform, with kgtui's workarounds for bugs of this driver."""
+        """Return Textual's terminal driver with kgtui's workarounds for its bugs."""
         return with_workarounds(super().get_driver_class())
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        """Return defaults of kgtui's own theme variables, such as `kg-ok`, for themes that do not define them."""
+        """Return defaults of kgtui's own theme variables, such as `kg-ok`."""
         return themes.variable_defaults(self.current_theme)
 
     def _load_themes(self) -> None:
@@ -108,11 +107,11 @@ class KgtuiApp(CrashReportingApp):
         self.theme = configured if configured in self.available_themes else themes.DEFAULT
 
     def on_load(self) -> None:
-        """Apply the settings for times, and for ASCII or Unicode symbols, before anything is drawn."""
+        """Apply the display settings before anything is drawn."""
         text.use_display_settings(self.display_settings)
 
     def on_mount(self) -> None:
-        """Show the session's cluster or the start screen, and notices about the configuration."""
+        """Show the session, and notices about the configuration."""
         self._catch_signals()
         self.enter(self.session)
         self._show_failed_themes()
@@ -123,7 +122,7 @@ class KgtuiApp(CrashReportingApp):
             self.notify(message, title="Unknown actions in [keys]", severity="warning", markup=False)
 
     def enter(self, session: Session) -> None:
-        """Show the cluster of a session and begin to poll it. If the session has no cluster, show the start screen."""
+        """Show a session and begin to poll its cluster; without a cluster, show the start screen."""
         self.session = session
         if session.monitor is None:
             self.push_screen(StartScreen(session))
@@ -140,8 +139,7 @@ class KgtuiApp(CrashReportingApp):
             self._unsubscribe()
 
         self._unsubscribe = forward_snapshots(monitor, screen)
-        # The monitor runs in a worker of the app and not of the screen, because Textual cancels a screen's workers when
-        # it removes the screen.
+        # The worker belongs to the app, because Textual cancels a screen's workers when it removes the screen.
         self.run_worker(self.session.monitor_task or monitor.run(), name="monitor", group="monitor", exclusive=True)
 
     async def _show_unfinished_deletes(self, session: Session) -> None:
@@ -156,12 +154,11 @@ class KgtuiApp(CrashReportingApp):
     def _catch_signals(self) -> None:
         loop = asyncio.get_running_loop()
         for number in EXIT_SIGNALS:
-            # Some tests run the app outside the main thread, where Python does not allow signal handlers. The errors
-            # that `add_signal_handler` raises there are ignored.
+            # Some tests run the app outside the main thread, where Python does not allow signal handlers.
             with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
                 loop.add_signal_handler(number, self._exit_for_signal, number)
         if not self.is_headless:
-            # With the event mask 0, `poll()` does not report input on stdin, but only errors and a closed terminal.
+            # With the event mask 0, `poll()` reports only errors and a closed terminal, not input.
             self._terminal_poll.register(sys.stdin.fileno(), 0)
             self.set_interval(TERMINAL_CHECK_INTERVAL, self._check_terminal)
 
@@ -173,7 +170,7 @@ class KgtuiApp(CrashReportingApp):
         self.exit(return_code=128 + number)
 
     def exit(self, result: int | None = None, return_code: int = 0, message: RenderableType | None = None) -> None:
-        """End the app. Exceptions that occur while it ends are expected, and are not reported as crashes."""
+        """End the app. Exceptions from now on are not reported as crashes."""
         self.exiting = True
         super().exit(result, return_code, message)
 
@@ -189,7 +186,7 @@ class KgtuiApp(CrashReportingApp):
         return self.session.state_folder.crashes
 
     async def on_event(self, event: events.Event) -> None:
-        """Pass keys and pasted text to `KeyOrder`, so that a key is handled completely before the next key."""
+        """Pass keys and pasted text to `KeyOrder`, so that each key is handled completely before the next."""
         if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
             await self._key_order.send(event)
         else:
@@ -197,12 +194,11 @@ class KgtuiApp(CrashReportingApp):
 
     def action_run_action(self, action_id: str) -> None:
         """Run an action that works on every screen (`Action.everywhere`)."""
-        # The current screen may not be a `ClusterScreen`. The cast is safe, because actions that work on every screen
-        # call only methods that every Textual screen has.
+        # The screen may not be a `ClusterScreen`, but these actions call only methods of Textual's `Screen`.
         table.BY_ID[action_id].run(cast("ClusterScreen", self.screen))
 
     def leave(self) -> None:
-        """End the app. While groups are being deleted, the first call shows a warning, and the second ends the app."""
+        """End the app. While groups are being deleted, the first call only shows a warning."""
         deleting = any(getattr(screen, "deleting", False) for screen in self.screen_stack)
         if deleting and not self._quit_requested:
             self._quit_requested = True
@@ -213,7 +209,7 @@ class KgtuiApp(CrashReportingApp):
             self.exit()
 
     async def action_quit(self) -> None:
-        """End the app in the same way as key `q`."""
+        """End the app like key `q`."""
         self.leave()
 
     @on(DeleteRequested)
@@ -225,7 +221,7 @@ class KgtuiApp(CrashReportingApp):
         self.push_screen(DeleteDialog(self.session, message.groups), self._deleted)
 
     def _deleted(self, results: Results | None) -> None:
-        """Poll the cluster immediately and unmark all groups. Do nothing if `results` is None (nothing was deleted)."""
+        """Poll immediately and unmark all groups. `results` is None if nothing was deleted."""
         if results is None or self.session.monitor is None:
             return
         self.session.monitor.forget(result.group for result in results.by_group.values() if result.verified)
@@ -246,12 +242,10 @@ class KgtuiApp(CrashReportingApp):
 
     def _cluster_chosen(self, session: Session | None) -> None:
         if session is not None:
-            # The cluster is switched in a worker, because the dialog must first be removed from the screen stack, and
-            # because closing the connections to the old cluster may take long.
+            # Closing the old connections may take long, and the dialog must first leave the screen stack.
             self.run_worker(self._switch_to(session), name="switch", group="switch")
 
     async def _switch_to(self, session: Session) -> None:
-        """Show the cluster of another session, and close the connections of the previous cluster."""
         old = self.session
         for group in ("monitor", "unfinished"):
             for worker in self.workers.cancel_group(self, group):

@@ -1,6 +1,6 @@
-"""The rows in which changes are listed, with many changes of one group folded into one row.
+"""Rows of event lists. Many events of one group are folded into one row.
 
-A group that rebalances every few seconds would otherwise fill the list, and hide the changes of all other groups.
+Otherwise, a group that rebalances every few seconds would hide the events of all other groups.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class EventRow(NamedTuple):
 
     Attributes:
         event: the event, or the newest of several.
-        folded: pairs (kind of event, number of events of this kind), the most frequent kind first; empty for one event.
+        folded: (kind of event, number of events), the most frequent kind first; empty for one event.
     """
 
     event: Event
@@ -31,7 +31,7 @@ class EventRow(NamedTuple):
 
     @property
     def key(self) -> object:
-        """Key of the row. After a refresh, the cursor stays on the row with the same key."""
+        """Key of the row. After a refresh, the cursor stays on the row with this key."""
         return ("folded", self.event.group) if self.folded else self.event
 
     @property
@@ -41,7 +41,7 @@ class EventRow(NamedTuple):
 
     @property
     def text(self) -> SafeText:
-        """The change, or how many changes of each kind there were, in one line without control characters."""
+        """The event, or the number of events of each kind, in one line without control characters."""
         if not self.folded:
             return event_text(self.event)
         every = sum(number for _, number in self.folded)
@@ -57,7 +57,7 @@ _NOUNS = {
     EventKind.STATE: "state change", EventKind.EPOCH: "new epoch", EventKind.COORDINATOR: "coordinator change",
     EventKind.MOVED: "move", EventKind.RESET: "reset", EventKind.CONFIG: "config change", EventKind.VERDICT: "verdict",
 }  # fmt: skip
-"""Maps kinds of events whose names cannot stand after a number to a noun. Other names can, such as `2 joined`."""
+"""Kind of event → noun, if the kind cannot stand after a number as in `2 joined`."""
 
 
 def _counted(kind: str, number: int) -> str:
@@ -68,8 +68,7 @@ def _counted(kind: str, number: int) -> str:
 def event_rows(events: Iterable[Event], each: int) -> list[EventRow]:
     """Return rows for events, in the same order. The first `each` events of a group have one row each.
 
-    If a group has at least two more events, all of its other events are folded into one row, which is at the position
-    of the first folded event. Events of brokers are never folded.
+    If at least two more events of the group follow, these share one row. Events of brokers are never folded.
     """
     events = list(events)
     of_group = Counter(event.group for event in events)

@@ -1,4 +1,4 @@
-"""Messages that widgets and dialogs send to their screen and to the app.
+"""Messages from widgets and dialogs to their screen and the app.
 
 Their attributes `group` and `groups` contain group ids.
 """
@@ -23,16 +23,13 @@ class SnapshotArrived(Message):
 
 
 class GroupSelected(Message):
-    """The cursor of the tree has moved to another group or node.
-
-    `GroupTree.group` is the id of this group; None if the cursor is on a node.
-    """
+    """The cursor of the tree has moved to another group or node. On a node, `GroupTree.group` is None."""
 
 
 class GroupOpened(Message):
     """The user has opened a group with enter or a double click. The panes should get the focus.
 
-    `group` is None if the user has opened the row of the cluster. The cluster's page should then get the focus.
+    `group` is None for the row of the cluster. The cluster's page should then get the focus.
     """
 
     def __init__(self, group: str | None) -> None:
@@ -41,7 +38,7 @@ class GroupOpened(Message):
 
 
 class ActionRequested(Message):
-    """The user has clicked a key in the footer. The screen should run the key's action.
+    """The user has clicked a key in the footer, and its action should run.
 
     Attributes:
         action: id of the action in `kgtui.tui.screen_actions.table`.
@@ -69,7 +66,7 @@ class DeleteRequested(Message):
 
 
 class RecordingOpened(Message):
-    """The user has opened a recording from a live screen. The app should show it on a screen above the live screen."""
+    """The user has opened a recording. The app should show it above the live screen."""
 
     def __init__(self, session: Session) -> None:
         super().__init__()
@@ -77,7 +74,7 @@ class RecordingOpened(Message):
 
 
 class LiveRequested(Message):
-    """The user wants to return from a recording to the live screen below it."""
+    """The user wants to return from a recording to the live screen."""
 
 
 class TimeRequested(Message):

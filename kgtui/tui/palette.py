@@ -26,7 +26,7 @@ MAX_GROUPS = 50
 
 
 class MainScreenProvider(Provider):
-    """Base class of the palette's command providers. It finds the main screen, which most commands need."""
+    """Base class of the palette's command providers."""
 
     @property
     def main(self) -> MainScreen | None:
@@ -38,7 +38,7 @@ class ActionCommands(MainScreenProvider):
     """Commands that run the actions of the main screen."""
 
     async def discover(self) -> Hits:
-        """Yield a command for each action, in the order of the table. The palette shows them if the query is empty."""
+        """Yield a command for each action, in the order of the table, for the empty query."""
         main = self.main
         if main is not None:
             for action in table.in_palette(main.session):
@@ -62,7 +62,7 @@ class ActionCommands(MainScreenProvider):
 class GroupCommands(MainScreenProvider):
     """Commands that go to a group whose id contains the query.
 
-    The search is not fuzzy, because a fuzzy search of 100,000 groups would block the handling of keys.
+    A fuzzy search of 100,000 groups would block the handling of keys.
     """
 
     async def search(self, query: str) -> Hits:
@@ -82,15 +82,15 @@ class GroupCommands(MainScreenProvider):
 
 
 class ChoiceCommands(MainScreenProvider):
-    """Commands that choose a theme, a saved filter, or a grouping or an order of the tree."""
+    """Commands that choose a theme, a saved filter, a grouping or a sort key."""
 
     async def discover(self) -> Hits:
-        """Yield a command for each saved filter. They are shown while the query is empty."""
+        """Yield a command for each saved filter, for the empty query."""
         for name, choose, meaning in self._filters():
             yield DiscoveryHit(name, choose, help=meaning)
 
     async def search(self, query: str) -> Hits:
-        """Yield a command for each theme, grouping, sort key or saved filter whose name matches the query."""
+        """Yield a command for each choice whose name matches the query."""
         matcher = self.matcher(query)
         for name, choose, meaning in self._choices():
             score = matcher.match(name)

@@ -1,4 +1,4 @@
-"""`ProblemIndex`: the groups of a cluster that have a problem, sorted, and kept current from snapshot to snapshot."""
+"""`ProblemIndex`: the groups with a problem, sorted, and kept current from snapshot to snapshot."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from kgtui.model.summary import Summary
 
 JUDGED_PER_SLICE = 200
-"""Number of groups that are judged in one slice, which takes about 1 ms. Other tasks run between two slices."""
+"""Number of groups that are judged in one slice (about 1 ms), before other tasks run."""
 
 STORED_PER_SLICE = 4_000
-"""Maximum number of judgments that are stored in one slice, which takes at most 10 ms in a cluster with 100,000 groups.
+"""Maximum number of judgments that are stored in one slice, a multiple of `JUDGED_PER_SLICE`.
 
-It is a multiple of `JUDGED_PER_SLICE`.
+Storing them takes at most 10 ms in a cluster with 100,000 groups.
 """
 
 
@@ -35,10 +35,9 @@ class Problems:
     """The groups that had a problem at one time.
 
     Attributes:
-        version: a number that changes when a group gets another problem or status, but not when only the time or reason
-            of a problem changes, as it does with nearly every read.
-        groups: problem → sorted ids of the groups with this problem. The most severe problem comes first.
-        judgments: group id → newest judgment. A group is missing if it has no problem any more.
+        version: changes with each new problem or status, but not when only a time or reason changes.
+        groups: problem → sorted ids of its groups. The most severe problem comes first.
+        judgments: group id → newest judgment, for groups that still have a problem.
         hidden: ids of groups whose problem the user has acknowledged.
         summaries: group id → newest summary, whose lag decides the order of groups with the same problem.
     """
@@ -50,7 +49,7 @@ class Problems:
     summaries: Mapping[str, Summary] = field(default_factory=dict)
 
     def same_as(self, other: Problems) -> bool:
-        """Return whether the same groups have the same problems and statuses. Times and reasons are not compared."""
+        """Return whether problems and statuses are equal, ignoring times and reasons."""
         return (self.version, self.hidden) == (other.version, other.hidden)
 
     def visible(self, kind: Problem) -> Sequence[str]:
@@ -59,11 +58,11 @@ class Problems:
         return [group for group in groups if group not in self.hidden] if self.hidden else groups
 
     def worst_first(self) -> Iterator[tuple[str, Judgment]]:
-        """Yield pairs (group id, judgment) of the groups that need attention, the most severe problem first.
+        """Yield (group id, judgment) of the groups that need attention, the most severe problem first.
 
-        Of groups with the same problem, the one whose problem began last comes first, then the one with most lag.
-        If very many groups have the same problem, they are sorted by name, because sorting them would take too long.
-        Hidden groups, and groups with a problem of `ONLY_COUNTED`, are left out.
+        Of groups with the same problem, the newest problem comes first, then the largest lag. If very many groups have
+        the same problem, they are sorted by name, because sorting them would take too long. Hidden groups and problems
+        of `ONLY_COUNTED` are left out.
         """
         for kind in self.groups:
             groups = self.visible(kind) if kind not in ONLY_COUNTED else ()
@@ -81,15 +80,14 @@ class Problems:
 
     @property
     def counts(self) -> dict[Problem, int]:
-        """Maps each problem, except `ONLY_COUNTED`, to the number of groups with it, including hidden groups."""
+        """Problem → number of groups, including hidden ones, without `ONLY_COUNTED`."""
         return {kind: len(groups) for kind, groups in self.groups.items() if kind not in ONLY_COUNTED}
 
 
 class ProblemIndex:
-    """The groups with a problem, in the newest snapshot that `steps` was called with.
+    """The groups with a problem in the newest snapshot.
 
-    Only groups that have changed since the previous snapshot are judged again, so that the work does not depend on the
-    number of groups in the cluster.
+    Only groups that have changed since the previous snapshot are judged again.
     """
 
     def __init__(self) -> None:
@@ -103,23 +101,23 @@ class ProblemIndex:
 
     @property
     def judgments(self) -> Mapping[str, Judgment]:
-        """Maps each group id to the judgment, for all groups with a problem."""
+        """Group id → judgment, for all groups with a problem."""
         return self._judgments
 
     def problems(self, hidden: Iterable[str] = ()) -> Problems:
-        """Return the groups with a problem. If `steps` runs later, only the judgments in the result change."""
+        """Return the groups with a problem. Later steps change only the judgments in the result."""
         groups = {kind: self._groups[kind] for kind in Problem if kind in self._groups}
         summaries = {} if self._newest is None else self._newest.summaries
         return Problems(self._version, groups, self._judgments, frozenset(hidden), summaries)
 
     def steps(self, snapshot: Snapshot) -> Generator[None, None, None]:
-        """Judge the groups that have changed since the previous snapshot. This generator yields after each slice.
+        """Judge the groups that have changed since the previous snapshot, and yield after each slice.
 
-        If a later call for another snapshot begins before this computation has finished, this computation stops.
+        The generator stops early if a call for a newer snapshot begins.
         """
         self._newest = snapshot
         faults = {node: broker.fault for node, broker in snapshot.brokers.items() if broker.fault is not None}
-        # The judgment on an observed group can change over time, even if the data of the group does not change.
+        # The judgment on an observed group can change over time, even without new data.
         observed = frozenset(snapshot.health)
         changed = None if snapshot.changes is None else snapshot.changes.changed_since(self._mark)
         if changed is None:
@@ -143,11 +141,7 @@ class ProblemIndex:
         self._mark, self._faults, self._observed = snapshot.changes, faults, observed
 
     def _store(self, found: Mapping[str, Judgment | None]) -> None:
-        """Store new judgments, and update the sorted ids.
-
-        Args:
-            found: group id → new judgment; None if the group has no problem.
-        """
+        """Store new judgments. None instead of a judgment means that the group has no problem."""
         added: dict[Problem, list[str]] = defaultdict(list)
         removed: dict[Problem, list[str]] = defaultdict(list)
         for group, judgment in found.items():

@@ -1,4 +1,4 @@
-"""Reads the newest events before the displayed poll of a recording, for the list of recent changes."""
+"""Reads the newest events of a recording, for the list of recent changes."""
 
 from __future__ import annotations
 
@@ -19,15 +19,11 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 RECENT = 3_600.0
-"""Length of the time before the displayed poll from which events are read, in seconds."""
+"""Length of the time from which events are read, in seconds."""
 
 
 class RecentEvents:
-    """The newest events before the displayed poll of a recording. On a live cluster, the monitor has them.
-
-    Args:
-        position: the position in the recording; None on a live cluster.
-    """
+    """The newest events before the displayed poll of a recording. On a live cluster, the monitor has them."""
 
     def __init__(self, position: ReplayPosition | None) -> None:
         self._position = position
@@ -53,13 +49,13 @@ class RecentEvents:
             self._read_at = at
 
     def with_events(self, snapshot: Snapshot) -> Snapshot:
-        """Return the snapshot; in a recording, with the events before the displayed poll that were read last."""
+        """Return the snapshot; in a recording, with the events that were read last."""
         if self._position is None or not self._events:
             return snapshot
         return replace(snapshot, events=self._events)
 
     def placeholder(self) -> str:
-        """Return the text that replaces an empty list of recent changes."""
+        """Return the text in place of an empty list of recent changes."""
         position = self._position
         if position is None:
             return "no changes since kgtui started"

@@ -1,4 +1,4 @@
-"""Record the open cluster, and find the folder (the lake) with the recording of a cluster."""
+"""Record the open cluster, and find its lake (the folder with recordings)."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 FIRST_ERRORS_WAIT = 0.7
-"""Time, in seconds, for which `begin` waits for an error. Most errors, such as a folder in use, occur by then."""
+"""Time for which `begin` waits for an error, in seconds. Most errors, such as a folder in use, occur by then."""
 
 LAST_WRITE_TIMEOUT = 10.0
-"""When a recording is stopped, kgtui waits at most this many seconds until the last rows have been written."""
+"""Time for which `end` waits until the last rows have been written, in seconds."""
 
 _NOT_IN_FILE_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 @cache
 def missing_library() -> str:
-    """Return the name of a Python package that recordings need but that is not installed; empty if all are installed.
+    """Return a package that recordings need but that is not installed; empty if there is none.
 
-    The packages are looked up without importing them, because importing them takes long.
+    The packages are not imported, because that takes long.
     """
     return next((name for name in ("deltalake", "pyarrow") if find_spec(name) is None), "")
 
 
 def why_not_recordable(session: Session) -> str | None:
-    """Return why the cluster of a session cannot be recorded; None if it can be recorded."""
+    """Return why the cluster of a session cannot be recorded; None if it can."""
     if session.replay_position is not None:
         return "this is a recording; only a live cluster can be recorded"
     if session.admin is None or session.monitor is None:
@@ -56,7 +56,7 @@ def why_not_recordable(session: Session) -> str | None:
 
 
 def why_no_recording_can_be_opened(session: Session) -> str | None:
-    """Return why no recording can be opened from this session; None if recordings can be opened."""
+    """Return why no recording can be opened from this session; None if one can."""
     if session.open_recording is None:
         return "Recordings cannot be opened from here. Run kgtui replay LAKE"
     library = missing_library()
@@ -64,18 +64,18 @@ def why_no_recording_can_be_opened(session: Session) -> str | None:
 
 
 def default_folder(session: Session) -> Path:
-    """Return the folder in which the cluster of a session is recorded by default."""
+    """Return the default folder for recordings of the session's cluster."""
     name = _NOT_IN_FILE_NAMES.sub("-", session.target.name).strip("-.")[:60]
     return session.state_folder.lakes / (name or "cluster")
 
 
 class Recording:
-    """A recording of the session's cluster. Its recorder runs in this process and uses the session's connections.
+    """A recording of the session's cluster, in this process and with the session's connections.
+
+    While it runs, `session.recording` is this object.
 
     Args:
-        session: session whose cluster is recorded. While the recorder runs, `session.recording` is this object.
-        path: folder of the recording.
-        notify: shows a message to the user. The second argument says whether the message is a warning.
+        notify: shows a message to the user; the second argument says whether it is a warning.
         on_change: called after the recording has ended.
     """
 
@@ -92,7 +92,7 @@ class Recording:
 
     @property
     def status(self) -> RecorderStatus | None:
-        """Progress of the recorder; None if it has not been started yet."""
+        """Progress of the recorder; None if it has not started."""
         return self._recorder.status if self._recorder is not None else None
 
     async def begin(self) -> None:
@@ -117,7 +117,7 @@ class Recording:
             self._task.result()
 
     async def end(self) -> None:
-        """Stop recording, and wait at most `LAST_WRITE_TIMEOUT` seconds until all rows have been written."""
+        """Stop recording, and wait at most `LAST_WRITE_TIMEOUT` until all rows have been written."""
         if self._recorder is None or self._task is None:
             return
         self._recorder.stop()
@@ -141,10 +141,7 @@ class Recording:
 
 
 def recording_mark(session: Session) -> tuple[str, str] | None:
-    """Return a pair (text, component class) that the header shows while kgtui is recording the cluster.
-
-    Return None if kgtui is not recording.
-    """
+    """Return the recording mark in the header as (text, component class); None if kgtui is not recording."""
     recording = (session.live_session or session).recording
     if recording is None:
         return None
@@ -155,12 +152,12 @@ def recording_mark(session: Session) -> tuple[str, str] | None:
 
 
 class LakeChoice(NamedTuple):
-    """The lake from which a session reads recordings and findings of its cluster.
+    """The lake from which a session reads recordings and findings.
 
     Attributes:
         path: path or URI of the lake, which may not exist.
         reason: why the session uses this lake, in a few words.
-        chosen: whether the user has chosen the lake. If false, `path` is the default folder for recordings.
+        chosen: whether the user has chosen the lake. If not, `path` is the default folder for recordings.
     """
 
     path: LakePath
@@ -171,14 +168,13 @@ class LakeChoice(NamedTuple):
 def lake_of(session: Session) -> LakeChoice:
     """Return the lake of a session.
 
-    In order of precedence: the lake that is replayed, the lake that is being recorded, the lake that the
-    environment variable KGTUI_LAKE names, the default folder for recordings.
+    In order of precedence: the replayed lake, the lake being recorded, the lake in KGTUI_LAKE, the default folder.
     """
     if session.lake is not None:
         return LakeChoice(session.lake, "the open recording")
     if session.recording is not None:
         return LakeChoice(session.recording.path, "being recorded now")
-    # `kgtui.lake` is imported here and not at startup, because the first frame of the terminal UI does not need it.
+    # `kgtui.lake` is imported here, so that kgtui starts faster.
     from kgtui.lake.folder import LAKE_VARIABLE
 
     named = os.environ.get(LAKE_VARIABLE, "").strip()
@@ -188,7 +184,7 @@ def lake_of(session: Session) -> LakeChoice:
 
 
 def _path_of(named: str) -> LakePath:
-    """Return the path or URI of a lake. A wrong URI is returned as a path; an error is shown when it is opened."""
+    """A wrong URI is returned as a path, and leads to an error when it is opened."""
     from kgtui.lake.store import lake_path
 
     try:
@@ -202,11 +198,11 @@ class FindingsRead:
     """The findings in a lake's gold tables, or the error that occurred when they were read.
 
     Attributes:
-        gold: reads the lake's gold tables, including tables without findings; None if the folder is no lake.
-        insights: the findings; None if an error occurred.
-        cluster: id of the recorded cluster; None if the id is unknown.
+        gold: reads the lake's gold tables; None if the folder is no lake.
+        insights: the findings; None after an error.
+        cluster: id of the recorded cluster; None if unknown.
         error: message of the error; empty if the findings have been read.
-        recorded: whether the folder is a lake. A lake may not have any gold tables yet.
+        recorded: whether the folder is a lake, perhaps without gold tables.
     """
 
     gold: Gold | None = None
@@ -217,7 +213,7 @@ class FindingsRead:
 
 
 def read_findings(path: LakePath) -> FindingsRead:
-    """Read a lake's findings from disk, which may take seconds. An error is part of the result and is not raised."""
+    """Read a lake's findings from disk, which may take seconds. Errors are returned, not raised."""
     from kgtui.insights.apply_rules import find_insights
     from kgtui.lake.gold import Gold
     from kgtui.lake.tables import recorded_cluster_id
@@ -248,10 +244,9 @@ def recorded_span(path: str) -> tuple[float, float]:
 
 
 def disappeared_at(session: Session, group: str) -> float | None:
-    """Return when the recording of a session's cluster first shows that a group is gone, in seconds since the epoch.
+    """Return when the recording first shows that a group is gone, in seconds since the epoch; None if unknown.
 
-    The result is None if the recording does not show that, or if it does not exist or cannot be read. Reading it from
-    disk may take seconds.
+    The result is also None if the recording cannot be read. Reading it may take seconds.
     """
     path = lake_of(session).path
     if not is_lake(path):
@@ -267,7 +262,7 @@ def disappeared_at(session: Session, group: str) -> float | None:
 
 
 def is_lake(path: LakePath) -> bool:
-    """Return whether a folder on disk is a lake that can be read."""
+    """Return whether a folder is a lake that can be read."""
     from kgtui.lake.folder import LakeFolder
 
     try:

@@ -1,4 +1,4 @@
-"""The session with which the app is started: one cluster or recording, its monitor, and settings."""
+"""The session of the app: one cluster or recording, its monitor, and settings."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class GroupMonitor(Protocol):
 
     @property
     def snapshot(self) -> Snapshot:
-        """The newest snapshot; before the first poll, an empty snapshot."""
+        """The newest snapshot; empty before the first poll."""
         ...
 
     @property
@@ -43,7 +43,7 @@ class GroupMonitor(Protocol):
 
     @property
     def series(self) -> SeriesStore:
-        """Samples of lag and number of members, for each group that has been selected or visible since the start."""
+        """Samples of lag and number of members, for groups that have been selected or visible."""
         ...
 
     def subscribe(self, listener: Callable[[Snapshot], None]) -> Callable[[], None]: ...
@@ -66,37 +66,32 @@ class GroupMonitor(Protocol):
 
 
 class ReplayPosition(Protocol):
-    """The recorded time that the terminal UI shows, with methods that move it to another poll.
-
-    All methods that move the position raise `KgtuiError` if the recording cannot be read.
+    """The displayed time in a recording. Methods that move it raise `KgtuiError` if the recording cannot be read.
 
     Attributes:
-        playing: speed at which the recording plays, as a multiple of real time; None while the recording is stopped.
+        playing: playing speed as a multiple of real time; None while stopped.
     """
 
     playing: float | None
 
     @property
     def at(self) -> float:
-        """Time of the poll that is shown, in seconds since the epoch."""
+        """Time of the displayed poll, in seconds since the epoch."""
         ...
 
     @property
     def span(self) -> tuple[float, float]:
-        """Times of the first and the last poll of the recording, in seconds since the epoch."""
+        """Times of the first and the last poll, in seconds since the epoch."""
         ...
 
     async def step(self, by: int) -> bool:
-        """Move forward by a number of polls, or backward if the number is negative.
-
-        Return False and do not move if the recording has not enough polls.
-        """
+        """Move by a number of polls, backward if it is negative. Return False if there are too few polls."""
         ...
 
     async def to_change(self, group: str, *, back: bool) -> bool:
-        """Move to the next poll at which a group changed, or to the previous such poll if `back` is true.
+        """Move to the next (or previous) poll at which a group changed. Return False if there is none.
 
-        Changes of the group's offsets are ignored. Return False and do not move if there is no such poll.
+        Changes of offsets are ignored.
         """
         ...
 
@@ -105,41 +100,38 @@ class ReplayPosition(Protocol):
         ...
 
     async def seek(self, at: float) -> None:
-        """Move to the newest poll at or before the time `at`, in seconds since the epoch."""
+        """Move to the newest poll at or before `at`, in seconds since the epoch."""
         ...
 
     async def advance(self, seconds: float) -> bool:
-        """Move forward by a number of recorded seconds. Periods in which nothing was recorded are skipped.
-
-        Return False at the end of the recording.
-        """
+        """Move forward by a number of recorded seconds, skipping gaps. Return False at the end."""
         ...
 
     async def group_timeline(self, group: str, since: float, until: float) -> GroupTimeline:
-        """Return the history of a group from `since` to `until`, in seconds since the epoch."""
+        """Return the history of a group between two times, in seconds since the epoch."""
         ...
 
     async def events(self, since: float, until: float) -> Sequence[Event]:
-        """Return the events from `since` to `until`, oldest first. Times are in seconds since the epoch."""
+        """Return the events between two times, in seconds since the epoch, oldest first."""
         ...
 
     async def compare(self, at: float) -> Comparison:
-        """Return the differences between the displayed poll and the poll at `at` seconds since the epoch."""
+        """Return the differences between the displayed poll and the poll at `at`, in seconds since the epoch."""
         ...
 
 
 class OngoingRecording(Protocol):
-    """A recording of the session's cluster that kgtui is writing now.
+    """A recording that kgtui is writing now.
 
     Attributes:
-        path: the folder of the recording.
+        path: folder of the recording.
     """
 
     path: LakePath
 
     @property
     def status(self) -> RecorderStatus | None:
-        """Progress of the recorder; None if it has not been started yet."""
+        """Progress of the recorder; None if it has not started."""
         ...
 
     async def end(self) -> None:
@@ -152,12 +144,11 @@ class Target:
     """The cluster of a session.
 
     Attributes:
-        name: the name in the configuration; the bootstrap addresses if the cluster is not configured.
-        bootstrap: one or more addresses `host:port`, separated by commas.
-        color: background color of the name in the header, in Textual's notation; None for a color of the theme.
-        environment: a label such as `PROD`; empty if the cluster has no label.
-        command_config: path of the client properties file, for Kafka commands that are shown to the user; None if these
-            commands need no such file.
+        name: the configured name, or the bootstrap addresses.
+        bootstrap: addresses `host:port`, separated by commas.
+        color: background color of the name in Textual's notation; None for a color of the theme.
+        environment: a label such as `PROD`; may be empty.
+        command_config: path of the client properties file for Kafka commands that are shown to the user, if any.
     """
 
     name: str
@@ -169,13 +160,13 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class ClusterChoice:
-    """A cluster that can be opened from the cluster dialog.
+    """A cluster in the cluster dialog.
 
     Attributes:
-        name: the name in the configuration, and the argument of `Session.open_cluster`.
-        bootstrap: one or more addresses `host:port`, separated by commas.
-        color: background color of the name in the list, in Textual's notation; None for a color of the theme.
-        environment: a label such as `PROD`; empty if the cluster has no label.
+        name: the configured name, and the argument of `Session.open_cluster`.
+        bootstrap: addresses `host:port`, separated by commas.
+        color: background color of the name in Textual's notation; None for a color of the theme.
+        environment: a label such as `PROD`; may be empty.
         read_only: whether kgtui must not change this cluster.
     """
 
@@ -188,41 +179,38 @@ class ClusterChoice:
 
 @dataclass(slots=True)
 class Session:
-    """One cluster or recording that is open in the terminal UI, with its settings.
+    """One open cluster or recording, with its settings. Values that do not apply are None.
 
     Attributes:
         target: the cluster.
-        monitor: polls the cluster. None if no cluster is open; the start screen then asks for a cluster.
-        admin: reads and changes the cluster, for actions such as delete; None if no cluster is open.
-        read_only: whether keys and palette have no actions that change the cluster.
-        filter: filter expression in the filter bar when the session starts.
+        monitor: polls the cluster. Without it, the start screen asks for a cluster.
+        admin: reads and changes the cluster, for actions such as delete.
+        read_only: whether actions that change the cluster are left out.
+        filter: filter expression at the start.
         ui: the table `[ui]` of `config.toml`, changed by the options of the command line.
-        keymap: action id → keys that the user configured for the action, separated by commas.
-        presets: name → filter expression that the user saved under this name.
-        themes_folder: folder of the user's own themes; None if there is no such folder.
-        state_folder: the folder of backups, the audit log, recordings, exports and crash reports.
-        config_file: path of the configuration file; the file may not exist. None if there is no such path.
-        mouse: whether kgtui handles the mouse; if False, the terminal handles it, for example to select text.
-        display: settings for the display of symbols, text and times; None to detect them from the terminal.
-        open_address: opens a session on the address that the user typed on the start screen. Raises `KgtuiError` if the
-            address is invalid or no broker answers. None if addresses cannot be opened.
-        open_demo: starts the demo cluster and opens a session on it; None if the demo is not offered.
-        failed_attempts: `(address, reason)` of each address that did not answer before the start screen appeared.
-        clusters: the configured clusters, to which the user can switch.
-        open_cluster: opens a session on one of `clusters`, given its name, even if no broker answers. Raises
-            `KgtuiError` if the configuration of the cluster is invalid. None if there is no cluster to switch to.
-        close: closes the connections of the session after the app has switched to another session.
-        replay_position: position in the recording that the session replays; None on a live cluster.
-        lake: folder of the recording that the session replays; None on a live cluster.
-        open_recording: opens a session that replays a recording. Its arguments are the folder of the recording and a
-            time that the user typed (`""` for the end). Raises `KgtuiError` if folder or time are invalid. None if
-            recordings cannot be opened.
-        live_session: the live session over which this session's recording was opened. The live session continues to
-            poll. None if this session is live or was started as a replay.
+        keymap: action id → configured keys, separated by commas.
+        presets: name → saved filter expression.
+        themes_folder: folder of the user's own themes.
+        state_folder: folder of backups, audit log, recordings, exports and crash reports.
+        config_file: path of the configuration file, which may not exist.
+        mouse: whether kgtui handles the mouse. Otherwise, the terminal does, for example to select text.
+        display: settings for symbols, text and times; None to detect them from the terminal.
+        open_address: opens a session on an address that the user typed. Raises `KgtuiError` if the address is invalid
+            or no broker answers.
+        open_demo: starts the demo cluster and opens a session on it.
+        failed_attempts: (address, reason) of each address that did not answer before the start screen appeared.
+        clusters: the configured clusters.
+        open_cluster: opens a session on the cluster with this name, even if no broker answers. Raises `KgtuiError` if
+            its configuration is invalid.
+        close: closes the connections after the app has switched to another session.
+        replay_position: position in the replayed recording; None on a live cluster.
+        lake: folder of the replayed recording; None on a live cluster.
+        open_recording: opens a session that replays a recording. Arguments: folder, and a time that the user typed
+            (`""` for the end). Raises `KgtuiError` if one is invalid.
+        live_session: the live session, still polling, over which this recording was opened.
         warnings: sentences about the cluster's configuration that the user should read.
-        monitor_task: the task that runs `monitor.run()`, if it was started before the app; it is canceled when the app
-            ends. None if the app must start the monitor.
-        recording: the recording of this cluster that kgtui is writing now; None if kgtui is not recording.
+        monitor_task: the task of `monitor.run()`, if it was started before the app; canceled when the app ends.
+        recording: the recording that kgtui is writing now.
     """
 
     target: Target
@@ -258,12 +246,12 @@ class Playback:
     """The state of the replay actions of one screen.
 
     Attributes:
-        session: the session that the screen shows.
+        session: the session of the screen.
         speed: playing speed, as a multiple of real time.
-        worker: the worker that plays the recording; None while the recording is stopped.
-        remembered: the time that the user has saved with key `m` for a comparison, in seconds since the epoch.
-        last_opened: session of the recording that was last opened from this screen; None if no recording was opened.
-            Its `replay_position` is the time that was displayed last.
+        worker: plays the recording; None while stopped.
+        remembered: time saved with key `m` for a comparison, in seconds since the epoch.
+        last_opened: session of the recording last opened from this screen. Its `replay_position` is the time displayed
+            last.
     """
 
     session: Session

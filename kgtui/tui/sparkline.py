@@ -16,7 +16,7 @@ EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
 def spark_rows(values: Sequence[float], rows: int, top: float) -> list[str]:
-    """Draw one bar of block characters per value, and return the lines from top to bottom.
+    """Draw one vertical bar per value, and return the lines from top to bottom.
 
     The value 0 is drawn as the lowest bar, and NaN as a blank.
 
@@ -34,10 +34,10 @@ def spark_rows(values: Sequence[float], rows: int, top: float) -> list[str]:
 
 
 def bar(value: float, top: float, width: int) -> str:
-    """Return a horizontal bar. For any value above 0, a part of the bar is visible.
+    """Return a horizontal bar. Any value above 0 is visible.
 
     Args:
-        top: smallest value whose bar has the full length.
+        top: smallest value with a full bar.
         width: full length in terminal cells.
     """
     if value <= 0 or top <= 0:
@@ -50,9 +50,9 @@ def bar(value: float, top: float, width: int) -> str:
 
 
 def scale_of(largest: float) -> float:
-    """Return the value that is drawn as a full bar: the largest value, rounded up to a number such as 15, 20 or 30.
+    """Return the value of a full bar: `largest`, rounded up to a number such as 15, 20 or 30.
 
-    Because of the rounding, not every change of the largest value redraws all bars. Return 0 if `largest` is 0.
+    Because of the rounding, small changes do not redraw all bars. Return 0 if `largest` is 0.
     """
     if largest <= 0:
         return 0.0

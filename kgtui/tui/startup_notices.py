@@ -1,4 +1,4 @@
-"""Notices at the start of a session: invalid presets and colors, configuration warnings, unfinished deletes."""
+"""Notices at the start: invalid presets and colors, configuration warnings, unfinished deletes."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _MAX_LINE_WIDTH = 160
 
 
 def valid_presets(presets: Mapping[str, str]) -> dict[str, str]:
-    """Return the presets (name → saved filter expression) whose expression is valid, sorted by name."""
+    """Return the presets (name → filter expression) with a valid expression, sorted by name."""
     invalid = dict(invalid_presets(presets))
     return {name: presets[name] for name in sorted(presets) if name not in invalid}
 
 
 def invalid_presets(presets: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return `(name, error)` of each preset (saved filter) whose expression is not valid, sorted by name."""
+    """Return (name, error) of each preset with an invalid expression, sorted by name."""
     invalid = []
     for name, expression in sorted(presets.items()):
         try:
@@ -42,13 +42,13 @@ def invalid_presets(presets: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def show_invalid_presets(app: App[Any], presets: Mapping[str, str]) -> None:
-    """Show one notice about all presets that are not valid filters."""
+    """Show one notice about all invalid presets."""
     lines = [f"{name}: {error}" for name, error in invalid_presets(presets)]
     _show(app, lines, "Invalid presets" if len(lines) > 1 else "Invalid preset")
 
 
 def show_warnings(app: App[Any], session: Session) -> None:
-    """Show one notice with all warnings about the configuration of a session's cluster."""
+    """Show one notice with all warnings about the cluster's configuration."""
     color = session.target.color
     invalid = bool(color) and parse_color(color) is None
     color_warning = [f"unknown color {color!r}: use a name such as red, or a code such as #b01030"] if invalid else []
@@ -65,10 +65,10 @@ def _show(app: App[Any], messages: Iterable[str], title: str) -> None:
 
 
 async def show_unfinished_deletes(app: App[Any], session: Session) -> None:
-    """Show the results of deletions that an earlier session started and for which the audit log contains no result.
+    """Show the results of earlier deletions that have no result in the audit log.
 
-    The results are read from the cluster and written to the audit log. A read-only session skips this check, because it
-    must not write to the audit log. If the check fails, it is repeated at the next start of kgtui.
+    The results are read from the cluster and added to the audit log. A read-only session must not write the log, and
+    does nothing. After an error, the next start of kgtui tries again.
     """
     if session.admin is None or session.read_only:
         return

@@ -1,8 +1,8 @@
 """Format numbers, ages and times, and make text from a cluster safe for the terminal.
 
-Every string from a cluster (group, member, topic, client, host, error message) passes through this module. It becomes
-`Text`, never `str`, because Textual parses a `str` as markup and a group may be called `[/red]`. Characters that could
-control the terminal are made visible.
+Every string from a cluster (group, member, topic, client, host, error message) passes through this module. It escapes
+characters that could control the terminal. The result becomes `Text`, because Textual parses a `str` as markup, and a
+group may be called `[/red]`.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ Cut = Literal["end", "middle"]
 
 @dataclass
 class DisplaySettings:
-    """Settings for the display of symbols, text and times.
+    """Settings for symbols, text and times.
 
     Attributes:
-        ascii: whether only ASCII is displayed. Other characters in text from the cluster are escaped.
-        utc: whether times are displayed in UTC instead of `zone`.
-        now: returns the current time, in seconds since the epoch.
-        zone: local time zone; None for the time zone of the system.
+        ascii: whether to use only ASCII. Other characters in text from the cluster are escaped.
+        utc: whether times are in UTC instead of `zone`.
+        now: current time, in seconds since the epoch.
+        zone: local time zone; None for the system's.
     """
 
     ascii: bool = False
@@ -44,7 +44,7 @@ class DisplaySettings:
 
     @property
     def marks(self) -> Marks:
-        """The symbols to draw: `ASCII` if only ASCII is displayed, otherwise `UNICODE`."""
+        """The symbols to draw: `ASCII` or `UNICODE`."""
         return ASCII if self.ascii else UNICODE
 
 
@@ -53,12 +53,12 @@ _DEFAULT = DisplaySettings()
 
 
 def display_settings() -> DisplaySettings:
-    """Return the display settings of the running app, or the default settings outside of an app."""
+    """Return the display settings of the running app, or the default settings."""
     return _display_settings.get(_DEFAULT)
 
 
 def use_display_settings(settings: DisplaySettings) -> None:
-    """Use these display settings in the current task, and in all tasks that it starts from now on."""
+    """Use these settings in the current task, and in all tasks that it starts from now on."""
     _display_settings.set(settings)
 
 
@@ -68,9 +68,9 @@ def marks() -> Marks:
 
 
 def plain(value: str | None, width: int | None = None, *, cut: Cut = "end") -> str:
-    """Return a string from a cluster with escaped control characters, cut to `width` cells. None is shown as `–`.
+    """Escape control characters in a string from a cluster, and cut it to `width` cells; `–` for None.
 
-    The result may still contain markup. Pass it only to code that does not parse markup (`Text`, `Strip`, a clipboard).
+    The result may contain markup, so pass it only to code that does not parse markup (`Text`, `Strip`, a clipboard).
     """
     if value is None:
         return marks().none
@@ -84,28 +84,22 @@ def plain(value: str | None, width: int | None = None, *, cut: Cut = "end") -> s
 
 
 def cell(value: str | None, width: int | None = None, *, style: str = "", cut: Cut = "end") -> Text:
-    """Return a string from a cluster as `Text`, which Textual never parses as markup, cut to `width` cells.
-
-    None is shown as `–`.
-    """
+    """Return a string from a cluster as `Text`, cut to `width` cells; `–` for None."""
     return Text(plain(value, width, cut=cut), style=style, no_wrap=True, end="")
 
 
 def label(*parts: str | Text | tuple[str, str]) -> Text:
-    """Join kgtui's own strings, `(string, style)` pairs and `Text` into one line. Nothing is parsed as markup."""
+    """Join kgtui's own strings, `(string, style)` pairs and `Text` into one line, without parsing markup."""
     return Text.assemble(*parts, no_wrap=True, end="")
 
 
 def dotted(words: str) -> str:
-    """Escape the control characters in a string that consists of parts joined by ` · `.
-
-    If only ASCII is displayed, the separator becomes ` - `.
-    """
+    """Escape control characters in parts that are joined by ` · ` (in ASCII, by ` - `)."""
     return f" {marks().dot} ".join(plain(word) for word in words.split(" · "))
 
 
 def one_line(value: str, width: int | None = None) -> Text:
-    """Return a message, such as an error message of a broker, as one line of `Text`."""
+    """Return a message, such as a broker's error message, as one line of `Text`."""
     return cell(" ".join(value.split()), width)
 
 
@@ -117,10 +111,7 @@ def _harmless(value: str) -> str:
 
 
 def fit(shown: str, width: int, *, cut: Cut = "end") -> str:
-    """Cut a string to `width` cells, with an ellipsis at the end or in the middle.
-
-    The string must be a result of `plain`.
-    """
+    """Cut a result of `plain` to `width` cells, with an ellipsis at the end or in the middle."""
     if width <= 0:
         return ""
     if len(shown) <= width and shown.isascii():
@@ -144,17 +135,16 @@ def _tail(shown: str, width: int) -> str:
         if used > width:
             break
         start -= 1
-    # If the cut separated a letter from its combining marks, drop these marks, too. Otherwise, the terminal would draw
-    # them over the ellipsis.
+    # Drop combining marks that the cut separated from their letter. The terminal would draw them over the ellipsis.
     while start < len(shown) and cell_len(shown[start]) == 0:
         start += 1
     return shown[start:]
 
 
 def pad(shown: str, width: int, *, right: bool = False) -> str:
-    """Cut a string, or fill it with blanks, to exactly `width` cells. The string must be a result of `plain`.
+    """Cut a result of `plain`, or fill it with blanks, to exactly `width` cells.
 
-    If `right` is true, the blanks are added on the left, so that the string is aligned to the right.
+    If `right` is true, the blanks are on the left.
     """
     shown = fit(shown, width)
     blanks = " " * (width - (len(shown) if shown.isascii() else cell_len(shown)))
@@ -165,12 +155,12 @@ _UNITS = ("", "k", "M", "G", "T", "P", "E")
 
 
 def exact(value: int | None) -> str:
-    """Format a number with all digits, such as `1,284`. None is formatted as `–`."""
+    """Format a number with all digits, such as `1,284`; `–` for None."""
     return marks().none if value is None else f"{value:,}"
 
 
 def short(value: int | None) -> str:
-    """Format a number in at most six cells, such as `312`, `18.2k` or `1.2M`. None is formatted as `–`."""
+    """Format a number in at most six cells, such as `312`, `18.2k` or `1.2M`; `–` for None."""
     if value is None:
         return marks().none
     if value < 0:
@@ -185,15 +175,10 @@ def short(value: int | None) -> str:
 
 
 def lag(value: int | None, lower_bound: bool | int = False) -> str:
-    """Format a sum of lags, such as `18.2k`.
+    """Format a sum of lags, such as `18.2k`, or `≥ 4.1k` for a lower bound.
 
-    Args:
-        value: the sum of the known lags; None if no lag is known.
-        lower_bound: whether the real sum may be larger, because some lags are unknown, or because the broker may hide
-            topics from the user. The sum is then written as `≥ 4.1k`. Callers can pass the number of unknown lags
-            instead of a bool.
-
-    If `value` is None, the result is `?` if `lower_bound` is true, and `–` otherwise.
+    For None, the result is `?` if `lower_bound` is true, and `–` otherwise. `lower_bound` may be the number of unknown
+    lags.
     """
     if value is None:
         return marks().unknown if lower_bound else marks().none
@@ -201,9 +186,9 @@ def lag(value: int | None, lower_bound: bool | int = False) -> str:
 
 
 def percent_of(part: int, whole: int) -> str:
-    """Format a fraction as a percentage, such as `96%`.
+    """Format a fraction as a percentage, such as `96%`; `–` if `whole` is 0.
 
-    The result is `100%` only if `part` equals `whole`, and `0%` only if `part` is 0. It is `–` if `whole` is 0.
+    `100%` and `0%` are exact, never rounded.
     """
     if whole <= 0:
         return marks().none
@@ -216,7 +201,7 @@ def percent_of(part: int, whole: int) -> str:
 
 
 def age(seconds: float | None) -> str:
-    """Format a duration in its largest unit, such as `12 s`, `3 min`, `2 h` or `5 d`. None is formatted as `–`."""
+    """Format a duration in its largest unit, such as `12 s`, `3 min`, `2 h` or `5 d`; `–` for None."""
     if seconds is None:
         return marks().none
     seconds = max(0.0, seconds)
@@ -227,19 +212,19 @@ def age(seconds: float | None) -> str:
 
 
 def ago(at: float | None) -> str:
-    """Format the time that has passed since `at`, in seconds since the epoch. None is formatted as `–`."""
+    """Format the time since `at` (seconds since the epoch); `–` for None."""
     return age(None if at is None else display_settings().now() - at)
 
 
 def milliseconds(value: float | None) -> str:
-    """Format a number of milliseconds as a duration, such as `84 ms` or `1.4 s`. None is formatted as `–`."""
+    """Format milliseconds, such as `84 ms` or `1.4 s`; `–` for None."""
     if value is None:
         return marks().none
     return f"{value:.0f} ms" if value < 1000 else f"{value / 1000:.1f} s"
 
 
 def to_datetime(at: float) -> datetime:
-    """Convert a time in seconds since the epoch into UTC or local time, as the user has chosen."""
+    """Convert seconds since the epoch into UTC or local time, as the user has chosen."""
     settings = display_settings()
     utc = utc_datetime(at)
     return utc if settings.utc else utc.astimezone(settings.zone)
@@ -249,10 +234,7 @@ _CLOCK, _CLOCK_MINUTES, _DATE, _DAY = "%H:%M:%S", "%H:%M", "%Y-%m-%d", "%m-%d"
 
 
 def clock(at: float | None, *, offset: bool = False) -> str:
-    """Format a time of day, such as `10:04:23`. None is formatted as `–`.
-
-    If `offset` is true, the offset from UTC is added: `10:04:23 +01:00` or `10:04:23 UTC`.
-    """
+    """Format a time of day, such as `10:04:23`; with `offset`, `10:04:23 +01:00`; `–` for None."""
     if at is None:
         return marks().none
     local = to_datetime(at)
@@ -263,42 +245,42 @@ def clock(at: float | None, *, offset: bool = False) -> str:
 
 
 def date(at: float | None) -> str:
-    """Format a date with time and offset, such as `2026-11-21 10:04:23 +01:00`. None is formatted as `–`."""
+    """Format date, time and offset, such as `2026-11-21 10:04:23 +01:00`; `–` for None."""
     return marks().none if at is None else f"{to_datetime(at):{_DATE}} {clock(at, offset=True)}"
 
 
 def clock_minutes(at: float) -> str:
-    """Format a time of day without seconds, such as `10:04`."""
+    """Format a time of day as `10:04`."""
     return f"{to_datetime(at):{_CLOCK_MINUTES}}"
 
 
 def date_seconds(at: float) -> str:
-    """Format a date with time but without offset, such as `2026-11-21 10:04:23`."""
+    """Format date and time as `2026-11-21 10:04:23`."""
     return f"{to_datetime(at):{_DATE} {_CLOCK}}"
 
 
 def date_minutes(at: float) -> str:
-    """Format a date with time but without seconds and offset, such as `2026-11-21 10:04`."""
+    """Format date and time as `2026-11-21 10:04`."""
     return f"{to_datetime(at):{_DATE} {_CLOCK_MINUTES}}"
 
 
 def day_minutes(at: float) -> str:
-    """Format a date without year and the time without seconds, such as `11-21 10:04`."""
+    """Format month, day and time as `11-21 10:04`."""
     return f"{to_datetime(at):{_DAY} {_CLOCK_MINUTES}}"
 
 
 def state_mark(state: str | None) -> str:
-    """Return the symbol, one terminal cell wide, of a group state; `?` if the state is missing or unknown to kgtui."""
+    """Return the symbol of a group state, one cell wide; `?` if the state is missing or unknown to kgtui."""
     return getattr(marks(), state_look(state).mark)  # type: ignore[no-any-return]
 
 
 def verdict_mark(verdict: str) -> str:
-    """Return the symbol, one terminal cell wide, of a health verdict, which is a key of `VERDICT_LOOKS`."""
+    """Return the symbol of a health verdict (a key of `VERDICT_LOOKS`), one cell wide."""
     return getattr(marks(), VERDICT_LOOKS[verdict].mark)  # type: ignore[no-any-return]
 
 
 def verdict_role(verdict: str) -> str:
-    """Return the color role of a health verdict, which is a key of `VERDICT_LOOKS`, such as `WARN`."""
+    """Return the color role of a health verdict (a key of `VERDICT_LOOKS`), such as `WARN`."""
     return VERDICT_LOOKS[verdict].role
 
 

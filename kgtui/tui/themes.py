@@ -1,4 +1,4 @@
-"""Read theme files, which define colors by role. An invalid file does not prevent other files from loading."""
+"""Read theme files, which define colors by role. Invalid files are skipped."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 
 @dataclass(frozen=True, slots=True)
 class FailedTheme:
-    """An invalid theme file, and the reason why it is invalid."""
+    """An invalid theme file."""
 
     path: Path
     reason: str
@@ -38,8 +38,7 @@ class FailedTheme:
 def shipped_folder() -> Path:
     """Return the folder of the themes that are shipped with kgtui.
 
-    In an installed package, this folder is inside the package. In a checkout of the repository, it is in the top folder
-    of the repository.
+    It is in the installed package, or in the top folder of a checkout.
     """
     here = Path(__file__).resolve().parents[1]
     installed = here / "themes"
@@ -47,10 +46,7 @@ def shipped_folder() -> Path:
 
 
 def load(folders: Iterable[Path | None]) -> tuple[list[Theme], list[FailedTheme]]:
-    """Return the themes in these folders, and the invalid files.
-
-    If several files define themes with the same name, only the last of these themes is returned.
-    """
+    """Return the themes in these folders, and the invalid files. Of themes with the same name, the last one wins."""
     loaded: dict[str, Theme] = {}
     failed: list[FailedTheme] = []
     for path in _files(folders):
@@ -83,9 +79,7 @@ def read(path: Path) -> Theme:
 def theme_of(table: dict[str, Any], stem: str) -> Theme:
     """Convert a TOML table into a theme. Raises `ConfigError` if the table is invalid.
 
-    Args:
-        table: the content of a theme file.
-        stem: file name without extension, which is the name of the theme if the table has no key `name`.
+    `stem` is the default name of the theme: the file name without extension.
     """
     known = {"name", "dark", "ansi", "roles", "variables", *_COLOR_KEYS}
     unknown = sorted(set(table) - known)
@@ -113,7 +107,6 @@ def theme_of(table: dict[str, Any], stem: str) -> Theme:
 
 
 def _add_scrollbar_colors(variables: dict[str, str], colors: dict[str, str]) -> None:
-    """Add scroll bar colors that match the theme, unless the theme defines its own."""
     track = colors.get("background")
     if track is not None:
         for state in ("", "-hover", "-active"):
@@ -154,7 +147,7 @@ def _color(key: str, value: object) -> str:
 
 
 def parse_color(name: str | None) -> Color | None:
-    """Return a color from the configuration; None if no color is configured, or if Textual does not know the color."""
+    """Return a configured color; None if there is none, or if Textual does not know it."""
     try:
         return Color.parse(name) if name else None
     except ColorParseError:
@@ -166,7 +159,7 @@ _LIGHT = ("#1e6b24", "#7a4f00", "#a3182b", "#55606e", "#0b5f66", "#6b3fa0")
 
 
 def variable_defaults(theme: Theme) -> dict[str, str]:
-    """Return defaults of the variables in `ROLES` for themes that do not define them, such as Textual's themes."""
+    """Return defaults of the variables in `ROLES` for themes without them, such as Textual's."""
     defaults = dict(zip(ROLES, _DARK if theme.dark else _LIGHT, strict=True))
     defaults["kg-on-primary"] = Color.parse(theme.primary).get_contrast_text(1.0).hex
     return defaults

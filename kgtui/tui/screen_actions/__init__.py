@@ -1,10 +1,9 @@
 """The actions of the main screen, each with its key, help text, availability and function.
 
-`table` contains the actions of all sections. Keys, footer, help, command palette and the README's key table are
-generated from it. To add an action, write its function and its `Action` into the module of its section.
+`table` contains all actions. Keys, footer, help, command palette and the README's key table are generated from it. To
+add an action, write its function and its `Action` into the module of its section.
 
-This package imports widgets and dialogs, but neither the main screen nor the app, because these two import this
-package.
+This package imports widgets and dialogs, but neither the main screen nor the app, because they import it.
 
 | module | contents |
 |---|---|

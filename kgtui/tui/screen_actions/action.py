@@ -1,4 +1,4 @@
-"""The description of one action of the main screen: its key, texts, availability and function."""
+"""`Action`: key, texts, availability and function of one action of the main screen."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 UTC_KEY = "U"
-"""Key that switches between UTC and local time, on the main screen and on the Insights screen."""
+"""Key that switches between UTC and local time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +22,9 @@ class ActionContext:
     """The values from which an action decides whether it is available.
 
     Attributes:
-        session: the session with the cluster and the user's settings.
-        snapshot: the displayed snapshot of the cluster.
         group: id of the selected group; None if no group is selected.
         marked: number of marked groups.
-        now: current time in seconds since the epoch, from which the age of data is computed; None to use the time of
-            the snapshot.
+        now: current time in seconds since the epoch; None to use the time of the snapshot.
     """
 
     session: Session
@@ -38,12 +35,12 @@ class ActionContext:
 
 
 def always(_: ActionContext) -> str | None:
-    """Return None, because an action with this check is always available."""
+    """Return None: always available."""
     return None
 
 
 def needs_group(context: ActionContext) -> str | None:
-    """Return the reason why an action that needs a selected group is unavailable; None if a group is selected."""
+    """Return why an action that needs a selected group is unavailable; None if a group is selected."""
     return "put the cursor on a group first" if context.group is None else None
 
 
@@ -52,22 +49,21 @@ class Action:
     """One action of the main screen.
 
     Attributes:
-        id: identifies the action in the user's keymap and in calls of `MainScreen.run_action_by_id`.
-        keys: the default keys, separated by commas, in Textual's notation, such as `left_square_bracket`.
-        shown_keys: the default keys, separated by blanks, as the help shows them, such as `[`.
-        name: a name of one or two words, for footer and palette.
-        help: a description in one sentence, for help, palette and tooltips.
-        section: the section of the help in which the action is listed.
-        run: the function that performs the action on a screen.
-        unavailable: a function that returns why the action is unavailable now, or None if the action is available.
-        footer: position in the footer of a live cluster, counted from 1. 0 means that the footer does not show the
-            action. On a narrow screen, the actions with the highest positions are left out first.
-        replay_footer: position in the footer of a recording, with the same meaning as `footer`.
+        id: identifies the action in the user's keymap.
+        keys: default keys in Textual's notation, separated by commas, such as `left_square_bracket`.
+        shown_keys: default keys in the help, separated by blanks, such as `[`.
+        name: one or two words for footer and palette.
+        help: one sentence for help, palette and tooltips.
+        section: section of the help.
+        run: performs the action on a screen.
+        unavailable: returns why the action is unavailable now, or None.
+        footer: position in the footer of a live cluster, from 1; 0 if it is not there. On a narrow screen, the highest
+            positions are left out first.
+        replay_footer: position in the footer of a recording.
         writes: whether the action changes the cluster. Read-only sessions do not offer such actions.
         in_palette: whether the command palette offers the action.
-        exists: a function that returns whether footer and palette of a session may offer the action.
-        everywhere: whether the key works on every screen, even while a text field has the focus. The function `run`
-            must then accept any screen.
+        exists: returns whether footer and palette of a session may offer the action.
+        everywhere: whether the key works on every screen, even in a text field. `run` must then accept any screen.
     """
 
     id: str
@@ -86,6 +82,6 @@ class Action:
     everywhere: bool = False
 
     def keys_in(self, keymap: Mapping[str, str]) -> str:
-        """Return the action's keys in a user's keymap, separated by blanks, as the help shows them."""
+        """Return the action's keys in a user's keymap, separated by blanks."""
         remapped = keymap.get(self.id)
         return self.shown_keys if remapped is None else " ".join(key.strip() for key in remapped.split(","))

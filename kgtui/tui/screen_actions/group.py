@@ -25,13 +25,12 @@ def _delete(screen: ClusterScreen) -> None:
 
 def _why_not_deletable(context: ActionContext) -> str | None:
     if context.marked:
-        # Marked groups are not checked here, because the delete dialog shows which of them cannot be deleted.
+        # The delete dialog shows which of the marked groups cannot be deleted.
         return None
     if context.group is None:
         return needs_group(context)
     if not context.session.read_only and is_listed_as_empty(context.snapshot, context.group, now=context.now):
-        # Kafka lists the group as Empty, but its description is missing or outdated. The delete dialog describes the
-        # group before it offers the deletion.
+        # The description of this Empty group is missing or outdated. The delete dialog describes it again.
         return None
     return delete_availability(context.snapshot, context.group, context.session.read_only, now=context.now)
 
@@ -44,7 +43,7 @@ def _copy_id(screen: ClusterScreen) -> None:
 
 
 def _copy_command(screen: ClusterScreen) -> None:
-    """Copy the command of Kafka's own tools that shows the same data as the visible pane."""
+    """Copy the command of Kafka's own tools that shows the data of the pane."""
     from kgtui.tui.dialogs.copied import CopiedDialog
 
     snapshot, group = screen.snapshot, screen.group
@@ -60,8 +59,7 @@ def _copy_command(screen: ClusterScreen) -> None:
 
 
 def _export(screen: ClusterScreen) -> None:
-    # The dialog is imported here and not at startup, because it imports the file writers, and the first frame does not
-    # need them.
+    # The dialog imports the file writers. It is imported here, so that kgtui starts faster.
     from kgtui.tui.dialogs.export import ExportDialog
 
     if screen.group is not None:

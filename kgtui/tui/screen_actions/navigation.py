@@ -1,4 +1,4 @@
-"""Actions that move the cursor and the focus, and actions that find groups: filter, grouping, sorting, marks."""
+"""Actions of the sections Move and Find: cursor, focus, filter, grouping, sorting, marks."""
 
 from __future__ import annotations
 
@@ -18,13 +18,7 @@ if TYPE_CHECKING:
 
 
 def _move(screen: ClusterScreen, in_tree: Callable[[], object], *actions_elsewhere: str) -> None:
-    """Move the cursor of the tree, or run a Textual action of the widget that has the focus.
-
-    Args:
-        in_tree: function that moves the cursor of the tree. It is called if the tree or no widget has the focus.
-        actions_elsewhere: names of Textual actions for other widgets. The first action that the focused widget has is
-            run.
-    """
+    """Move the cursor of the tree or, in another widget, run the first of these Textual actions that it has."""
     focused = screen.focused
     if focused is None or focused is screen.group_tree:
         in_tree()

@@ -30,8 +30,7 @@ def _toggle_recording(screen: ClusterScreen) -> None:
 
 
 def _show_recording(screen: ClusterScreen) -> None:
-    """Update the header after a recording has started or ended."""
-    # While Textual is removing the screen, it has no tree, header or footer, so that there is nothing to draw.
+    # While Textual removes the screen, there is no tree, header or footer to draw.
     if screen.query("GroupTree"):
         screen.draw_bars()
 
@@ -52,8 +51,7 @@ def _needs_other_cluster(context: ActionContext) -> str | None:
 
 
 def _show_help(screen: ClusterScreen) -> None:
-    # This message makes the main screen open the help screen. This module cannot import the help screen, because the
-    # help screen imports the table of actions, and that table imports this module.
+    # The help screen cannot be imported here, because it imports the table of actions.
     screen.post_message(HelpRequested())
 
 

@@ -1,4 +1,4 @@
-"""Actions of recordings: open a recording, return to the live cluster, move in time, play, compare two times."""
+"""Actions of recordings: open one, return to the live cluster, move in time, play, compare two times."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from kgtui.tui.session import ReplayPosition, Session
 
 SPEEDS = (1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600)
-"""Playing speeds that the user can select with keys + and -, as multiples of real time."""
+"""Playing speeds as multiples of real time, for keys + and -."""
 
 PLAY_INTERVAL = 0.5
-"""Time, in seconds, between two polls that the screen shows while a recording is playing."""
+"""Time between two displayed polls while a recording is playing, in seconds."""
 
 MIN_PAUSE = 0.1
-"""Minimum pause, in seconds, between drawing a poll and reading the next poll while a recording is playing.
+"""Minimum pause after each displayed poll while a recording is playing, in seconds.
 
-Without this pause, keys might not be handled if each read took longer than `PLAY_INTERVAL`.
+Without it, keys might not be handled if each read took longer than `PLAY_INTERVAL`.
 """
 
 
@@ -106,10 +106,7 @@ def go_to_time(screen: ClusterScreen, at: float) -> None:
 
 
 def _move(screen: ClusterScreen, move: Callable[[ReplayPosition], Awaitable[bool]], at_the_end: str) -> None:
-    """Call `move` in a worker. Then show the poll to which `move` has moved the replay position.
-
-    If `move` returns False, show the message `at_the_end`. If the recording cannot be read, show the error.
-    """
+    """Call `move` in a worker, and show the new poll; if it returns False, show `at_the_end`."""
     position = screen.session.replay_position
     if position is None:
         return
@@ -133,7 +130,7 @@ def _show_if_moved(screen: ClusterScreen, moved: bool | None) -> None:
 
 
 def toggle_play(screen: ClusterScreen) -> None:
-    """Play the recording from the displayed poll, or stop playing it."""
+    """Play the recording from the displayed poll, or stop playing."""
     position, playback = screen.session.replay_position, screen.playback
     if position is None or playback.stop():
         return
@@ -164,7 +161,7 @@ async def _play(screen: ClusterScreen, position: ReplayPosition) -> None:
 
 
 def change_speed(screen: ClusterScreen, step: int) -> None:
-    """Change the playing speed by a number of entries in `SPEEDS`. A negative number selects a slower speed."""
+    """Change the playing speed by a number of entries in `SPEEDS`; a negative number is slower."""
     playback, position = screen.playback, screen.session.replay_position
     index = SPEEDS.index(playback.speed) + step
     playback.speed = SPEEDS[max(0, min(index, len(SPEEDS) - 1))]

@@ -1,7 +1,4 @@
-"""The table of all actions of the main screen. Key bindings, footer, help and the README use it.
-
-Users remap keys by action id in their configuration.
-"""
+"""The table of all actions. Key bindings, footer, help and the README use it."""
 
 from __future__ import annotations
 
@@ -27,16 +24,16 @@ ACTIONS: tuple[Action, ...] = (
 )
 BY_ID: Mapping[str, Action] = {action.id: action for action in ACTIONS}
 SECTIONS: tuple[str, ...] = tuple(dict.fromkeys(action.section for action in ACTIONS))
-"""Headings of the sections in the help, from top to bottom."""
+"""Sections of the help, from top to bottom."""
 
 
 def offered(*, read_only: bool) -> tuple[Action, ...]:
-    """Return the actions that a session offers. A read-only session offers no actions that change the cluster."""
+    """Return the actions that a session offers. A read-only session has none that change the cluster."""
     return tuple(action for action in ACTIONS if not (read_only and action.writes))
 
 
 def why_unavailable(action_id: str, context: ActionContext) -> str | None:
-    """Return why an action is unavailable at the moment; None if the action is available."""
+    """Return why an action is unavailable now; None if it is available."""
     action = BY_ID[action_id]
     if action.writes and context.session.read_only:
         return READ_ONLY
@@ -55,7 +52,7 @@ def in_footer(session: Session) -> tuple[Action, ...]:
 
 
 def in_palette(session: Session) -> tuple[Action, ...]:
-    """Return the actions that the command palette of a session offers."""
+    """Return the actions in the command palette of a session."""
     return tuple(
         action
         for action in offered(read_only=session.read_only)
@@ -64,12 +61,7 @@ def in_palette(session: Session) -> tuple[Action, ...]:
 
 
 def bindings(*, everywhere: bool = False) -> list[Binding]:
-    """Return the key bindings of the actions.
-
-    Args:
-        everywhere: whether to return the bindings of the actions that work on every screen, which belong to the app.
-            Otherwise, return the bindings of all other actions, which belong to the main screen.
-    """
+    """Return the key bindings of the main screen or, if `everywhere`, those of the app for all screens."""
     from textual.binding import Binding
 
     return [
@@ -80,7 +72,7 @@ def bindings(*, everywhere: bool = False) -> list[Binding]:
 
 
 def unknown_ids(keymap: Iterable[str]) -> list[str]:
-    """Return a sorted list of the ids in a user's keymap for which there is no action."""
+    """Return the ids in a user's keymap that name no action, sorted."""
     return sorted(set(keymap) - set(BY_ID))
 
 

@@ -7,5 +7,5 @@
 | `start` | the start screen: configured clusters, an address to type, the demo |
 | `help` | keys, symbols and filter terms |
 | `comparison` | differences between two recorded times |
-| `events` | what changed in groups and brokers, newest first |
+| `events` | changes to groups and brokers, newest first |
 """

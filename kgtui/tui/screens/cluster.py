@@ -41,14 +41,14 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.model import TreeModel
 
 PANE_DELAY = 0.1
-"""Delay, in seconds, between the last move of the cursor and the drawing of the panes.
+"""Delay between the last move of the cursor and the drawing of the panes, in seconds.
 
-As a result, panes are not drawn while an arrow key is held down, and the cursor moves without waiting for them.
+While an arrow key is held down, panes are not drawn.
 """
 FILL_DELAY = 0.3
-"""Delay, in seconds, between the first drawing of groups and the creation of the hidden panes.
+"""Delay between the first drawing of groups and the creation of the hidden panes, in seconds.
 
-With the delay, the groups appear sooner, because creating the panes takes time.
+The groups appear sooner, because creating panes takes time.
 """
 
 
@@ -59,10 +59,9 @@ class Body(Horizontal):
 
 
 class ClusterScreen(Screen[None]):
-    """The screen of one cluster, live or recorded, without key bindings; `MainScreen` adds them."""
+    """The screen of one cluster, live or recorded. `MainScreen` adds key bindings."""
 
-    # With BLANK, Textual draws the background of the screen as blank lines. Otherwise, Textual would render the whole
-    # screen widget for each changed line.
+    # Without BLANK, Textual renders the whole screen widget for each changed line.
     BLANK = True
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012 - as Textual declares it
     AUTO_FOCUS = "GroupTree"
@@ -88,14 +87,11 @@ class ClusterScreen(Screen[None]):
     def __init__(self, session: Session, monitor: GroupMonitor, *, like: ClusterScreen | None = None) -> None:
         """Create a screen for one cluster or recording.
 
-        Args:
-            session: the cluster or recording to show.
-            monitor: publishes the snapshots to show.
-            like: another screen, from which grouping and sort order are copied. If `session` is a recording that was
-                opened above a live screen, the position of the cursor and the pane in front are copied too.
+        Grouping and sort order are copied from the screen `like`. For a recording above a live screen, the cursor and
+        the front pane are copied too.
         """
-        # The CSS class "-bare" (no groups to show) is set before the screen is mounted and not at the first snapshot,
-        # because each later change of a CSS class makes Textual recompute all styles.
+        # "-bare" (no groups) is set before mounting, because each later change of a CSS class makes Textual recompute
+        # all styles.
         super().__init__(classes="" if monitor.snapshot.groups else "-bare")
         self.session = session
         self.monitor = monitor
@@ -113,7 +109,6 @@ class ClusterScreen(Screen[None]):
         self._reading_events = False
 
     def compose(self) -> ComposeResult:
-        """Create the widgets from top to bottom."""
         session = self.session
         width = self.app.size.width
         problems = ProblemIndex()
@@ -136,7 +131,7 @@ class ClusterScreen(Screen[None]):
         yield self.compose_footer()
 
     def compose_footer(self) -> ActionFooter:
-        """Create the footer, without keys in this base class."""
+        """Create the footer, here without keys."""
         return ActionFooter((), lambda _: None)
 
     def on_mount(self) -> None:
@@ -152,14 +147,14 @@ class ClusterScreen(Screen[None]):
     def _arrange_like(self, view: TreeModel) -> None:
         over_live = self.session.live_session is not None
         self.group_tree.copy_arrangement(view, cursor=over_live)
-        # The reference to the copied tree model is removed, so that the memory of its groups can be freed.
+        # Drop the reference to the other tree model, so that its memory can be freed.
         self._like = None
         if over_live:
             self.update_monitor()
 
     @property
     def left_side(self) -> LeftSide:
-        """The left side of the screen: the tree with its heading."""
+        """The tree with its heading."""
         return self.query_one(LeftSide)
 
     @property
@@ -173,7 +168,7 @@ class ClusterScreen(Screen[None]):
 
     @property
     def right_side(self) -> RightSide:
-        """The right side of the screen: the panes of the selected group, or the page of the node under the cursor."""
+        """The panes of the selected group, or the page of the node under the cursor."""
         return self.query_one(RightSide)
 
     @property
@@ -182,12 +177,12 @@ class ClusterScreen(Screen[None]):
 
     @property
     def group(self) -> str | None:
-        """Id of the selected group, which is the group under the tree's cursor; None if no group is selected."""
+        """Id of the group under the tree's cursor; None if there is none."""
         return self.group_tree.group
 
     @property
     def action_done(self) -> asyncio.Event:
-        """Event that is cleared while keys must wait until the cursor is on the match of an accepted filter."""
+        """Cleared while keys must wait until the cursor is on the match of an accepted filter."""
         return self.group_tree.match_selected
 
     @property
@@ -200,12 +195,11 @@ class ClusterScreen(Screen[None]):
         first = not self.snapshot.groups and bool(message.snapshot.groups)
         self.show(message.snapshot)
         if first:
-            # Create the hidden panes only after the groups have been drawn, because the user does not see these panes
-            # yet.
+            # Draw the groups first, because nobody sees the hidden panes yet.
             self.set_timer(FILL_DELAY, self.detail.create_remaining_panes)
 
     def show(self, snapshot: Snapshot) -> None:
-        """Show a newer snapshot in all widgets, without moving the cursor or the focus."""
+        """Show a newer snapshot in all widgets. Cursor and focus stay."""
         self.snapshot = snapshot = self._recent_events.with_events(snapshot)
         self.right_side.page.set_changes_placeholder(self._recent_events.placeholder())
         if self._recent_events.due and snapshot.groups and not self._reading_events:
@@ -226,7 +220,7 @@ class ClusterScreen(Screen[None]):
 
     @on(RightSide.ProblemsChanged)
     def draw_bars(self) -> None:
-        """Update header and footer, and the message that replaces an empty tree."""
+        """Update header, footer, and the message in place of an empty tree."""
         self.query_one(ClusterHeader).show(
             self.snapshot, problems=self.right_side.counts, matching=self._matching, marked=len(self.marked)
         )
@@ -240,7 +234,7 @@ class ClusterScreen(Screen[None]):
         self.filter_bar.show_hint(f"did you mean {message.meant}" if message.meant else "")
 
     def draw_panes(self) -> None:
-        """Show the panes of the selected group, or the page of the node under the cursor, unless both are hidden."""
+        """Show the panes of the selected group or the page of the node, unless the right side is hidden."""
         right_side = self.right_side
         if not right_side.display:
             return
@@ -252,7 +246,7 @@ class ClusterScreen(Screen[None]):
             right_side.show_page(self.page_subject())
 
     def page_subject(self) -> PageSubject:
-        """Return the groups of the node under the cursor, or all groups if the cursor is on the row of the cluster."""
+        """Return the groups of the node under the cursor; all groups for the row of the cluster."""
         path, parts = self.group_tree.model.groups_under_cursor()
         if not path:
             return PageSubject(None, self.session.target.name, list(self.snapshot.by_listing.values()))
@@ -265,7 +259,7 @@ class ClusterScreen(Screen[None]):
         self.detail.redraw()
 
     def toast(self, message: str, *, title: str = "") -> None:
-        """Show a short message in a notice that disappears after a few seconds."""
+        """Show a short message for a few seconds."""
         self.notify(message, title=title, timeout=6, markup=False)
 
     @on(GroupSelected)
@@ -301,7 +295,7 @@ class ClusterScreen(Screen[None]):
         self.leave_panes()
 
     def go_to_if_chosen(self, group: str | None) -> None:
-        """Put the cursor on the group that the user chose on a modal screen; do nothing if `group` is None."""
+        """Put the cursor on a group; do nothing if `group` is None."""
         if group is not None:
             self.go_to(group)
 
@@ -317,12 +311,12 @@ class ClusterScreen(Screen[None]):
             self.go_to(message.group)
 
     def update_monitor(self) -> None:
-        """Tell the monitor which groups are selected or visible, so that it reads their members and offsets first."""
+        """Tell the monitor which groups are selected or visible, so that it reads them first."""
         self.monitor.set_view(self.group, self._visible)
         self.update_monitored_configs()
 
     def update_monitored_configs(self) -> None:
-        """Tell the monitor to read the selected group's configuration, if the visible pane needs it."""
+        """Tell the monitor to read the selected group's configs, if the visible pane needs them."""
         visible = self.right_side.display and PANES_BY_ID[self.detail.active].needs_configs
         self.monitor.want_configs(self.group if visible else None)
 
@@ -345,12 +339,12 @@ class ClusterScreen(Screen[None]):
 
     @on(FilterBar.Changed)
     def apply_filter(self) -> None:
-        """Show only groups that match the filter. If `only_problems` is set, they must also have a problem."""
+        """Show only groups that match the filter and, if `only_problems` is set, have a problem."""
         expression = self.filter_bar.active_filter
         self.group_tree.filter(parse(f"{expression} problem:yes" if self.only_problems else expression))
 
     def toggle_problems(self) -> None:
-        """Switch between showing only groups with a problem, the worst first, and all groups in the previous order."""
+        """Switch between groups with a problem, the worst first, and all groups in the previous order."""
         model = self.group_tree.model
         self.only_problems = not self.only_problems
         if self.only_problems:
@@ -370,7 +364,7 @@ class ClusterScreen(Screen[None]):
         self.group_tree.select_match(message.accepted)
 
     def bring(self, pane: str) -> None:
-        """Bring a pane to the front. If no group is selected, bring the part of the page with the same number instead.
+        """Bring a pane to the front or, without a selected group, the part of the page with its number.
 
         On a narrow screen, the pane or the page replaces the tree.
         """
@@ -396,10 +390,7 @@ class ClusterScreen(Screen[None]):
         return focused is not None and self.right_side in focused.ancestors_with_self
 
     def enter_panes(self) -> None:
-        """Move the focus to the pane in front, unless the filter matches nothing.
-
-        On a narrow screen, the pane replaces the tree.
-        """
+        """Focus the pane in front, unless the filter matches nothing. On a narrow screen, it replaces the tree."""
         if self.group is None and self._matching == 0:
             return
         self.add_class("-pane")

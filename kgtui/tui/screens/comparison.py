@@ -1,4 +1,4 @@
-"""The comparison screen: differences in groups, members, owners of partitions and lag between two recorded times."""
+"""The comparison screen: differences between two recorded times."""
 
 from __future__ import annotations
 
@@ -27,25 +27,21 @@ if TYPE_CHECKING:
     from kgtui.model.group import Listing
 
 MAX_ROWS = 2_000
-"""Maximum number of rows per kind of difference. The other differences are only counted."""
+"""Maximum number of rows per kind of difference. Others are only counted."""
 
 VIEWS = ("all", "groups", "members", "partitions", "lag")
-"""Views of the screen, in the order in which key `v` selects them.
-
-The first view shows all differences. Each other view shows only the kind of difference after which it is named.
-"""
+"""Views of the screen, in the order of key `v`: all differences, or one kind."""
 
 
 class Difference(NamedTuple):
-    """One difference between two points in time, which is one row of the table.
+    """One difference between two points in time: one row of the table.
 
     Attributes:
         kind: `groups`, `members`, `partitions` or `lag`, as in `VIEWS`.
-        verb: what happened: `joined`, `left`, `changed`, `moved`, `grew` or `shrank`.
-        group: the group id.
-        description: what exactly has changed, without control characters.
+        verb: `joined`, `left`, `changed`, `moved`, `grew` or `shrank`.
+        description: what has changed, without control characters.
         role: color role of the verb.
-        number: index of the difference in the list of all differences. It is the key of the row in the table.
+        number: index in the list of all differences, and key of the row.
     """
 
     kind: str
@@ -57,10 +53,9 @@ class Difference(NamedTuple):
 
 
 def differences(comparison: Comparison, only_group: str | None = None) -> tuple[list[Difference], int]:
-    """Return at most `MAX_ROWS` differences of each kind, and the number of differences that were left out.
+    """Return at most `MAX_ROWS` differences of each kind, and how many were left out.
 
-    Args:
-        only_group: id of the only group whose differences are returned; None for all groups.
+    `only_group` is the id of the only group to compare; None for all groups.
     """
     rows: list[Difference] = []
     left_out = 0
@@ -86,7 +81,6 @@ def _groups(comparison: Comparison) -> Iterator[Difference]:
 
 
 def _listing_change(before: Listing, after: Listing) -> SafeText:
-    """Return a group's changes of state, type, protocol and coordinator, such as `Stable → Empty, broker 1 → 3`."""
     arrow = text.marks().arrow
     pairs = (
         ("", before.state, after.state),
@@ -144,7 +138,7 @@ COLUMNS: tuple[Column[Difference], ...] = (
 
 
 def comparison_summary(comparison: Comparison) -> list[tuple[Cell, ...]]:
-    """Return the parts of the summary line, such as `3 groups joined`. Counts that are 0 are left out."""
+    """Return the parts of the summary line, such as `3 groups joined`, without zeros."""
     grew = sum(1 for change in comparison.lags if change.by > 0)
     counts = (
         (len(comparison.joined), "group joined", "groups joined"),
@@ -161,12 +155,12 @@ def comparison_summary(comparison: Comparison) -> list[tuple[Cell, ...]]:
 
 
 def rows_in_view(rows: Iterable[Difference], view: str) -> list[Difference]:
-    """Return the differences in one view of the comparison screen, such as `members`; see `VIEWS`."""
+    """Return the differences in one of the `VIEWS`."""
     return [row for row in rows if view in ("all", row.kind)]
 
 
 class DifferenceTable(LineTable[Difference]):
-    """The table of differences. Enter closes the comparison and puts the cursor on the row's group."""
+    """The table of differences. Enter closes the comparison and goes to the row's group."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "screen.choose", "To the group", id="open", show=False)]
     """
@@ -177,13 +171,9 @@ class DifferenceTable(LineTable[Difference]):
 
 
 class ComparisonScreen(ModalScreen["str | None"]):
-    """Shows the differences between two points in time.
+    """Shows the differences between two points in time. Dismissed with the id of the chosen group, or None.
 
-    The screen is dismissed with the id of the group that the user chose, or None if the user chose no group.
-
-    Args:
-        comparison: the differences.
-        group: id of the group to which key `l` limits the table; None if no group was selected.
+    Key `l` limits the table to `group`, the selected group.
     """
 
     DEFAULT_CSS = """
@@ -220,7 +210,6 @@ class ComparisonScreen(ModalScreen["str | None"]):
         self._left_out = 0
 
     def compose(self) -> ComposeResult:
-        """Create the lines with the two times, the summary and the name of the view, and the table below them."""
         with Vertical(id="box") as box:
             box.border_title = "Comparison"
             box.border_subtitle = "enter go to group  v kind  l selected group  esc close"
@@ -234,7 +223,6 @@ class ComparisonScreen(ModalScreen["str | None"]):
         return self.query_one("#differences", DifferenceTable)
 
     def on_mount(self) -> None:
-        """Show the two times, and list the differences."""
         earlier, later = self._comparison.earlier.at, self._comparison.later.at
         times = f"{text.date(earlier)} {text.marks().arrow} {text.date(later)}"
         cells = [Cell(SafeText(times), ACCENT), Cell(SafeText(f"  {text.age(later - earlier)} later"), MUTED)]
@@ -262,17 +250,17 @@ class ComparisonScreen(ModalScreen["str | None"]):
         self.query_one("#view", Static).update(to_content([cells]))
 
     def action_view(self) -> None:
-        """Show the next kind of difference; after the last kind, show all differences again."""
+        """Show the next kind of difference; after the last kind, show all."""
         self._view = VIEWS[(VIEWS.index(self._view) + 1) % len(VIEWS)]
         self._show()
 
     def action_only(self) -> None:
-        """Switch between the differences of the group selected in the tree and the differences of all groups."""
+        """Switch between the differences of the selected group and of all groups."""
         if self._group is not None:
             self._only_group = not self._only_group
             self._list()
 
     def action_choose(self) -> None:
-        """Close the screen, and put the cursor of the tree on the group in the current row of the table."""
+        """Close the screen, and go to the group in the current row."""
         if self.table.row is not None:
             self.dismiss(self.table.row.group)

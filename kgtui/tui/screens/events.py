@@ -1,4 +1,4 @@
-"""The Events screen: what changed in groups and brokers, newest first, with a filter and a time span."""
+"""The Events screen: changes to groups and brokers, newest first, with a filter and a time span."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from kgtui.tui.screens.cluster import ClusterScreen
 
 SPANS = (600.0, 3_600.0, 21_600.0, 86_400.0)
-"""Time spans for which the screen can show events, in seconds. Key `v` switches to the next time span."""
+"""Time spans of the screen, in seconds, in the order of key `v`."""
 
 KEYS = "enter go to group  / filter  v time  o kind  l selected group  esc close"
 
@@ -47,21 +47,21 @@ _KINDS: dict[str, frozenset[EventKind]] = {
         for shown in EVENT_KINDS.values()
     },
 }
-"""The selections among which key `o` switches: name of a selection → kinds of events that are then shown."""
+"""Selections for key `o`: name → kinds of events."""
 
 _SELECTIONS = tuple(_KINDS)
 
 MAX_EVENTS = 2_000
-"""Maximum number of events that the table shows. Older events are only counted."""
+"""Maximum number of listed events. Older events are only counted."""
 
 _WIDE = "-" * 200
-"""Text from which the width of the last column is computed, so that this column takes all remaining space.
+"""A text of the maximum width, so that the last column takes all remaining space.
 
-Computing the width from the texts of all events would take too long.
+Measuring the texts of all events would take too long.
 """
 
 LISTED_EACH = 5
-"""Maximum number of changes per group that are listed in separate rows. Older ones are folded into one row."""
+"""Maximum number of rows per group. Its older events are folded into one more row."""
 
 
 def _kind(row: EventRow) -> Cell:
@@ -79,13 +79,12 @@ COLUMNS: tuple[Column[EventRow], ...] = (
 
 
 class EventSelection(NamedTuple):
-    """The conditions that an event must meet to be shown.
+    """The conditions for the events to show.
 
     Attributes:
         query: filter that the group of the event must match.
-        kinds: kinds of events.
         group: id of the only group whose events are shown; None for all groups and brokers.
-        since: time after which the event must have happened, in seconds since the epoch.
+        since: only later events are shown, in seconds since the epoch.
     """
 
     query: Query
@@ -94,12 +93,7 @@ class EventSelection(NamedTuple):
     since: float
 
     def apply(self, events: Sequence[Event], snapshot: Snapshot) -> list[Event]:
-        """Return the events that meet the conditions, newest first.
-
-        Args:
-            events: all events, oldest first.
-            snapshot: data of the groups, which some filters need.
-        """
+        """Return the events that meet the conditions, newest first. `events` are in the opposite order."""
         return [
             event
             for event in reversed(events)
@@ -111,10 +105,7 @@ class EventSelection(NamedTuple):
 
 
 class EventTable(LineTable[EventRow]):
-    """The table of events.
-
-    Enter closes the screen and puts the cursor of the tree on the row's group, or lists the folded events of the row.
-    """
+    """The table of events. Enter goes to the row's group, or lists the folded events of the row."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "screen.choose", "To the group", id="open", show=False)]
     """
@@ -125,9 +116,9 @@ class EventTable(LineTable[EventRow]):
 
 
 class EventsScreen(ModalScreen["str | None"]):
-    """Shows the events of a live cluster as they happen, or the events of a recording up to the displayed poll.
+    """Shows the events of a live cluster, or of a recording up to the displayed poll.
 
-    The screen is dismissed with the id of the group to which the user wants to go, or None.
+    Dismissed with the id of the group to go to, or None.
     """
 
     DEFAULT_CSS = """
@@ -139,8 +130,7 @@ class EventsScreen(ModalScreen["str | None"]):
     }
     """
 
-    # With BLANK, Textual draws the background of the screen in one color, which is fast. The user does not see the
-    # background, because the box covers the whole screen.
+    # BLANK makes Textual draw a plain background, which is fast. The box covers it anyway.
     BLANK = True
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,E", "dismiss(None)", "Close", show=False),
@@ -162,11 +152,6 @@ class EventsScreen(ModalScreen["str | None"]):
     """
 
     def __init__(self, main: ClusterScreen) -> None:
-        """Create the screen.
-
-        Args:
-            main: the main screen, from which the session and the selected group are taken.
-        """
         super().__init__()
         self._main = main
         self._span, self._kind = 0, 0
@@ -177,7 +162,6 @@ class EventsScreen(ModalScreen["str | None"]):
         self._unsubscribe: Callable[[], None] | None = None
 
     def compose(self) -> ComposeResult:
-        """Create the filter bar, the summary, and the table."""
         with Vertical(id="box") as box:
             box.border_title = "Events"
             box.border_subtitle = KEYS
@@ -190,16 +174,15 @@ class EventsScreen(ModalScreen["str | None"]):
         return self.query_one("#events", EventTable)
 
     def on_mount(self) -> None:
-        """List the events. On a live cluster, list them again after each snapshot with new events."""
+        """List the events. On a live cluster, list them again when new events arrive."""
         self.table.focus()
         if self._main.session.replay_position is None:
-            # Listeners run in the context of the monitor, which lacks the display settings of the app. The listener
-            # therefore posts a message, which is handled in the context of the screen.
+            # The listener posts a message, because it runs in the monitor's context, which lacks the app's display
+            # settings.
             self._unsubscribe = self._main.monitor.subscribe(self._post)
         self._list(fresh=True)
 
     def on_unmount(self) -> None:
-        """Stop listening to the monitor."""
         if self._unsubscribe is not None:
             self._unsubscribe()
 
@@ -209,8 +192,7 @@ class EventsScreen(ModalScreen["str | None"]):
     @on(SnapshotArrived)
     def _snapshot_arrived(self, message: SnapshotArrived) -> None:
         if message.snapshot.events is not self._events:
-            # If the cursor is on the newest event, the table scrolls to new events. Otherwise, the cursor stays on its
-            # event.
+            # On the newest event, the cursor follows new events. Otherwise, it stays on its event.
             self._list(fresh=self.table.cursor == 0)
 
     @property
@@ -220,7 +202,6 @@ class EventsScreen(ModalScreen["str | None"]):
 
     @work(exclusive=True, group="events", description="events")
     async def _list(self, *, fresh: bool) -> None:
-        """Read the events, and show the selected ones. If `fresh` is true, move the cursor to the newest event."""
         position, snapshot = self._main.session.replay_position, self._main.monitor.snapshot
         since = self._now - SPANS[self._span]
         if position is None:
@@ -247,7 +228,6 @@ class EventsScreen(ModalScreen["str | None"]):
         self.table.set_rows(rows, fresh=fresh)
 
     def _summary(self, found: Sequence[Event]) -> list[PaneLine]:
-        """Return the parts of the summary line: number of events, time span, and why events may be missing."""
         parts: list[PaneLine] = [
             (Cell(plural(len(found), "event"), ACCENT), Cell(f" in {text.age(SPANS[self._span])}")),
             (Cell("shown: ", MUTED), Cell(_SELECTIONS[self._kind], ACCENT if self._kind else "")),
@@ -271,21 +251,21 @@ class EventsScreen(ModalScreen["str | None"]):
         self.table.focus()
 
     def action_filter(self) -> None:
-        """Focus the filter bar, so that the user can type a filter."""
+        """Focus the filter bar."""
         self.query_one(FilterBar).begin()
 
     def action_span(self) -> None:
-        """Show the events of the next time span in `SPANS`. The first time span follows the last one."""
+        """Show the events of the next time span in `SPANS`; the first follows the last."""
         self._span = (self._span + 1) % len(SPANS)
         self._list(fresh=True)
 
     def action_kind(self) -> None:
-        """Show only events of the next kind; after the last kind, show all events again."""
+        """Show only events of the next kind; after the last kind, show all."""
         self._kind = (self._kind + 1) % len(_SELECTIONS)
         self._list(fresh=True)
 
     def action_only(self) -> None:
-        """Switch between the events of the selected group and the events of all groups and brokers."""
+        """Switch between the events of the selected group and all events."""
         if self._only_group is None and self._main.group is None:
             self.notify("no group is selected in the tree", timeout=6, markup=False)
             return
@@ -300,10 +280,9 @@ class EventsScreen(ModalScreen["str | None"]):
         self._list(fresh=False)
 
     def action_choose(self) -> None:
-        """Close the screen and put the cursor of the tree on the group in the current row.
+        """Close the screen and go to the group in the current row.
 
-        If the row stands for several events, list all events of the group instead. If the group no longer exists, show
-        a message instead.
+        For folded events, list all events of the group instead. If the group no longer exists, show a message.
         """
         row = self.table.row
         group = None if row is None else row.event.group

@@ -1,4 +1,4 @@
-"""The help screen: all keys, symbols and filter terms, generated from the tables that define them."""
+"""The help screen: all keys, symbols and filter terms, generated from their tables."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 LEFT_WIDTH = 20
 _HELP_KEYS = next(action.keys for action in table.ACTIONS if action.id == "help")
-"""The keys that open the help screen. The same keys close the screen."""
+"""The keys that open and close the help screen."""
 
 
 class HelpScreen(ModalScreen[None]):
-    """Shows the keys as the user has mapped them, the meaning of the symbols, and the filter language."""
+    """Shows the user's keys, the symbols, and the filter language."""
 
     DEFAULT_CSS = """
     HelpScreen {
@@ -53,7 +53,6 @@ class HelpScreen(ModalScreen[None]):
         self._session = session
 
     def compose(self) -> ComposeResult:
-        """Create the text in a scrollable container."""
         with VerticalScroll(id="sheet") as sheet:
             sheet.border_title = "Keys and filter"
             sheet.border_subtitle = "esc closes"
@@ -69,9 +68,7 @@ class HelpScreen(ModalScreen[None]):
         (sheet.scroll_down if direction == "down" else sheet.scroll_up)(animate=False)
 
     def on_resize(self) -> None:
-        """Wrap the text for the new width."""
-        # Writing the text requests a layout. Textual ignores such requests during a layout, so the text is written
-        # after the current layout.
+        # Writing the text requests a layout. Textual ignores such requests during a resize.
         self.call_after_refresh(self._write)
 
     def _write(self) -> None:
@@ -90,7 +87,6 @@ Rows = list[tuple[str, str]]
 
 
 def _row(left: str, right: str, width: int) -> list[tuple[str, str] | str]:
-    """Return a row for `Content.assemble`. The row has a key or filter term (`left`) and its meaning (`right`)."""
     lines = textwrap.wrap(right, max(width - LEFT_WIDTH - 3, 12)) or [""]
     parts: list[tuple[str, str] | str] = [(f"  {text.pad(left, LEFT_WIDTH)} ", "$kg-accent"), f"{lines[0]}\n"]
     return [*parts, *(f"{' ' * (LEFT_WIDTH + 3)}{line}\n" for line in lines[1:])]

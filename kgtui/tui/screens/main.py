@@ -1,4 +1,4 @@
-"""The main screen: the screen of one cluster with all its keys, and the screen of a recording above it."""
+"""The main screen (one cluster with all keys), and the screen of a recording above it."""
 
 from __future__ import annotations
 
@@ -30,19 +30,18 @@ class MainScreen(ClusterScreen):
     BINDINGS: ClassVar[list[BindingType]] = [*table.bindings()]
 
     def compose_footer(self) -> ActionFooter:
-        """Create the footer with the keys of this session."""
         keymap = self.session.keymap
         actions = table.in_footer(self.session)
         items = [FooterItem(a.id, a.keys_in(keymap).split(" ")[0], a.name, a.help) for a in actions]
         return ActionFooter(items, self.why_unavailable)
 
     def why_unavailable(self, action_id: str) -> str | None:
-        """Return why an action is unavailable at the moment; None if the action is available."""
+        """Return why an action is unavailable now; None if it is available."""
         context = ActionContext(self.session, self.snapshot, self.group, marked=len(self.marked))
         return table.why_unavailable(action_id, context)
 
     def run_action_by_id(self, action_id: str) -> None:
-        """Run the action with this id, or show why it is unavailable."""
+        """Run an action, or show why it is unavailable."""
         action = table.BY_ID[action_id]
         why = self.why_unavailable(action_id)
         if why is not None:
@@ -52,7 +51,7 @@ class MainScreen(ClusterScreen):
         self.draw_bars()
 
     def action_run_action(self, action_id: str) -> None:
-        """Run the action of the key that the user has pressed, or show why it is unavailable."""
+        """Run the action of a pressed key, or show why it is unavailable."""
         self.run_action_by_id(action_id)
 
     @on(ActionRequested)
@@ -70,9 +69,9 @@ class MainScreen(ClusterScreen):
         replay.go_to_time(self, message.at)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """In a read-only session, disable the keys of actions that change the cluster.
+        """Disable the keys that change the cluster in a read-only session.
 
-        All other keys stay enabled, so that the key of an unavailable action can show the reason.
+        Other keys stay enabled, so that the key of an unavailable action can show the reason.
         """
         if action != "run_action" or not parameters:
             return True
@@ -81,12 +80,9 @@ class MainScreen(ClusterScreen):
 
 
 class ReplayOverlay:
-    """The screen of one recording, which covers the screen of the live cluster. The live screen keeps running.
+    """The screen of a recording above the screen of the live cluster, which keeps running.
 
-    Args:
-        app: the app that shows both screens.
-        session: session of the recording. Its `live_session` is the session of the screen `live`.
-        live: screen of the live cluster.
+    `session.live_session` is the session of the screen `live`.
     """
 
     def __init__(self, app: App[int], session: Session, live: MainScreen) -> None:
@@ -98,7 +94,7 @@ class ReplayOverlay:
         self._worker: Worker[None] | None = None
 
     def open(self) -> None:
-        """Show the screen of the recording, and start its monitor."""
+        """Show the recording, and start its monitor."""
         monitor = self.session.monitor
         if monitor is not None:
             self._screen = MainScreen(self.session, monitor, like=self._live)
@@ -107,7 +103,7 @@ class ReplayOverlay:
             self._worker = self._app.run_worker(monitor.run(), name="replay", group="replay", exclusive=True)
 
     def close(self) -> None:
-        """Close the screen of the recording, and update the live screen."""
+        """Close the recording, and update the live screen."""
         if self._unsubscribe is not None:
             self._unsubscribe()
         if self._worker is not None:
@@ -122,7 +118,7 @@ class ReplayOverlay:
 
 
 def forward_snapshots(monitor: GroupMonitor, screen: ClusterScreen) -> Callable[[], None]:
-    """Post each snapshot of a monitor to a screen. Return a function that stops the posting."""
+    """Post each snapshot of a monitor to a screen. Return a function that stops this."""
 
     def post(snapshot: Snapshot) -> None:
         screen.post_message(SnapshotArrived(snapshot))

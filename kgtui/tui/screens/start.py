@@ -1,4 +1,4 @@
-"""The start screen, which lets the user choose a configured cluster, type an address, or open the demo cluster."""
+"""The start screen: choose a configured cluster, type an address, or open the demo cluster."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kgtui.tui.session import Session
 
 _NAMED_CLUSTERS = 3
-"""Maximum number of cluster names on the button that opens the list of clusters."""
+"""Maximum number of cluster names on the button for the list of clusters."""
 
 
 class StartScreen(Screen[None]):
@@ -51,11 +51,7 @@ class StartScreen(Screen[None]):
     """
 
     class Opened(Message):
-        """Posted after a cluster has been opened.
-
-        Attributes:
-            session: the session on the cluster.
-        """
+        """Posted after a cluster has been opened."""
 
         def __init__(self, session: Session) -> None:
             super().__init__()
@@ -66,7 +62,6 @@ class StartScreen(Screen[None]):
         self._session = session
 
     def compose(self) -> ComposeResult:
-        """Create the list of failed connection attempts, the fields, the buttons, and the hint about the settings."""
         session = self._session
         with VerticalScroll(id="sheet", can_focus=False) as sheet:
             sheet.border_title = "kgtui: choose a Kafka cluster"
