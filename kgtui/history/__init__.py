@@ -1,17 +1,13 @@
 """Record what happens to the groups of a cluster, and replay any recorded point in time.
 
-`Recorder` polls all groups at an interval, and writes the changes between two polls to a lake. `RecordingReader` finds
-recorded polls and compares two polls. `ReplayAdmin` implements `GroupAdmin` on a recording, so that everything that
-works on a live cluster also works on a recorded cluster.
-
-This package imports `lake`, `monitor`, `model` and the interface of `admin`. deltalake and pyarrow are only imported
+This package imports `lake`, `monitor`, `model` and the interface of `admin`. deltalake and pyarrow are imported only
 when a lake is opened.
 
 | module | contents |
 |---|---|
 | `recorder` | `Recorder`: polls all groups and records the changes |
-| `options` | options of the recorder with their defaults, such as how long polls are kept; its status |
-| `changes` | compares a poll with the recorded state, and returns the rows that changed |
+| `options` | options and status of the recorder |
+| `changes` | finds the rows that a poll changed |
 | `rows` | converts objects of the model to rows of the recorded tables, and back |
 | `flushing` | writes recorded polls to the lake on a separate thread |
 | `recording_reader` | `RecordingReader`: polls, states and changes in a recording |
@@ -21,7 +17,7 @@ when a lake is opened.
 | `poll_reader` | descriptions and offsets at consecutive polls, for the health rules |
 | `group_timeline` | lag, rates, members and changes of one group over time |
 | `state_times` | when the current states of all groups began |
-| `recorded_events` | what changed between the polls of a recording: groups, members, offsets, brokers |
+| `recorded_events` | what changed between the polls of a recording |
 | `recorded_access` | the permissions of the recorder |
 | `replay` | `ReplayAdmin`: a read-only `GroupAdmin` on a recording |
 """
@@ -48,7 +44,7 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> object:
-    """Import the module that defines a public name of this package when the name is first used."""
+    """Import the module that defines a public name when the name is first used."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"kgtui.history.{_MODULES[name]}"), name)

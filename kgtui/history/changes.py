@@ -1,7 +1,6 @@
-"""Compare the result of a poll with the recorded state, and return the rows that changed.
+"""Find the rows that a poll changed.
 
-The recorded state is kept as row tuples (see `rows`) instead of objects, because each poll compares a hundred thousand
-partitions, and tuples compare fast.
+States are row tuples (see `rows`), because they compare fast. Each poll compares a hundred thousand partitions.
 """
 
 from __future__ import annotations
@@ -26,9 +25,9 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, TopicPartition
 
 FaultKey = tuple[str, int | None, str | None, str]
-"""Key of a row of table `faults`: scope (which kind of data could not be read), broker id, group id and error name.
+"""Key of a row of table `faults`: scope (what could not be read), broker id, group id and error name.
 
-The broker id or the group id is None if the fault does not concern a single broker or group.
+The ids are None if the fault does not concern a single broker or group.
 """
 
 
@@ -37,17 +36,13 @@ class PollResult:
     """The values that one poll read from the cluster.
 
     Attributes:
-        listings: group → listing (its entry in the list of groups), for all groups. If a broker did not respond, the
-            last known listings of its groups are used.
+        listings: group → listing, for all groups. Without a response of a broker, they are its last known listings.
         descriptions: group → description, for the groups that this poll described.
-        committed: group → committed offsets, for the groups whose offsets this poll read, without share groups.
-        share: group → share offsets, for the share groups whose offsets this poll read.
-        bounds: partition → its log start and log end offsets, for all partitions in which a group has an offset, and
-            all partitions that a member owns.
-        hidden: ids of the groups for which brokers may have left out offsets, because kgtui's user lacks permissions;
-            None if the user's permissions are unknown.
-        faults: a pair (scope, fault) for each read that failed in this poll. The scope is a value of column `scope` of
-            table `faults`, such as `offsets`, and says which kind of data could not be read.
+        committed: group → committed offsets, without share groups.
+        share: group → share offsets.
+        bounds: partition → log start and log end offset.
+        hidden: groups for which brokers may have left out offsets; None if the user's permissions are unknown.
+        faults: pairs (scope, fault). The scope is a value of column `scope` of table `faults`, such as `offsets`.
     """
 
     listings: Mapping[str, Listing]
@@ -61,7 +56,7 @@ class PollResult:
     def release(self) -> None:
         """Free the memory of this result in many small steps.
 
-        Freeing a hundred thousand values in one step would hold Python's GIL and block all other threads.
+        One big step would hold Python's GIL and block all other threads.
         """
         _release(self.committed, self.share, self.descriptions, self.bounds)
 
@@ -69,7 +64,7 @@ class PollResult:
 class ChangeTracker:
     """Keeps the state of all groups at the latest poll in memory, and finds what the next poll changes.
 
-    The state includes changes that have not been written to the lake yet.
+    The state includes changes that are not in the lake yet.
     """
 
     def __init__(self) -> None:
@@ -90,19 +85,16 @@ class ChangeTracker:
         return len(self._groups)
 
     def owned(self) -> Iterator[TopicPartition]:
-        """Yield each partition that a member of a group owns, once per group that reads the partition."""
+        """Yield each partition that a member owns, once per group."""
         for owned in self._owners.values():
             yield from owned
 
     def add(self, result: PollResult, groups: Iterable[str], at: int, out: RowsByTable) -> None:
-        """Compare some groups in the result of a poll with their state at the previous poll, and update the state.
-
-        Append a row to `out` for each group, member and partition whose values changed.
+        """Update the state of some groups from a poll, and append the changed rows to `out`.
 
         Args:
-            groups: ids of the groups to compare.
             at: time of the poll, in milliseconds since the epoch.
-            out: table name → list of rows, to which this method appends.
+            out: table name → list of rows.
         """
         refused = {tp for tp, log in result.bounds.items() if log.error in FORBIDDEN}
         withheld = {fault.group for _, fault in result.faults if fault.code == TOPIC_AUTHORIZATION_FAILED}
@@ -124,7 +116,7 @@ class ChangeTracker:
     def finish(self, result: PollResult, out: RowsByTable) -> None:
         """Append to `out` the rows for groups that disappeared, and for faults that began, changed or ended.
 
-        Call this method once per poll, after `add` has been called for all groups.
+        Call this once per poll, after `add` for all groups.
         """
         for group in [group for group in self._groups if group not in result.listings]:
             self._forget(group, out)
@@ -133,8 +125,7 @@ class ChangeTracker:
         }
         for key, row in faults.items():
             old = self._faults.get(key)
-            # A fault is recorded again only if its error code (`row[0]`) has changed. The message is not compared,
-            # because it may contain a time that differs in each poll.
+            # The message is not compared, because it may contain a time that differs in each poll.
             if old is None or old[0] != row[0]:
                 self._faults[key] = row
                 out["faults"].append((*key, False, *row))
@@ -143,9 +134,9 @@ class ChangeTracker:
             out["faults"].append((*key, True, *_NO_FAULT))
 
     def all_rows(self) -> RowsByTable:
-        """Return, by table name, the rows with the complete state of all groups, as a keyframe stores it.
+        """Return the complete state of all groups as rows by table name, as a keyframe stores it.
 
-        The rows are sorted by the key of their table, except for the rows of table `faults`, which are not sorted.
+        The rows are sorted by key, except in table `faults`.
         """
         out = new_rows()
         for group in sorted(self._groups):
@@ -157,12 +148,10 @@ class ChangeTracker:
         return out
 
     def _may_lack_topics(self, group: str, result: PollResult, refused: Set[TopicPartition]) -> bool | None:
-        """Return whether brokers may have left out offsets of a group; None if it is unknown.
-
-        If this poll did not read the group's offsets, the value of the previous poll is returned.
+        """Return whether brokers may have left out offsets of a group; None if unknown.
 
         Args:
-            refused: partitions whose log start and end offsets kgtui's user has no permission to read.
+            refused: partitions whose bounds kgtui's user may not read.
         """
         offsets = result.committed.get(group, result.share.get(group))
         if offsets is None:
@@ -228,10 +217,6 @@ class ChangeTracker:
 
 
 def _nulls(table: Table) -> RowValues:
-    """Return a tuple with one None for each column of the table after column `gone`, for a row that records a deletion.
-
-    Such a row has only a key, because the recorded object no longer exists.
-    """
     return (None,) * (len(table.names) - table.names.index("gone") - 1)
 
 
@@ -251,10 +236,7 @@ def _release(*parts: Mapping[Any, Any]) -> None:
 
 
 def _owners(description: GroupDescription, members: Iterable[Member]) -> dict[TopicPartition, str]:
-    """Return a dict that maps partitions to the ids of the members that read them.
-
-    In streams groups, members own tasks instead of partitions, and a task can read several partitions.
-    """
+    """Return partition → member that reads it. One task of a streams group can read several partitions."""
     found = {tp: member.member_id for tp, member in owners_of(tuple(members)).items()}
     if description.topology is not None:
         for member in members:

@@ -1,4 +1,4 @@
-"""Write recorded polls to the lake on a separate thread. If a write fails, the rows are kept for the next write."""
+"""Write recorded polls to the lake on a separate thread. Rows of a failed write are kept for the next write."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_WAITING_ROWS = 1_000_000
-"""Maximum number of rows that are kept in memory while writing to the lake fails. If more rows wait, all are dropped.
+"""Maximum number of rows in memory while writing to the lake fails. If more rows wait, all are dropped.
 
-Example: with a poll every ten seconds and 17,000 changed rows per poll, the limit is reached after about ten minutes.
+Example: 17,000 changed rows every ten seconds reach the limit after about ten minutes.
 """
 
 _log = logging.getLogger(__name__)
 
 
 class Flusher:
-    """Collects the rows of one recorder's polls in memory, and writes them to the lake at regular intervals.
+    """Collects the rows of polls in memory, and writes them to the lake at regular intervals.
 
-    Create the flusher inside a running event loop. Call `begin` before all other methods, and `end` after them.
+    Create the flusher inside a running event loop. Call `begin` first and `end` last.
 
     Args:
         notify: called with a message for the user when a problem begins or ends.
@@ -45,9 +45,7 @@ class Flusher:
         elapsed: returns seconds of a monotonic clock.
 
     Attributes:
-        status: status of the recorder.
-        lost: whether rows were dropped because they could not be written. The recorder then makes its next poll a
-            keyframe, which records the complete state instead of changes, and sets `lost` to False.
+        lost: whether rows were dropped. The recorder then makes its next poll a keyframe, and sets `lost` to False.
     """
 
     def __init__(
@@ -65,8 +63,8 @@ class Flusher:
         self._now, self._elapsed = now, elapsed
         self._lock = recorder_lock(folder.lock)
         self._writer = LakeWriter(folder)
-        # A thread writes to the lake, so that the event loop never waits for the disk. The pool has only one thread, so
-        # that the writes keep their order.
+        # A thread writes to the lake, so that the event loop never waits for the disk. One thread keeps the writes in
+        # order.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="lake")
         self._flushing: asyncio.Task[None] | None = None
         self._oldest: float | None = None
@@ -79,7 +77,7 @@ class Flusher:
 
     @property
     def crashed_holder(self) -> Holder | None:
-        """The process of the previous recorder if it ended without releasing the lake's lock; None otherwise."""
+        """The process of the previous recorder if it ended without releasing the lake's lock."""
         return self._lock.crashed_holder
 
     @property
@@ -90,7 +88,7 @@ class Flusher:
     async def begin(self) -> int | None:
         """Create the lake if it does not exist, lock it, and return the time of its newest poll.
 
-        The time is in milliseconds since the epoch, or None if the lake has no polls yet.
+        The time is in milliseconds since the epoch, or None if the lake has no polls.
 
         Raises:
             LakeError: the folder cannot be written, or is not a lake.
@@ -114,9 +112,9 @@ class Flusher:
             raise self._unwritable(error) from error
 
     async def claim(self, cluster_id: str | None) -> None:
-        """Store the id of the recorded cluster in the lake, unless the lake already contains this id.
+        """Store the id of the recorded cluster in the lake, if it has none yet.
 
-        Raises `LakeError` if the lake contains a recording of another cluster, or if the id cannot be written.
+        Raises `LakeError` if the lake belongs to another cluster or cannot be written.
         """
         await self._off_loop(self._claim, cluster_id)
 
@@ -133,22 +131,18 @@ class Flusher:
         """Queue the rows of one poll for the next flush.
 
         Args:
-            at: time of the poll, in milliseconds since the epoch.
-            keyframe: time of the keyframe to which this poll belongs, in milliseconds since the epoch. The keyframe is
-                the newest poll, up to this poll, that recorded the complete state.
+            at, keyframe: times of the poll and its keyframe, in milliseconds since the epoch.
             rows: table name → rows, for all tables except `polls`.
-            poll_row: the values for table `polls`, in the order of its columns, starting with column `taken_at`.
+            poll_row: values for table `polls`, starting with column `taken_at`.
         """
         self._writer.add(at, keyframe, rows, poll_row)
         self._newest, self._keyframe = at, keyframe
         self._oldest = self._oldest or self._elapsed()
 
     def write_if_due(self) -> None:
-        """Start writing the waiting rows if the oldest of them are due before the next poll.
+        """Start writing the waiting rows if some of them are due before the next poll. Call this after each poll.
 
-        Rows are due when they have waited for `RecorderOptions.flush` seconds. Call this method after each poll.
-
-        Raises `RefusedError` if another process has taken the lock of the lake, so that recording must stop.
+        Rows are due after `RecorderOptions.flush` seconds. Raises `RefusedError` if another process has taken the lock.
         """
         if self._refused is not None:
             raise self._refused
@@ -166,8 +160,7 @@ class Flusher:
             if self._writer.waiting and self._refused is None:
                 await self._flush(last=True)
         finally:
-            # The lock file is deleted only if all rows were written. Otherwise, it is kept, so that the next recorder
-            # reports that rows were lost.
+            # The lock file is kept if rows were not written, so that the next recorder reports the loss.
             await self._off_loop(self._lock.release, not self._writer.waiting)
             self._thread.shutdown(wait=False)
 
@@ -212,11 +205,7 @@ class Flusher:
         await self._off_loop(release_rows, dropped)
 
     def report_error(self, message: str) -> None:
-        """Store in `status` why nothing can be recorded. If `status` had no error before, notify the user.
-
-        Args:
-            message: the reason why nothing can be recorded.
-        """
+        """Store in `status` why nothing can be recorded. Notify the user if `status` had no error before."""
         if not self.status.error:
             self._notify(message)
         self.status = replace(self.status, error=message)

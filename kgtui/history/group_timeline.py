@@ -1,4 +1,4 @@
-"""Compute a group's lag, read and write rates, number of members and changes over time from its recorded rows."""
+"""Compute a group's lag, rates, number of members and changes over time from its recorded rows."""
 
 from __future__ import annotations
 
@@ -40,11 +40,10 @@ def group_timeline(
     """Compute the timeline of one group: its lag, rates and number of members at each poll, and its changes.
 
     Args:
-        groups, members, partitions: rows of this group in the tables with these names, at the recorded polls.
-        faults: rows of table `faults` that name this group or no group, at the recorded polls.
-        recorded_polls: consecutive polls in order. The first poll is a keyframe, which recorded the complete state.
-        since, until: start and end of the timeline, in seconds since the epoch. Polls before `since` are only used to
-            find the state of the group at `since`.
+        groups, members, partitions: rows of this group in these tables.
+        faults: rows of table `faults` that name this group or no group.
+        recorded_polls: consecutive polls in order. The first poll is a keyframe.
+        since, until: seconds since the epoch. Polls before `since` only give the state at `since`.
     """
     polls = poll_changes(partitions, recorded_polls)
     group_rows = _rows(groups)
@@ -59,7 +58,6 @@ def group_timeline(
 
 
 def _may_lack_topics(groups: Mapping[int, list[dict[str, Any]]], since: float) -> bool:
-    """Return whether brokers may have left out offsets of the group at any time after `since`."""
     marks = [
         (poll / 1000, row["offsets_may_be_hidden"] is True) for poll, rows in sorted(groups.items()) for row in rows
     ]
@@ -68,12 +66,9 @@ def _may_lack_topics(groups: Mapping[int, list[dict[str, Any]]], since: float) -
 
 
 def faults_of(faults: pa.Table, group: str) -> pa.Table:
-    """Return the rows with faults that can prevent the offsets of a group from being read.
-
-    These are faults of reading this group's offsets, and faults of brokers or of the whole cluster.
+    """Return the faults of a group, of brokers and of the whole cluster that may prevent reading its offsets.
 
     Args:
-        faults: rows of table `faults`.
         group: group id, in which lone surrogates are escaped as in the table.
     """
     import pyarrow as pa
@@ -96,14 +91,10 @@ def _columns(
     recorded_polls: Sequence[RecordedPoll],
     unread: Set[int],
 ) -> list[array[float]]:
-    """Return five columns with one value per poll.
+    """Return five columns: time in seconds since the epoch, lag, members, written records/s, read records/s.
 
-    The columns are the time in seconds since the epoch, the lag in records, the number of members, and the numbers of
-    records written and read per second. Unknown values are NaN. Both rates are unknown at each poll that could not read
-    the offsets of the group, and at the poll after it.
-
-    Args:
-        unread: times of the polls that could not read the offsets, in milliseconds.
+    Unknown values are NaN. Rates are unknown at each poll that could not read the offsets (`unread`), and at the next
+    poll.
     """
     columns = [array("d") for _ in range(5)]
     point_by_poll = {round(point.at * 1000): point for point in change_points}
@@ -136,10 +127,7 @@ def _unread(
     faults: Mapping[int, list[dict[str, Any]]],
     recorded_polls: Iterable[RecordedPoll],
 ) -> set[int]:
-    """Return the times, in milliseconds, of the polls that could not read the offsets of the group.
-
-    At each of these polls, a fault of the group, of its coordinator or of the whole cluster was recorded.
-    """
+    """Return the times (ms) of the polls at which a fault kept the offsets from being read."""
     found: set[int] = set()
     active: set[tuple[object, object, object]] = set()
     coordinator: int | None = None
@@ -163,7 +151,7 @@ def _change_points(
     polls: Mapping[int, PollChange],
     recorded_polls: Iterable[RecordedPoll],
 ) -> list[ChangePoint]:
-    """Return the group's state at the first poll, and at each poll at which the state differs from the previous one."""
+    """Return the state at the first poll, and at each poll at which it changed."""
     change_points: list[ChangePoint] = []
     member_ids: frozenset[str] = frozenset()
     state = ChangePoint(0.0, listed=False)
@@ -227,10 +215,10 @@ INT64_RANGE = 2**64
 """Number of values of a 64-bit integer. Arrow's sums of lags can overflow, but are correct modulo this number."""
 
 SUMS = ("lag", "known_lags", "known_ends", "known_positions")
-"""Names of the attributes of `PollChange` that contain the change of a total of the group, such as the total lag.
+"""Names of the attributes of `PollChange` that contain the change of a total, such as the total lag.
 
-At a keyframe, such an attribute is the complete total instead of a change. The total at another poll is therefore the
-sum of the attribute over all polls from the latest keyframe to this poll."""
+At a keyframe, they are the complete total. A poll's total is thus the sum since the latest keyframe.
+"""
 
 
 class PollChange(NamedTuple):
@@ -240,13 +228,12 @@ class PollChange(NamedTuple):
 
     Attributes:
         lag: change of the lag, in records.
-        known_lags: change of the number of partitions whose lag is known.
-        known_ends: change of the number of partitions whose log end offset is known.
-        known_positions: change of the number of partitions whose position is known.
-        written: number of records by which log end offsets increased.
-        read: number of records by which positions moved forward.
-        rewound: number of records by which positions moved backward.
-        reassigned: number of partitions whose owner differs from their last known owner.
+        known_lags, known_ends, known_positions: change of the number of partitions with a known lag, log end offset or
+            position.
+        written: records by which log end offsets increased.
+        read: records by which positions moved forward.
+        rewound: records by which positions moved backward.
+        reassigned: partitions whose owner differs from their last known owner.
     """
 
     lag: int = 0
@@ -260,12 +247,10 @@ class PollChange(NamedTuple):
 
 
 def poll_changes(rows: pa.Table, recorded_polls: Sequence[RecordedPoll]) -> dict[int, PollChange]:
-    """Return a dict that maps times of polls, in milliseconds since the epoch, to the changes at these polls.
-
-    The changes of all partitions are summed with Arrow, which adds up a million rows within milliseconds.
+    """Return time of each poll, in milliseconds since the epoch → changes at that poll.
 
     Args:
-        rows: rows of one group in table `partitions`. Rows of polls that are not in `recorded_polls` are ignored.
+        rows: rows of one group in table `partitions`. Polls that are not in `recorded_polls` are ignored.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -289,13 +274,9 @@ def poll_changes(rows: pa.Table, recorded_polls: Sequence[RecordedPoll]) -> dict
 
 
 def _sum_changes(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
-    """Return a column for each name in `SUMS`. Each row has the change since the previous row of its partition.
+    """Return a column for each name in `SUMS`, with the change since the partition's previous row.
 
-    A keyframe contains the complete state. In a partition's first row since a keyframe, the column therefore has the
-    complete value instead of the change.
-
-    Args:
-        columns: column name → values of table `partitions`, sorted by topic, partition and poll.
+    The first row since a keyframe has the complete value. Rows are sorted by topic, partition and poll.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -313,10 +294,7 @@ def _sum_changes(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
 
 
 def _movements(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
-    """Return the columns `written`, `read` and `rewound`: numbers of records since the partition's previous row.
-
-    A number is null if it is unknown or would be negative.
-    """
+    """Return `written`, `read` and `rewound`, in records since the previous row; null if unknown or negative."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -325,8 +303,7 @@ def _movements(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
     nothing = pa.scalar(None, pa.int64())
     written, read = (pc.if_else(first, nothing, pc.subtract(values, previous(values))) for values in (end, position))
     return {
-        # The log end offset decreases if the topic was deleted and created again. The number of records that were
-        # written is then unknown, so `written` is null.
+        # The log end offset decreases if the topic was recreated. The number of written records is then unknown.
         "written": pc.if_else(pc.less(written, 0), nothing, written),
         "read": pc.if_else(pc.less(read, 0), nothing, read),
         "rewound": pc.if_else(pc.less(read, 0), pc.negate(read), nothing),
@@ -334,10 +311,7 @@ def _movements(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
 
 
 def _values(columns: Mapping[str, pa.Array]) -> tuple[pa.Array, pa.Array, pa.Array]:
-    """Return three columns with the position, log end offset and lag of each row. Unknown values are null.
-
-    The lag is computed as in `kgtui.model.offsets`.
-    """
+    """Return position, log end offset and lag (see `kgtui.model.offsets`) of each row; null if unknown."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -354,11 +328,9 @@ def _values(columns: Mapping[str, pa.Array]) -> tuple[pa.Array, pa.Array, pa.Arr
 
 
 def _owner_changes(columns: Mapping[str, pa.Array], beginning: int) -> dict[int, int]:
-    """Return a dict that maps times of polls, in ms since the epoch, to the numbers of partitions with a new owner.
+    """Return time of each poll (ms) → number of partitions with a new owner; none at `beginning`.
 
-    Args:
-        columns: column name → values of table `partitions`, sorted by topic, partition and poll.
-        beginning: time of the first poll in milliseconds. No partition counts as reassigned at the first poll.
+    Rows are sorted by topic, partition and poll.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -375,10 +347,7 @@ def _owner_changes(columns: Mapping[str, pa.Array], beginning: int) -> dict[int,
 
 
 def differs(columns: Mapping[str, pa.Array], *names: str) -> pa.Array:
-    """Return a boolean column that is true in each row in which one of the columns `names` has a new value.
-
-    A value is new if it differs from the value in the previous row. The first row is true.
-    """
+    """Return whether one of the columns `names` differs from the previous row, for each row. The first row is true."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -390,7 +359,7 @@ def differs(columns: Mapping[str, pa.Array], *names: str) -> pa.Array:
 
 
 def previous(values: pa.Array) -> pa.Array:
-    """Return the values shifted by one row, so that each row has the previous row's value. The first row is null."""
+    """Return the values shifted by one row. The first row is null."""
     import pyarrow as pa
 
     return pa.concat_arrays([pa.nulls(1, values.type), values[:-1]])

@@ -1,7 +1,4 @@
-"""Read a keyframe and the polls that follow it, and return the state of a table at any of these polls.
-
-A keyframe is a poll that recorded the complete state. The polls until the next keyframe recorded only changes.
-"""
+"""Read a keyframe and the polls that follow it, and return the state of a table at any of these polls."""
 
 from __future__ import annotations
 
@@ -23,21 +20,17 @@ if TYPE_CHECKING:
 _MAX_GROUPS, _MAX_FRACTION = 16, 0.02
 """Limits for converting the rows of a block (see `RowBlocks`) to Python group by group.
 
-If the requested groups are more than this number and more than this fraction of the block's groups, the whole block is
-converted in one step, which is then faster.
+Above both this number and this fraction of the block's groups, converting the whole block is faster.
 """
 
 
 class Keyframe:
-    """The rows of one keyframe and of the polls until the next keyframe.
-
-    Rows are read from disk when they are first needed, and then stay in memory.
+    """The rows of one keyframe and of the polls until the next keyframe, read from disk on demand.
 
     Args:
-        load: function that takes the name of a table and returns the table's rows. It is called once per table.
-        polls: times of the keyframe and of the polls until the next keyframe, in milliseconds since the epoch. Rows of
-            other polls are ignored, because they come from writes that were interrupted.
-        reading: returns a context manager that raises a `LakeError` instead of an error in reading a file.
+        load: returns the rows of the table with a given name. It is called once per table.
+        polls: times of these polls, in milliseconds since the epoch. Rows of other polls come from interrupted writes.
+        reading: returns a context manager that converts read errors to `LakeError`.
     """
 
     def __init__(
@@ -53,7 +46,7 @@ class Keyframe:
         self._lock = threading.Lock()
 
     def at(self, name: str, poll: int) -> TableState:
-        """Return the rows of the table `name` that were valid after a poll.
+        """Return the rows of a table that were valid after a poll.
 
         Args:
             poll: time of the poll in milliseconds since the epoch.
@@ -65,10 +58,7 @@ class Keyframe:
 
 
 class KeyframeTable:
-    """The rows of one table for a keyframe and the polls until the next keyframe, in blocks (see `RowBlocks`).
-
-    A block is read from disk when it is first needed, and then stays in memory.
-    """
+    """The rows of one table for a keyframe and the polls until the next keyframe, in blocks (see `RowBlocks`)."""
 
     def __init__(
         self, name: str, rows: RowBlocks, polls: Sequence[int], reading: Callable[[], AbstractContextManager[None]]
@@ -85,29 +75,25 @@ class KeyframeTable:
         return len(self._rows)
 
     def block_of(self, group: str) -> int | None:
-        """Return the index of the block that may contain rows of a group; None if no block contains rows of the group.
+        """Return the index of the block that may contain rows of a group; None if there is none.
 
-        Args:
-            group: group id, in which lone surrogates are escaped.
+        The group id has escaped surrogates.
         """
         return self._rows.block_of(group)
 
     def load(self, indices: Iterable[int]) -> None:
-        """Read those blocks with the given indices that are not in memory yet.
-
-        All of them are read in a single call of `RowBlocks.read`, because each call has a high fixed cost.
-        """
+        """Read the blocks that are not in memory yet, together, because each call of `RowBlocks.read` is expensive."""
         missing = sorted({index for index in indices if index not in self._blocks})
         if missing:
             self._blocks.update(dict.fromkeys(missing, self._read(missing, self._columns)))
 
     def block(self, index: int) -> _KeyframeRows:
-        """Return the rows of a block, and of the other blocks that were read in the same call of `load`."""
+        """Return the rows of a block, and of the blocks that were loaded with it."""
         self.load([index])
         return self._blocks[index]
 
     def narrow(self, columns: tuple[str, ...], poll: int) -> pa.Table:
-        """Return all rows of the table that were valid after a poll, with column `group` and the given columns."""
+        """Return all rows that were valid after a poll, with column `group` and the given columns."""
         rows = self._narrow.get(columns)
         if rows is None:
             needed = dict.fromkeys(("poll", "gone", *self._table.key, *columns))
@@ -120,14 +106,14 @@ class KeyframeTable:
 
 
 class _KeyframeRows:
-    """The rows of some blocks, for a keyframe and the polls before the next keyframe, sorted by key and poll."""
+    """The rows of some blocks until the next keyframe, sorted by key and poll."""
 
     def __init__(self, rows: pa.Table, key: Sequence[str]) -> None:
         self._rows = rows.combine_chunks()
         self._last = _last_of_each(self._rows, key)
 
     def after(self, poll: int) -> pa.Table:
-        """Return for each key of the table its newest row at or before a poll, unless this row records a deletion."""
+        """Return for each key its newest row at or before a poll, unless this row records a deletion."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -159,12 +145,12 @@ class TableState:
             yield from block.groups()
 
     def prepare(self, groups: Iterable[str]) -> None:
-        """Read the rows of these groups from disk together, because each separate read has a high fixed cost."""
+        """Read the rows of these groups from disk together, because each read has a high fixed cost."""
         found = (self._blocks.block_of(escape_surrogates(group)) for group in groups)
         self._blocks.load(index for index in found if index is not None)
 
     def all(self, *columns: str) -> Iterator[tuple[str, RowValues]]:
-        """Yield a pair (group, values of the given columns) for every row. No other columns are read from disk."""
+        """Yield a pair (group, values of the given columns) for every row. Other columns are not read."""
         rows = self._blocks.narrow(columns, self._poll)
         values = zip(*(to_values(rows[name]) for name in columns), strict=True)
         yield from zip(map(str, to_values(rows["group"])), values, strict=True)
@@ -187,7 +173,7 @@ class TableState:
 
 
 class BlockState:
-    """The rows of some blocks that were valid after one poll. They are converted to Python when they are requested."""
+    """The rows of some blocks that were valid after one poll. They are converted to Python on demand."""
 
     def __init__(self, rows: pa.Table) -> None:
         rows = rows.combine_chunks()
@@ -221,7 +207,7 @@ _TABLES = {table.name: table for table in TABLES}
 
 
 def _last_of_each(rows: pa.Table, key: Sequence[str]) -> pa.Array:
-    """Return a boolean column that is true in the last row of each key. Rows with the same key must be adjacent."""
+    """Return whether each row is the last of its key. Equal keys must be adjacent."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -240,9 +226,9 @@ def _last_of_each(rows: pa.Table, key: Sequence[str]) -> pa.Array:
 
 
 def _spans(column: pa.ChunkedArray) -> dict[str, tuple[int, int]]:
-    """Return a dict that maps each value to the index of its first row and the index after its last row.
+    """Return the first index and the index after the last for each value. Null becomes an empty string.
 
-    Rows with equal values must be adjacent. In the result, an empty string represents null.
+    Equal values must be adjacent.
     """
     import pyarrow.compute as pc
 

@@ -13,11 +13,10 @@ class RecorderOptions:
 
     Attributes:
         interval: time from the start of a poll to the start of the next poll.
-        flush: maximum time for which the rows of a poll wait in memory before they are written to the lake. A crash of
-            the recorder loses only the polls that are still waiting.
-        keyframe: time between two keyframes, which are polls that record the complete state instead of changes.
-        describe: maximum time between two reads of the description of the same group.
-        keep_days: age in full days at which polls are deleted from the lake; None keeps all polls.
+        flush: maximum time for which rows wait in memory. A crash loses only waiting rows.
+        keyframe: time between two keyframes (polls that record the complete state).
+        describe: maximum time between two reads of the same group's description.
+        keep_days: age in full days at which polls are deleted; None keeps all polls.
     """
 
     interval: float = RECORD_INTERVAL
@@ -32,10 +31,10 @@ class RecorderStatus:
     """Status of the recorder.
 
     Attributes:
-        polls, rows: number of polls and rows that the recorder has written since it was started.
-        last: time of the newest of these polls, in seconds since the epoch; None before the first one is written.
-        waiting: number of rows that wait in memory to be written to the lake.
-        error: the reason why nothing can be recorded at the moment; empty if there is no problem.
+        polls, rows: number of written polls and rows.
+        last: time of the newest written poll, in seconds since the epoch; None if there is none.
+        waiting: number of rows that wait in memory.
+        error: why nothing can be recorded now; empty if there is no problem.
     """
 
     polls: int = 0

@@ -1,4 +1,4 @@
-"""The recorded state of a cluster at one point in time, and the comparison of two recorded states."""
+"""The recorded state of a cluster at one time, and the comparison of two states."""
 
 from __future__ import annotations
 
@@ -23,12 +23,11 @@ if TYPE_CHECKING:
 
 
 class PointInTime:
-    """The state of a cluster at one recorded poll. Each table is read from disk when it is first needed.
+    """The state of a cluster at one recorded poll. Tables are read from disk on demand.
 
     Attributes:
-        cluster: the cluster's id and its brokers at this poll.
-        answered: number of brokers that returned their list of groups at this poll.
-        interval: the recorder's configured time between two polls, in seconds.
+        answered: number of brokers that returned their list of groups.
+        interval: the configured seconds between two polls.
     """
 
     def __init__(
@@ -55,10 +54,7 @@ class PointInTime:
 
     @cached_property
     def listings(self) -> Mapping[str, Listing]:
-        """Maps each group id to the group's listing (its entry in the list of groups).
-
-        Equal listings are represented by the same object, which saves memory.
-        """
+        """Group id → listing. Equal listings are the same object, which saves memory."""
         seen_rows: dict[RowValues, Listing] = {}
         result: dict[str, Listing] = {}
         for group, row in self._groups.all("type", "protocol", "state", "coordinator"):
@@ -67,16 +63,16 @@ class PointInTime:
 
     @cached_property
     def hidden(self) -> Mapping[str, bool]:
-        """Maps each group id to whether brokers may have hidden offsets because the recorder's user lacked permissions.
+        """Group id → whether brokers may have hidden offsets because the recorder's user lacked permissions.
 
-        Contains only groups for which this was recorded.
+        Groups for which this was not recorded are missing.
         """
         found = self._groups.all("offsets_may_be_hidden")
         return {group: hidden is True for group, (hidden,) in found if hidden is not None}
 
     @cached_property
     def faults(self) -> tuple[tuple[str, Fault], ...]:
-        """The faults at this poll, as pairs (scope, fault). The scope says which kind of data could not be read."""
+        """The faults at this poll, as pairs (scope, fault). The scope says what could not be read."""
         state = self._keyframe.at("faults", self.poll.ms)
         return tuple(
             (scope, rows.fault_of_row(broker, group or None, name, tuple(rest)))
@@ -92,11 +88,10 @@ class PointInTime:
     def prepare(self, groups: Collection[str], *, offsets: bool) -> None:
         """Read the data of these groups from disk together.
 
-        Call this method before you call `description`, `members` or `offsets` for many groups. Otherwise, each of those
-        calls reads from disk.
+        Without this call, `description`, `members` and `offsets` read from disk once per group.
 
         Args:
-            offsets: whether to read the offsets of the groups. If false, their descriptions and members are read.
+            offsets: whether to read the offsets, instead of descriptions and members.
         """
         for state in (self._partitions,) if offsets else (self._groups, self._members):
             state.prepare(groups)
@@ -109,36 +104,27 @@ class PointInTime:
         return {row[0] for row in self._members.of(group)}
 
     def owners(self, group: str) -> dict[TopicPartition, str | None]:
-        """Return a dict that maps each partition that a group reads to the id of the member that owns it.
-
-        The id is None if the owner is unknown.
-        """
+        """Return partition → id of the member that owns it, or None if the owner is unknown."""
         return {tp: rows.owner_of_row(row) for tp, row in self.positions(group).items()}
 
     def description(self, group: str) -> GroupDescription | None:
-        """Return a group's description; None if the group did not exist or had not been described at this poll."""
+        """Return a group's description; None if the group did not exist or was not described yet."""
         for row in self._groups.of(group):
             return rows.description_of_row(group, row, self.members(group).values())
         return None
 
     def described_at(self, group: str) -> float | None:
-        """Return when the recorder first read the description that is returned by `description`.
-
-        The time is in seconds since the epoch. It is None if `description` returns None.
-        """
+        """Return when the description was first read, in seconds since the epoch; None without a description."""
         for row in self._groups.of(group):
             return None if row[4] is None else row[4] / 1000
         return None
 
     def positions(self, group: str) -> dict[TopicPartition, RowValues]:
-        """Return a dict that maps each partition of a group to the values of its row in table `partitions`.
-
-        The values come from column `kind` and all columns after it.
-        """
+        """Return partition → values of its row in table `partitions`, from column `kind` on."""
         return {(topic, partition): tuple(row) for topic, partition, *row in self._partitions.of(group)}
 
     def offsets(self, group: str) -> GroupOffsets:
-        """Return a group's committed offsets or share offsets, with the log start and end offsets of the partitions."""
+        """Return a group's committed or share offsets, with the log start and end offsets of the partitions."""
         result = rows.offsets_of_rows(self.positions(group), hidden=self.hidden.get(group))
         self._logs.update(result.bounds or {})
         return result
@@ -150,8 +136,7 @@ class PointInTime:
     def bounds(self, tp: TopicPartition) -> PartitionBounds | None:
         """Return the log start and log end offset of a partition; None if they were not recorded.
 
-        They are recorded only for partitions in which a group has an offset or a member, and only if a broker
-        returned them.
+        They are recorded only for partitions in which a group has an offset or a member.
         """
         return self._logs.get(tp) or self._every_log.get(tp)
 
@@ -163,20 +148,15 @@ class PointInTime:
                 log = rows.bounds_of_row(tuple(row))
                 if log is not None:
                     other = result.get((topic, partition))
-                    # If a poll cannot read the offsets of a group, the group's rows keep the log start and end offsets
-                    # of an earlier poll. Rows of two groups can therefore contain different log end offsets of one
-                    # partition. The highest one is the newest.
+                    # A group's rows keep old log end offsets while its offsets cannot be read. The highest one of all
+                    # groups is the newest.
                     if other is None or (log.log_end or -1) > (other.log_end or -1):
                         result[topic, partition] = log
         return result
 
 
 class OwnerChange(NamedTuple):
-    """A partition that is owned by different members of a group at two polls.
-
-    Attributes:
-        before, after: id of the owning member at the earlier and at the later poll; None if the owner is unknown.
-    """
+    """A partition that has different owners at two polls. An owner is a member id, or None if unknown."""
 
     group: str
     topic: str
@@ -189,9 +169,8 @@ class LagChange(NamedTuple):
     """The lag of one group at two polls.
 
     Attributes:
-        before, after: the lag at the earlier and at the later poll, in records; None if it is unknown.
-        hidden_before, hidden_after: whether brokers may have left out topics at the earlier or later poll, because the
-            recorder's user lacked permissions. The real lag can then be higher.
+        before, after: the lag at the earlier and at the later poll, in records; None if unknown.
+        hidden_before, hidden_after: whether brokers may have left out topics, so that the real lag can be higher.
     """
 
     group: str
@@ -202,9 +181,9 @@ class LagChange(NamedTuple):
 
     @property
     def by(self) -> int:
-        """Difference between the later and the earlier lag, in records; negative if the lag decreased.
+        """Increase of the lag in records; negative if the lag decreased.
 
-        It is 0 if the lag is unknown at one of the polls, or if brokers may have left out topics at only one of them.
+        It is 0 if one lag is unknown, or if brokers may have left out topics at only one of the polls.
         """
         if self.before is None or self.after is None or self.hidden_before is not self.hidden_after:
             return 0
@@ -213,18 +192,17 @@ class LagChange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The differences between the states of a cluster at two polls. All attributes except `lags` are sorted by group.
+    """The differences between the states of a cluster at two polls, sorted by group.
 
-    The attributes about members, owners and lag cover only groups that exist at both polls.
+    Members, owners and lags are compared only in groups that exist at both polls.
 
     Attributes:
-        joined: ids of the groups that exist only at the later poll.
-        left: ids of the groups that exist only at the earlier poll.
-        relisted: tuples (group, earlier listing, later listing), for groups whose entries in the list of groups differ.
-        members_joined: pairs (group id, member id) of the members that exist only at the later poll.
-        members_left: pairs (group id, member id) of the members that exist only at the earlier poll.
-        moved: partitions that have another owner at the later poll than at the earlier poll.
-        lags: earlier and later lag of each group whose lag changed. The group with the largest increase is the first.
+        joined: groups that exist only at the later poll.
+        left: groups that exist only at the earlier poll.
+        relisted: tuples (group, earlier listing, later listing) of listings that differ.
+        members_joined, members_left: pairs (group id, member id).
+        moved: partitions whose owner differs.
+        lags: lags that changed, largest increase first.
     """
 
     earlier: RecordedPoll
@@ -239,7 +217,7 @@ class Comparison:
 
 
 def compare(a: PointInTime, b: PointInTime) -> Comparison:
-    """Return the differences between two points in time. The earlier one can be the first or the second argument."""
+    """Return the differences between two points in time, which may be in any order."""
     if a.poll.ms > b.poll.ms:
         a, b = b, a
     old, new = a.listings, b.listings

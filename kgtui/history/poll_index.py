@@ -1,4 +1,4 @@
-"""Index of all polls of a recording: the time of each poll, its keyframe, and the gap before it, if there is one."""
+"""Index of all polls of a recording: their times, keyframes and gaps."""
 
 from __future__ import annotations
 
@@ -19,10 +19,8 @@ class RecordedPoll:
     """One recorded poll.
 
     Attributes:
-        ms: time of the poll in milliseconds since the epoch. It identifies the poll.
-        keyframe: time of the newest keyframe at or before this poll, in milliseconds since the epoch. A keyframe is a
-            poll that recorded the complete state instead of changes.
-        gap: the reason why polls are missing directly before this poll; empty if none are missing.
+        ms, keyframe: times of the poll and its keyframe, in milliseconds since the epoch.
+        gap: why polls are missing directly before this poll; empty if none are missing.
     """
 
     ms: int
@@ -36,9 +34,9 @@ class RecordedPoll:
 
 
 class PollIndex:
-    """All polls of a recording, from the oldest to the newest.
+    """All polls of a recording, oldest first.
 
-    They are stored in arrays to save memory, because a recording of one month has about 250,000 polls.
+    Arrays save memory, because a recording of one month has about 250,000 polls.
     """
 
     def __init__(self) -> None:
@@ -54,10 +52,9 @@ class PollIndex:
         return RecordedPoll(poll, self._keyframes[position], self._gaps.get(poll, ""))
 
     def add(self, rows: Iterable[tuple[int, int, str | None]]) -> None:
-        """Add polls to the end of the index. They must be newer than all polls in the index.
+        """Add polls that are newer than all polls in the index.
 
-        Args:
-            rows: values of columns `poll`, `keyframe` and `gap` of table `polls`. The rows can be in any order.
+        The rows have columns `poll`, `keyframe` and `gap` of table `polls`, in any order.
         """
         for poll, keyframe, gap in sorted(rows):
             self._polls.append(poll)
@@ -66,30 +63,26 @@ class PollIndex:
                 self._gaps[poll] = gap
 
     def between(self, since: float | None = None, until: float | None = None) -> list[RecordedPoll]:
-        """Return the polls from `since` to `until` (inclusive), oldest first. Times are in seconds since the epoch."""
+        """Return the polls from `since` to `until` (inclusive, in seconds since the epoch), oldest first."""
         start = 0 if since is None else bisect_left(self._polls, _ms(since))
         stop = len(self._polls) if until is None else bisect_right(self._polls, _ms(until))
         return [self[position] for position in range(start, stop)]
 
     def newest(self, until: float | None = None) -> RecordedPoll | None:
-        """Return the newest poll at or before the time `until`; None if there is no such poll.
+        """Return the newest poll at or before `until`, in seconds since the epoch; None if there is no such poll.
 
-        Args:
-            until: seconds since the epoch; None for the newest poll of the recording.
+        Without `until`, return the newest poll of all.
         """
         stop = len(self._polls) if until is None else bisect_right(self._polls, _ms(until))
         return self[stop - 1] if stop else None
 
     def step(self, poll: RecordedPoll, by: int) -> RecordedPoll | None:
-        """Return the poll that is `by` polls after `poll`, or `-by` polls before it if `by` is negative.
-
-        Return None if the recording does not have that many polls after or before `poll`.
-        """
+        """Return the poll that is `by` polls after `poll`, or before it if `by` is negative; None if there is none."""
         position = bisect_left(self._polls, poll.ms) + by
         return self[position] if 0 <= position < len(self._polls) else None
 
     def of_keyframe(self, keyframe: int) -> list[int]:
-        """Return the times of a keyframe and of all polls before the next keyframe, in milliseconds since the epoch."""
+        """Return the times of a keyframe and of all polls before the next one, in milliseconds since the epoch."""
         start = bisect_left(self._polls, keyframe)
         found = []
         for position in range(start, len(self._polls)):

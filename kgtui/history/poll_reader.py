@@ -1,4 +1,4 @@
-"""Read the descriptions and offsets of some groups at consecutive polls, as input for the health rules."""
+"""Read the descriptions and offsets of some groups at consecutive polls, for the health rules."""
 
 from __future__ import annotations
 
@@ -26,18 +26,17 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import GroupOffsets, TopicPartition
 
 _WHOLE_COORDINATOR = frozenset({"cluster", "broker", "offsets"})
-"""Values of column `scope` of table `faults` for faults that can affect all groups of a broker or of the cluster.
-
-A fault with such a scope affects a single group if its row contains a group id."""
+"""Scopes (column `scope` of table `faults`) that affect all groups of a broker or cluster if the row has no group id.
+"""
 
 
 class GroupRead(NamedTuple):
     """The description and the offsets of one group at one poll.
 
     Attributes:
-        description: the newest description; None if there is none yet, or if this poll failed to read it.
-        offsets: None if this poll failed to read the offsets, or if groups of this type have no offsets.
-        fault: the reason why the description or the offsets could not be read; None if no read failed.
+        description: None if there is none yet, or if reading it failed.
+        offsets: None if reading them failed, or if groups of this type have no offsets.
+        fault: why a read failed; None if no read failed.
     """
 
     description: GroupDescription | None
@@ -50,8 +49,8 @@ class PollRead:
     """What one poll read for some requested groups.
 
     Attributes:
-        groups: group id → description and offsets, for those requested groups that existed at the poll.
-        faults: faults of the poll that concern a broker or the whole cluster, not a single group.
+        groups: group id → description and offsets, for the groups that existed.
+        faults: faults that concern a broker or the whole cluster.
     """
 
     poll: RecordedPoll
@@ -62,13 +61,9 @@ class PollRead:
 def read_polls(
     recording: RecordingReader, groups: Collection[str], polls: Sequence[RecordedPoll]
 ) -> Iterator[PollRead]:
-    """Yield the descriptions and offsets of some groups at each poll, oldest poll first.
+    """Yield the descriptions and offsets of some groups at consecutive polls, oldest first.
 
-    To save memory, only the rows of one keyframe and of the polls before the next keyframe are loaded at a time.
-
-    Args:
-        groups: ids of the groups.
-        polls: consecutive polls, oldest first.
+    Only one keyframe with its polls is in memory at a time.
 
     Raises:
         LakeError: rows cannot be read.
@@ -85,8 +80,7 @@ def read_polls(
 class _GroupStates:
     """The recorded state of some groups at one poll.
 
-    First call `go_to` for the keyframe, because it recorded the complete state. Then call it for each later poll in
-    order.
+    Call `go_to` for the keyframe first, and then for each later poll in order.
     """
 
     def __init__(self, recording: RecordingReader, groups: Collection[str], keyframe: int, until: int) -> None:
@@ -104,7 +98,7 @@ class _GroupStates:
         self._reads: dict[str, GroupRead] = {}
 
     def go_to(self, poll: RecordedPoll) -> None:
-        """Apply the changes that `poll` recorded. It must be the poll that follows the poll of the previous call."""
+        """Apply the changes that `poll` recorded. It must follow the poll of the previous call."""
         changed, moved = self._apply_group_changes(poll.ms), set[str]()
         for group, topic, partition, gone, *row in self._tables["partitions"].at(poll.ms):
             moved.add(group)
@@ -129,7 +123,7 @@ class _GroupStates:
                 self._faults[key] = (scope, rows.fault_of_row(broker, group, name, tuple(row)))
 
     def _apply_group_changes(self, poll: int) -> set[str]:
-        """Apply a poll's changes to the stored rows of groups and members, and return the ids of the changed groups."""
+        """Apply a poll to the rows of groups and members, and return the changed groups."""
         changed: set[str] = set()
         for group, gone, *row in self._tables["groups"].at(poll):
             changed.add(group)
@@ -152,9 +146,9 @@ class _GroupStates:
         return rows.offsets_of_rows(positions, hidden=rows.hidden_of_row(self._listed[group]))
 
     def read_at(self, poll: RecordedPoll) -> PollRead:
-        """Return the description and offsets of each group at `poll`, which the last call of `go_to` applied.
+        """Return the description and offsets of each group at the poll of the last call of `go_to`.
 
-        Values that the poll failed to read are None in the result. The state keeps the values of earlier polls.
+        Values that the poll failed to read are None, but the state keeps their earlier values.
         """
         reads = dict(self._reads)
         for scope, fault in self._faults.values():
@@ -174,10 +168,10 @@ class _GroupStates:
 
 
 class RowsByPoll:
-    """The rows of one table, by poll. To save memory, they are converted to Python values one poll at a time.
+    """The rows of one table by poll, converted to Python one poll at a time to save memory.
 
     Args:
-        groups: ids of the groups whose rows are kept, with lone surrogates escaped; None for all groups.
+        groups: groups whose rows are kept, with lone surrogates escaped; None for all groups.
     """
 
     def __init__(self, table: pa.Table, groups: Sequence[str] | None) -> None:

@@ -1,4 +1,4 @@
-"""Store the permissions of the recorder's user in the lake, so that a replay can say which offsets may be missing."""
+"""Store the permissions of the recorder's user in the lake, so that a replay knows which offsets may be missing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 def load_access(folder: LakeFolder) -> Access:
     """Return the permissions of the recorder's user that are stored in the lake.
 
-    If their file is missing or cannot be read, return full permissions, because older recorders wrote no such file.
+    Without a readable file, return full permissions, because older recorders wrote no such file.
     """
     try:
         stored = json.loads((folder.path / _FILE).read_text(encoding="utf-8"))
@@ -40,10 +40,7 @@ def load_access(folder: LakeFolder) -> Access:
 
 
 class AccessRecorder:
-    """Reads the permissions of the recorder's user from the cluster, and stores them in the lake.
-
-    New permissions replace the stored permissions, so that the lake contains only the newest permissions.
-    """
+    """Reads the permissions of the recorder's user from the cluster, and stores the newest ones in the lake."""
 
     def __init__(self, admin: GroupAdmin, folder: LakeFolder) -> None:
         self._admin = admin
@@ -54,11 +51,7 @@ class AccessRecorder:
     async def record(self, *, timeout: float) -> Access | None:
         """Read the permissions from the cluster, store them if they have changed, and return them.
 
-        Errors are only logged. If the permissions cannot be read, return the permissions from the last successful read,
-        or None if there was no such read.
-
-        Args:
-            timeout: maximum time of the read in seconds.
+        Errors are only logged. The result is then the last permissions that were read, or None.
         """
         try:
             self._last = access = await self._admin.access(max_age=ACCESS_MAX_AGE, timeout=timeout)

@@ -1,4 +1,4 @@
-"""Find the events in a recording by the same rules that the monitor applies to a live cluster."""
+"""Find the events in a recording by the rules of the live monitor."""
 
 from __future__ import annotations
 
@@ -37,10 +37,9 @@ if TYPE_CHECKING:
 
 Positions = dict["TopicPartition", int]
 PositionChanges = dict[int, dict[str, tuple[Positions, Positions]]]
-"""Maps the time of a poll in milliseconds, and then a group id, to the positions before and after the poll.
+"""Time of a poll in milliseconds → group id → positions before and after the poll.
 
-A position is a committed offset or a share-partition start offset. A position is included only if its change may be an
-event.
+A position is a committed offset or a share-partition start offset. Only changes that may be events are included.
 """
 
 _POSITION_COLUMNS = ("poll", "group", "topic", "partition", "gone", "committed", "spso", "owner")
@@ -54,14 +53,13 @@ def recorded_events(
 ) -> Iterator[Event]:
     """Yield the events of a recording, oldest first. Events of the same poll are sorted by group.
 
-    Reading begins at the keyframe at or before `since`. The events do not depend on where reading begins, because the
-    members and owners of partitions from before a keyframe are always forgotten after the keyframe.
+    Reading begins at the keyframe at or before `since`. Each keyframe resets the known members and owners, so that the
+    events do not depend on `since`.
 
     Args:
-        since: events at or before this time are left out, in seconds since the epoch; None starts at the first poll,
-            which has no events, because there is no earlier poll to compare it with.
-        until: events after this time are left out, in seconds since the epoch; None ends at the last poll.
-        groups: ids of the groups whose events are returned; None returns the events of all groups and brokers.
+        since, until: only events after `since` and up to `until`, in seconds since the epoch; None for no limit. The
+            first poll has no events.
+        groups: ids of the groups; None for all groups and brokers.
 
     Raises:
         LakeError: rows cannot be read.
@@ -75,7 +73,7 @@ def recorded_events(
 
 
 class _RecordedState:
-    """The state of groups and brokers at one poll. Events are found by comparing this state with the next poll.
+    """The state of groups and brokers at one poll, with which the next poll is compared.
 
     Args:
         groups: ids of the groups to compare; None for all groups and brokers.
@@ -95,8 +93,8 @@ class _RecordedState:
         """Yield pairs (poll, events at this poll), for a keyframe and for the polls after it.
 
         Args:
-            keyframe: time of the keyframe in milliseconds since the epoch.
-            polls: the keyframe itself, and polls between it and the next keyframe, oldest first.
+            keyframe: milliseconds since the epoch.
+            polls: the keyframe and later polls before the next keyframe, oldest first.
         """
         tables = {table.name: self._read(table, keyframe, polls[-1].ms) for table in (GROUPS, MEMBERS, FAULTS)}
         moved = self._read_positions(keyframe, polls[-1].ms, self._memberless_groups(tables[GROUPS.name]))
@@ -108,8 +106,7 @@ class _RecordedState:
             yield poll, events if self._begun else []
             self._begun = True
             if whole:
-                # Forget the descriptions from before this keyframe, so that the events are the same for a reader that
-                # begins here and does not know these descriptions.
+                # A reader that begins at this keyframe does not know older descriptions. Its events must be the same.
                 self._descriptions.clear()
 
     def _read(self, table: Table, keyframe: int, until: int) -> pa.Table:
@@ -134,11 +131,11 @@ class _RecordedState:
         *,
         whole: bool,
     ) -> list[Event]:
-        """Apply a poll to the stored rows of all groups, and return the events of the groups at this poll.
+        """Apply a poll to the rows of all groups, and return their events.
 
         Args:
-            moved: group id → positions before and after the poll, for positions whose change may be an event.
-            whole: whether the poll is a keyframe, whose rows are the complete state.
+            moved: group id → positions before and after the poll, if the change may be an event.
+            whole: whether the poll is a keyframe.
         """
         listed_before, members_before = self._advance(poll, tables, whole=whole)
         events: list[Event] = []
@@ -163,11 +160,9 @@ class _RecordedState:
     def _advance(
         self, poll: RecordedPoll, tables: Mapping[str, RowsByPoll], *, whole: bool
     ) -> tuple[dict[str, RowValues | None], dict[str, dict[str, RowValues]]]:
-        """Apply a poll to the stored rows of groups and members, and return the earlier rows of changed groups.
+        """Apply a poll to the rows of groups and members, and return the earlier rows of changed groups.
 
-        Returns:
-            Group id → earlier row in table `groups`, which is None if the group did not exist; and group id → member
-            id → earlier row in table `members`.
+        The second dict maps group id → member id → earlier row.
         """
         listed, members = ({}, defaultdict(dict)) if whole else (self._listed, self._members)
         listed_before: dict[str, RowValues | None] = {}
@@ -203,12 +198,7 @@ class _RecordedState:
     def _last_description(
         self, group: str, before: RowValues | None, members: Mapping[str, RowValues]
     ) -> LastDescription:
-        """Return the last recorded description of a group, to which the next description is compared.
-
-        Args:
-            before: row of the group in table `groups` before the poll; None if the group did not exist.
-            members: member id → row of the member before the poll.
-        """
+        """Return the last recorded description, from the rows before a poll."""
         last = self._descriptions.get(group)
         if last is None:
             last = self._descriptions[group] = LastDescription(appeared=before is None and self._begun)
@@ -221,7 +211,6 @@ class _RecordedState:
         return rows.description_of_row(group, row, [rows.member_of_row(*member) for member in members.items()])
 
     def _broker_events(self, poll: RecordedPoll, table: RowsByPoll, *, whole: bool) -> list[Event]:
-        """Apply a poll to the stored faults of all brokers, and return the events of the brokers at this poll."""
         faults: dict[int, dict[str, Fault]] = {} if whole else {node: dict(own) for node, own in self._faults.items()}
         for scope, broker, _, name, gone, *row in table.at(poll.ms):
             if scope == "broker" and broker is not None:
@@ -242,20 +231,16 @@ class _RecordedState:
         return events
 
     def _memberless_groups(self, groups: pa.Table) -> pa.Array:
-        """Return the ids of the groups whose state is Empty in any of the rows. Lone surrogates stay escaped."""
+        """Return the groups that were ever Empty in these rows. Lone surrogates stay escaped."""
         import pyarrow.compute as pc
 
         empty = pc.fill_null(pc.equal(groups["state"].cast("string"), EMPTY), False)
         return pc.unique(groups["group"].cast("string").filter(empty))
 
     def _read_positions(self, keyframe: int, until: int, memberless: pa.Array) -> PositionChanges:
-        """Find the positions that moved backward, and all changed positions of groups without members.
+        """Find positions that moved backward, and all changed positions of groups without members.
 
-        They are found with Arrow, because a recording can have millions of rows with positions.
-
-        Args:
-            keyframe, until: times of the first and last poll to read, in milliseconds since the epoch.
-            memberless: ids of the groups that were Empty at one of these polls.
+        Arrow finds them, because a recording can have millions of positions. Times are in milliseconds.
         """
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -277,16 +262,12 @@ class _RecordedState:
 
 
 def _changed_positions(table: pa.Table, keyframe: int, memberless: pa.Array) -> pa.Table:
-    """Return the position changes that may be events.
-
-    The result has columns `poll`, `group`, `topic`, `partition`, `before` and `after`; the last two are positions.
+    """Return the position changes that may be events: poll, group, topic, partition, before, after.
 
     Args:
-        table: rows of table `partitions` in one chunk, sorted by key and poll. Rows that are older than the keyframe
-            contain the state before it, and are compared only with rows of the keyframe. If a group or partition is
-            missing in the keyframe, it no longer existed.
-        keyframe: time of the keyframe in milliseconds since the epoch.
-        memberless: ids of the groups for which each change of a position may be an event, even a move forward.
+        table: rows of table `partitions` in one chunk, sorted by key and poll. Rows from before the keyframe are
+            compared only with rows of the keyframe.
+        memberless: groups for which even a move forward may be an event.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -309,7 +290,7 @@ def _changed_positions(table: pa.Table, keyframe: int, memberless: pa.Array) -> 
 
 
 def _last_rows(table: pa.Table) -> pa.Table:
-    """Return the last row of each partition in each group. The rows must be sorted by key and poll."""
+    """Return the last row of each partition in each group. Rows must be sorted by key and poll."""
     import pyarrow as pa
 
     if not table.num_rows:

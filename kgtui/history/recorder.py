@@ -1,4 +1,4 @@
-"""The recorder, which polls all groups of a cluster at regular intervals and writes the changes to a lake."""
+"""The recorder: polls all groups of a cluster at regular intervals, and writes the changes to a lake."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _log = logging.getLogger(__name__)
 
 
 class SnapshotSource(Protocol):
-    """The part of `kgtui.monitor.Monitor` that the recorder uses: snapshots with the list of groups and the brokers."""
+    """The part of `kgtui.monitor.Monitor` that the recorder uses."""
 
     @property
     def snapshot(self) -> Snapshot: ...
@@ -62,15 +62,14 @@ class Recorder:
 
     Args:
         watch: the monitor, which provides the list of groups and the state of the brokers.
-        admin: reads descriptions, offsets, log start and end offsets, and retention. The recorder does not close it.
+        admin: reads everything else. The recorder does not close it.
         path: path or URI of the lake, which is created if it does not exist.
         notify: called with a message for the user when a problem begins or ends.
         now: returns seconds since the epoch.
         elapsed: returns seconds of a monotonic clock.
-        wait: replaces the sleep between two polls; its argument is the time in seconds. A caller that also replaces
-            `now` and `elapsed` can record a simulation faster than in real time.
-        alone: whether no terminal UI runs on this event loop. If so, Python's garbage collector is paused during each
-            poll. The pause saves time in total, although the collection after the poll blocks the event loop.
+        wait: replaces the sleep between two polls, in seconds, such as for a simulation.
+        alone: whether no terminal UI runs on this event loop. Python's garbage collector is then paused during each
+            poll, which saves time, but blocks the loop after the poll.
     """
 
     def __init__(
@@ -114,10 +113,10 @@ class Recorder:
         self._stopping.set()
 
     async def run(self) -> None:
-        """Record until `stop` is called or the task is cancelled. In both cases, write all waiting rows before the end.
+        """Record until `stop` is called or the task is cancelled. Waiting rows are always written before the end.
 
         Raises:
-            LakeError: the folder cannot be written, is not a lake, or contains a recording of another cluster.
+            LakeError: the folder cannot be written, is not a lake, or belongs to another cluster.
             RefusedError: another process is recording into this lake.
         """
         try:
@@ -133,12 +132,10 @@ class Recorder:
             await self._lake.end()
 
     async def _wait_for_first_lists(self, before: int | None) -> None:
-        """Wait until each broker has listed its groups or failed to do so. Then store the cluster's id in the lake.
-
-        Wait at most `RECORD_FIRST_LISTS` seconds.
+        """Wait until each broker has listed its groups or failed, then store the cluster's id in the lake.
 
         Args:
-            before: time of the newest poll in the lake, in milliseconds since the epoch; None if the lake has no polls.
+            before: time of the newest poll in the lake (ms); None without polls.
         """
         end = time.monotonic() + RECORD_FIRST_LISTS
         while not self._stopping.is_set() and time.monotonic() < end and not _all_brokers_listed(self._watch.snapshot):
@@ -147,10 +144,10 @@ class Recorder:
         await self._lake.claim(self._watch.snapshot.cluster.cluster_id)
 
     def _gap_after_restart(self, before: int | None) -> str:
-        """Return why there is a gap before the first poll of this run. If the last recorder crashed, notify the user.
+        """Return why there is a gap before the first poll. Notify the user if the last recorder crashed.
 
         Args:
-            before: time of the last poll in the lake, in milliseconds since the epoch; None if the lake is empty.
+            before: time of the newest poll in the lake (ms); None without polls.
         """
         if before is None:
             return "the recording begins"
@@ -174,8 +171,7 @@ class Recorder:
             return
         at = max(int(self._now() * 1000), self._last + 1)
         try:
-            # Python's garbage collector is paused until `_record` has freed the objects of the poll, so that the
-            # collector never scans these objects.
+            # The garbage collector must not scan the objects of the poll, which `_record` frees.
             with self._gc.paused() if self._gc is not None else nullcontext():
                 await self._record(snapshot, at)
         except Exception as error:  # noqa: BLE001 - the poll loop: the error is reported, and the next poll is a keyframe
@@ -184,20 +180,13 @@ class Recorder:
             self._lost = "a poll failed"
 
     async def _start_keyframe(self, gap: str) -> None:
-        """Make the next poll a keyframe, which records the complete state.
-
-        A keyframe is necessary if changes since the last keyframe may be missing in the lake.
-
-        Args:
-            gap: the reason why polls are missing before the next poll.
-        """
+        """Make the next poll a keyframe, because changes may be missing in the lake. `gap` says why."""
         old, self._changes = self._changes, ChangeTracker()
         self._keyframe = None
         self._gap, self._lost, self._lake.lost = gap, "", False
         await asyncio.to_thread(old.release)
 
     async def _record(self, snapshot: Snapshot, at: int) -> None:
-        """Read all groups, compare them with the recorded state, and queue the changed rows for the next write."""
         began = time.monotonic()
         timeout = max(self._options.interval, RECORD_MIN_TIMEOUT)
         access = await self._access.record(timeout=timeout)
@@ -209,8 +198,8 @@ class Recorder:
             snapshot, self._changes.owned(), access=access, now=self._elapsed(), timeout=timeout
         )
         rows, keyframe = await self._compare(result, at)
-        # If waiting rows of earlier polls were dropped during this poll, the rows of this poll are useless, because
-        # they contain only the changes since those rows. They are therefore dropped as well.
+        # If waiting rows were dropped during this poll, its rows are useless, because they contain only the changes
+        # since then.
         if not self._lake.lost:
             report = self._poll_row(snapshot, result, rows, at, int((time.monotonic() - began) * 1000))
             self._lake.add(at, keyframe, rows, report)
@@ -221,10 +210,9 @@ class Recorder:
         await asyncio.to_thread(result.release)
 
     async def _compare(self, result: PollResult, at: int) -> tuple[RowsByTable, int]:
-        """Return the rows of a poll and the time of its keyframe. The rows of a keyframe are the complete state.
+        """Return the rows of a poll and the time of its keyframe.
 
-        The comparison runs in a thread, because a hundred thousand partitions take half a second. Otherwise, it would
-        block a terminal UI on the same event loop.
+        It runs in a thread: a hundred thousand partitions take half a second.
         """
         rows, changes = new_rows(), self._changes
         await asyncio.to_thread(_compare, changes, result, at, rows)
@@ -235,11 +223,7 @@ class Recorder:
         return rows, old
 
     def _poll_row(self, snapshot: Snapshot, result: PollResult, rows: RowsByTable, at: int, took: int) -> RowValues:
-        """Return this poll's values for table `polls`, in the order of its columns, starting with column `taken_at`.
-
-        Args:
-            took: duration of the poll in milliseconds.
-        """
+        """Return the poll's row of table `polls`, from column `taken_at` on. `took` is in milliseconds."""
         options = self._options
         late = self._previous is not None and at - self._previous > RECORD_GAPS.limit(options.interval) * 1000
         if late and self._previous is not None:
@@ -264,7 +248,7 @@ class Recorder:
         )
 
     async def _pause(self, seconds: float) -> None:
-        """Wait for this number of seconds, or until `stop` is called."""
+        """Wait for some seconds, or until `stop` is called."""
         try:
             async with asyncio.timeout(max(seconds, 0.0)):
                 await self._stopping.wait()
@@ -278,7 +262,6 @@ def _compare(changes: ChangeTracker, result: PollResult, at: int, rows: RowsByTa
 
 
 def _all_brokers_listed(snapshot: Snapshot) -> bool:
-    """Return whether each broker has listed its groups or failed to do so."""
     brokers = snapshot.brokers
     return bool(snapshot.cluster.brokers) and all(
         node in brokers and (brokers[node].answered_at is not None or brokers[node].fault is not None)
@@ -287,10 +270,9 @@ def _all_brokers_listed(snapshot: Snapshot) -> bool:
 
 
 class RetentionRefresher:
-    """Reads the retention of topics from the cluster at regular intervals, and stores it in the lake.
+    """Reads the retention of topics at regular intervals, and stores it in the lake.
 
-    If the recorder has no permission to read the configs of a topic, the retention of this topic stays unknown.
-    Forecasts of data loss are then based on how fast the log start offsets move.
+    It stays unknown if the recorder may not read a topic's configs.
     """
 
     def __init__(self, admin: GroupAdmin, folder: LakeFolder) -> None:
@@ -299,10 +281,9 @@ class RetentionRefresher:
         self._asked: float | None = None
 
     def due(self, now: float) -> bool:
-        """Return whether `RETENTION_MAX_AGE` seconds have passed since the last read, or nothing has been read yet.
+        """Return whether nothing was read yet, or the last read is `RETENTION_MAX_AGE` seconds ago.
 
-        Args:
-            now: current time in seconds. The caller must use the same clock for `refresh`.
+        `now` has the same clock as in `refresh`.
         """
         return self._asked is None or now - self._asked >= RETENTION_MAX_AGE
 
@@ -313,8 +294,7 @@ class RetentionRefresher:
         self._asked = now
         try:
             answer = await self._admin.retention(sorted(topics), timeout=timeout)
-            # The last argument contains the topics whose stored retention is deleted if the result lacks them. It is
-            # empty if the result has faults, because a fault may be the reason why a topic is missing.
+            # Topics without a result are deleted, except after faults, which may be why a topic is missing.
             await asyncio.to_thread(update_retention, self._folder, answer.rows, () if answer.faults else set(topics))
         except (KgtuiError, OSError):
             _log.exception("cannot read or store the retention of topics")
@@ -323,16 +303,13 @@ class RetentionRefresher:
 class Poller:
     """Reads all groups of a cluster for one poll of the recorder.
 
-    A poll reads the offsets of all groups, the descriptions of groups that may have changed, and the log start and end
-    offsets of all partitions. It sends separate batches of reads to each coordinator, so that a coordinator that hangs
-    affects only its own groups. The list of groups comes from the monitor, which keeps only a summary of most groups'
-    offsets. The recorder therefore reads all offsets itself.
-
-    Loops over all groups run in threads, because the terminal UI may run on the same event loop.
+    - All offsets are read here, because the monitor keeps only summaries of most groups.
+    - Each coordinator gets separate batches, so that a hanging coordinator affects only its own groups.
+    - Loops over all groups run in threads, because a terminal UI may run on the same event loop.
 
     Args:
-        describe_every: maximum time between two reads of the same group's description, in seconds. Descriptions are
-            read even if the listings stay the same, because listings do not contain the members.
+        describe_every: maximum seconds between two reads of the same group's description. Listings do not show changes
+            of members.
     """
 
     def __init__(self, admin: GroupAdmin, *, describe_every: float) -> None:
@@ -352,10 +329,10 @@ class Poller:
         """Read all groups in a snapshot's list of groups.
 
         Args:
-            owned: partitions that members own. Their log start and end offsets are read even if no group has an offset.
-            access: the permissions of kgtui's user; None if they could not be read.
-            now: current time in seconds. The caller must use the same clock for all calls.
-            timeout: maximum time for all reads together, in seconds.
+            owned: partitions that members own. Their log start and end offsets are always read.
+            access: permissions of kgtui's user; None if unknown.
+            now: seconds of any clock that is the same for all calls.
+            timeout: maximum seconds for all reads together.
         """
         deadline = Deadline(timeout)
         due, brokers = await asyncio.to_thread(self._plan, snapshot.groups, now)
@@ -379,7 +356,7 @@ class Poller:
         )  # fmt: skip
 
     def _plan(self, listings: Mapping[str, Listing], now: float) -> tuple[set[str], dict[int, list[str]]]:
-        """Return the ids of the groups to describe in this poll, and the groups of each coordinator by broker id."""
+        """Return the groups to describe, and the groups of each coordinator by broker id."""
         brokers: dict[int, list[str]] = defaultdict(list)
         for group, listing in listings.items():
             brokers[listing.coordinator].append(group)
@@ -390,7 +367,7 @@ class Poller:
             self._described[group] = (listings[group], now)
 
     def _due(self, listings: Mapping[str, Listing], now: float) -> set[str]:
-        """Return the ids of the groups to describe in this poll, and forget groups that are no longer listed."""
+        """Return the groups to describe, and forget groups that are no longer listed."""
         for group in [group for group in self._described if group not in listings]:
             del self._described[group]
         return groups_to_describe(listings, self._described, now, self._describe_every)

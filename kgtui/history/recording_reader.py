@@ -1,4 +1,4 @@
-"""Read a recording: find its polls, the state of the cluster at a poll, and the changes between polls."""
+"""Read a recording: its polls, the state of the cluster at a poll, and the changes between polls."""
 
 from __future__ import annotations
 
@@ -45,21 +45,17 @@ if TYPE_CHECKING:
 
 
 _CACHED_KEYFRAMES = 3
-"""Number of keyframes that stay in memory, so that a user who steps to the next keyframe and back waits only once."""
+"""Number of keyframes that stay in memory, so that stepping to the next keyframe and back is fast."""
 
 _CACHED_DAYS = 64
-"""Number of `DayOfChanges` objects that stay in memory, so that `next_change` need not read the same day again."""
+"""Number of `DayOfChanges` objects that stay in memory, so that `next_change` need not read a day again."""
 
 
 class RecordingReader:
-    """Reads a recording. Each call may block while it reads from disk. Several threads can share one reader.
-
-    Args:
-        path: path or URI of the lake.
+    """Reads a recording. Calls block while they read from disk. Threads can share a reader.
 
     Raises:
-        LakeError: the folder is not a lake, contains no polls, was written by a newer and incompatible version of
-            kgtui, or Python package deltalake is not installed.
+        LakeError: the folder is not a lake, has no polls or a newer format, or Python package deltalake is missing.
     """
 
     def __init__(self, path: LakePath | str) -> None:
@@ -86,8 +82,7 @@ class RecordingReader:
             last = self._polls.newest()
             rows = self._tables[POLLS.name].read(["poll", "keyframe", "gap"], after=last.ms if last else None)
             if last is not None and rows.num_rows:
-                # The new polls may belong to the keyframe that was the newest before this call. The cached
-                # rows of this keyframe are then incomplete, so they are removed from the cache.
+                # New polls may belong to this keyframe. Its cached rows are then incomplete.
                 self._keyframes.pop(last.keyframe, None)
                 self._clusters.pop(last.keyframe, None)
             self._polls.add(zip(*(rows[name].to_pylist() for name in ("poll", "keyframe", "gap")), strict=True))
@@ -104,14 +99,11 @@ class RecordingReader:
         return self._polls[-1]
 
     def polls(self, since: float | None = None, until: float | None = None) -> list[RecordedPoll]:
-        """Return the polls from `since` to `until` (inclusive), oldest first. Times are in seconds since the epoch."""
+        """Return the polls from `since` to `until` (inclusive, in seconds since the epoch), oldest first."""
         return self._polls.between(since, until)
 
     def step(self, poll: RecordedPoll, by: int = 1) -> RecordedPoll | None:
-        """Return the poll that is `by` polls after `poll`, or `-by` polls before it if `by` is negative.
-
-        Return None if the recording does not have that many polls after or before `poll`.
-        """
+        """Return the poll that is `by` polls after `poll`, or before it if `by` is negative; None if there is none."""
         return self._polls.step(poll, by)
 
     def poll_at(self, time: float | None = None) -> RecordedPoll:
@@ -129,8 +121,7 @@ class RecordingReader:
         """Return the state of the cluster at a poll.
 
         Args:
-            time: the poll; or a time in seconds since the epoch, for the newest poll at or before it; or None, for the
-                newest poll.
+            time: a poll; or seconds since the epoch, for the newest poll up to then; or None, for the newest poll.
 
         Raises:
             LakeError: the recording starts after `time`, or cannot be read.
@@ -147,9 +138,7 @@ class RecordingReader:
         """Return a table's rows of a keyframe and of the polls after it, up to and including the poll `until`.
 
         Args:
-            columns: names of the columns to return.
-            keyframe: time of the keyframe in milliseconds since the epoch.
-            until: time of a poll before the next keyframe, in milliseconds since the epoch.
+            keyframe, until: times of the first and last poll, in milliseconds since the epoch.
 
         Raises:
             LakeError: the table cannot be read.
@@ -203,13 +192,13 @@ class RecordingReader:
             try:
                 return table.read_keyframe(day, keyframe)
             except FileNotFoundError:
-                # The file was deleted, because compaction has replaced it. Open the newest version of the table.
+                # Compaction has replaced the file. Open the newest version of the table.
                 table.open(renew=True)
                 return table.read_keyframe(day, keyframe)
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        """Raise a `LakeError` instead of a disk error or an error in a damaged table."""
+        """Convert errors of the disk or of a damaged table to `LakeError`."""
         try:
             yield
         except storage_errors() as error:
@@ -218,25 +207,22 @@ class RecordingReader:
     def next_change(self, group: str, after: float | RecordedPoll, *, back: bool = False) -> RecordedPoll | None:
         """Return the next poll at which the listing, description or members of a group changed; None if there is none.
 
-        Changes to offsets are ignored, because offsets change in nearly every poll.
+        Changes to offsets are ignored, because they happen in nearly every poll.
 
         Args:
-            after: the poll at which the search starts, or its time in seconds since the epoch. The result is always
-                another poll.
-            back: whether to search backward in time and return the newest earlier poll with a change.
+            after: a poll, which is never the result, or seconds since the epoch.
+            back: whether to search backward in time.
         """
         start = self.poll_at(after) if isinstance(after, (int, float)) else after
         days = self._polls.days()
         days = [day for day in days if (day <= day_of(start.ms) if back else day >= day_of(start.ms))]
-        # The group can also change between the last poll of one day and the first poll of the next day. To find such a
-        # change, `adjacent` holds a state of the group on the day that was searched before this day: the last state of
-        # that day if the search goes forward, and its first state if the search goes backward.
+        # The group can also change at midnight. `adjacent` is its state on the other side of midnight.
         adjacent: GroupState | None = None
-        first_poll = 0  # time of the first poll of the previously searched day; only used if the search goes backward
+        first_poll = 0  # first poll of the previously searched day; only used backward
         for day in reversed(days) if back else days:
             polls = self._polls.of_day(day)
             changes = self._changes_of_day(group, day, polls)
-            # Time of the first poll after the midnight that separates this day from the previously searched day.
+            # The first poll after the midnight between this day and the previously searched day.
             midnight_poll = first_poll if back else polls[0][0]
             changed_at_midnight = adjacent is not None and adjacent != (changes.last if back else changes.first)
             if changed_at_midnight and midnight_poll != start.ms:
@@ -250,7 +236,7 @@ class RecordingReader:
     def disappeared_at(self, group: str) -> float | None:
         """Return when the recording first shows that a group is gone, in seconds since the epoch.
 
-        The result is None if the group was never recorded, or if it still existed at the last poll.
+        The result is None if the group was never recorded, or still existed at the last poll.
         """
         rows = self._read_group(GROUPS, ("poll", "gone"), group, (self.first.ms, self.last.ms))
         found = sorted(zip(rows["poll"].to_pylist(), rows["gone"].to_pylist(), strict=True))
@@ -259,14 +245,14 @@ class RecordingReader:
         poll, gone = found[-1]
         if gone:
             return float(poll) / 1000
-        # A keyframe lists all groups. The group is gone if there is a keyframe without a row of the group.
+        # A keyframe lists all groups, so a keyframe without the group shows that it is gone.
         later = self._polls.between(poll / 1000, None)
         return next((one.at for one in later if one.ms == one.keyframe and one.ms > poll), None)
 
     def _changes_of_day(self, group: str, day: date, polls: list[tuple[int, int]]) -> DayOfChanges:
         cached = self._days.pop((group, day), None)
         if cached is None or cached[0] != len(polls):
-            # No earlier rows are needed, because the first poll of a day is a keyframe with the complete state.
+            # The first poll of a day is a keyframe, so no earlier rows are needed.
             span = (polls[0][0], polls[-1][0])
             groups, members = (self._read_group(table, table.names[1:], group, span) for table in (GROUPS, MEMBERS))
             cached = len(polls), changes_of_day(groups, members, polls)
@@ -276,12 +262,10 @@ class RecordingReader:
         return cached[1]
 
     def _read_group(self, table: Table, columns: Sequence[str], group: str, span: tuple[int, int]) -> pa.Table:
-        """Read the rows of one group from one table.
-
-        The reader's lock is held only while the table is opened, so that other threads need not wait for the read.
+        """Read the rows of one group. Only opening the table takes the reader's lock.
 
         Args:
-            span: times of the first poll, which must be a keyframe, and of the last poll, in ms since the epoch.
+            span: times (ms) of the first poll, which must be a keyframe, and of the last poll.
         """
         recorded = self._tables[table.name]
         with self._reading():
@@ -295,10 +279,7 @@ class RecordingReader:
     def group_timeline(self, group: str, since: float, until: float) -> GroupTimeline:
         """Return a group's lag, rates and number of members at each poll from `since` to `until`, and its changes.
 
-        The timeline is empty if no poll was recorded between `since` and `until`.
-
-        Args:
-            since, until: times in seconds since the epoch.
+        Times are in seconds since the epoch. Without polls, the timeline is empty.
 
         Raises:
             LakeError: rows cannot be read.
@@ -321,13 +302,13 @@ class RecordingReader:
         """Return how groups, members, partition owners and lag differ between two polls.
 
         Args:
-            a, b: the two polls, in any order; for a time in seconds since the epoch, the newest poll at or before it.
+            a, b: polls in any order, or seconds since the epoch, for the newest poll up to then.
         """
         return compare(self.at(a), self.at(b))
 
 
 GroupState = tuple[object, frozenset[object]]
-"""State of a group: its row in table `groups`, or None if it does not exist; and a pair (id, row) for each member.
+"""State of a group: its row in table `groups` (None if it does not exist), and a pair (id, row) for each member.
 
 The rows contain no key columns, no `described_at` and no `offsets_may_be_hidden`.
 """
@@ -342,9 +323,8 @@ class DayOfChanges:
     """The changes to one group on one UTC day.
 
     Attributes:
-        changes: times of the polls at which the group differs from the previous poll of the same day, oldest first, in
-            milliseconds since the epoch.
-        first, last: state of the group at the first and at the last poll of the day.
+        changes: times of the polls that changed the group, oldest first, in milliseconds since the epoch.
+        first, last: state at the first and at the last poll of the day.
     """
 
     changes: tuple[int, ...]
@@ -353,11 +333,10 @@ class DayOfChanges:
 
 
 def changes_of_day(groups: pa.Table, members: pa.Table, polls: Iterable[tuple[int, int]]) -> DayOfChanges:
-    """Find the changes to a group on one UTC day.
+    """Find the changes to a group on one UTC day, from its rows of this day.
 
     Args:
-        groups, members: rows of this group on this day in tables `groups` and `members`.
-        polls: a pair (time of the poll, time of its keyframe) in milliseconds for each poll of the day, oldest first.
+        polls: pairs (poll, keyframe) of times in milliseconds, oldest first.
     """
     group_rows, member_rows = _by_poll(groups), _by_poll(members)
     group_row: object = None

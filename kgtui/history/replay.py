@@ -1,4 +1,4 @@
-"""A read-only `GroupAdmin` that reads a recording, so that terminal UI and commands work on a recorded cluster."""
+"""A read-only `GroupAdmin` on a recording, so that terminal UI and commands work on a recorded cluster."""
 
 from __future__ import annotations
 
@@ -42,11 +42,7 @@ _READ_ONLY = "a recording cannot be changed"
 class ReplayAdmin:
     """A `GroupAdmin` that returns the data of one recorded poll. `seek` and `step` select another poll.
 
-    For data that the recorder could not read, the recorded fault is returned. `delete_groups` refuses every group.
-
-    Args:
-        recording: reader of the recording.
-        point_in_time: state of the cluster at the poll that is selected first. Use `ReplayAdmin.open` to read it.
+    Reads that failed in the recorder return the recorded fault. `delete_groups` refuses every group.
     """
 
     def __init__(self, recording: RecordingReader, point_in_time: PointInTime) -> None:
@@ -62,8 +58,7 @@ class ReplayAdmin:
         """Return an admin that shows a poll of a recording.
 
         Args:
-            at: a poll; or a time in seconds since the epoch, for the newest poll at or before it; or None, for the
-                newest poll.
+            at: a poll; or seconds since the epoch, for the newest poll up to then; or None, for the newest poll.
 
         Raises:
             LakeError: the recording starts after `at`, or cannot be read.
@@ -81,15 +76,11 @@ class ReplayAdmin:
         return self._point_in_time
 
     def now(self) -> float:
-        """Return the time of the shown poll plus the time for which it has been shown, in seconds since the epoch."""
+        """Return the time of the shown poll plus how long it has been shown, in seconds since the epoch."""
         return self.poll.at + time.monotonic() - self._since
 
     async def seek(self, at: float | RecordedPoll | None) -> RecordedPoll:
-        """Show another poll, and return it.
-
-        Args:
-            at: a poll; or a time in seconds since the epoch, for the newest poll at or before it; or None, for the
-                newest poll.
+        """Show another poll, and return it. For `at`, see `open`.
 
         Raises:
             LakeError: the recording starts after `at`, or cannot be read. The current poll then stays selected.
@@ -99,14 +90,14 @@ class ReplayAdmin:
         return self.poll
 
     async def step(self, by: int = 1) -> RecordedPoll | None:
-        """Show and return the poll that is `by` polls later, or `-by` polls earlier if `by` is negative.
+        """Show and return the poll that is `by` polls later, or earlier if `by` is negative.
 
-        If the recording has no such poll, keep the current poll and return None.
+        If there is no such poll, keep the current poll and return None.
         """
         return await self._go(lambda: self.recording.step(self.poll, by))
 
     async def next_change(self, group: str, *, back: bool = False) -> RecordedPoll | None:
-        """Show and return the next poll at which a group changed, or the previous such poll if `back` is true.
+        """Show and return the next poll at which a group changed, or the previous one if `back` is true.
 
         If there is no such poll, keep the current poll and return None.
         """
@@ -205,7 +196,7 @@ class ReplayAdmin:
         return Answer({}, missing, Coverage((0, 0), (0, len(missing))))
 
     async def retention(self, topics: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT) -> Answer[Retention]:
-        """Return the newest recorded retention of topics and of offsets, which may be newer than the shown poll."""
+        """Return the newest recorded retention, which may be newer than the shown poll."""
         stored = await asyncio.to_thread(load_retention, LakeFolder.of(self.recording.path))
         if stored == Retention():
             return Answer(
@@ -215,11 +206,10 @@ class ReplayAdmin:
         return Answer(Retention(found, stored.offsets))
 
     async def access(self, *, max_age: float = 0.0, timeout: float = DEFAULT_TIMEOUT) -> Access:
-        """Return the permissions of the recorder's user. Brokers left out data for which permissions were missing.
+        """Return the newest permissions of the recorder's user.
 
-        The lake contains only the user's newest permissions, which may differ from those at the shown poll. If the
-        poll says for every group that offsets may be hidden, the user could not describe all topics at that time. If
-        it says this for only some of the groups, the user could describe all topics.
+        The shown poll tells whether the user could describe all topics. The user could not if offsets of every group
+        may be hidden, but could if only some groups have hidden offsets.
         """
         return await asyncio.to_thread(self._access)
 
@@ -235,13 +225,9 @@ class ReplayAdmin:
     async def _each(
         self, groups: Iterable[str], scope: str, read: Callable[[str], T | None]
     ) -> Answer[Mapping[str, T]]:
-        """Call `read` for each group. Return the results by group id, and a fault for each group without a result.
+        """Return the result of `read` or a fault for each group.
 
-        This fault is the recorded one if the recorder could not read the group. Otherwise, the fault says that the
-        group did not exist or had not been described yet at the shown poll.
-
-        Args:
-            scope: `describe` or `offsets`: column `scope` of the recorded faults that concern the result.
+        The fault is the recorded one of column `scope`, or says that the group did not exist or was not described yet.
         """
         state, names = self._point_in_time, list(dict.fromkeys(groups))
 
@@ -284,9 +270,7 @@ class ReplayFeed:
         """Return how the broker's list of groups has changed since the previous call.
 
         Raises:
-            ClientError: a fault of the broker was recorded at the shown poll. If the list of groups, or the time at
-                which a state began, has also changed, this call returns the change, and only the next call raises the
-                error.
+            ClientError: the recorded fault of the broker. A change is returned first; the next call then raises.
         """
         state, began = self._admin.point_in_time, time.monotonic()
         if state.poll == self._poll:

@@ -1,7 +1,7 @@
 """Convert objects of the model to rows of the recorded tables, and back.
 
-A row is a tuple with the values of a table's columns, except for the key columns, `day`, `keyframe`, `poll` and `gone`.
-The recorder finds changes by comparing rows. Nested values are stored as JSON, in which lone surrogates are escaped.
+A row is a tuple with the values of a table's columns, without the key columns, `day`, `keyframe`, `poll` and `gone`.
+Nested values are stored as JSON, in which lone surrogates are escaped.
 """
 
 from __future__ import annotations
@@ -27,19 +27,17 @@ T = TypeVar("T")
 RowValues = tuple[Any, ...]
 
 COMMIT, SHARE, OWNED = "commit", "share", "owned"
-"""Values of column `kind` of table `partitions`.
-
-For each partition, a group has a committed offset, a share offset, or only a member that owns the partition."""
+"""Values of column `kind` of table `partitions`: the group has a committed offset, a share offset, or only an owner."""
 
 _MEMBER_COLUMNS = ("client_id", "host", "instance_id", "rack", "epoch", "protocol")
 _DETAILS = tuple(one.name for one in fields(Member) if one.name not in ("member_id", *_MEMBER_COLUMNS))
-"""Attributes of a member that have no column of their own. They are stored as JSON in column `detail`."""
+"""Attributes of a member without a column. They are stored as JSON in column `detail`."""
 
 _member_columns = attrgetter(*_MEMBER_COLUMNS)
 
 _GROUP_COLUMNS = ("group", "assignor", "group_epoch", "assignment_epoch", "members", "operations")
 _GROUP_DETAILS = tuple(one.name for one in fields(GroupDescription) if one.name not in _GROUP_COLUMNS)
-"""Attributes of a description that have no column of their own. They are stored as JSON in column `description`."""
+"""Attributes of a description without a column. They are stored as JSON in column `description`."""
 
 _UNDESCRIBED: RowValues = (None,) * (GROUPS.names.index("offsets_may_be_hidden") - GROUPS.names.index("described_at"))
 
@@ -61,15 +59,15 @@ def _typed(value: object, kind: type[T]) -> T:
 
 
 def listing_row(listing: Listing) -> RowValues:
-    """Return the columns of table `groups` that come from a listing: type, protocol, state and coordinator."""
+    """Return the columns of table `groups` that come from a listing."""
     return (listing.type, listing.protocol, listing.state, listing.coordinator)
 
 
 def description_row(description: GroupDescription, at: int) -> RowValues:
-    """Return the columns of table `groups` that come from a description: columns `described_at` to `description`.
+    """Return the columns of table `groups` that come from a description: `described_at` to `description`.
 
     Args:
-        at: time when the description was read, in milliseconds since the epoch, for column `described_at`.
+        at: time when the description was read, in milliseconds since the epoch.
     """
     rest: dict[str, object] = {name: _plain(getattr(description, name)) for name in _GROUP_DETAILS}
     rest["operations"] = None if description.operations is None else sorted(description.operations)
@@ -89,9 +87,9 @@ def listing_of_row(row: RowValues) -> Listing:
 
 
 def description_of_row(group: str, row: RowValues, members: Iterable[Member]) -> GroupDescription | None:
-    """Convert a row of table `groups` to a description, in which the members are sorted by id.
+    """Convert a row of table `groups` to a description, with the members sorted by id.
 
-    Return None if the row contains no description, because the group had not been described yet.
+    Return None if the group had not been described yet.
     """
     at, assignor, group_epoch, assignment_epoch, count, text = row[4:10]
     if at is None:
@@ -111,13 +109,13 @@ def description_of_row(group: str, row: RowValues, members: Iterable[Member]) ->
 
 
 def hidden_of_row(row: RowValues) -> bool | None:
-    """Return the value of column `offsets_may_be_hidden` in a row of table `groups`; None if it was not recorded."""
+    """Return column `offsets_may_be_hidden` of a row of table `groups`; None if it was not recorded."""
     hidden: bool | None = row[10]
     return hidden
 
 
 def undescribed() -> RowValues:
-    """Return None for each column that `description_row` sets, for a group that has not been described yet."""
+    """Return the columns of `description_row` for a group that is not described yet: all None."""
     return _UNDESCRIBED
 
 
@@ -134,16 +132,16 @@ def member_of_row(member_id: str, row: RowValues) -> Member:
     return _typed({"member_id": member_id, **columns, **json.loads(text)}, Member)
 
 
-# A row of table `partitions` has these columns: kind, committed, spso, lag, leader_epoch, metadata, error, message,
-# log_start, log_end, log_error, owner. Column `spso` is the share-partition start offset.
+# Table `partitions` has these columns: kind, committed, spso (share-partition start offset), lag, leader_epoch,
+# metadata, error, message, log_start, log_end, log_error, owner.
 
 
 def commit_row(commit: CommittedOffset, bounds: PartitionBounds | None, owner: str | None) -> RowValues:
     """Return a row of table `partitions` for a committed offset.
 
     Args:
-        bounds: log start and log end offset of the partition; None if they are unknown.
-        owner: id of the member that owns the partition; None if it is unknown.
+        bounds: log start and log end offset; None if unknown.
+        owner: id of the member that owns the partition; None if unknown.
     """
     start, end, error = (bounds.log_start, bounds.log_end, bounds.error) if bounds else (None, None, None)
     return (
@@ -156,8 +154,8 @@ def share_row(share: ShareOffset, bounds: PartitionBounds | None, owner: str | N
     """Return a row of table `partitions` for a share offset.
 
     Args:
-        bounds: log start and log end offset of the partition; None if they are unknown.
-        owner: id of one of the members that read the partition; None if it is unknown.
+        bounds: log start and log end offset; None if unknown.
+        owner: id of one of the members that read the partition; None if unknown.
     """
     start, end, error = (bounds.log_start, bounds.log_end, bounds.error) if bounds else (None, None, None)
     return (
@@ -167,7 +165,7 @@ def share_row(share: ShareOffset, bounds: PartitionBounds | None, owner: str | N
 
 
 def owned_row(bounds: PartitionBounds, owner: str | None) -> RowValues:
-    """Return a row of table `partitions` for a partition that a member owns, but in which the group has no offset."""
+    """Return a row of table `partitions` for an owned partition without an offset."""
     return (
         OWNED, None, None, None, None, None, None, None, bounds.log_start, bounds.log_end, bounds.error, owner
     )  # fmt: skip
@@ -189,7 +187,7 @@ def bounds_of_row(row: RowValues) -> PartitionBounds | None:
 
 
 def owner_of_row(row: RowValues) -> str | None:
-    """Return the id of the member that owns the partition of a row of table `partitions`; None if it is unknown."""
+    """Return the id of the partition's owner in a row of table `partitions`; None if unknown."""
     owner: str | None = row[11]
     return owner
 
@@ -199,7 +197,7 @@ def offsets_of_rows(positions: Mapping[TopicPartition, RowValues], *, hidden: bo
 
     Args:
         positions: partition → row.
-        hidden: whether brokers may have left out offsets of the group; None if it is unknown.
+        hidden: whether brokers may have left out offsets of the group; None if unknown.
     """
     committed: list[CommittedOffset] = []
     share: list[ShareOffset] = []
@@ -216,7 +214,7 @@ def offsets_of_rows(positions: Mapping[TopicPartition, RowValues], *, hidden: bo
 
 
 def fault_row(fault: Fault) -> RowValues:
-    """Return a row of table `faults` for a fault. The row has the error code, the message and the advice."""
+    """Return a row of table `faults`: error code, message and advice."""
     return (fault.code, fault.message, fault.advice)
 
 
@@ -227,7 +225,7 @@ def fault_of_row(broker: int | None, group: str | None, name: str, row: RowValue
 
 
 def cluster_text(cluster: ClusterInfo) -> str:
-    """Convert a cluster to JSON for column `cluster` of table `polls`. The id has a column of its own."""
+    """Convert a cluster to JSON for column `cluster` of table `polls`. The id has its own column."""
     return _text(
         {
             "controller": cluster.controller,
@@ -239,7 +237,7 @@ def cluster_text(cluster: ClusterInfo) -> str:
 
 
 def cluster_of_text(cluster_id: str | None, text: str | None) -> ClusterInfo:
-    """Convert the values of columns `cluster_id` and `cluster` of table `polls` to a cluster.
+    """Convert columns `cluster_id` and `cluster` of table `polls` to a cluster.
 
     Args:
         text: JSON from `cluster_text`; None if only the id of the cluster is known.
