@@ -44,7 +44,7 @@ def to_table(data: Any) -> pa.Table:
 
 
 def text_columns(table: Table) -> list[str]:
-    """Return the names of the text columns. They are read dictionary-encoded, because many of their values repeat."""
+    """Return the text columns. They are read dictionary-encoded, because many values repeat."""
     return [column.name for column in table.columns if column.type == "string"]
 
 
@@ -58,10 +58,7 @@ def dictionary_schema(table: Table) -> pa.Schema:
 
 
 def select_columns(rows: pa.Table, table: Table, columns: Sequence[str]) -> pa.Table:
-    """Return the given columns of `rows`, in this order. Columns that `rows` lacks are filled with nulls.
-
-    `rows` lacks a column if an older kgtui wrote these rows before the column was added to the table.
-    """
+    """Return the given columns of `rows`, in this order. Columns that an older kgtui did not write are null."""
     import pyarrow as pa
 
     types = dictionary_schema(table)
@@ -74,7 +71,7 @@ def select_columns(rows: pa.Table, table: Table, columns: Sequence[str]) -> pa.T
 
 
 def arrow_table(table: Table, rows: Sequence[RowValues]) -> pa.Table:
-    """Convert rows into an Arrow table. Each row must have a value for every column of the table."""
+    """Convert rows, with a value for every column, into an Arrow table."""
     import pyarrow as pa
 
     schema = arrow_schema(table)
@@ -123,10 +120,7 @@ def to_rows(table: pa.Table) -> list[dict[str, Any]]:
 
 
 def filter_polls(rows: pa.Table, polls: Sequence[int]) -> pa.Table:
-    """Return the rows whose column `poll` has one of the given values.
-
-    Readers use this to ignore the rows of interrupted flushes, whose polls are not in table `polls`.
-    """
+    """Return the rows of some polls. Readers drop the rows of interrupted flushes in this way."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -156,7 +150,7 @@ def to_one_chunk(rows: pa.Table) -> pa.Table:
             try:
                 column = column.unify_dictionaries()
             except pa.ArrowInvalid:
-                # A column whose values are all null has a dictionary of type null, which Arrow cannot unify.
+                # If all values are null, the dictionary has type null, which Arrow cannot unify.
                 column = column.cast(pa.string()).dictionary_encode()
         columns.append(column)
     fields = [field.with_type(column.type) for field, column in zip(rows.schema, columns, strict=True)]
@@ -164,10 +158,7 @@ def to_one_chunk(rows: pa.Table) -> pa.Table:
 
 
 def _ranked(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Replace each dictionary-encoded text with its rank in sort order, because numbers sort faster than text.
-
-    Columns of other types are returned unchanged.
-    """
+    """Replace dictionary-encoded text with its rank, because numbers sort faster."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -184,11 +175,10 @@ _ESCAPED = re.compile(f"{_MARK}([0-9a-f]{{4}})")
 
 
 def escape_surrogates(text: str) -> str:
-    """Replace the lone surrogates in a text, because Arrow and Delta tables cannot store them.
+    """Replace lone surrogates in a text, because Arrow and Delta tables cannot store them.
 
-    Ids that are not valid UTF-8 contain lone surrogates (PEP 383). Each surrogate is replaced with U+FDD0, a code point
-    that Unicode reserves for internal use, and four hexadecimal digits. U+FDD0 itself is replaced in the same way, so
-    that two different texts never get the same result. All other characters stay the same.
+    Ids that are not valid UTF-8 contain lone surrogates (PEP 383). Each one becomes U+FDD0, which Unicode reserves for
+    internal use, and four hexadecimal digits. U+FDD0 itself is replaced too, so that different texts stay different.
     """
     return text if text.isascii() else _STRANGE.sub(lambda match: f"{_MARK}{ord(match[0]):04x}", text)
 

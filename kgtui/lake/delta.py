@@ -37,21 +37,21 @@ if TYPE_CHECKING:
     from kgtui.lake.store import LakePath
 
 COMPACTED = "compact-"
-"""Prefix of the names of files that compaction writes. The rows in such a file are sorted by key and poll."""
+"""Prefix of the files that compaction writes. Their rows are sorted by key and poll."""
 
 WRITTEN = "part-"
 """Prefix of the names of files that a flush of the recorder writes."""
 
 _APP = "kgtui-recorder"
 DAY = f"partition.{PARTITION}"
-"""Key of the dicts that `RecordedTable.files` returns. Its value is the UTC day of the rows in the file."""
+"""Key in the dicts of `RecordedTable.files`: the UTC day of the rows in the file."""
 
 
 def load_deltalake() -> Any:
     """Import and return deltalake.
 
     Raises:
-        LakeError: deltalake or pyarrow is not installed; the message says what to install.
+        LakeError: deltalake or pyarrow is not installed.
     """
     try:
         import deltalake
@@ -64,33 +64,26 @@ def load_deltalake() -> Any:
 
 
 def storage_errors() -> tuple[type[Exception], ...]:
-    """Return the types of the exceptions that reads and writes of tables may raise, for an `except` clause.
-
-    The exceptions come from the disk, from deltalake and from pyarrow.
-    """
+    """Return the types of the exceptions of disk, deltalake and pyarrow, for an `except` clause."""
     import pyarrow as pa
 
     return (OSError, load_deltalake().exceptions.DeltaError, pa.ArrowException)
 
 
 def is_delta_table(path: LakePath) -> bool:
-    """Return whether a folder is a Delta table. Raises one of `storage_errors` if a store cannot be read."""
+    """Return whether a folder is a Delta table. Raises one of `storage_errors`."""
     result: bool = load_deltalake().DeltaTable.is_deltatable(str(path), options_for(path) or None)
     return result
 
 
 def open_table(path: LakePath) -> DeltaTable:
-    """Open the newest version of a table. Raises one of `storage_errors`, also if the table does not exist."""
+    """Open the newest version of a table. Raises one of `storage_errors`."""
     delta: DeltaTable = load_deltalake().DeltaTable(str(path), storage_options=options_for(path) or None)
     return delta
 
 
 def is_compacted(file: Mapping[str, Any]) -> bool:
-    """Return whether a file was written by compaction.
-
-    Args:
-        file: one of the dicts that `RecordedTable.files` returns.
-    """
+    """Return whether compaction wrote a file, given its dict from `RecordedTable.files`."""
     return COMPACTED in str(file["path"])
 
 
@@ -116,7 +109,7 @@ class RecordedTable:
         """Return the opened table, or None while the table does not exist.
 
         Args:
-            renew: whether a table that is already open is updated to its newest version.
+            renew: whether to update an open table to its newest version.
         """
         if self._delta is None:
             if not is_delta_table(self.path):
@@ -127,13 +120,9 @@ class RecordedTable:
         return self._delta
 
     def files(self, day: date | None = None) -> list[dict[str, Any]]:
-        """Return a dict for each file of the table, with its path, size, row count and column statistics.
+        """Return a dict for each file of the table, or of one day.
 
-        The keys are the same as in deltalake's `get_add_actions(flatten=True)`, such as `path`, `num_records` and
-        `max.poll`.
-
-        Args:
-            day: return only the files of this day; None for all days.
+        The keys are those of deltalake's `get_add_actions(flatten=True)`, such as `path`, `num_records` and `max.poll`.
         """
 
         delta = self.open()
@@ -152,20 +141,16 @@ class RecordedTable:
         span: tuple[int, int] | None = None,
         **equal: object,
     ) -> pa.Table:
-        """Return the rows that match all conditions, with dictionary-encoded text.
+        """Return the rows that match all conditions, with dictionary-encoded text; empty if there is no table.
 
-        Files are not opened if their statistics show that they have no matching rows. The result is empty while the
-        table does not exist.
-
-        A keyframe is a poll that recorded the complete state; the other polls recorded only changes. Polls and
-        keyframes are identified by their time, in milliseconds since the epoch.
+        Files whose statistics show no matching rows are not opened. Polls are times in milliseconds since the epoch.
 
         Args:
-            columns: names of the columns to read, without `day`.
-            after: a poll; return only rows of later polls.
-            day: return only rows of this day.
-            span: pair (keyframe, poll); return only rows of polls from this keyframe to this poll, both included.
-            equal: column name → value; return only rows with this value in this column.
+            columns: names without `day`.
+            after: only rows of polls after this poll.
+            day: only rows of this day.
+            span: pair (keyframe, poll); only rows of these polls and the polls between them.
+            equal: column name → value; only rows with this value.
         """
         import pyarrow.dataset as ds
 
@@ -187,7 +172,7 @@ class RecordedTable:
         return self._read(files, columns, where)
 
     def query(self) -> tuple[QueryBuilder, frozenset[str]] | None:
-        """Return an SQL session (DataFusion) with the newest version of the table, and the columns of this version.
+        """Return an SQL session (DataFusion) with the newest version of the table, and its columns.
 
         Returns None while the table does not exist.
         """
@@ -205,14 +190,12 @@ class RecordedTable:
     ) -> pa.Table:
         """Return the rows of one group in undefined order, with dictionary-encoded text.
 
-        The rows are read with SQL, which is twice as fast here as reading the files one by one (see
-        tests/bench/README.md).
+        SQL is twice as fast here as reading the files one by one (see tests/bench/README.md).
 
         Args:
-            query: the result of the method `query`; if it is None, the result is empty.
-            columns: names of the columns to read, without `day`.
+            query: result of `query`; None for an empty result.
+            columns, span: see `read`.
             group: group id with escaped surrogates.
-            span: pair (keyframe, poll), see `read`; return only rows of polls from this keyframe to this poll.
         """
         import pyarrow as pa
 
@@ -220,7 +203,7 @@ class RecordedTable:
             return dictionary_schema(self.table).empty_table().select(list(columns))
         session, stored = query
         first, last = span
-        # The SQL must name only existing columns. If only an older kgtui has written the table, some are missing.
+        # The SQL must name only existing columns. An older kgtui may have written fewer.
         names = ", ".join(f'"{name}"' for name in columns if name in stored)
         literal = group.replace("'", "''")
         rows = to_table(
@@ -238,12 +221,10 @@ class RecordedTable:
     def read_keyframe(self, day: date, keyframe: int) -> RowBlocks:
         """Return all rows of a keyframe and of the polls until the next keyframe.
 
-        If compaction has written exactly these rows to one file, this method only opens the file, and rows are read
-        when `RowBlocks.read` is called. Otherwise, this method reads all rows.
+        If compaction has written exactly these rows to one file, they are read only when `RowBlocks.read` is called.
 
         Args:
-            day: the day of these polls.
-            keyframe: time of the keyframe, in milliseconds since the epoch.
+            keyframe: milliseconds since the epoch.
         """
         import pyarrow.dataset as ds
 
@@ -261,9 +242,9 @@ class RecordedTable:
         return read_rows([self.path / file["path"] for file in files], self.table, columns, where)
 
     def create(self) -> DeltaTable:
-        """Return the table, after creating it or adding missing columns of the schema, if necessary.
+        """Return the table, after creating it or adding missing columns.
 
-        Added columns are null in existing rows. They are nullable in the stored table even if the schema forbids nulls.
+        Added columns are nullable even if the schema forbids nulls, because existing rows have no values.
         """
         delta = self.open()
         if delta is None:
@@ -288,11 +269,11 @@ class RecordedTable:
     def append(self, rows: Iterable[Sequence[RowValues]], day: date, serial: int) -> int:
         """Append a batch of rows of one day, and return the version of the table that contains them.
 
-        The batch is appended only once, even if this method is called again after an error.
+        A batch is appended only once, even if this is called again after an error.
 
         Args:
             rows: lists of rows, with at least one row in total.
-            serial: number of the batch, which must be larger than the number of the previous batch.
+            serial: number of the batch, larger than the previous one.
         """
         import pyarrow as pa
 
@@ -306,17 +287,17 @@ class RecordedTable:
         return int(delta.version())
 
     def forget(self) -> None:
-        """Close the table, so that its newest version is opened when the table is used again."""
+        """Close the table, so that the next use opens its newest version."""
         self._delta = self._listed = None
 
     def compact(self, files: Sequence[Mapping[str, Any]], polls: Collection[int]) -> None:
         """Replace files of one day with one file whose rows are sorted by key and poll.
 
-        The Delta commit has `dataChange` false, so that streams that read the table do not read the rows again.
+        The Delta commit has `dataChange` false, so that streams do not read the rows again.
 
         Args:
-            files: the files to replace, as the method `files` returns them.
-            polls: polls whose rows are kept. Rows of other polls come from interrupted flushes and are left out.
+            files: the files to replace, from `files`.
+            polls: polls whose rows are kept. Other rows come from interrupted flushes.
         """
         rows = merge_files([self.path / file["path"] for file in files], self.table, polls)
         self._replace(files, rows, files[0][DAY])
@@ -338,11 +319,7 @@ class RecordedTable:
         self._commit(actions)
 
     def _add(self, rows: pa.Table, day: date, *, compact: bool = False) -> Any:
-        """Write a data file, and return the Delta action that adds it to the table.
-
-        Args:
-            compact: whether the file replaces other files with the same rows. The action then has `dataChange` false.
-        """
+        """Write a data file, and return its Delta action. `compact` sets `dataChange` to false."""
         from deltalake.transaction import AddAction
 
         name = f"{PARTITION}={day.isoformat()}/{COMPACTED if compact else WRITTEN}{uuid.uuid4()}.parquet"
@@ -367,7 +344,7 @@ class RecordedTable:
         return int(delta.delete(f"{PARTITION} < '{day.isoformat()}'")["num_deleted_rows"])
 
     def vacuum(self) -> None:
-        """Remove files of interrupted writes, and files that were deleted or compacted more than an hour ago."""
+        """Remove files of interrupted writes, and files that were replaced more than an hour ago."""
         delta = self.open()
         if delta is not None:
             delta.vacuum(SUPERSEDED_HOURS, dry_run=False, enforce_retention_duration=False, full=True)

@@ -1,10 +1,12 @@
 """The folder of a lake, with its marker file and its retention file. Uses the standard library only.
 
-A lake is on a local disk or in a store such as S3, which a URI names. Reading and writing a store needs deltalake. The
-marker `lake.json` shows that a folder is a lake. It contains the format version and the cluster id. Tables are in
-`<layer>/<table>`. `recorder.lock` contains the host and process id of the recorder. `retention.json` contains the
-retention of topics and of committed offsets, and `access.json` the permissions of the recorder's
-user.
+| file | contents |
+|---|---|
+| `lake.json` | the marker of a lake: format version and cluster id |
+| `<layer>/<table>` | a table |
+| `recorder.lock` | host and process id of the recorder |
+| `retention.json` | retention of topics and of committed offsets |
+| `access.json` | permissions of the recorder's user |
 """
 
 from __future__ import annotations
@@ -40,7 +42,7 @@ LOG = "_delta_log"
 """Name of the transaction log in the folder of a Delta table."""
 
 LAKE_VARIABLE = "KGTUI_LAKE"
-"""Environment variable with the path or URI of the lake, used when no path is given."""
+"""Environment variable with the path or URI of the lake, if no path is given."""
 
 _FORMAT, _CLUSTER, _TOPIC = "kgtui lake", "cluster", "topic"
 _LONGEST = 65_536
@@ -48,7 +50,7 @@ _LONGEST = 65_536
 
 @dataclass(frozen=True, slots=True)
 class LakeFolder:
-    """The folder of a lake: the paths of its files and tables, its marker file, and the id of the recorded cluster."""
+    """The folder of a lake: its files, tables and marker file."""
 
     path: LakePath
 
@@ -57,7 +59,7 @@ class LakeFolder:
         """Return the lake at a path or URI. A leading `~` is replaced with the home folder.
 
         Raises:
-            LakeError: the URI is not valid or has an unknown scheme, or the home folder of the user is not known.
+            LakeError: the URI or its scheme is not valid, or the home folder is unknown.
         """
         try:
             return cls(lake_path(path))
@@ -66,7 +68,7 @@ class LakeFolder:
 
     @property
     def local_path(self) -> Path:
-        """The path of a folder on a local disk. Raises `LakeError` if the lake is in a store."""
+        """The path on a local disk. Raises `LakeError` if the lake is in a store."""
         if isinstance(self.path, StorePath):
             raise LakeError(f"{self.path} is not a local folder: use a local folder here")
         return self.path
@@ -86,7 +88,7 @@ class LakeFolder:
         return self.path / layer / name
 
     def check(self) -> None:
-        """Check that the folder is a lake that can be read. Raises `LakeError` if it is not."""
+        """Raise `LakeError` unless the folder is a lake that can be read."""
         with self._explained("read"):
             self._check()
 
@@ -103,7 +105,7 @@ class LakeFolder:
             )
 
     def check_usable(self) -> None:
-        """Raise `LakeError` unless the folder is a lake that can be read, is empty, or does not exist."""
+        """Raise `LakeError` unless the folder is a readable lake, is empty, or does not exist."""
         with self._explained("read"):
             self._check_usable()
 
@@ -122,7 +124,7 @@ class LakeFolder:
         """Create the lake if it does not exist, with permissions for its owner only.
 
         Raises:
-            LakeError: the folder has files but is not a lake, or a newer version of kgtui wrote the lake.
+            LakeError: the folder has files but is not a lake, or a newer kgtui wrote the lake.
             OSError: the folder cannot be written.
         """
         self.check_usable()
@@ -136,7 +138,7 @@ class LakeFolder:
         """Bind the lake to a cluster, because a lake holds the recording of only one cluster.
 
         Args:
-            cluster_id: id of the cluster; if it is None, nothing is checked or stored.
+            cluster_id: None to check and store nothing.
 
         Raises:
             LakeError: the lake has the recording of another cluster.
@@ -187,19 +189,12 @@ class LakeFolder:
         write_json(self.path / MARKER, content)
 
     def _foreign_files(self) -> list[str]:
-        """Return the names of all files that show that another program uses the folder.
-
-        The lock file and temporary marker files are left out, because another process may be creating the lake now.
-        """
+        """Return the files of other programs, without lock and marker files that a process may be creating."""
         return [name for name in _names(self.path) if not name.startswith((LOCK, f".{MARKER}."))]
 
     @contextmanager
     def _explained(self, action: str) -> Iterator[None]:
-        """Raise a `LakeError` that explains the problem instead of an `OSError`, if the lake is in a store.
-
-        Args:
-            action: what failed: `read` or `written`.
-        """
+        """Convert `OSError` of a store to `LakeError`. `action` is `read` or `written`."""
         try:
             yield
         except OSError as error:
@@ -214,7 +209,6 @@ class LakeFolder:
         return version
 
     def _read_marker(self) -> dict[str, object]:
-        """Return the content of the marker file. Raises `LakeError` if the folder has none, or an invalid one."""
         try:
             content = json.loads((self.path / MARKER).read_bytes()[:_LONGEST])
         except FileNotFoundError:
@@ -234,13 +228,13 @@ class LakeFolder:
 def is_table(path: LakePath) -> bool:
     """Return whether a folder is a Delta table.
 
-    The log must have a commit, because a process that is killed while it creates a table can leave an empty log.
+    Its log must have a commit. An empty log can be left when a process is killed.
     """
     return any(name.endswith(".json") for name in log_names(path))
 
 
 def log_names(path: LakePath) -> list[str]:
-    """Return the names of the files in the log of a Delta table; none if the table does not exist."""
+    """Return the file names in the log of a Delta table; none if the table does not exist."""
     try:
         return _names(path / LOG)
     except (FileNotFoundError, NotADirectoryError):
@@ -252,7 +246,7 @@ def _names(path: LakePath) -> list[str]:
 
 
 def write_json(path: LakePath, content: object) -> None:
-    """Replace a small JSON file atomically. On a local disk, only the owner may read the file. Raises `OSError`."""
+    """Replace a small JSON file atomically. On a local disk, only the owner may read it. Raises `OSError`."""
     data = (json.dumps(content) + "\n").encode()
     if isinstance(path, StorePath):
         path.write_bytes(data)
@@ -265,7 +259,7 @@ _TOPICS, _OFFSETS = "topics", "offsets"
 
 
 def load_retention(folder: LakeFolder) -> Retention:
-    """Return the stored retention of topics and of committed offsets; empty if the file is missing or unreadable."""
+    """Return the stored retention; empty if the file is missing or unreadable."""
     try:
         stored = json.loads((folder.path / _FILE).read_text(encoding="utf-8"))
         topics = {topic: float(seconds) for topic, seconds in stored[_TOPICS].items()}
@@ -275,11 +269,11 @@ def load_retention(folder: LakeFolder) -> Retention:
 
 
 def update_retention(folder: LakeFolder, answer: Retention, requested: Container[str]) -> None:
-    """Update the retention file of the lake with the retention that the cluster returned.
+    """Update the retention file of the lake.
 
     Args:
-        answer: retention of topics and of committed offsets, as returned by the cluster.
-        requested: topics whose retention was requested. If `answer` lacks one of them, its stored retention is removed.
+        answer: retention that the cluster returned.
+        requested: topics whose stored retention is removed if `answer` lacks them.
 
     Raises:
         OSError: the file cannot be written.

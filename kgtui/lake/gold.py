@@ -1,4 +1,4 @@
-"""Read the gold tables of a lake without Spark: their rows, their age, and the lag histories of groups."""
+"""Read the gold tables of a lake without Spark: rows, ages and lag histories."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class TableAge:
 
     Attributes:
         table: name of the table as `layer/name`.
-        covered_to: end of the time that the newest rows cover, in seconds since the epoch; None if there are no rows.
-        written: time of the last write, in seconds since the epoch; None if the table does not exist or has an error.
+        covered_to: end of the time that the newest rows cover, in seconds since the epoch; None without rows.
+        written: time of the last write, in seconds since the epoch; None if the table is missing or has an error.
         error: why the table cannot be read; empty if it can be read.
     """
 
@@ -63,7 +63,7 @@ class TableAge:
 
 
 class Gold:
-    """Reader for the gold tables of one lake. Every call blocks while it reads from disk.
+    """Reader for the gold tables of one lake. Calls block while they read from disk.
 
     The rows are read with SQL (DataFusion). It skips files, and pages of files, whose statistics show that they have no
     matching rows, and reads the other columns only of matching rows. A cluster may have 100,000 groups, nearly all of
@@ -73,8 +73,7 @@ class Gold:
         path: path or URI of the lake.
 
     Raises:
-        LakeError: the folder is not a lake, the lake is newer than this version of kgtui, or deltalake is not
-            installed.
+        LakeError: the folder is not a lake, a newer kgtui wrote it, or deltalake is not installed.
     """
 
     def __init__(self, path: LakePath | str) -> None:
@@ -89,7 +88,7 @@ class Gold:
         return self.folder.path
 
     def age(self, table: Table) -> TableAge:
-        """Return the age of a table. If the table cannot be read, the attribute `error` of the result says why."""
+        """Return the age of a table. If it cannot be read, `error` of the result says why."""
         try:
             delta = self._delta(table)
             if delta is None:
@@ -118,13 +117,9 @@ class Gold:
         groups: Collection[str] | None = None,
         where: str = "",
     ) -> list[GoldRow]:
-        """Return the rows that have the largest value in a time column, such as all rows of the newest hour.
+        """Return the rows with the largest value in a time column, such as all rows of the newest hour.
 
-        Returns an empty list while the table does not exist.
-
-        Args:
-            column: name of the time column.
-            columns, groups, where: see `rows`.
+        The other arguments are those of `rows`.
         """
         last = self.last(table, column)
         if last is None:
@@ -142,9 +137,7 @@ class Gold:
         groups: Collection[str] | None = None,
         where: str = "",
     ) -> list[GoldRow]:
-        """Return the rows of a table that match all conditions, in undefined order.
-
-        Returns an empty list while the table does not exist.
+        """Return the rows of a table that match all conditions, in undefined order; empty if there is no table.
 
         Args:
             columns: names of the columns to read; None for all columns.
@@ -174,7 +167,7 @@ class Gold:
     def lag_histories(
         self, groups: Collection[str], *, since: datetime | None = None, until: datetime | None = None
     ) -> dict[str, LagHistory]:
-        """Return the lag per minute by group id. Groups without rows in table `lag` are left out."""
+        """Return group id → lag per minute, for the groups with rows in table `lag`."""
         columns = ("group", "minute", "lag", "rate_in", "rate_out", "time_lag", "members", "steady_since")
         rows = self.rows(LAG, columns, since=since, until=until, time="minute", groups=groups, where=WHOLE_GROUPS)
         by_group: dict[str, list[GoldRow]] = {}
@@ -192,7 +185,7 @@ class Gold:
         return delta
 
     def last(self, table: Table, column: str) -> datetime | date | None:
-        """Return the largest value of a time or day column; None if the table does not exist or has no rows.
+        """Return the largest value of a time or day column; None without table or rows.
 
         The value comes from the statistics in the Delta log. Only if a file has no statistics, rows are read.
         """
@@ -227,9 +220,9 @@ class Gold:
 
 
 def _last_write(delta: DeltaTable) -> float:
-    """Return the time of the newest write that was not maintenance, in seconds since the epoch.
+    """Return the newest write that was not maintenance, in seconds since the epoch.
 
-    Only the newest 50 commits are read. If all 50 commits are maintenance, return the time of the oldest of the 50.
+    If the newest 50 commits are all maintenance, return the oldest of them.
     """
     history = delta.history(_COMMITS)
     writes = [commit["timestamp"] for commit in history if commit.get("operation") not in _MAINTENANCE]
@@ -265,10 +258,7 @@ def _literal(value: str | datetime | date) -> str:
 
 
 def _first_day(moment: datetime | date) -> date:
-    """Return the earliest day partition that can have rows with a given time.
-
-    The result can be the previous day, because some tables store a row under the day on which its time window began.
-    """
+    """Return the earliest day partition for a time. Some tables use the day of the window's start."""
     return (moment - timedelta(days=1)).date() if isinstance(moment, datetime) else moment
 
 

@@ -1,8 +1,8 @@
 """The lock file of a lake on a local disk, so that only one process records into it.
 
-The process that records is the holder of the lock. On the same machine, the kernel's file lock shows whether the holder
-is alive. On another machine that shares the folder, the modification time of the lock file shows it, because the holder
-keeps updating this time. A lock file that no process holds shows that the last recorder crashed.
+The kernel's file lock shows whether the holder (the recording process) is alive. On other machines, the modification
+time shows it, because the holder keeps updating the lock file. A lock file without a holder shows that the last
+recorder crashed.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class RecorderLock:
     """The lock of one lake. This process holds it from `take` to `release`.
 
     Attributes:
-        crashed_holder: the previous holder, if that process ended without releasing the lock; otherwise None.
-        enforced: whether only one process can hold the lock, which is always true on a local disk.
+        crashed_holder: previous holder that ended without releasing the lock; otherwise None.
+        enforced: whether only one process can hold the lock; always true on a local disk.
     """
 
     enforced = True
@@ -53,7 +53,7 @@ class RecorderLock:
         """Take the lock.
 
         Raises:
-            RefusedError: another process holds the lock; the message contains its host and process id.
+            RefusedError: another process holds the lock.
             OSError: the lock file cannot be written.
         """
         while True:
@@ -61,8 +61,7 @@ class RecorderLock:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if not self._is_current(file):
-                    # Between `open` and `flock`, another process released the lock and removed this file. Try again
-                    # with a new file.
+                    # Another process removed this file between `open` and `flock`. Try again with a new file.
                     os.close(file)
                     continue
                 before = _read(file)
@@ -81,7 +80,7 @@ class RecorderLock:
             return
 
     def renew(self) -> None:
-        """Update the modification time of the lock file, so that other machines see that the holder is alive."""
+        """Update the modification time of the lock file, which shows other machines that the holder is alive."""
         if self._file is not None:
             with contextlib.suppress(OSError):
                 os.utime(self._file)
@@ -90,7 +89,7 @@ class RecorderLock:
         """Release the lock.
 
         Args:
-            clean: whether to remove the lock file. If the file stays, the next holder reports a crash.
+            clean: whether to remove the lock file. If it stays, the next holder reports a crash.
         """
         if self._file is not None:
             if clean:
@@ -102,7 +101,7 @@ class RecorderLock:
     def hand_back(self) -> None:
         """Release the lock and restore the content that the lock file had before `take`.
 
-        Maintenance calls this, so that the next recorder can still report the crash of the previous recorder.
+        After maintenance, the next recorder can then still report the crash of the previous one.
         """
         if self._file is not None and self.crashed_holder is not None:
             _write(self._file, self.crashed_holder)
@@ -111,16 +110,15 @@ class RecorderLock:
             self.release()
 
     def _refuse_living(self, file: int, before: Holder | None) -> None:
-        """Raise `RefusedError` if `before`, the holder named in the lock file, is alive on another machine.
+        """Raise `RefusedError` if `before`, the holder in the lock file, is alive on another machine.
 
-        The modification time of the lock file is checked, because file locks of other machines may not be visible here.
+        Its file lock may not be visible here, so the modification time is checked.
         """
         foreign = before is not None and not before.is_local
         if foreign and time.time() - os.fstat(file).st_mtime < STALE:
             raise RefusedError(held_by(self._path, before))
 
     def _is_current(self, file: int) -> bool:
-        """Return whether the open file is still the lock file, which another process may have replaced."""
         try:
             return os.path.samestat(os.fstat(file), os.stat(self._path))
         except FileNotFoundError:
@@ -129,10 +127,10 @@ class RecorderLock:
 
 @contextmanager
 def held(lock: AnyLock, on_lost: Callable[[str], None]) -> Iterator[None]:
-    """Take a lock, and hold it until the end of the context. A thread renews it.
+    """Hold a lock until the end of the context. A thread renews it.
 
     Args:
-        on_lost: function that the thread calls with a message for the user if another process has taken the lock.
+        on_lost: the thread calls it with a message for the user if another process has taken the lock.
 
     Raises:
         RefusedError: another process holds the lock.
@@ -162,7 +160,7 @@ def held(lock: AnyLock, on_lost: Callable[[str], None]) -> Iterator[None]:
 
 
 def current_holder(path: LakePath) -> Holder | None:
-    """Return the process that holds a lock; None if no process holds it. The lock file stays unchanged."""
+    """Return the process that holds a lock, or None, without changing the lock file."""
     if isinstance(path, StorePath):
         from kgtui.lake.store_lock import current_store_holder
 

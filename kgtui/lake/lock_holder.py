@@ -1,4 +1,4 @@
-"""A process that records into a lake, or runs the pipeline on the lake. A lock file of the lake names this process."""
+"""The process that a lock file of a lake names: a recorder, or a run of the pipeline."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from kgtui.lake.store import LakePath
 
 PIPELINE_LOCK = "pipeline.lock"
-"""Name of the lock file that a run of the pipeline holds. The file is in the folder of the lake."""
+"""Name of the pipeline's lock file in the folder of the lake."""
 
 STALE = 120.0
-"""Time since the last renewal, in seconds, after which a holder on another machine is considered dead."""
+"""Seconds without renewal after which a holder on another machine counts as dead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Holder:
     """The process that holds the lock.
 
     Attributes:
-        since: time at which the process took the lock, in seconds since the epoch.
+        since: when the process took the lock, in seconds since the epoch.
     """
 
     host: str
@@ -50,7 +50,7 @@ class Holder:
         """Return whether the process still holds the lock.
 
         Args:
-            age: time since the process renewed the lock, in seconds.
+            age: seconds since the last renewal.
         """
         return is_running(self.pid) if self.is_local else age < STALE
 
@@ -61,7 +61,7 @@ def this_process() -> Holder:
 
 
 def parse_holder(data: bytes) -> Holder | None:
-    """Return the process that the content of a lock file names; None if the content is not valid."""
+    """Return the process that a lock file names; None if the content is not valid."""
     try:
         values = json.loads(data)
         return Holder(str(values["host"]), int(values["pid"]), float(values["since"]))
@@ -70,11 +70,7 @@ def parse_holder(data: bytes) -> Holder | None:
 
 
 def held_by(path: LakePath, holder: Holder | None) -> str:
-    """Return a sentence for the user that says which process holds the lock with this lock file.
-
-    Args:
-        holder: the process; None if it is not known.
-    """
+    """Return a sentence for the user that says which process holds the lock; `holder` is None if unknown."""
     name = str(holder) if holder is not None else "another process"
     if path.name == PIPELINE_LOCK:
         return f"{name} already runs the pipeline on {path.parent}. Wait until that run has finished."

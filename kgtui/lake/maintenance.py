@@ -1,7 +1,6 @@
 """Maintain the tables of a lake: report their size, compact small files, and delete old days.
 
-A running recorder maintains the recorded tables itself. This module maintains them while no recorder runs, and always
-maintains the tables of the pipeline.
+A running recorder maintains the recorded tables itself.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ class TableStatus:
     """The status of one table.
 
     Attributes:
-        disk: size of all files in the folder of the table in bytes, including its log and files of older versions.
+        disk: bytes of all files, including the log and older versions.
         contents: size and days of the newest version; None if the table cannot be read.
         error: why the table cannot be read; empty if it can be read.
     """
@@ -57,8 +56,8 @@ class LakeStatus:
     """The status of a lake.
 
     Attributes:
-        disk: size of all files in the folder of the lake, in bytes.
-        recorder: the process that records into the lake; None if no process does.
+        disk: bytes of all files in the folder of the lake.
+        recorder: the process that records into the lake; None if there is none.
     """
 
     path: LakePath
@@ -72,9 +71,9 @@ class MaintenanceResult:
     """The result of the maintenance of one table.
 
     Attributes:
-        table: name of the table as `layer/name`, or only the layer if the result is for all recorded tables together.
-        what: text that tells the user what was done.
-        freed: bytes that were freed on disk; negative if the folder grew.
+        table: `layer/name`, or only the layer for all recorded tables together.
+        what: what was done, for the user.
+        freed: bytes on disk; negative if the folder grew.
         error: why maintenance failed; empty if it succeeded.
     """
 
@@ -86,19 +85,18 @@ class MaintenanceResult:
 
 @dataclass(frozen=True, slots=True)
 class KeepRules:
-    """Rules that say for how many days tables keep their rows. If the number of days is None, rows are kept forever.
+    """For how many days tables keep their rows; None means forever.
 
     Attributes:
-        default: number of days for tables without a rule in `by_name`.
-        by_name: rules as pairs (name, number of days). The name is a layer or `layer/table`. The rule of a table
-            overrides the rule of its layer.
+        default: days for tables without a rule in `by_name`.
+        by_name: pairs (layer or `layer/table`, days). The rule of a table overrides the rule of its layer.
     """
 
     default: int | None
     by_name: tuple[tuple[str, int | None], ...] = ()
 
     def days(self, table: StoredTable) -> int | None:
-        """Return for how many days a table keeps its rows; None if it keeps them forever."""
+        """Return for how many days a table keeps its rows; None means forever."""
         named = dict(self.by_name)
         return named.get(table.title, named.get(table.layer, self.default))
 
@@ -111,7 +109,7 @@ def status(path: str | LakePath) -> LakeStatus:
 
 
 def optimize(path: str | LakePath) -> Iterator[MaintenanceResult]:
-    """For each table, compact its small files, write a checkpoint of its log, and remove unused files.
+    """Compact small files of each table, write a checkpoint of its log, and remove unused files.
 
     The work is done while the results are iterated over.
 
@@ -135,8 +133,8 @@ def prune(
     The work is done while the results are iterated over.
 
     Args:
-        dry_run: report what would be deleted, and delete nothing.
-        now: current time in seconds since the epoch; None for the clock of this machine.
+        dry_run: only report what would be deleted.
+        now: seconds since the epoch; None for the clock of this machine.
 
     Raises:
         LakeError: the folder is not a lake, or a rule names a table that is not in it.
@@ -145,8 +143,7 @@ def prune(
     stored = list(tables(folder))
     _check_names(folder, keep, stored)
     today = utc_datetime(time.time() if now is None else now).date()
-    # The sort key puts table `polls` first. If pruning is interrupted after this table, readers ignore the remaining
-    # rows of deleted polls, because these polls are no longer in `polls`.
+    # Table `polls` comes first. After an interruption, readers ignore rows whose polls are no longer in `polls`.
     for table in sorted(stored, key=lambda table: (table.layer, table.name) != (LAYER, POLLS.name)):
         days = keep.days(table)
         if days is not None:
@@ -180,10 +177,7 @@ def _run(title: str, path: LakePath, action: Callable[[], str]) -> MaintenanceRe
 
 
 def _compact_recorded(folder: LakeFolder, stored: Sequence[StoredTable]) -> str:
-    """Compact the recorded tables in the way that the recorder does: merge files, and sort rows for fast replays.
-
-    Returns a text that tells the user what was done. Nothing is done if another process holds the lock of the lake.
-    """
+    """Compact the recorded tables like the recorder, unless the lake is locked. Return a text for the user."""
     lock = recorder_lock(folder.lock)
     try:
         lock.take()
@@ -196,8 +190,7 @@ def _compact_recorded(folder: LakeFolder, stored: Sequence[StoredTable]) -> str:
         writer = LakeWriter(folder)
         newest = writer.begin()
         if newest is not None:
-            # `maintain` compacts only keyframes that are older than the given time. `newest + 1` includes the newest
-            # keyframe. Compacting the newest keyframe is safe, because no recorder is adding polls to it now.
+            # `newest + 1` includes the newest keyframe, which is safe because no recorder is adding polls to it.
             writer.maintain(newest + 1, None, time.time())
         for table in stored:
             if table.layer == LAYER:
@@ -218,13 +211,7 @@ def _compact(folder: LakeFolder, table: StoredTable) -> str:
 
 @contextmanager
 def _pipeline_paused(folder: LakeFolder) -> Iterator[None]:
-    """Hold the lock of the pipeline while a table of a lake in a store is maintained.
-
-    In a store, Spark does not notice that another program writes to the same table. On a local disk, Spark notices it.
-
-    Raises:
-        RefusedError: the pipeline is running.
-    """
+    """Hold the pipeline's lock, because Spark does not notice other writers of a table in a store."""
     if isinstance(folder.path, StorePath):
         with held(recorder_lock(folder.pipeline_lock), lambda message: None):
             yield

@@ -1,10 +1,7 @@
 """Read and write the Parquet files of recorded tables, so that the rows of one group are found quickly.
 
-Compaction sorts the rows of a file by key, and never divides the rows of one Kafka group between two Parquet row
-groups. The statistics of a row group show which Kafka groups it contains. Files that a flush wrote are always read as a
-whole.
-
-A file that was written before a column was added to its table lacks this column. Readers return null for it.
+Compaction sorts rows by key, and keeps the rows of each Kafka group in one Parquet row group, whose statistics name the
+Kafka groups. Files of a flush are read as a whole. Columns that are missing in old files are null.
 """
 
 from __future__ import annotations
@@ -28,23 +25,21 @@ if TYPE_CHECKING:
     from kgtui.lake.store import LakePath
 
 BLOCK = 8_192
-"""Minimum number of rows in a Parquet row group of a compacted file. Reading 8,192 rows takes a few milliseconds."""
+"""Minimum number of rows in a Parquet row group of a compacted file; they are read in a few milliseconds."""
 
 _GROUP = "group"
 _HARDLY_REPEATED = frozenset({"committed", "spso", "lag", "log_end"})
-"""Columns written without dictionary encoding. As their values rarely repeat, this saves a tenth of the disk space."""
+"""Columns without dictionary encoding. Their values rarely repeat, so this saves a tenth of the disk space."""
 _LOOKED_UP = frozenset({_GROUP, "keyframe", "poll"})
 """Columns for which files have statistics, because readers search for their values."""
 _MAX_ROW_GROUP = 4_000_000
-"""Maximum number of rows in a Parquet row group. It is so large that `write_table` writes one row group per call."""
+"""Maximum number of rows in a Parquet row group: so many that `write_table` writes one per call."""
 
 
 class RowBlocks(Protocol):
     """Rows of one table for a keyframe and the polls until the next keyframe, sorted by key and poll.
 
-    A keyframe is a poll that recorded the complete state; the other polls recorded only changes.
-
-    The rows are divided into blocks, which can be read separately. All rows of a group are in the same block.
+    The rows are in blocks that can be read separately. All rows of a group are in the same block.
     """
 
     def __len__(self) -> int:
@@ -52,7 +47,7 @@ class RowBlocks(Protocol):
         ...
 
     def block_of(self, group: str) -> int | None:
-        """Return the index of the only block that can have rows of a group; None if no block has any.
+        """Return the index of the block that can have rows of a group; None if there is none.
 
         Args:
             group: group id with escaped surrogates.
@@ -63,8 +58,7 @@ class RowBlocks(Protocol):
         """Return all rows of some blocks as a table of one chunk, with dictionary-encoded text.
 
         Args:
-            blocks: indices of the blocks to read.
-            columns: names of the columns to read.
+            blocks: indices of the blocks.
         """
         ...
 
@@ -86,10 +80,9 @@ class RowsInMemory:
 
 
 class CompactedFile:
-    """A file that compaction wrote. It stays open, so that it can still be read after it was removed from the folder.
+    """A file that compaction wrote. It stays open, so that it can be read even after it was deleted.
 
-    Methods raise one of `kgtui.lake.delta.storage_errors`. The constructor raises `FileNotFoundError` if the file is
-    missing.
+    Methods raise one of `kgtui.lake.delta.storage_errors`, and the constructor `FileNotFoundError`.
     """
 
     def __init__(self, path: LakePath, table: Table) -> None:
@@ -109,7 +102,7 @@ class CompactedFile:
         return index if index < len(self._blocks) and self._blocks[index].first <= group else None
 
     def read(self, blocks: Sequence[int], columns: Sequence[str]) -> pa.Table:
-        # Only one thread at a time may read, because all threads share the read position of the ParquetFile.
+        # One thread at a time may read, because all share the read position of the ParquetFile.
         with self._lock:
             if self._blocks is None:
                 rows = self._file.read(list(columns))
@@ -120,7 +113,7 @@ class CompactedFile:
 
 
 class _Block(NamedTuple):
-    """A block of a file, which consists of consecutive Parquet row groups.
+    """Consecutive Parquet row groups of a file.
 
     Attributes:
         first, last: smallest and largest group id in the block.
@@ -133,17 +126,16 @@ class _Block(NamedTuple):
 
 
 def _blocks(metadata: pq.FileMetaData) -> list[_Block] | None:
-    """Return the blocks of a file, in order; None if a row group has no statistics of column `group`.
+    """Return the blocks of a file; None if a row group has no statistics of column `group`.
 
-    Consecutive row groups belong to the same block if their ranges of group ids overlap.
+    Row groups with overlapping group ids form one block.
     """
     blocks: list[_Block] = []
     column = metadata.schema.names.index(_GROUP)
     for row_group in range(metadata.num_row_groups):
         statistics = metadata.row_group(row_group).column(column).statistics
         if statistics is None or not statistics.has_min_max:
-            # The Parquet writer omits the minimum and maximum if a group id has more than 4,096 bytes. Without them,
-            # the file cannot be divided into blocks, and the caller reads it as one block.
+            # The writer omits the minimum and maximum of group ids above 4,096 bytes. The file is then one block.
             return None
         if blocks and blocks[-1].last >= statistics.min:
             blocks[-1] = _Block(blocks[-1].first, statistics.max, range(blocks[-1].row_groups.start, row_group + 1))
@@ -155,14 +147,13 @@ def _blocks(metadata: pq.FileMetaData) -> list[_Block] | None:
 def read_rows(paths: Sequence[LakePath], table: Table, columns: Sequence[str], where: Any) -> pa.Table:
     """Return the rows of files that match a filter expression, with dictionary-encoded text.
 
-    The dataset is created with pyarrow, because deltalake needs ten milliseconds per file to create a dataset.
+    pyarrow creates the dataset, because deltalake needs ten milliseconds per file.
     """
     import pyarrow.dataset as ds
 
     form = ds.ParquetFileFormat(dictionary_columns=set(text_columns(table)))
     schema = dictionary_schema(table)
-    # The files contain no column `day`. Without a schema, pyarrow would use the schema of the first file, which may
-    # lack columns that later files have.
+    # Without a schema, pyarrow would use the columns of the first file, and later files may have more.
     schema = schema.remove(schema.get_field_index(PARTITION))
     files = [arrow_file(path) for path in paths]
     file_system = files[0][1] if files else None
@@ -172,7 +163,7 @@ def read_rows(paths: Sequence[LakePath], table: Table, columns: Sequence[str], w
 
 
 def merge_files(paths: Iterable[LakePath], table: Table, polls: Collection[int]) -> pa.Table:
-    """Read several files of one table, and return the rows of the given polls, sorted by key and poll.
+    """Return the rows of the given polls in several files of one table, sorted by key and poll.
 
     The result has all columns of the files, including columns that a newer kgtui added.
     """
@@ -185,7 +176,6 @@ def merge_files(paths: Iterable[LakePath], table: Table, polls: Collection[int])
 
 
 def _open(path: LakePath, table: Table) -> pq.ParquetFile:
-    """Open a file whose text columns are read dictionary-encoded."""
     import pyarrow.parquet as pq
 
     name, file_system = arrow_file(path)
@@ -199,13 +189,13 @@ def write_rows(path: LakePath, rows: pa.Table, *, compact: bool) -> dict[str, An
     """Write a Parquet file, and return its statistics for the log of the Delta table.
 
     Args:
-        rows: rows to write. If `compact` is true, they must be sorted by key.
-        compact: whether to compress more, and to write Parquet row groups that never divide the rows of a Kafka group.
+        rows: sorted by key if `compact` is true.
+        compact: whether to compress more, and to keep the rows of each Kafka group in one Parquet row group.
     """
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
-    # A file in a store is written with one call, so that it is never incomplete.
+    # One call writes the file in a store, so that it is never incomplete.
     content = BytesIO() if isinstance(path, StorePath) else None
     try:
         with pq.ParquetWriter(
@@ -218,12 +208,10 @@ def write_rows(path: LakePath, rows: pa.Table, *, compact: bool) -> dict[str, An
             store_schema=False,
         ) as file:
             for start, stop in _cuts(rows) if compact else [(0, rows.num_rows)]:
-                # Dictionary-encoded text is converted to plain text, because otherwise each Parquet row group would
-                # contain the dictionary of all `rows`.
+                # Otherwise, each Parquet row group would contain the dictionary of all `rows`.
                 file.write_table(_plain(rows.slice(start, stop - start)), row_group_size=_MAX_ROW_GROUP)
     except BaseException:
-        # The incomplete file is removed, because callers repeat a failed write, and incomplete files would fill the
-        # disk.
+        # Callers repeat a failed write, so incomplete files would fill the disk.
         path.unlink(missing_ok=True)
         raise
     if isinstance(path, StorePath) and content is not None:
@@ -238,7 +226,7 @@ def write_rows(path: LakePath, rows: pa.Table, *, compact: bool) -> dict[str, An
 
 
 def _cuts(rows: pa.Table) -> Iterator[tuple[int, int]]:
-    """Yield for each Parquet row group the index of its first row and the index after its last row."""
+    """Yield the first index and the index after the last for each Parquet row group."""
     import pyarrow.compute as pc
 
     start = end = 0
@@ -256,7 +244,6 @@ def _cuts(rows: pa.Table) -> Iterator[tuple[int, int]]:
 
 
 def _plain(rows: pa.Table) -> pa.Table:
-    """Convert dictionary-encoded text to plain text."""
     import pyarrow as pa
 
     fields = [

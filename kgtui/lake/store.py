@@ -1,6 +1,6 @@
-"""Paths in object stores and HDFS, with the methods of `pathlib.Path` that lakes need. A URI names such a path.
+"""Paths in object stores and HDFS, with the methods of `pathlib.Path` that lakes need.
 
-Imports only the standard library at module level; deltalake is imported when a store is read or written.
+deltalake is imported only when a store is read or written.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     LakePath: TypeAlias = "Path | StorePath"
-    """Path of a lake, or of a file or folder in a lake: on a local disk or in a store."""
+    """Path of a lake, or of a file or folder in a lake."""
 
 SCHEMES = ("s3a", "s3", "abfss", "abfs", "gs", "hdfs")
 """Schemes of the URIs of lakes in stores."""
@@ -30,14 +30,13 @@ SCHEMES = ("s3a", "s3", "abfss", "abfs", "gs", "hdfs")
 DEFAULT_OPTIONS = {"connect_timeout": "5s", "timeout": "20s", "max_retries": "3", "retry_timeout": "20s"}
 """Storage options that the configuration can replace.
 
-A program waits at most about 40 s for a store that does not answer. The defaults of deltalake are several minutes.
+A program waits at most about 40 s for a store; deltalake's defaults are several minutes.
 """
 
 configured_options: Callable[[], Mapping[str, Mapping[str, str]]] = dict
-"""Function that returns a dict: beginning of a URI → storage options for the lakes whose URIs begin like this.
+"""Returns a dict: beginning of a URI → storage options for lakes with such URIs.
 
-The command line replaces it with a function that reads the table `[storage]` of `config.toml`. It is called when the
-first lake in a store is opened, so that commands without such a lake do not read the file.
+The command line replaces it with a function that reads `[storage]` of `config.toml`. It is called only for stores.
 """
 
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+):(/?)")
@@ -50,11 +49,11 @@ _WRITE_BUFFER = 8 << 20
 class StorePath:
     """A file or folder in a store. A folder exists as long as it contains a file.
 
-    Methods raise `OSError` if the store cannot be read or written; `store_errors.reason_of` explains the error.
+    Methods raise `OSError`, which `store_errors.reason_of` explains.
 
     Attributes:
         root: the URI without its path, such as `s3a://bucket`.
-        key: the path in the store, without a slash at the beginning or end; empty for the whole bucket.
+        key: the path in the store, without outer slashes; empty for the whole bucket.
     """
 
     root: str
@@ -110,7 +109,7 @@ class StorePath:
         return sum(entry.size for entry in self._entries(recursive=True) if entry.is_file)
 
     def modified(self) -> float:
-        """Return when this file was last written, in seconds since the epoch; 0 if the store does not report it."""
+        """Return when this file was last written, in seconds since the epoch; 0 if unknown."""
         modified = self._info().mtime
         return modified.timestamp() if isinstance(modified, datetime) else 0.0
 
@@ -126,7 +125,7 @@ class StorePath:
 
     def write_bytes(self, data: bytes) -> None:
         """Write a file, completely or not at all, in place of an existing file."""
-        # The data is written in parts, because deltalake accepts only parts that are smaller than the buffer.
+        # deltalake accepts only parts that are smaller than the buffer.
         with self.file_system().open_output_stream(self.key, buffer_size=_WRITE_BUFFER) as file:
             for start in range(0, len(data), _WRITE_BUFFER // 2):
                 file.write(data[start : start + _WRITE_BUFFER // 2])
@@ -143,7 +142,7 @@ class StorePath:
         """Do nothing, because a store creates folders when files are written into them."""
 
     def file_system(self) -> Any:
-        """Return the pyarrow file system with the files of the store. `key` is the path of this file in it."""
+        """Return the pyarrow file system of the store, in which `key` is the path of this file."""
         return _file_system(self.root, tuple(sorted(options_for(self).items())))
 
     def _info(self) -> Any:
@@ -166,11 +165,10 @@ def _file_system(root: str, options: tuple[tuple[str, str], ...]) -> Any:
 
 
 def lake_path(text: str | LakePath) -> LakePath:
-    """Return the path that a user wrote: a local path, whose leading `~` is replaced, or a URI.
+    """Return a local path, whose leading `~` is replaced, or the path of a URI.
 
     Raises:
-        LakeError: the URI is not valid, or has an unknown scheme or no bucket, or the home folder of the user is not
-            known.
+        LakeError: the URI is not valid or has an unknown scheme or no bucket, or the home folder is unknown.
     """
     if isinstance(text, StorePath):
         return text
@@ -209,9 +207,9 @@ def _local_path(uri: str, parts: SplitResult) -> Path:
 
 
 def options_for(path: LakePath) -> dict[str, str]:
-    """Return deltalake's storage options for a path: the configured options, except those that the environment sets.
+    """Return deltalake's storage options for a path, without options that the environment sets.
 
-    deltalake reads environment variables itself. They take precedence over `config.toml`, as in the rest of kgtui.
+    deltalake reads the environment itself, which takes precedence over `config.toml`.
     """
     if not isinstance(path, StorePath):
         return {}
@@ -223,7 +221,7 @@ def options_for(path: LakePath) -> dict[str, str]:
 
 
 def arrow_file(path: LakePath) -> tuple[str, Any]:
-    """Return the path of a file and the file system with which pyarrow opens it; None for the local file system."""
+    """Return the path and file system with which pyarrow opens a file; None for the local file system."""
     return (path.key, path.file_system()) if isinstance(path, StorePath) else (str(path), None)
 
 

@@ -53,11 +53,11 @@ _EXPLANATIONS: Sequence[tuple[str, str]] = (
     (r"URL scheme is not allowed|builder error", _HTTP),
     (r"Connection refused|Connection reset|timed out|dns error|error sending request|HDFS| 50[0234] ", _NO_ANSWER),
 )
-"""Pairs of a regular expression for texts of errors, and an explanation. The first expression that matches is used."""
+"""Pairs (regular expression for an error text, explanation). The first match is used."""
 
 
 def reason_of(error: BaseException) -> str:
-    """Return why a lake cannot be read or written: an explanation if the error is known, otherwise its text."""
+    """Return why a lake cannot be read or written: an explanation, or the text of an unknown error."""
     text = " ".join(_COLORS.sub("", str(error).partition(_DEBUG)[0]).split())
     if _FROM_STORE.search(text):
         for pattern, explanation in _EXPLANATIONS:

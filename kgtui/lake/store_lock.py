@@ -1,11 +1,11 @@
-"""The recorder's lock of a lake in a store. Conditional writes of the store enforce that only one process holds it.
+"""The recorder's lock of a lake in a store, which conditional writes of the store enforce.
 
-To take the lock, a process writes the lock file on condition that it does not exist, or, if its holder is dead, that
-nobody has changed it since it was read. The holder writes the file again before each flush, on condition that the file
-is still its own. A holder that has not done so for `STALE` seconds is considered dead.
+To take the lock, a process writes the lock file if it does not exist. If its holder is dead, the process writes it if
+nobody has changed it since it was read. The holder renews the file before each flush, if the file is still its own. A
+holder without renewal for `STALE` seconds counts as dead.
 
-Some stores have no conditional writes, and some ignore the conditions. In such a store, the lock file shows who is
-recording, but does not prevent two processes from taking the lock at the same time.
+Some stores lack conditional writes, or ignore the conditions. Their lock file shows who is recording, but two processes
+can take the lock at the same time.
 """
 
 from __future__ import annotations
@@ -35,20 +35,18 @@ _RETRIES = ("max_retries", "retry_timeout")
 _ATTEMPTS = 3
 _CLIENT = ("connect_timeout", "timeout")
 _HTTP = ("AWS_ALLOW_HTTP", "AZURE_ALLOW_HTTP", "GOOGLE_ALLOW_HTTP", "ALLOW_HTTP")
-"""Options that allow unencrypted connections. kgtui passes them to obstore as `client_options`, because obstore ignores
-them in the environment and in its `config`.
-"""
+"""Options that allow unencrypted connections. obstore accepts them only as `client_options`."""
 
 _OF_DELTALAKE = re.compile(r"unsafe_rename|locking_provider|dynamo|max_concurrency|copy_if_not_exists")
 """Matches names of storage options that deltalake has and obstore does not."""
 
 
 class StoreLock:
-    """The lock of one lake in a store. It has the same methods as `kgtui.lake.lock.RecorderLock`.
+    """The lock of one lake in a store, with the methods of `kgtui.lake.lock.RecorderLock`.
 
     Attributes:
-        crashed_holder: the previous holder, if that process ended without releasing the lock; otherwise None.
-        enforced: whether the store enforces that only one process holds the lock; known after `take`.
+        crashed_holder: previous holder that ended without releasing the lock; otherwise None.
+        enforced: whether the store enforces the lock; known after `take`.
     """
 
     def __init__(self, path: StorePath) -> None:
@@ -63,7 +61,7 @@ class StoreLock:
         """Take the lock.
 
         Raises:
-            RefusedError: another process holds the lock; the message contains its host and process id.
+            RefusedError: another process holds the lock.
             LakeError: the Python package obstore is not installed.
             OSError: the store cannot be written.
         """
@@ -91,7 +89,7 @@ class StoreLock:
         """Show other processes that the holder is alive.
 
         Raises:
-            RefusedError: another process has taken the lock, because this process did not renew it for `STALE` seconds.
+            RefusedError: another process has taken the lock, which was not renewed for `STALE` seconds.
             OSError: the store cannot be written.
         """
         if self._held is None:
@@ -115,7 +113,7 @@ class StoreLock:
         """Release the lock.
 
         Args:
-            clean: whether to remove the lock file. If the file stays, the next holder reports a crash.
+            clean: whether to remove the lock file. If it stays, the next holder reports a crash.
         """
         if self._held is not None and clean:
             with suppress(OSError, RefusedError):
@@ -141,7 +139,7 @@ class StoreLock:
 
 
 def current_store_holder(path: StorePath) -> Holder | None:
-    """Return the process that holds a lock; None if no process holds it, or if the store cannot be read."""
+    """Return the process that holds a lock; None if there is none, or the store cannot be read."""
     try:
         holder = read_holder(path)
         return holder if holder is not None and holder.is_alive(time.time() - path.modified()) else None
@@ -150,7 +148,7 @@ def current_store_holder(path: StorePath) -> Holder | None:
 
 
 def read_holder(path: StorePath) -> Holder | None:
-    """Return the process that the lock file names, dead or alive; None if there is no lock file, or an invalid one."""
+    """Return the process that the lock file names, dead or alive; None without a valid lock file."""
     try:
         return parse_holder(path.read_bytes())
     except FileNotFoundError:
@@ -162,8 +160,8 @@ class LockFile(NamedTuple):
 
     Attributes:
         renewed: time of the last renewal by the clock of the store, in seconds since the epoch.
-        tag: the ETag, which changes whenever the file is written.
-        is_own: whether the `ConditionalFile` that has read this file has also written it.
+        tag: the ETag, which changes with every write.
+        is_own: whether the same `ConditionalFile` wrote the file.
     """
 
     holder: Holder
@@ -173,7 +171,7 @@ class LockFile(NamedTuple):
 
 
 class ConditionalFile:
-    """Reads and writes a lock file with obstore, because deltalake has no conditional writes of single files."""
+    """Reads and writes a lock file with obstore, because deltalake has no conditional writes of files."""
 
     def __init__(self, path: StorePath) -> None:
         from obstore.store import from_url
@@ -213,10 +211,10 @@ class ConditionalFile:
     def write(self, holder: Holder, tag: str | None) -> str | None:
         """Write the lock file and return its new tag; None if the condition does not hold.
 
+        A file with this object's own content is always replaced, because the response of an earlier write can be lost.
+
         Args:
-            tag: the file is written only if it has this tag; None to write it only if it does not exist. The file is
-                also written if its content is from this object, because an earlier write can have succeeded although
-                its response was lost.
+            tag: the tag that the file must have; None if it must not exist.
         """
         import obstore
         from obstore.exceptions import AlreadyExistsError, NotFoundError, PreconditionError
@@ -237,8 +235,7 @@ class ConditionalFile:
     def test(self) -> float | None:
         """Return the time of the store in seconds since the epoch; None if it does not enforce conditional writes.
 
-        A second file beside the lock file is written twice, on condition that it does not exist. The second write must
-        fail.
+        A test file is written twice, on condition that it does not exist. The second write must fail.
         """
         import obstore
         from obstore.exceptions import AlreadyExistsError, GenericError, NotSupportedError, PreconditionError
@@ -264,7 +261,6 @@ class ConditionalFile:
 
 @contextmanager
 def _obstore_errors() -> Iterator[None]:
-    """Convert errors of obstore to `OSError`."""
     from obstore.exceptions import BaseError
 
     try:
@@ -274,10 +270,7 @@ def _obstore_errors() -> Iterator[None]:
 
 
 def _conditional_file(path: StorePath) -> ConditionalFile | None:
-    """Return access to the lock file with conditional writes; None if this kind of store has none.
-
-    Raises `LakeError` if the Python package obstore is not installed.
-    """
+    """Return a `ConditionalFile`; None if this kind of store has no conditional writes."""
     if str(path).startswith(_WITHOUT_CONDITIONS):
         return None
     try:
@@ -289,7 +282,6 @@ def _conditional_file(path: StorePath) -> ConditionalFile | None:
 
 
 def _duration(text: str) -> timedelta:
-    """Convert a duration in deltalake's options, such as `20s`. Raises `LakeError` if it is not valid."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)?", text)
     if found is None:
         raise LakeError(f"the storage option {text} is not a duration: write it as 20s or 2m")

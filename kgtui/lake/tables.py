@@ -1,7 +1,4 @@
-"""List the tables of a lake with their files, days and versions, and maintain single tables.
-
-The functions work for the tables of all layers and for any columns.
-"""
+"""List the tables of a lake with their files, days and versions, and maintain single tables of any layer."""
 
 from __future__ import annotations
 
@@ -32,7 +29,7 @@ if TYPE_CHECKING:
     from kgtui.lake.store import LakePath
 
 LAYERS = (LAYER, "bronze", "silver", "gold")
-"""Layers of a lake, in the order in which they are listed. A lake may also have layers that kgtui does not know."""
+"""Layers in the order in which they are listed. A lake may have other layers too."""
 
 _GROUP = "group"
 _FILE_SIZE = 128 * 1024 * 1024
@@ -44,11 +41,10 @@ class TableContents:
     """Size and days of the newest version of a table.
 
     Attributes:
-        files: number of files.
         rows: number of rows; None if a file has no statistics.
         bytes: size of all files of this version.
-        first, last: first and last day with rows; None if the table is empty or is not divided into days.
-        written: time at which this version was written, in seconds since the epoch; None if unknown.
+        first, last: first and last day with rows; None if the table is empty or has no days.
+        written: when this version was written, in seconds since the epoch; None if unknown.
     """
 
     version: int
@@ -62,10 +58,7 @@ class TableContents:
 
 @dataclass(frozen=True, slots=True)
 class StoredTable:
-    """A table on disk. Every call opens its newest version.
-
-    Methods raise one of `kgtui.lake.delta.storage_errors` if the table cannot be read or written.
-    """
+    """A table on disk. Every call opens its newest version, and may raise one of `kgtui.lake.delta.storage_errors`."""
 
     layer: str
     name: str
@@ -95,14 +88,14 @@ class StoredTable:
     def identity(self, columns: Iterable[str]) -> str | None:
         """Return the id of the Delta table, or None if the table lacks one of the columns.
 
-        The id changes when a table is removed and created again. An older kgtui may have written fewer columns.
+        The id changes when a table is removed and created again.
         """
         delta = self._open()
         stored = {field.name for field in delta.schema().fields}
         return str(delta.metadata().id) if stored.issuperset(columns) else None
 
     def rows_by_day(self) -> dict[date, int]:
-        """Return the number of rows per day. The result is empty if the table is not divided into days.
+        """Return the number of rows per day; empty if the table has no days.
 
         Files without statistics count as 0 rows.
         """
@@ -115,11 +108,11 @@ class StoredTable:
         return {day: rows for day, rows in result.items() if day is not None}
 
     def newest(self, column: str, last: date) -> int | None:
-        """Return the largest value in a column, in milliseconds since the epoch; None if there are no rows.
+        """Return the largest value in a column, in milliseconds since the epoch; None without rows.
 
         Args:
             column: column with timestamps, or with milliseconds since the epoch.
-            last: rows of days after this day are ignored.
+            last: rows of later days are ignored.
         """
         files = [file for file in _files(self._open()) if (_day(file) or date.min) <= last]
         found = [file.get(f"max.{column}") for file in files if file["num_records"] != 0]
@@ -148,9 +141,9 @@ class StoredTable:
         return min(times, default=None)
 
     def size_before(self, day: date) -> tuple[int, int, int | None] | None:
-        """Return the number of files, their size in bytes and the number of rows of all days before `day`.
+        """Return the number of files, bytes and rows of all days before `day`; None if the table has no days.
 
-        The number of rows is None if a file has no statistics. Returns None if the table is not divided into days.
+        The number of rows is None if a file has no statistics.
         """
         delta = self._open()
         if PARTITION not in delta.metadata().partition_columns:
@@ -160,7 +153,7 @@ class StoredTable:
         return len(old), sum(file["size_bytes"] for file in old), None if None in rows else sum(rows)
 
     def delete_before(self, day: date) -> None:
-        """Delete the rows of all days before `day`. Their files stay until `vacuum`, because readers may need them."""
+        """Delete the rows of all days before `day`. Their files stay until `vacuum` for readers."""
         with owner_only():
             self._open().delete(f"{PARTITION} < '{day.isoformat()}'")
 
@@ -191,14 +184,14 @@ class StoredTable:
         return removed, added
 
     def checkpoint(self) -> None:
-        """Write a checkpoint, so that the table opens faster, and remove old files of its log."""
+        """Write a checkpoint, so that the table opens faster, and remove old log files."""
         delta = self._open()
         with owner_only():
             delta.create_checkpoint()
             delta.cleanup_metadata()
 
     def vacuum(self) -> None:
-        """Remove files that were replaced or deleted longer ago than the retention of the table, by default a week."""
+        """Remove files that were replaced longer ago than the retention of the table, by default a week."""
         with owner_only():
             self._open().vacuum(dry_run=False, full=True)
 
@@ -260,9 +253,7 @@ def tables(folder: LakeFolder) -> Iterator[StoredTable]:
 
 
 def create_tables(folder: LakeFolder, schemas: Iterable[Table]) -> None:
-    """Create the tables that do not exist yet, and add missing columns to existing ones.
-
-    Spark is not used, because it would need seconds.
+    """Create missing tables and columns. Spark would need seconds for this.
 
     Raises:
         LakeError: the lake cannot be written.
@@ -276,7 +267,7 @@ def create_tables(folder: LakeFolder, schemas: Iterable[Table]) -> None:
 
 
 def recorded_cluster_id(path: LakePath | str) -> str | None:
-    """Return the cluster id in the newest recorded poll; None if there is no poll, no id or the lake cannot be read."""
+    """Return the cluster id in the newest recorded poll; None if it is missing or unreadable."""
     polls = RecordedTable(LakeFolder.of(path).table(POLLS.name), POLLS)
     try:
         newest = max((file["max.poll"] for file in polls.files()), default=None)
@@ -290,10 +281,7 @@ def recorded_cluster_id(path: LakePath | str) -> str | None:
 
 
 def disk_usage(path: LakePath) -> int:
-    """Return the total size of all files in a folder and its subfolders, in bytes.
-
-    Files that disappear in the meantime count as 0 bytes.
-    """
+    """Return the bytes of all files in a folder and its subfolders. Files that disappear count as 0."""
     if isinstance(path, StorePath):
         return path.size()
     total = 0

@@ -1,7 +1,7 @@
 """Write polls into the recorded tables of a lake, and maintain these tables while recording.
 
-A flush appends one file to each table, and to table `polls` last. Because all writes block, run them on a separate
-thread. Rows that cannot be written stay in memory, and the next flush writes them.
+A flush appends one file to each table, and to table `polls` last. Writes block, so run them on a separate thread. Rows
+that cannot be written stay in memory for the next flush.
 """
 
 from __future__ import annotations
@@ -27,21 +27,18 @@ _VACUUM_EVERY = 3_600.0
 """Minimum time between two removals of unused files, in seconds."""
 
 _CHUNK = 4_096
-"""Number of rows that are processed in one step, so that other threads are never blocked for long."""
+"""Number of rows per step, so that other threads are never blocked for long."""
 
 
 @dataclass(slots=True)
 class Batch:
-    """The rows of some successive polls with the same keyframe, which are appended to the tables together.
+    """The rows of some successive polls with the same keyframe, which are appended together.
 
     Attributes:
-        keyframe: time of the keyframe, in milliseconds since the epoch.
-        last: time of the newest poll, in milliseconds since the epoch. The same number is the serial number of the
-            batch.
-        parts: table → one pair ((day, keyframe, poll), rows) per poll. These three columns have the same values in
-            all rows of the poll, so the rows are stored without them. The method `rows` adds the three values to
-            `_CHUNK` rows at a time, so that other threads are not blocked.
-        done: tables to which the rows of this batch were already appended.
+        keyframe: milliseconds since the epoch.
+        last: time of the newest poll, in milliseconds since the epoch, and serial number of the batch.
+        parts: table → one pair ((day, keyframe, poll), rows) per poll. The rows lack these three columns.
+        done: tables to which this batch was already appended.
     """
 
     keyframe: int
@@ -65,7 +62,7 @@ class Batch:
                 yield [(*first_columns, *row) for row in rows_[start : start + _CHUNK]]
 
     def release_rows(self) -> None:
-        """Free the memory of the rows, `_CHUNK` rows at a time, so that other threads are not blocked."""
+        """Free the memory of the rows in small steps, so that other threads are not blocked."""
         for parts in self.parts.values():
             for _, rows_ in parts:
                 while rows_:
@@ -75,8 +72,7 @@ class Batch:
 class LakeWriter:
     """Writes into one lake. The caller must hold the lock of the lake.
 
-    The recorder calls `add`, `seal` and `discard` on the event loop. It calls all methods that read or write files on a
-    separate thread.
+    `add`, `seal` and `discard` run on the event loop. All other methods block, and run on a separate thread.
     """
 
     def __init__(self, folder: LakeFolder) -> None:
@@ -91,9 +87,9 @@ class LakeWriter:
         return sum(batch.size for batch in self._sealed) + (self._open.size if self._open else 0)
 
     def begin(self) -> int | None:
-        """Create missing tables and columns, and return the time of the newest poll, in milliseconds since the epoch.
+        """Create missing tables and columns, and return the time of the newest poll.
 
-        Returns None if the lake has no polls.
+        The time is in milliseconds since the epoch, or None without polls.
         """
         with owner_only():
             for table in self._tables.values():
@@ -101,12 +97,10 @@ class LakeWriter:
         return max((file["max.poll"] for file in self._tables[POLLS.name].files()), default=None)
 
     def add(self, poll: int, keyframe: int, rows: RowsByTable, poll_row: RowValues) -> None:
-        """Add the rows of one poll to the current batch. Nothing is written yet.
+        """Add the rows of one poll to the current batch, without writing.
 
         Args:
-            poll: time of the poll, in milliseconds since the epoch.
-            keyframe: time of the newest keyframe up to this poll, in milliseconds since the epoch. A keyframe is a poll
-                that recorded the complete state; the other polls recorded only changes.
+            poll, keyframe: times of the poll and its keyframe, in milliseconds since the epoch.
             rows: rows of all tables except `polls`, without columns `day`, `keyframe` and `poll`.
             poll_row: row of table `polls`, beginning with column `taken_at`.
         """
@@ -119,7 +113,7 @@ class LakeWriter:
             batch.parts.setdefault(name, []).append((first_columns, rows_))
 
     def seal(self) -> None:
-        """Close the current batch, so that the next flush writes it. Later polls are added to a new batch."""
+        """Close the current batch, so that the next flush writes it."""
         if self._open is not None:
             self._sealed.append(self._open)
             self._open = None
@@ -127,12 +121,11 @@ class LakeWriter:
     def flush(self) -> tuple[int, int]:
         """Append all sealed batches to the tables, and return the numbers of appended polls and rows.
 
-        Raises one of `storage_errors`. The next flush writes the rows that could not be written.
+        Raises one of `storage_errors`. The next flush writes the rows that are left.
         """
         polls = rows = 0
         with owner_only():
-            # The list is copied, because the event loop may seal another batch during this loop. The next flush writes
-            # that batch.
+            # Copy the list, because the event loop may seal another batch during this loop.
             for batch in list(self._sealed):
                 for table in TABLES:
                     if table.name not in batch.done and batch.has(table.name):
@@ -146,7 +139,7 @@ class LakeWriter:
     def discard(self) -> list[Batch]:
         """Drop all batches that were not completely written, and return them.
 
-        Some of their rows may be in the lake. Readers ignore these rows, because their polls are not in table `polls`.
+        Readers ignore rows in the lake whose polls are not in table `polls`.
         """
         self.seal()
         dropped, self._sealed = self._sealed, []
@@ -160,10 +153,9 @@ class LakeWriter:
         Raises one of `storage_errors`.
 
         Args:
-            keyframe: time of the current keyframe, in milliseconds since the epoch. All earlier keyframes are finished,
-                because no more polls are added to them.
-            keep_days: number of full days after which rows are deleted; None keeps all rows.
-            now: current time in seconds since the epoch.
+            keyframe: current keyframe, in milliseconds since the epoch. All earlier ones are finished.
+            keep_days: full days after which rows are deleted; None keeps all rows.
+            now: seconds since the epoch.
         """
         with owner_only():
             self._compact(keyframe)
@@ -197,11 +189,7 @@ class LakeWriter:
         return set(read["poll"].to_pylist())
 
     def _compact_polls(self, keyframe: int) -> None:
-        """Merge the files of table `polls` into one file per day, because opening a lake reads all of these files.
-
-        Args:
-            keyframe: time of the current keyframe. Files with this poll or later polls are not merged yet.
-        """
+        """Merge the files of table `polls` before the current keyframe, because opening a lake reads all of them."""
         table = self._tables[POLLS.name]
         days: dict[date, list[dict[str, Any]]] = {}
         for file in table.files():
@@ -214,7 +202,7 @@ class LakeWriter:
 
 
 def release_rows(batches: Iterable[Batch]) -> None:
-    """Free the rows of discarded batches, `_CHUNK` rows at a time, so that other threads are not blocked."""
+    """Free the rows of discarded batches in small steps, so that other threads are not blocked."""
     for batch in batches:
         batch.release_rows()
 

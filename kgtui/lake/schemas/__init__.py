@@ -4,7 +4,7 @@
 |---|---|
 | `recorded` | the tables that the recorder writes |
 | `bronze_silver` | raw and decoded records of `__consumer_offsets` |
-| `gold` | the tables that the pipeline computes from recordings and silver tables |
+| `gold` | the tables that the pipeline computes |
 | `gold_forecasts` | the gold tables `forecast` and `baseline` |
 | `gold_columns` | columns that several gold tables have |
 | `definition` | the classes `Table` and `Column`, of which schemas consist |

@@ -1,8 +1,7 @@
 """Schemas of the bronze table (raw records of `__consumer_offsets`) and of the silver tables (decoded records).
 
-Each row, except in table `rebalances`, comes from one record. Its key is the position of the record (`record_partition`
-and `record_offset`), so that a record that is read twice is stored only once. All records of a group are in one
-partition of `__consumer_offsets`, in the order of `record_offset`.
+Except in table `rebalances`, each row is one record, stored only once by its position (`record_partition` and
+`record_offset`). All records of a group are in one partition, in the order of `record_offset`.
 """
 
 from __future__ import annotations

@@ -6,23 +6,20 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 VERSION = 1
-"""Version of the format of the tables. The version increases if an older kgtui would misread a table after a change."""
+"""Version of the table format. It increases if an older kgtui would misread the tables."""
 
 PARTITION = "day"
 """Name of the column by which tables are partitioned: the UTC day of a row."""
 
 SUPERSEDED_HOURS = 1
-"""After compaction has replaced files, they stay on disk for this many hours, because readers may still need them."""
+"""Hours for which files stay on disk after compaction has replaced them, for readers."""
 
 SETTINGS = {
     "delta.checkpointInterval": "100",
     "delta.logRetentionDuration": "interval 1 days",
     "delta.deletedFileRetentionDuration": f"interval {SUPERSEDED_HOURS} hours",
 }
-"""Delta properties of every table.
-
-The recorder commits every few seconds. With Delta's default properties, the log would become larger than the data.
-"""
+"""Delta properties of every table. With Delta's defaults, the log of frequent commits would outgrow the data."""
 
 Type = Literal["long", "int", "double", "string", "binary", "boolean", "date", "timestamp"]
 """Type of a column, as Delta names it. `timestamp` is in UTC, with microseconds."""
@@ -30,13 +27,13 @@ Type = Literal["long", "int", "double", "string", "binary", "boolean", "date", "
 Layer = Literal["recorded", "bronze", "silver", "gold"]
 """Folder of a table in a lake.
 
-`recorded` has recorded polls. `bronze` has raw and `silver` decoded records of `__consumer_offsets`. `gold` has tables
-that are computed from `recorded` and `silver`.
+`recorded` has polls, `bronze` raw and `silver` decoded records of `__consumer_offsets`. `gold` is computed from
+`recorded` and `silver`.
 """
 
 
 RowValues = tuple[Any, ...]
-"""Values of one row of a table, for all or some of its columns, in the order of `Table.columns`."""
+"""Values of all or some columns of one row, in the order of `Table.columns`."""
 
 RowsByTable = dict[str, list[RowValues]]
 """Maps each table name to the rows to write."""
@@ -47,7 +44,7 @@ class Column:
     """A column of a table.
 
     Attributes:
-        about: what the value means, its unit, and when it is null; empty if the name says all this.
+        about: meaning, unit, and when the value is null; empty if the name says this.
     """
 
     name: str
@@ -62,10 +59,8 @@ class Table:
 
     Attributes:
         about: what one row describes.
-        key: columns that identify the object that a row describes.
-        columns: all columns, in order.
-        layer: folder of the table in the lake.
-        partition: name of the column by which the table is partitioned; None for tables that stay small.
+        key: columns that identify the object of a row.
+        partition: column by which the table is partitioned; None for small tables.
     """
 
     name: str

@@ -1,8 +1,8 @@
-"""Schemas of the gold tables, which the pipeline computes. Each run replaces all rows from some time onwards.
+"""Schemas of the gold tables. Each run of the pipeline replaces all rows from some time onwards.
 
-Column `source` says from which tables a row was computed. Columns `covered_from` and `covered_to` are the start and end
-of the time for which these tables had data. Values that cannot be computed are null, such as rates across a gap between
-polls. Rows without `topic` and `partition` describe the whole group.
+`source` says from which tables a row was computed. `covered_from` and `covered_to` are the start and end of their data.
+Values that cannot be computed are null, such as rates across a gap. Rows without `topic` and `partition` describe the
+whole group.
 """
 
 from __future__ import annotations
@@ -285,7 +285,7 @@ CLEANUP = table(
 )
 
 GOLD = (LAG, HEALTH, CHURN, CLEANUP, FORECAST, BASELINE)
-"""All gold tables in the order in which they are computed. `lag` is first, because other tables read it."""
+"""All gold tables in the order in which they are computed. Other tables read `lag`, so it is first."""
 
 __all__ = [
     "BASELINE", "BOTH", "CHURN", "CLEANUP", "FORECAST", "GOLD", "HEALTH", "LAG", "RECORDED", "SERIES", "SILVER",

@@ -25,10 +25,10 @@ LOST = Column(
 
 
 def covered(about: str, *, nullable: bool = False) -> tuple[Column, ...]:
-    """Return the columns that say from which layers a row was computed, and which time their data covers.
+    """Return the columns with the sources of a row and the time that their data covers.
 
     Args:
-        about: text that says which time this is, for the descriptions of the columns.
+        about: which time this is, for the descriptions of the columns.
     """
     layers = "layers from which the row was computed: `recorded`, `silver` or `recorded, silver`"
     return (

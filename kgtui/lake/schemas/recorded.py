@@ -1,11 +1,11 @@
-"""Schemas of the recorded tables, which contain the changes that each poll found since the previous poll.
+"""Schemas of the recorded tables, which contain the changes between polls.
 
-Each row has `day` (UTC day, by which the table is partitioned), `poll` (time of the poll in milliseconds since the
-epoch, the key of table `polls`) and `keyframe` (the newest poll up to `poll` that wrote the complete state).
+Each row has `day` (UTC day, by which tables are partitioned), `poll` (time of the poll in milliseconds since the epoch)
+and `keyframe` (the newest poll up to `poll` that wrote the complete state).
 
 To get the state at a poll, take the rows with the same `keyframe` and no later `poll`, keep the newest row of each key,
-and remove the rows whose `gone` is true. Ignore rows whose `poll` is not in table `polls`: a flush appends to `polls`
-last, so these rows come from an interrupted flush.
+and remove rows whose `gone` is true. Ignore rows whose `poll` is not in table `polls`: they come from an interrupted
+flush, because `polls` is written last.
 """
 
 from __future__ import annotations
@@ -181,13 +181,9 @@ FAULTS = _table(
 )
 
 TABLES = (GROUPS, MEMBERS, PARTITIONS, FAULTS, POLLS)
-"""All recorded tables in the order in which a flush appends to them, with `polls` last."""
+"""All recorded tables in the order of a flush, with `polls` last."""
 
 
 def day_of(poll: int) -> date:
-    """Return the UTC day of a poll, by which its rows are partitioned.
-
-    Args:
-        poll: time of the poll in milliseconds since the epoch.
-    """
+    """Return the UTC day of a poll, given in milliseconds since the epoch."""
     return utc_datetime(poll / 1000).date()
