@@ -1,4 +1,4 @@
-"""Read the gold tables of a lake and apply all rules to them, including the rule about groups that rebalance often."""
+"""Read the gold tables of a lake and apply all rules, including the rule about flapping groups."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from kgtui.model.timeline import LagHistory
 
 _PAUSE = 1_800.0
-"""A group no longer counts as flapping if it has not rebalanced for more than this time, in seconds."""
+"""Seconds without a rebalance after which a group no longer counts as flapping."""
 
 
 def read_churn(gold: Gold, since: float) -> list[GoldRow]:
-    """Return the rows of table `churn` since a time, of all groups that were flapping in at least one hour."""
+    """Return the rows of table `churn` since a time, for groups that were flapping in any hour."""
     start = utc_datetime(since)
     hours = gold.rows(CHURN, ("group",), since=start, time="hour", where="flapping")
     groups = {row["group"] for row in hours}
@@ -55,7 +55,7 @@ class FlappingRun:
     evidence: Evidence
 
     def goes_on(self, now: float) -> bool:
-        """Return whether the group still rebalances at the time `now`, in seconds since the epoch."""
+        """Return whether the group still rebalances at `now`, in seconds since the epoch."""
         return now - self.until <= _PAUSE
 
 
@@ -63,7 +63,7 @@ def flapping(rows: Iterable[GoldRow], now: float) -> list[Finding]:
     """Find groups that rebalance unusually often now.
 
     Args:
-        rows: all rows of table `churn` for groups that were flapping in at least one hour.
+        rows: result of `read_churn`.
         now: end of the gold tables, in seconds since the epoch.
     """
     return [
@@ -85,11 +85,7 @@ def flapping(rows: Iterable[GoldRow], now: float) -> list[Finding]:
 
 
 def flapping_runs(rows: Iterable[GoldRow]) -> list[FlappingRun]:
-    """Return the time spans in which groups were flapping, in order of time.
-
-    Args:
-        rows: rows of gold table `churn`, as for `flapping`.
-    """
+    """Return the time spans in which groups were flapping, in order, from rows of table `churn`."""
     by_group: dict[str, list[GoldRow]] = {}
     for row in sorted(rows, key=lambda row: row["hour"]):
         by_group.setdefault(row["group"], []).append(row)
@@ -98,10 +94,7 @@ def flapping_runs(rows: Iterable[GoldRow]) -> list[FlappingRun]:
 
 
 def _bursts(hours: Sequence[GoldRow]) -> list[list[GoldRow]]:
-    """Divide the hours of one group into one list for each burst of rebalances. The hours must be in order.
-
-    An hour in which one burst ends and another one begins belongs to the later burst.
-    """
+    """Divide the ordered hours of a group into bursts. An hour with two bursts belongs to the later one."""
     bursts: list[list[GoldRow]] = []
     for row in hours:
         before = bursts[-1][-1] if bursts else None
@@ -112,7 +105,6 @@ def _bursts(hours: Sequence[GoldRow]) -> list[list[GoldRow]]:
 
 
 def _flapping_run(hours: Sequence[GoldRow]) -> FlappingRun | None:
-    """Return the run of a burst; None if the group was not flapping in any hour of the burst."""
     often = [row for row in hours if row["flapping"]]
     if not often:
         return None
@@ -127,17 +119,16 @@ def _flapping_run(hours: Sequence[GoldRow]) -> FlappingRun | None:
 
 
 def _start(row: GoldRow) -> float:
-    """Return when the last burst of rebalances in an hour began, in seconds since the epoch."""
     return float((row["burst_since"] or row["hour"]).timestamp())
 
 
 def _end(row: GoldRow) -> float:
-    """Return the time of the last rebalance in an hour, or else the start of the hour, in seconds since the epoch."""
+    """Return the last rebalance of an hour, or else the hour's start."""
     return float((row["last_rebalance"] or row["hour"]).timestamp())
 
 
 def past_flapping(rows: Iterable[GoldRow], now: float) -> list[Finding]:
-    """Find groups that rebalanced unusually often and have stopped doing so.
+    """Find groups that rebalanced unusually often and have stopped.
 
     Args:
         rows: result of `read_churn`.
@@ -156,10 +147,10 @@ _CHURN_HOURS = 24
 
 
 def read_insights(path: LakePath | str, since: float | None = None) -> Insights:
-    """Return all findings of a lake. The time that counts as now is the end of the data in the gold tables.
+    """Return all findings of a lake. The end of the gold tables counts as now.
 
     Args:
-        since: also return problems that have ended since this time; see `find_insights`.
+        since: see `find_insights`.
 
     Raises:
         LakeError: the folder is not a lake, or none of its gold tables can be read.
@@ -171,8 +162,7 @@ def find_insights(gold: Gold, since: float | None = None) -> Insights:
     """Return all findings in the gold tables.
 
     Args:
-        since: also return problems that have ended since this time, in seconds since the epoch; None for no past
-            problems.
+        since: also return problems that ended since this time, in seconds since the epoch; None for no past problems.
 
     Raises:
         LakeError: none of the gold tables can be read.
@@ -188,7 +178,7 @@ def find_insights(gold: Gold, since: float | None = None) -> Insights:
 
 
 def readable_ages(gold: Gold) -> tuple[TableAge, ...]:
-    """Return the age of each gold table. Raises `LakeError` if none of the tables can be read."""
+    """Return the age of each gold table. Raises `LakeError` if none can be read."""
     ages = gold.ages()
     if not any(age.is_readable for age in ages):
         why = "; ".join(dict.fromkeys(f"{age.table}: {age.error}" for age in ages if age.error != NEVER_WRITTEN))
@@ -201,21 +191,19 @@ def readable_ages(gold: Gold) -> tuple[TableAge, ...]:
 
 def end_of(ages: Iterable[TableAge]) -> float | None:
     """Return the end of the gold tables, which counts as now, in seconds since the epoch; None if all are empty."""
-    # The end of the gold tables is the newest time in `lag` and `health`, because every run of the pipeline extends
-    # these two tables. Table `cleanup` covers whole days, and `churn` covers whole hours. Therefore, the ends of these
-    # tables are used only if `lag` and `health` have no rows.
+    # Every run extends `lag` and `health`. The other tables cover whole hours or days, so they only count if these two
+    # are empty.
     ends = {age.table: age.covered_to for age in ages if age.covered_to is not None}
     frequent = [end for table, end in ends.items() if table in (LAG.title, HEALTH.title)]
     return max(frequent or ends.values(), default=None)
 
 
 def _past_problems(context: Context, since: float) -> tuple[Finding, ...]:
-    """Return the problems that have ended since a time, in seconds since the epoch; the newest first."""
     found: list[Finding] = []
     if context.is_readable(HEALTH):
         found += past_unhealthy(read_episodes(context.gold, since, context.now), context.unused, context.behind)
     if context.is_readable(CHURN):
-        # A row of `churn` covers an hour, so the row that contains `since` may begin up to an hour earlier.
+        # The row of `churn` that contains `since` may begin up to an hour earlier.
         found += past_flapping(read_churn(context.gold, since - 3_600), context.now)
     ended = [finding for finding in found if finding.until is not None and finding.until >= since]
     return tuple(sorted(ended, key=lambda finding: (-(finding.until or 0.0), finding.subject)))
@@ -226,14 +214,12 @@ _LAG_COLUMNS = ("group", "state", "time_lag")
 
 
 class Context:
-    """Data that rules need in addition to the rows of their own table. Rows that several rules need are read once.
+    """Data that rules need in addition to the rows of their own table. Shared rows are read once.
 
     Attributes:
         now: the time that counts as now, in seconds since the epoch.
-        unused: ids of the unused groups.
-        behind: group id → time at which the group's current backlog began, in seconds since the epoch.
-        reported: ids of the groups for which an earlier rule has found a problem. Findings of the rule for unused
-            groups do not count.
+        behind: group id → start of the group's current backlog, in seconds since the epoch.
+        reported: groups with a finding of an earlier rule, except the rule for unused groups.
     """
 
     def __init__(self, gold: Gold, readable: set[str], now: float) -> None:
@@ -245,7 +231,7 @@ class Context:
         self._rows: dict[Read, list[GoldRow]] = {}
 
     def rows(self, rule: Rule) -> list[GoldRow]:
-        """Return the rows that a rule reads; an empty list if the gold table of the rule cannot be read."""
+        """Return the rows that a rule reads; an empty list if its gold table cannot be read."""
         if not self.is_readable(rule.kind.table):
             return []
         if rule.read not in self._rows:
@@ -258,7 +244,7 @@ class Context:
 
     @cached_property
     def lag(self) -> dict[str, GoldRow]:
-        """Maps each group id to its newest row of table `lag`, for each group in the rows that the rules read."""
+        """Group id → its newest row of table `lag`, for all groups in the rows of the rules."""
         if not self.is_readable(LAG):
             return {}
         groups = {row["group"] for rule in RULES for row in self.rows(rule) if "group" in row} - self.unused
@@ -266,7 +252,7 @@ class Context:
         return {row["group"]: row for row in rows}
 
     def histories(self, rows: Iterable[GoldRow]) -> dict[str, LagHistory]:
-        """Return a dict that maps the groups in some rows to their lag and rates in the last 24 hours."""
+        """Return group id → lag and rates in the last 24 hours, for the groups in some rows."""
         groups = {row["group"] for row in rows}
         if not groups or not self.is_readable(LAG):
             return {}
@@ -281,8 +267,8 @@ class Rule:
     """How the findings of one kind are computed.
 
     Attributes:
-        read: function that reads rows of the gold table `kind.table`.
-        find: function that returns the findings in these rows. Its arguments are the rows, and data of other tables.
+        read: reads rows of the gold table `kind.table`.
+        find: returns the findings in these rows.
         skips_unused: whether `find` does not get the rows of unused groups.
     """
 
@@ -322,7 +308,7 @@ def _unhealthy(context: Context) -> list[GoldRow]:
 
 
 def _forecasts(context: Context) -> list[GoldRow]:
-    """Return the newest forecast of each group. If it has no trend yet, return the forecast of the hour before."""
+    """Return the newest forecast of each group, or the one an hour before if it has no trend yet."""
     last = context.gold.last(FORECAST, "hour")
     if not isinstance(last, datetime):
         return []
@@ -364,7 +350,7 @@ RULES = (
     Rule(Kind.AT_RISK, _forecasts, lambda rows, _: rules.at_risk(rows)),
     Rule(Kind.DRAIN, _forecasts, lambda rows, context: rules.drain(rows, context.lag, context.reported)),
     Rule(Kind.UNUSUAL, _outliers, lambda rows, context: rules.unusual(rows, context.reported, context.histories(rows))),
-    # `skips_unused` is false, because a group that rebalances now is in use, even if table `cleanup` calls it unused.
+    # A group that rebalances now is in use, even if table `cleanup` calls it unused.
     Rule(Kind.FLAPPING, _churn, lambda rows, context: flapping(rows, context.now), skips_unused=False),
 )
-"""All rules in the order in which they are applied. `unused` is first, because most rules skip unused groups."""
+"""All rules in order. `unused` is first, because most rules skip unused groups."""

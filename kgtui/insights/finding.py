@@ -1,4 +1,4 @@
-"""Findings about groups: what is wrong, how urgent it is, the evidence, and what to do next."""
+"""Findings about groups: what is wrong, how urgent it is, the evidence, and the next step."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ Value = str | int | float | bool | datetime | None
 
 
 class Kind(Enum):
-    """The kinds of findings. The most urgent kind is defined first.
+    """The kinds of findings, most urgent first.
 
     Attributes:
-        table: the gold table from which findings of this kind are computed.
+        table: the gold table from which findings are computed.
     """
 
     table: Table
@@ -41,7 +41,7 @@ class Kind(Enum):
     UNUSED = "unused", CLEANUP
 
     def __new__(cls, value: str, table: Table) -> Self:
-        """Create an enum member whose value is only the text `value`, so that `Kind("unused")` returns the member."""
+        """The value is only the text, so that `Kind("unused")` works."""
         kind = object.__new__(cls)
         kind._value_, kind.table = value, table
         return kind
@@ -71,9 +71,8 @@ class Evidence:
 
     Attributes:
         table: the gold table, as `layer/name`.
-        columns: names of the columns that are shown.
-        rows: values of these columns, one tuple per row.
-        more: number of rows that also support the finding, but are left out of `rows`.
+        rows: values of the columns, one tuple per row.
+        more: number of supporting rows that `rows` leaves out.
     """
 
     table: str
@@ -89,15 +88,15 @@ class Finding:
     Attributes:
         subject: group id, or name of a family such as `team-007.*`.
         groups: ids of the group, or of all groups of the family.
-        what: what is wrong, without the subject; ids in the text are unchanged and may contain control characters.
+        what: what is wrong, without the subject; ids may contain control characters.
         since: when the problem started, in seconds since the epoch; None if unknown.
-        since_at_least: whether the problem may have started before `since`, because the recording began later.
+        since_at_least: whether it may have started earlier, because the recording began later.
         advice: what to do next.
-        command: words of a command line that follows the advice or shows details of the group.
+        command: words of a command line for the next step.
         family: whether the subject is a family of groups.
-        until: when a past problem ended, in seconds since the epoch; None if the problem goes on.
-        ended: what ended a past problem; empty if the problem goes on.
-        weight: findings of the same kind and severity are sorted by weight; the largest comes first.
+        until: when a past problem ended, in seconds since the epoch; None if it goes on.
+        ended: what ended a past problem; empty if it goes on.
+        weight: largest first among findings of the same kind and severity.
     """
 
     kind: Kind
@@ -117,7 +116,7 @@ class Finding:
 
     @property
     def urgency(self) -> tuple[int, int, float, str]:
-        """Sort key that puts the most urgent finding first. Severity counts more than the kind of finding."""
+        """Sort key that puts the most urgent finding first. Severity counts more than the kind."""
         return (self.severity.rank, self.kind.rank, -self.weight, self.subject)
 
 
@@ -127,8 +126,8 @@ class Insights:
 
     Attributes:
         findings: current problems, the most urgent first.
-        past: problems that ended after the requested time, the newest first; empty if no time was requested.
-        tables: state and age of every gold table, including tables that do not exist.
+        past: ended problems, the newest first; empty if they were not requested.
+        tables: age of every gold table, including missing tables.
         as_of: the time that counts as now, in seconds since the epoch; None if all tables are empty.
     """
 
@@ -139,16 +138,16 @@ class Insights:
 
     @property
     def missing(self) -> tuple[TableAge, ...]:
-        """Gold tables that do not exist or cannot be read. Findings from these tables are missing."""
+        """Gold tables that are missing or unreadable, so that their findings are missing too."""
         return tuple(table for table in self.tables if not table.is_readable)
 
     def known(self, kind: Kind) -> bool:
-        """Return whether findings of a kind are known, that is, whether their gold table exists and can be read."""
+        """Return whether the gold table of a kind of finding exists and can be read."""
         return all(table.table != kind.table.title for table in self.missing)
 
 
 def lasted(finding: Finding, as_of: float | None) -> str:
-    """Return how long a problem has lasted, such as `4 h`; empty if this is unknown or less than a second."""
+    """Return how long a problem has lasted, such as `4 h`; empty if unknown or below a second."""
     end = as_of if finding.until is None else finding.until
     if finding.since is None or end is None or end - finding.since < 1:
         return ""

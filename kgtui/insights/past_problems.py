@@ -1,4 +1,4 @@
-"""Find the time spans in which groups were unhealthy, in gold table `health`, and report past problems."""
+"""Find the time spans in which groups were unhealthy, and report past problems."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _COLUMNS = (
 )  # fmt: skip
 _STATUS_SEVERITY = ("WARN", "STALL", "STOP", "REWIND")
 _PAUSE = 1_800.0
-"""If the time between two episodes of a group is at most this long, in seconds, they count as one episode."""
+"""Episodes of a group with at most this many seconds between them count as one."""
 
 _ENDED = {
     "STOP": "the group committed again",
@@ -42,13 +42,13 @@ class Episode:
     """A time span in which a group was unhealthy.
 
     Attributes:
-        worst: worst status of any of its partitions: WARN, STALL, STOP or REWIND (see `kgtui.model.burrow.Status`).
+        worst: worst status of any partition: WARN, STALL, STOP or REWIND (see `kgtui.model.burrow.Status`).
         since: when the problem began, in seconds since the epoch.
-        until: when the status was OK again, or the end of the last window in which it was known to be bad.
-        ongoing: whether the group is still unhealthy in the newest time window of table `health`.
-        max_lag: largest lag of the group during the episode, in records; None if unknown.
+        until: when the status was OK again, or the end of the last window with a bad status.
+        ongoing: whether the group is unhealthy in the newest window of table `health`.
+        max_lag: largest lag during the episode, in records; None if unknown.
         ended: what ended the problem; empty if it is ongoing.
-        since_at_least: whether the problem may have begun earlier, because there are no polls directly before `since`.
+        since_at_least: whether it may have begun earlier, because there are no polls directly before `since`.
         lag_after: lag when the status was OK again; None if unknown.
     """
 
@@ -64,10 +64,10 @@ class Episode:
 
 
 def read_episodes(gold: Gold, since: float, until: float) -> tuple[Episode, ...]:
-    """Return the time spans between two times in which groups were unhealthy, the newest first.
+    """Return the time spans in which groups were unhealthy, the newest first.
 
     Args:
-        since, until: seconds since the epoch. Episodes that began before `since` but ended after it are returned too.
+        since, until: seconds since the epoch. Episodes that overlap this time are returned in full.
     """
     times = (utc_datetime(since), utc_datetime(until))
     rows = gold.rows(HEALTH, _COLUMNS, since=times[0], until=times[1], time="window_start", where=_IS_PROBLEM)
@@ -83,14 +83,13 @@ _IS_PROBLEM = f"{WHOLE_GROUPS} AND (status IN ('WARN', 'ERR') OR ended_since IS 
 
 
 def _episodes(rows: Iterable[GoldRow], newest: Collection[object]) -> list[Episode]:
-    """Return the episodes of one group, oldest first. Episodes that overlap, or nearly do, become one episode."""
     by_start: dict[object, list[GoldRow]] = {}
     for row in sorted(rows, key=lambda row: row["window_start"]):
         by_start.setdefault(row["ended_since"] or row["bad_since"], []).append(row)
     merged: list[Episode] = []
     for windows in by_start.values():
         if all(row["status"] == "OK" for row in windows):
-            # The episode ended in the first window that was read. Skip it, because its earlier status is not known.
+            # The episode ended in the first window that was read, so its earlier status is unknown.
             continue
         one = _episode(windows, any(row["window_start"] in newest for row in windows))
         if merged and one.since - merged[-1].until <= _PAUSE:
@@ -118,7 +117,6 @@ def _episode(windows: Sequence[GoldRow], in_newest: bool) -> Episode:
 
 
 def _joined(one: Episode, other: Episode) -> Episode:
-    """Merge two consecutive episodes of a group."""
     lags = [lag for lag in (one.max_lag, other.max_lag) if lag is not None]
     return Episode(
         one.group,
@@ -134,12 +132,7 @@ def _joined(one: Episode, other: Episode) -> Episode:
 
 
 def _what_ended(last: GoldRow, after: GoldRow | None) -> str:
-    """Return what ended a problem.
-
-    Args:
-        last: the last row of the problem.
-        after: the row after it, whose status is OK; None if there is none.
-    """
+    """Return what ended a problem, from its last row and the OK row after it."""
     if after is None:
         return _UNKNOWN_END
     if last["members"] == 0 and after["members"]:
@@ -155,9 +148,9 @@ def past_unhealthy(episodes: Iterable[Episode], unused: Collection[str], behind:
     """Return a finding for each episode that has ended.
 
     Args:
-        unused: ids of unused groups, which are not reported.
-        behind: group id → time at which the group's current backlog began, in seconds since the epoch. An episode of
-            falling behind that ended later is left out, because its backlog still exists and has a finding already.
+        unused: unused groups, which are not reported.
+        behind: group id → start of its current backlog, in seconds since the epoch. Episodes of falling behind that
+            ended later are left out, because the backlog already has a finding.
     """
     found = []
     for one in episodes:
@@ -183,7 +176,7 @@ def past_finding(
     """Return a finding about a problem that has ended.
 
     Args:
-        times: start and end of the problem, in seconds since the epoch, and what ended it.
+        times: start and end in seconds since the epoch, and what ended the problem.
     """
     since, until, ended = times
     command = ("kgtui", "show", group)

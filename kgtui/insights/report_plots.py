@@ -1,7 +1,6 @@
 """Draw the plots of the report with matplotlib, as SVG elements to embed in an HTML page.
 
-The SVG contains no script, no link and no `id` attribute. Its colors are CSS variables of the page, so that the same
-SVG fits light and dark mode.
+The SVG contains no script, link or `id`. Its colors are CSS variables, so that it fits light and dark mode.
 """
 
 from __future__ import annotations
@@ -23,23 +22,21 @@ if TYPE_CHECKING:
     from kgtui.model.timeline import LagHistory
 
 MAX_POINTS = 380
-"""Approximate maximum number of points in a line. A longer series is divided into intervals, and only the largest value
-of each interval is drawn."""
+"""Approximate maximum number of points in a line. Of longer series, the largest value of each interval is drawn."""
 
 _WIDTH = 9.5
-"""Width of a figure in inches. The page scales figures to the width of the browser window."""
+"""Width of a figure in inches. The page scales figures to the browser window."""
 
 _BAR_HEIGHT = 0.22
 """Height of one row of the bar chart, in inches."""
 
 _LABEL_MARGIN = 0.25
-"""Width of the space for group ids on the left of the bar chart, as a fraction of the width of the figure."""
+"""Width of the group ids left of the bar chart, as a fraction of the figure."""
 
 _SHORTEST_BAR = 0.003
-"""Minimum length of a bar, as a fraction of the time axis, so that short episodes can be seen."""
+"""Minimum length of a bar, as a fraction of the time axis, so that short episodes are visible."""
 
-# matplotlib cannot draw with CSS variables, so it draws with these placeholder colors. `_to_markup` replaces each of
-# them with a CSS variable.
+# matplotlib cannot draw with CSS variables. `_to_markup` replaces these placeholder colors with them.
 _LAG, _IN, _OUT, _ERROR, _WARN, _TEXT, _RULE = (f"#00000{digit}" for digit in range(1, 8))
 _CSS_VARIABLES = {
     _LAG: "--one",
@@ -57,13 +54,13 @@ _ROUND_TIMES = ["", "%d %b", "%d %b", "%d %b", "%H:%M", "%H:%M"]
 """Formats of the labels of time axes, for `ConciseDateFormatter`.
 
 Both lists have one format each for ticks that are years, months, days, hours, minutes and seconds apart. `_ROUND_TIMES`
-is used for ticks at which the next larger unit begins, such as midnight if ticks are hours apart.
+is for ticks at which the next larger unit begins, such as midnight.
 """
 
 _SVG = "{http://www.w3.org/2000/svg}"
 _DROPPED = {f"{_SVG}{tag}" for tag in ("metadata", "defs", "title")}
 _KEPT_STYLES = ("fill", "stroke", "text-anchor")
-"""Prefixes of the style properties that stay in the SVG. All others, such as fonts, are set by the page."""
+"""Prefixes of the style properties that stay in the SVG. The page sets all others, such as fonts."""
 
 
 class Bar(NamedTuple):
@@ -71,8 +68,8 @@ class Bar(NamedTuple):
 
     Attributes:
         since, until: seconds since the epoch.
-        is_error: draw it in the error color instead of the warning color.
-        tooltip: text that a browser shows on hover; it must not contain control characters.
+        is_error: whether to use the error color instead of the warning color.
+        tooltip: text without control characters.
     """
 
     since: float
@@ -82,12 +79,11 @@ class Bar(NamedTuple):
 
 
 def plot_lag_history(history: LagHistory, since: float, until: float, mark: float | None) -> str:
-    """Draw the lag of one group over time, and its rates below, and return the SVG element.
+    """Draw the lag of one group over time, and its rates below, as an SVG element.
 
     Args:
         since, until: start and end of the time axis, in seconds since the epoch.
-        mark: time at which to draw a vertical line, such as the start of a finding, in seconds since the epoch; None
-            for no line.
+        mark: time of a vertical line, in seconds since the epoch; None for no line.
     """
     figure = _new_figure(2.6)
     lag, rates = figure.subplots(2, 1, sharex=True)
@@ -111,10 +107,10 @@ def plot_lag_history(history: LagHistory, since: float, until: float, mark: floa
 
 
 def plot_episodes(rows: Sequence[tuple[str, Sequence[Bar]]], since: float, until: float) -> str:
-    """Draw when groups were unhealthy, one row of bars per group, and return the SVG element.
+    """Draw when groups were unhealthy, one row of bars per group, as an SVG element.
 
     Args:
-        rows: label and bars of each row, from top to bottom; labels must not contain control characters.
+        rows: label and bars of each row, from top to bottom; labels have no control characters.
         since, until: start and end of the time axis, in seconds since the epoch.
     """
     height = _BAR_HEIGHT * len(rows) + 0.4
@@ -131,8 +127,7 @@ def plot_episodes(rows: Sequence[tuple[str, Sequence[Bar]]], since: float, until
             )
             drawn.set_gid(f"bar {row} {number}")
             texts[f"bar {row} {number}"] = bar.tooltip
-    # The tick labels are placeholders, which are replaced with the real labels in the finished SVG. The real labels
-    # contain group ids, and matplotlib's fonts lack many characters that an id may contain.
+    # These placeholders are replaced with group ids in the SVG, because matplotlib's fonts lack many characters.
     axes.set_yticks(range(len(rows)), [f"row {row}" for row in range(len(rows))])
     axes.set_ylim(len(rows) - 0.5, -0.5)
     _set_time_axis(axes, since, until)
@@ -145,7 +140,7 @@ def thin_out(
 ) -> Iterator[tuple[float, float]]:
     """Yield at most about `MAX_POINTS` points (time, value) of a line: the largest value of each interval.
 
-    Where a value is None, and before each time in `breaks`, a point with value NaN interrupts the line.
+    A value NaN interrupts the line where a value is None, and before each time in `breaks`.
     """
     interval = math.ceil(len(times) / MAX_POINTS)
     peak: tuple[float, float] | None = None
@@ -187,7 +182,7 @@ def _plot_line(
     axes.plot(instants, numbers, color=color, linewidth=1.2, solid_joinstyle="round", clip_on=False)
     known = [not math.isnan(value) for value in (math.nan, *numbers, math.nan)]
     alone = [index for index in range(len(numbers)) if known[index : index + 3] == [False, True, False]]
-    # A point without a neighbor is drawn as a vertical bar, because a line with only one point would be invisible.
+    # A line with only one point would be invisible, so it becomes a vertical bar.
     if alone:
         axes.vlines([instants[i] for i in alone], 0, [numbers[i] for i in alone], color=color, linewidth=1.2)
 
@@ -213,9 +208,8 @@ def _to_markup(figure: Any, description: str, texts: Mapping[str, str] | None = 
     """Render a figure as an SVG element.
 
     Args:
-        description: text that screen readers read aloud.
-        texts: mapping with two kinds of entries: a label in the figure → the text that replaces it, and the
-            matplotlib id of a shape → its tooltip.
+        description: text for screen readers.
+        texts: label → replacement, and matplotlib id of a shape → tooltip.
     """
     texts = texts or {}
     file = io.BytesIO()

@@ -1,7 +1,4 @@
-"""The rules: one function per kind of finding, which reads rows of gold tables and returns findings.
-
-The rules are pure functions; `kgtui.lake.gold.Gold` reads the rows for them.
-"""
+"""The rules: one pure function per kind of finding, from rows of gold tables to findings."""
 
 from __future__ import annotations
 
@@ -22,25 +19,25 @@ if TYPE_CHECKING:
 
 
 MIN_BACKLOG_AGE = 60.0
-"""A backlog is reported only if its oldest unread record is at least this old, in seconds."""
+"""Minimum age of the oldest unread record, in seconds, for a backlog to be reported."""
 
 _SHOWN_RANGE = 0.1
-"""The range of an estimated time is shown only if the range is at least this fraction of the time."""
+"""The range of an estimated time is shown if it is at least this fraction of the time."""
 
 MAX_EVIDENCE_ROWS = 12
 """Maximum number of evidence rows of a finding; the other rows are only counted."""
 
 FAR_FROM_NORMAL = 3.5
-"""A value is an outlier if its robust z-score is at least this far from 0 (Iglewicz and Hoaglin 1993)."""
+"""Robust z-score from which a value is an outlier (Iglewicz and Hoaglin 1993)."""
 
 _USUAL_MINUTES = 3
-"""The start of an outlier is searched backward in time. The search ends after this number of consecutive minutes whose
-values are closer to the normal value than to the unusual one.
-"""
+"""The backward search for the start of an outlier ends after this many consecutive normal minutes."""
 
 _MIN_RELATIVE_DISTANCE = 0.5
-"""An outlier must also differ from the normal value by more than this fraction of the normal value. The z-score alone
-is not enough: in a nearly constant series, the z-score of every small change is large."""
+"""Minimum relative distance of an outlier from the normal value.
+
+Without this limit, every small change in a nearly constant series would be an outlier.
+"""
 
 _BASES = {"hour of week": "weeks", "hour of day": "days"}
 _SERIES = (
@@ -67,10 +64,9 @@ _UNUSED_FAMILY = "ask the owner of the groups; if nobody needs them, delete them
 
 
 def unhealthy(rows: Iterable[GoldRow], groups: Mapping[str, GoldRow]) -> list[Finding]:
-    """Find groups that are stopped or falling behind, that is, whose status in table `health` is WARN or ERR.
+    """Find groups with status WARN or ERR in the newest window of table `health`: stopped or falling behind.
 
     Args:
-        rows: rows of the newest window in table `health`.
         groups: group id → its newest row in table `lag`.
     """
     whole, partitions = _split_rows(rows)
@@ -104,7 +100,7 @@ def unhealthy(rows: Iterable[GoldRow], groups: Mapping[str, GoldRow]) -> list[Fi
 
 
 def at_risk(rows: Iterable[GoldRow]) -> list[Finding]:
-    """Find groups whose unread records were or will be deleted by retention, from the newest hour of `forecast`."""
+    """Find groups whose unread records retention deletes, from the newest hour of `forecast`."""
     whole, partitions = _split_rows(rows)
     found = []
     for row in whole:
@@ -135,10 +131,7 @@ def at_risk(rows: Iterable[GoldRow]) -> list[Finding]:
 
 
 def _risk(row: GoldRow, lost: int) -> Severity:
-    """Return the severity of a loss of unread records: the sooner the loss, the worse.
-
-    The severity is ERROR if records have already been lost, or if the time until the loss is unknown.
-    """
+    """Return the severity: ERROR if records are already lost, or the time until the loss is unknown."""
     seconds = row["loss_seconds"]
     if lost or seconds is None or seconds <= Loss.SOON:
         return Severity.ERROR
@@ -160,7 +153,7 @@ def drain(rows: Iterable[GoldRow], groups: Mapping[str, GoldRow], others: Collec
 
     Args:
         groups: group id → its newest row in table `lag`.
-        others: ids of groups that have a more urgent finding. A growing lag of these groups is not reported.
+        others: groups with a more urgent finding, whose growing lag is not reported.
     """
     found = []
     for row in rows:
@@ -189,7 +182,6 @@ def _drain(row: GoldRow, severity: Severity, what: str, advice: str, weight: flo
 
 
 def _drain_time(row: GoldRow) -> str:
-    """Return the time until a group will have caught up, and its range if this is at least a tenth of the time."""
     seconds, soonest, latest = row["drain_seconds"], row["drain_min_seconds"], row["drain_max_seconds"]
     text = f"about {duration(seconds)}"
     if soonest is None or (latest is not None and latest - soonest < _SHOWN_RANGE * seconds):
@@ -200,12 +192,12 @@ def _drain_time(row: GoldRow) -> str:
 
 
 def _at_least(since: datetime | None, covered_from: datetime | None) -> bool:
-    """Return whether a problem may have begun before `since`, because there are no polls directly before `since`."""
+    """Return whether a problem may have begun earlier, because no polls come directly before `since`."""
     return since is not None and covered_from is not None and since <= covered_from
 
 
 def _split_rows(rows: Iterable[GoldRow]) -> tuple[list[GoldRow], dict[str, list[GoldRow]]]:
-    """Return the rows about whole groups, and a mapping from each group id to the rows about its partitions."""
+    """Return the rows about whole groups, and group id → rows about its partitions."""
     whole: list[GoldRow] = []
     partitions: dict[str, list[GoldRow]] = {}
     for row in rows:
@@ -217,11 +209,7 @@ def _split_rows(rows: Iterable[GoldRow]) -> tuple[list[GoldRow], dict[str, list[
 
 
 def evidence_of(kind: Kind, columns: tuple[str, ...], rows: Sequence[GoldRow]) -> Evidence:
-    """Return the given columns of the first `MAX_EVIDENCE_ROWS` rows as evidence, and the number of rows left out.
-
-    Args:
-        kind: kind of the finding, which determines the table of the rows.
-    """
+    """Return columns of the first `MAX_EVIDENCE_ROWS` rows as evidence, with the number of other rows."""
     values = tuple(tuple(row[name] for name in columns) for row in rows[:MAX_EVIDENCE_ROWS])
     return Evidence(kind.table.title, columns, values, max(0, len(rows) - MAX_EVIDENCE_ROWS))
 
@@ -237,10 +225,9 @@ def unusual(
     """Find groups whose lag or rates differ from earlier weeks, in the newest hour of table `baseline`.
 
     Args:
-        rows: outliers of the newest hour, and outliers of the hours before, which show when a group became unusual.
-        others: ids of groups that have a more urgent finding. Of these groups, only unusual input rates are reported.
-        histories: group id → its lag and rates in the 24 hours before, which show more exactly when a group became
-            unusual; None if they are unknown.
+        rows: outliers of the newest hour and of the hours before.
+        others: groups with a more urgent finding. Only their unusual input rates are reported.
+        histories: group id → lag and rates of the 24 hours before, for a more exact start; None if unknown.
     """
     found = []
     hours: dict[str, list[GoldRow]] = {}
@@ -286,11 +273,7 @@ def unusual(
 
 
 def _unusual_since(history: LagHistory, name: str, value: float, normal: float) -> float:
-    """Return when the values of a series began to be closer to the unusual value than to the normal value.
-
-    Args:
-        name: the series: `lag`, `rate_in` or `rate_out`.
-    """
+    """Return when the series came closer to the unusual than to the normal value."""
     since, usual = history.minutes[-1], 0
     for at, number in zip(reversed(history.minutes), reversed(getattr(history, name)), strict=True):
         if number is None:
@@ -303,7 +286,7 @@ def _unusual_since(history: LagHistory, name: str, value: float, normal: float) 
 
 
 def _first_of_run(hours: Sequence[GoldRow]) -> GoldRow:
-    """Return the first row of the run of consecutive hours that ends with the last row. The rows must be in order."""
+    """Return the first of the consecutive hours that end with the last row."""
     first = hours[-1]
     for row in reversed(hours[:-1]):
         if (first["hour"] - row["hour"]).total_seconds() > 3_600:
@@ -313,7 +296,7 @@ def _first_of_run(hours: Sequence[GoldRow]) -> GoldRow:
 
 
 def unused(rows: Iterable[GoldRow]) -> list[Finding]:
-    """Find unused groups, and families of unused groups, from rows of the newest day in table `cleanup`."""
+    """Find unused groups, and families of them, from the newest day in table `cleanup`."""
     rows = list(rows)
     columns = ("name", "state", "type", "lag", "last_commit", "empty_since", "expires_at")
     found = []
@@ -355,7 +338,7 @@ def unused(rows: Iterable[GoldRow]) -> list[Finding]:
 
 
 def _delete(name: str, groups: Sequence[str]) -> tuple[str, ...]:
-    """Return the words of a command line that deletes groups by id or, if there are many groups, by common prefix."""
+    """Return a command that deletes groups by id or, for many groups, by prefix."""
     if len(groups) <= MAX_EVIDENCE_ROWS:
         return ("kgtui", "delete", *(f"--group={group}" for group in groups))
     return ("kgtui", "delete", f"/^{re.escape(name.removesuffix('*'))}/", "state:Empty")
