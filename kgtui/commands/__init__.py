@@ -3,8 +3,8 @@
 A command module has `configure(parser)`, which adds its options, and `run(args)`, which returns the exit code. Some
 also have `epilog()`, the text below their `--help`. `kgtui.commands.parser` lists all commands.
 
-The package may import every other package. Most imports are inside functions, so that `kgtui ls` does not load what
-only the terminal UI needs.
+The package may import every other package. Most imports are inside functions, so that `kgtui ls` does not load the
+terminal UI.
 
 | module | contents |
 |---|---|
@@ -12,10 +12,10 @@ only the terminal UI needs.
 | `ui` | `kgtui` without a command: the terminal UI on a cluster |
 | `demo` | `kgtui demo`: the terminal UI on a simulated cluster |
 | `replay` | `kgtui replay`: the terminal UI on a recording |
-| `sessions` | opens the sessions of the terminal UI: a cluster, the simulated cluster or a recording |
+| `sessions` | opens the sessions of the terminal UI |
 | `ls` | `kgtui ls`: the groups that match a filter |
 | `show` | `kgtui show`: everything about one or more groups |
-| `check` | `kgtui check`: health verdicts, live or from a recording, and the summary on standard error |
+| `check` | `kgtui check`: health verdicts, live or from a recording |
 | `events` | `kgtui events`: changes in groups and brokers, live or from a recording |
 | `list_watch` | the repeated reads of `kgtui ls --watch`, and their screening for problems |
 | `unused_groups` | finds unused groups for `kgtui ls` |
@@ -34,8 +34,8 @@ only the terminal UI needs.
 | `insights` | `kgtui insights`: the findings of a lake |
 | `report` | `kgtui report`: findings and plots as one HTML page |
 | `connecting` | connects to the cluster or opens the recording that the options name |
-| `selection` | selects groups by a filter, reads the data that the filter needs, and says if no group matches |
-| `visibility` | groups and offsets that brokers may have left out because of missing permissions |
+| `selection` | selects groups by a filter, and reads the data that the filter needs |
+| `visibility` | groups and offsets that missing permissions may hide |
 | `time_options` | parses durations and times in options, such as `15m` and `10:04` |
 | `printing` | results on stdout; messages and progress on stderr |
 | `log_file` | the log of kgtui, a private file without secrets |

@@ -1,4 +1,4 @@
-"""`kgtui audit`: show the audit log, which records who changed which group, when, and with which outcome."""
+"""`kgtui audit`: show who changed which group, when, and with which outcome."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run `kgtui audit` and return its exit code, which is 1 if some lines of the log are damaged."""
+    """Return the exit code: 1 if some lines of the log are damaged."""
     log = state_folder().audit
     try:
         entries, damaged = read_entries(log)

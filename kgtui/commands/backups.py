@@ -1,4 +1,4 @@
-"""`kgtui backups`: list the backups that were made before deletions, or show one backup in full."""
+"""`kgtui backups`: list the backups before deletions, or show one in full."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run `kgtui backups` and return its exit code, which is 1 if a file cannot be read or is incomplete."""
+    """Return the exit code: 1 if a file cannot be read or is incomplete."""
     folder = state_folder()
     if args.backup is not None:
         return _show(args, read_backup(_path(folder, args.backup)))
@@ -62,7 +62,6 @@ _COLUMNS = [
 
 
 def _path(folder: StateFolder, name: str) -> Path:
-    """Return the path of a backup, given its file name or its path. Raises `UsageError` if there is no such backup."""
     for path in (folder.backups / name, folder.backups / f"{name}.jsonl", Path(name)):
         if path.is_file():
             return path.with_suffix(".jsonl")
@@ -135,7 +134,6 @@ def _offset_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _restore(backup: Backup) -> str:
-    """Return the command line that restores the offsets of a backup, quoted for a shell."""
     group_type = GROUP_TYPES.get(str(backup.header.get("type")))
     tool = group_type.tool if group_type else CONSUMER_TOOL
     cluster = backup.header.get("cluster")

@@ -1,4 +1,4 @@
-"""`kgtui clusters`: list the configured clusters, without the values of properties, which may be secrets."""
+"""`kgtui clusters`: list the configured clusters without property values, which may be secrets."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def as_text(settings: Settings) -> str:
 
 
 def as_json(settings: Settings) -> bytes:
-    """Encode the clusters as JSON. Client properties in the configuration file are listed by name, without values."""
+    """Encode the clusters as JSON, with the names but not the values of client properties."""
     clusters: list[dict[str, Any]] = [
         {
             "name": name,

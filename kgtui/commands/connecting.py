@@ -1,4 +1,4 @@
-"""Connect to the cluster, or open the recording, that the command line or the configuration names."""
+"""Connect to the cluster, or open the recording, that the options or the configuration name."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 def timeout_of(args: argparse.Namespace) -> float:
-    """Return the maximum duration of the command, in seconds. Raises `UsageError` if `--timeout` is not above 0."""
+    """Return the maximum duration of the command, in seconds. Raises `UsageError` unless it is above 0."""
     timeout = defaults.TIMEOUT if args.timeout is None else float(args.timeout)
     if not 0 < timeout < float("inf"):
         raise UsageError("--timeout takes a number of seconds above 0")
@@ -36,12 +36,11 @@ def timeout_of(args: argparse.Namespace) -> float:
 async def connected(args: argparse.Namespace) -> AsyncIterator[KafkaGroupAdmin]:
     """Connect to the cluster that the options name, and close the connections at the end.
 
-    Without `--timeout`, `args.timeout` is set to `default.api.timeout.ms` if the client properties have it.
+    Sets `args.timeout` to `default.api.timeout.ms` of the client properties, unless `--timeout` is given.
 
     Raises:
         ConfigError: the options or the configuration are wrong.
-        UnreachableError: no broker answered a request that was sent inside the `async with` block. If the options name
-            no cluster, kgtui tries `localhost:9092`, and the message says so.
+        UnreachableError: no broker answered a request in the block.
     """
     from kgtui.admin.kafka import connect
     from kgtui.config import ASSUMED, load, resolve
@@ -61,10 +60,9 @@ async def connected(args: argparse.Namespace) -> AsyncIterator[KafkaGroupAdmin]:
 
 
 def recorded(args: argparse.Namespace) -> AbstractAsyncContextManager[ReplayAdmin] | None:
-    """Return a context manager that opens the recording in the lake `--lake` at the time `--at`.
+    """Return a context manager that opens the recording of `--lake` at the time `--at`; None without `--lake`.
 
-    Returns None without `--lake`, because the command then reads a cluster. Raises `UsageError` for `--at` without
-    `--lake`.
+    Raises `UsageError` for `--at` without `--lake`.
     """
     if args.lake is not None:
         return _recorded(args)
@@ -82,9 +80,8 @@ async def open_recording(lake: str, at: str | None, *, option: str = "--at") -> 
     """Open a recording at a point in time.
 
     Args:
-        lake: folder of the lake that contains the recording.
         at: the time as the user typed it; None for the end of the recording.
-        option: the option that `at` comes from, for the error message.
+        option: the option of `at`, for the error message.
 
     Raises:
         LakeError: there is no recording that can be read.
@@ -101,7 +98,7 @@ async def open_recording(lake: str, at: str | None, *, option: str = "--at") -> 
 
 
 async def as_of(snapshot: Snapshot, admin: GroupAdmin) -> Snapshot:
-    """Return the snapshot; if `admin` is a recording, with the time of the shown poll, and when all states began."""
+    """Return the snapshot; for a recording, with the time of the shown poll and the start of all states."""
     poll: RecordedPoll | None = getattr(admin, "poll", None)
     if poll is None:
         return snapshot
@@ -112,6 +109,6 @@ async def as_of(snapshot: Snapshot, admin: GroupAdmin) -> Snapshot:
 def run_async(work: Coroutine[Any, Any, T]) -> T:
     """Run the coroutine of a command.
 
-    Ctrl-C cancels the coroutine, so that it closes its connections. Then `KeyboardInterrupt` is raised.
+    Ctrl-C cancels it, so that it closes its connections, and then raises `KeyboardInterrupt`.
     """
     return asyncio.run(work)

@@ -1,4 +1,4 @@
-"""`kgtui demo`: open the terminal UI on a simulated cluster, or run the simulated cluster alone."""
+"""`kgtui demo`: open the terminal UI on a simulated cluster, or run that cluster alone."""
 
 from __future__ import annotations
 
@@ -50,7 +50,6 @@ def _serve(options: Options) -> int:
 
 
 def _ready(line: str) -> None:
-    """Print the address of the simulated cluster as JSON on stdout, and in a sentence for people on stderr."""
     cluster = json.loads(line)
     print_text(f"{cluster['bootstrap']}\n")
     notify(f"simulated cluster with {len(cluster['brokers'])} brokers and {cluster['groups']} groups; Ctrl-C stops it")

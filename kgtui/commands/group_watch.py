@@ -1,4 +1,4 @@
-"""Reads groups repeatedly for `kgtui check`, from a cluster or a recording, and collects a `ReadHistory` per group."""
+"""Reads groups repeatedly for `kgtui check`, and collects a `ReadHistory` per group."""
 
 from __future__ import annotations
 
@@ -33,14 +33,11 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import GroupOffsets
 
 _OVERTIME = 1.0
-"""Time to wait for the last read after its timeout has passed, in seconds.
-
-Without this extra time, the read could be cancelled before it reports its own timeout error.
-"""
+"""Seconds to wait for the last read after its timeout, so that it can report its own error."""
 
 
 class Clock:
-    """A clock that never goes backwards, for scheduling reads. Tests replace it with a simulated clock."""
+    """A clock that never goes backwards. Tests replace it with a simulated clock."""
 
     def __init__(self) -> None:
         self._offset = time.time() - time.monotonic()
@@ -50,7 +47,7 @@ class Clock:
         return self._offset + time.monotonic()
 
     async def sleep_until(self, at: float) -> None:
-        """Wait until a time in seconds since the epoch; return immediately if that time has passed."""
+        """Wait until a time in seconds since the epoch, if it has not passed."""
         await asyncio.sleep(max(at - self.now(), 0.0))
 
 
@@ -60,8 +57,8 @@ class Schedule:
 
     Attributes:
         seconds: time from the first read to the last.
-        interval: seconds from one read to the next. If a read takes longer, the next read starts later.
-        timeout: maximum duration of one read, in seconds.
+        interval: seconds between reads. A slow read delays the next one.
+        timeout: maximum seconds of one read.
     """
 
     seconds: float
@@ -70,13 +67,13 @@ class Schedule:
 
 
 class _Watch:
-    """The results of reading groups repeatedly, from a cluster or from a recording.
+    """The results of reading groups repeatedly.
 
     Attributes:
-        histories: group id → results of all reads of the group.
-        group_faults: group id → why the last read of the group failed, for each group whose last read failed.
-        without_offsets: ids of the groups for which the last read succeeded and returned no offsets.
-        hidden: ids of the groups with offsets that a broker may have left out; see `mark_hidden`.
+        histories: group id → results of all reads.
+        group_faults: group id → why its last read failed.
+        without_offsets: groups whose last read succeeded without any offsets.
+        hidden: groups with possibly hidden offsets; see `mark_hidden`.
     """
 
     def __init__(self, groups: Iterable[str], watching: Watching) -> None:
@@ -91,13 +88,11 @@ class _Watch:
     def mark_hidden(self, access: Access) -> None:
         """Fill `hidden` after the last read, and add faults to `group_faults`.
 
-        A group in `hidden` that has no other fault gets a fault if its members subscribe to a topic that the user may
-        not describe, or if brokers listed no offsets of the group.
+        A hidden group gets a fault if it has no listed offsets, or if the user may not describe a topic of its members.
 
         Args:
-            access: the permissions of the user after the last read. If these permissions hide topics, offsets of every
-                group may be hidden. Otherwise, offsets may be hidden only in groups that were last read while the user
-                had fewer permissions.
+            access: permissions after the last read. If they show all topics, only groups that were last read with fewer
+                permissions are hidden.
         """
         self.hidden = set(self._offsets_read if access.hides_topics else self._incomplete)
         for group in self.hidden - self.group_faults.keys():
@@ -117,14 +112,10 @@ class _Watch:
         *,
         complete: bool = True,
     ) -> None:
-        """Add the result of one read of a group to the history of the group.
-
-        If the group no longer exists, no result is added, and the history then says that it was deleted.
+        """Add one read of a group to its history. A group that is gone is marked as deleted.
 
         Args:
-            at: time of the read, in seconds since the epoch.
-            fault: why the read failed; None if it did not fail.
-            complete: whether all offsets of the group could be read. If not, the read counts as failed.
+            complete: whether all offsets could be read. If not, the read counts as failed.
         """
         history = self.histories[group]
         self.group_faults.pop(group, None)
@@ -153,11 +144,7 @@ class _Watch:
 class ClusterWatch(_Watch):
     """Reads groups of a cluster on a schedule.
 
-    A separate task reads from each coordinator, so that a slow broker does not delay the reads from other brokers.
-
-    Attributes:
-        seconds: time from the first read to the last.
-        interval: seconds from one read to the next.
+    Each coordinator has its own task, so that a slow broker does not delay the others.
     """
 
     def __init__(
@@ -182,14 +169,13 @@ class ClusterWatch(_Watch):
 
     @property
     def faults(self) -> tuple[Fault, ...]:
-        """Faults in the last read from each coordinator, without duplicates and without faults of single groups."""
+        """Distinct faults in the last read from each coordinator, without faults of single groups."""
         return tuple(dict.fromkeys(fault for faults in self._faults_by_broker.values() for fault in faults))
 
     async def run(self) -> None:
-        """Read at the start, at every interval, and at the end. A read that fails raises no error."""
+        """Read at the start, at every interval, and at the end. Failed reads raise no error."""
         start = self._clock.now()
-        # The quotient is rounded before `ceil`. Otherwise, a rounding error, such as 3.0000000000000004 instead of 3,
-        # would add a read just before the last one.
+        # Round before `ceil`: a rounding error, such as 3.0000000000000004, would add a read.
         steps = math.ceil(round(self._schedule.seconds / self._schedule.interval, 6))
         try:
             for step in range(1, steps + 1):
@@ -203,7 +189,7 @@ class ClusterWatch(_Watch):
             await asyncio.gather(*self._reads.values(), return_exceptions=True)
 
     async def _read_all(self, seconds: float) -> None:
-        """Start a read from every coordinator without a running read, and wait up to `seconds` for all reads to end."""
+        """Start a read from every idle coordinator, and wait up to `seconds` for all reads."""
         for node, groups in self._groups_by_broker.items():
             if node not in self._reads:
                 task = asyncio.create_task(self._read(node, groups), name=f"watch the groups of broker {node}")
@@ -239,9 +225,7 @@ class RecordedWatch(_Watch):
 
     Attributes:
         polls: the polls that are read, oldest first; the last one is `admin.poll`.
-        faults: the faults of the last poll, without the faults of single groups.
-        seconds: time from the first poll to the last.
-        interval: seconds from one poll to the next, as configured in the recorder.
+        faults: the faults of the last poll that do not concern single groups.
     """
 
     def __init__(self, admin: ReplayAdmin, groups: Mapping[str, Listing], seconds: float, watching: Watching) -> None:
@@ -288,10 +272,9 @@ class RecordedWatch(_Watch):
 
 
 def polls_before(admin: ReplayAdmin, seconds: float) -> Sequence[RecordedPoll]:
-    """Return the polls of the last `seconds` up to and including the poll that `admin` shows, oldest first.
+    """Return the polls of the last `seconds` up to the poll that `admin` shows, oldest first.
 
-    The polls should cover the whole period of `seconds`. Therefore, if no poll lies exactly at the start of the period,
-    the last poll before the start is added, unless a gap in the recording follows that poll.
+    The last poll before the start is included to cover the whole period, unless a gap follows this poll.
     """
     end = admin.poll
     polls = admin.recording.polls(end.at - seconds, end.at)

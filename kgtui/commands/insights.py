@@ -1,4 +1,4 @@
-"""`kgtui insights`: list the findings of a lake by urgency, each with advice and the command for the next step."""
+"""`kgtui insights`: list the findings of a lake by urgency, each with advice and a command."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def epilog() -> str:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run `kgtui insights` and return its exit code, which is 1 if a table could not be read."""
+    """Return the exit code: 1 if a table could not be read."""
     from kgtui.insights.apply_rules import end_of, find_insights
     from kgtui.lake.gold import Gold
 
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def lake_of(args: argparse.Namespace) -> str:
-    """Return the path of the lake from `--lake` or `KGTUI_LAKE`. Raises `UsageError` if neither is set."""
+    """Return the lake of `--lake` or `KGTUI_LAKE`. Raises `UsageError` if neither is set."""
     lake = args.lake or os.environ.get(LAKE_VARIABLE)
     if not lake:
         raise UsageError(
@@ -103,12 +103,7 @@ def query_of(text: str) -> Query | None:
 
 
 def select_findings(findings: Sequence[Finding], query: Query | None, lake: str) -> list[Finding]:
-    """Return the findings about groups that match the filter.
-
-    Args:
-        query: the filter, which is applied to the groups as they are at the end of the recording; None for no filter.
-        lake: path of the lake with the recording.
-    """
+    """Return the findings about groups that match the filter at the end of the recording in `lake`."""
     if query is None:
         return list(findings)
     groups = _matching(query, {group for finding in findings for group in finding.groups}, lake)
@@ -116,10 +111,7 @@ def select_findings(findings: Sequence[Finding], query: Query | None, lake: str)
 
 
 def report_missing_tables(found: Insights) -> int:
-    """Print on stderr which tables are missing or cannot be read.
-
-    Return the exit code: 1 if some table cannot be read, otherwise 0. A table that was never written is no error.
-    """
+    """Print on stderr which tables are missing or unreadable. Return 1 if a table is unreadable, otherwise 0."""
     from kgtui.lake.gold import NEVER_WRITTEN
 
     never = [one.table for one in found.missing if one.error == NEVER_WRITTEN]
@@ -142,7 +134,7 @@ def _matching(query: Query, groups: Collection[str], lake: str) -> set[str]:
     try:
         return asyncio.run(select())
     except LakeError:
-        # If the lake has no recording, the filter is applied only to the group ids, which come from the gold tables.
+        # Without a recording, only the group ids are known, from the gold tables.
         from kgtui.model.cluster import ClusterInfo
         from kgtui.model.group import Listing
         from kgtui.model.snapshot import Snapshot
@@ -161,18 +153,13 @@ def as_text(
     evidence: bool = False,
     width: int | None = None,
 ) -> str:
-    """Format findings, each with advice, and then the age of the tables that they come from.
-
-    Current problems come first, in order of urgency. Past problems follow.
+    """Format findings with advice, then the age of their tables. Past problems follow the current ones.
 
     Args:
-        found: all findings in the lake, and the ages of the tables.
-        findings: the findings to format.
-        now: current time in seconds since the epoch.
-        since: start of the period in which past problems were searched, in seconds since the epoch; None if past
-            problems were not searched.
-        evidence: whether to add the table rows that each finding is based on.
-        width: width of a line in cells, for wrapping sentences; None for no wrapping. Commands are never wrapped.
+        now: seconds since the epoch.
+        since: start of the search for past problems, in seconds since the epoch; None without a search.
+        evidence: whether to add the table rows of each finding.
+        width: width for wrapping sentences, in cells; None for no wrapping. Commands are never wrapped.
     """
     if not findings:
         unknown = [kind.value for kind in Kind if not found.known(kind)]
@@ -192,13 +179,7 @@ def as_text(
 
 
 def as_json(found: Insights, findings: Sequence[Finding], lake: str) -> bytes:
-    """Encode findings as JSON: unknown values are null, and times are RFC 3339 in UTC.
-
-    Args:
-        found: all findings in the lake, and the ages of the tables.
-        findings: the findings to encode.
-        lake: path of the lake.
-    """
+    """Encode findings as JSON: unknown values are null, and times are RFC 3339 in UTC."""
     return json_bytes(
         {
             "version": VERSION,
@@ -211,7 +192,6 @@ def as_json(found: Insights, findings: Sequence[Finding], lake: str) -> bytes:
 
 
 def _age(found: Insights, now: float) -> str:
-    """Return a sentence on the age of the tables that the findings come from."""
     if found.as_of is None:
         return "the tables are empty"
     made = [one.written for one in found.tables if one.written is not None]
@@ -220,10 +200,7 @@ def _age(found: Insights, now: float) -> str:
 
 
 def _since(finding: Finding, as_of: float | None) -> str:
-    """Return a text such as `since 2026-11-21 10:04+00:00 (3 h)`, or `""` if the start of the finding is not known.
-
-    The text of a past problem has its start, its end and its duration.
-    """
+    """Return a text such as `since 2026-11-21 10:04+00:00 (3 h)`; empty if the start is unknown."""
     if finding.since is None:
         return ""
     latest = " at the latest" if finding.since_at_least else ""
@@ -235,7 +212,6 @@ def _since(finding: Finding, as_of: float | None) -> str:
 
 
 def _local_time(seconds: float) -> str:
-    """Format a time in seconds since the epoch as local time with its UTC offset."""
     return utc_datetime(seconds).astimezone().isoformat(" ", "minutes")
 
 

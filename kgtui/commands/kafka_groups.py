@@ -1,13 +1,13 @@
 """`kgtui groups`: the options and the output of `kafka-groups.sh` (Kafka's GroupsCommand, KIP-1043), and JSON.
 
-If one broker fails, Kafka's script prints nothing. This command prints the groups of all other brokers on stdout and
-the error on stderr, and exits with 1.
+If one broker fails, Kafka's script prints nothing. This command prints the other brokers' groups on stdout and the
+error on stderr, and exits with 1.
 
-Options are parsed as in Kafka's scripts, with the same messages and exit codes. The scripts use the parser jopt-simple
-without abbreviations. This parser accepts `--name value` and `--name=value`, also with one dash. The word after an
-option that takes an argument is always the argument, even if it begins with a dash. The text after the `=` of a flag,
-and words that are not options, are ignored. Options are checked in the order in which the script of Kafka 4.3.1 checks
-them.
+Options are parsed and checked as in the script of Kafka 4.3.1, with the same messages and exit codes:
+
+- Names cannot be abbreviated. `--name value` and `--name=value` work, also with one dash.
+- The word after an option with an argument is its argument, even if it begins with a dash.
+- The text after the `=` of a flag, and words that are not options, are ignored.
 """
 
 from __future__ import annotations
@@ -44,10 +44,9 @@ class Option:
 
     Attributes:
         name: name without dashes.
-        help: text for the table of options.
-        argument: description of the argument for the table of options; None for a flag, which takes no argument.
+        argument: description of the argument; None for a flag.
         required: whether the script fails without this option.
-        stops: True for `--help` and `--version`, which are accepted without the required options.
+        stops: True for `--help` and `--version`, which work without the required options.
     """
 
     name: str
@@ -58,10 +57,10 @@ class Option:
 
 
 class KafkaOptionError(KgtuiError):
-    """Raised for a wrong option. The error is reported as in Kafka's script: on stderr, with exit code 1.
+    """Raised for a wrong option, and reported as in Kafka's script: on stderr, with exit code 1.
 
     Attributes:
-        usage: whether the table of options is printed after the message.
+        usage: whether the table of options follows the message.
     """
 
     exit_code = 1
@@ -76,7 +75,7 @@ class Options:
     """The options of one command line.
 
     Attributes:
-        given: name of an option → its arguments; the list is empty for a flag.
+        given: name of an option → its arguments; none for a flag.
     """
 
     given: dict[str, list[str]] = field(default_factory=dict)
@@ -85,7 +84,7 @@ class Options:
         return name in self.given
 
     def value(self, name: str) -> str | None:
-        """Return the argument of an option, or None if the option is not given.
+        """Return the argument of an option; None if it is not given.
 
         Raises `KafkaOptionError` if the option is given more than once.
         """
@@ -97,7 +96,7 @@ class Options:
         return values[0]
 
     def refuse(self, name: str, others: Sequence[str]) -> None:
-        """Raise `KafkaOptionError` if the option `name` was given together with one of the options `others`."""
+        """Raise `KafkaOptionError` if `name` was given together with one of `others`."""
         for other in others:
             if name in self and other in self:
                 _fail(f'Option "[{name}]" can\'t be used with option "[{other}]"')
@@ -133,10 +132,9 @@ def read_options(words: Sequence[str], options: Sequence[Option]) -> Options:
 
 
 def _short(word: str, options_by_name: dict[str, Option]) -> tuple[str, str, str]:
-    """Split a word with one dash, such as `-name=value`, into the option's name, `=` if there is one, and its argument.
+    """Split a word such as `-name=value` into name, `=` (if any) and argument.
 
-    If no option has this name, return only the first letter as the name, because Kafka's script then reports this
-    letter as an unknown option.
+    Of unknown names, only the first letter is returned, as Kafka's script reports them.
     """
     name, equals, argument = word[1:].partition("=")
     return (name, equals, argument) if name in options_by_name else (word[1], "", "")
@@ -174,12 +172,12 @@ def _fail(message: str, *, usage: bool = True) -> NoReturn:
 
 
 def utf16_length(text: str) -> int:
-    """Return the length of a text in UTF-16 code units, the unit of column widths in Kafka's scripts."""
+    """Return the length in UTF-16 code units, as Kafka's scripts count column widths."""
     return len(text) if text.isascii() else len(text) + sum(char > "\uffff" for char in text)
 
 
 def pad(text: str, width: int) -> str:
-    """Pad a text with spaces to a width in UTF-16 code units, like the format `%-<width>s` of Java."""
+    """Pad a text to a width in UTF-16 code units, like Java's format `%-<width>s`."""
     return text + " " * (width - utf16_length(text))
 
 
@@ -187,10 +185,10 @@ TIMEOUT = 30.0
 """Timeout of every request, in seconds, as in GroupsCommand."""
 
 LOADING = frozenset({COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE})
-"""Error codes of a broker whose group coordinator is not ready yet, for example because the broker has just started."""
+"""Error codes of a broker whose group coordinator is not ready, such as just after its start."""
 
 PAUSE = 0.1
-"""Time after which a request is repeated if the response has an error code in `LOADING`, in seconds."""
+"""Seconds before a request is repeated after an error code in `LOADING`."""
 
 LEAST_WIDTH = 20  # The minimum width of a column in GroupsCommand.
 ABOUT = "This tool lists the groups of every type."
@@ -298,8 +296,7 @@ async def _read(
 async def list_all_groups(admin: GroupAdmin) -> tuple[ClusterInfo, list[tuple[str, Listing]], list[Fault]]:
     """List the groups of all brokers.
 
-    Returns the cluster, a pair (group id, type and state) for every group sorted by id, and a fault for each broker
-    that failed.
+    Returns the cluster, pairs (group id, type and state) sorted by id, and a fault per failed broker.
 
     Raises `UnreachableError` if no broker can be reached, and the error of the first broker if every broker fails.
     """
@@ -326,10 +323,7 @@ async def list_all_groups(admin: GroupAdmin) -> tuple[ClusterInfo, list[tuple[st
 
 
 async def _poll(admin: GroupAdmin, node: int) -> ListingDelta:
-    """List the groups of one broker. The attribute `updated` of the result contains all groups of the broker.
-
-    While the broker returns an error code in `LOADING`, the request is repeated, as in Kafka's client.
-    """
+    """List the groups of one broker. Error codes in `LOADING` repeat the request, as in Kafka's client."""
     import asyncio
 
     from kgtui.admin.deadline import Deadline
@@ -349,8 +343,8 @@ async def _poll(admin: GroupAdmin, node: int) -> ListingDelta:
 def keeps(row: Listing, options: Options) -> bool:
     """Return whether the options select a group, as the filter of GroupsCommand does.
 
-    With `--group-type`, only this option and `--protocol` are applied. Without it, kgtui looks for `--protocol`,
-    `--consumer`, `--share` and `--streams` in this order, and applies only the first one that is given.
+    With `--group-type`, only this option and `--protocol` count. Without it, only the first of `--protocol`,
+    `--consumer`, `--share` and `--streams` counts.
     """
     group_type, protocol = options.value("group-type"), options.value("protocol")
     if group_type is not None:

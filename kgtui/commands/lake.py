@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _DAY = 86_400.0
 _OPTIONAL_COLUMNS = ("VERSION", "FILES", "SIZE", "ON DISK")
-"""Columns that may be left out on a narrow terminal; the first one is left out first."""
+"""Columns that a narrow terminal leaves out, the first one first."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -58,7 +58,7 @@ def epilog() -> str:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run `kgtui lake` and return its exit code, which is 1 if a table could not be read or written."""
+    """Return the exit code: 1 if a table could not be read or written."""
     if args.what == "status":
         return _print_status(args)
     if args.what == "optimize":
@@ -89,7 +89,7 @@ def _print_status(args: argparse.Namespace) -> int:
 
 
 def _print_results(results: Iterable[MaintenanceResult]) -> int:
-    """Print one line per table as soon as the table is finished, and return the exit code."""
+    """Print each table when it is finished, and return the exit code."""
     code = 0
     for result in results:
         if result.error:
@@ -102,10 +102,7 @@ def _print_results(results: Iterable[MaintenanceResult]) -> int:
 
 
 def parse_keep(values: Iterable[str]) -> KeepRules:
-    """Parse values of `--keep` such as `30d`, `gold=365d` or `gold/lag=all`, and return how long rows are kept.
-
-    Raises `UsageError`.
-    """
+    """Parse values of `--keep` such as `30d`, `gold=365d` or `gold/lag=all`. Raises `UsageError`."""
     from kgtui.lake.maintenance import KeepRules
 
     default: int | None = None
@@ -123,10 +120,7 @@ def parse_keep(values: Iterable[str]) -> KeepRules:
 
 
 def _as_text(lake: LakeStatus, width: int | None) -> str:
-    """Format the status of a lake as a table with one line per Delta table.
-
-    If the table would be wider than `width` cells, as many of `_OPTIONAL_COLUMNS` as necessary are left out.
-    """
+    """Return one line per table. A narrow terminal hides some of `_OPTIONAL_COLUMNS`."""
     from kgtui.output.table import Column, cell_width, table
 
     now = time.time()

@@ -1,7 +1,4 @@
-"""Reads groups repeatedly for `kgtui ls --watch`, and screens them for problems, as the terminal UI does.
-
-If a group's broker does not respond, the group's last row is kept.
-"""
+"""Reads groups repeatedly for `kgtui ls --watch`, and screens them as the terminal UI does."""
 
 from __future__ import annotations
 
@@ -34,17 +31,13 @@ if TYPE_CHECKING:
 
 
 class ListWatch:
-    """Reads the selected groups again and again.
-
-    If a group cannot be read, for example because its coordinator does not respond, a read may return the group without
-    members and lag, or not return it at all. In both cases, the values from the last successful read of the group are
-    used.
+    """Reads the selected groups again and again. If a group cannot be read, its last values are kept.
 
     Args:
         query: the filter; None selects every group.
         select: reads the groups within a timeout in seconds. Raises `UnreachableError` if no broker responds.
-        interval: time between two reads, in seconds.
-        timeout: upper limit for the timeout that is passed to `select`, in seconds.
+        interval: seconds between two reads.
+        timeout: upper limit of the timeout for `select`, in seconds.
         missing: contains the groups that no broker lists, although they may exist.
     """
 
@@ -66,8 +59,7 @@ class ListWatch:
         """Read the groups once.
 
         Returns:
-            A pair. The first value is the selected groups. The second value is a mapping, group id → time of an earlier
-            read in seconds since the epoch, for each group whose values are from that read.
+            The selected groups; and group id → time in seconds since the epoch, for groups with earlier values.
 
         Raises:
             UnreachableError: no broker responds, and there was no earlier read.
@@ -112,12 +104,7 @@ class ListWatch:
 
 
 def _nothing_read(last: Selection, error: UnreachableError) -> Selection:
-    """Return a selection without groups, for a read in which no broker answered.
-
-    Args:
-        last: result of the previous read, from which the cluster and its brokers are copied.
-        error: why the read failed; it is reported as the fault of every broker.
-    """
+    """Return a selection without groups, in which every broker has the fault `error`."""
     fault = fault_of(error)
     brokers = {node: replace(broker, answered_at=None, fault=fault) for node, broker in last.snapshot.brokers.items()}
     snapshot = replace(
@@ -131,10 +118,9 @@ class RepeatedScreening:
     """Screens each new list of groups for problems, and keeps the earlier reads that the rules need.
 
     Args:
-        admin: reads what screening needs in addition to the list: the log start offsets of partitions without progress,
-            to find lost records, and the times of unread records in Empty groups, to find unused groups.
-        timeout: maximum duration of such a read, in seconds.
-        interval: time between two lists of groups, in seconds.
+        admin: reads log start offsets of partitions without progress, and times of unread records in Empty groups.
+        timeout: maximum seconds of such a read.
+        interval: seconds between two lists of groups.
 
     Attributes:
         missing: groups that no broker lists, although they may exist.
@@ -153,7 +139,7 @@ class RepeatedScreening:
         self._check_at = 0.0
 
     async def add(self, snapshot: Snapshot, read: GroupsRead) -> Snapshot:
-        """Screen the groups that were read, and return the snapshot with the judgments on them."""
+        """Return the snapshot with the judgments on the groups that were read."""
         self._now, store = snapshot.taken_at, self._store
         nodes: dict[int, dict[str, Listing]] = defaultdict(dict)
         for group, listing in snapshot.groups.items():

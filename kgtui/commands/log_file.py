@@ -1,4 +1,4 @@
-"""Writes the log of kgtui to a private file in the state folder, without secrets. Nothing is logged to the terminal."""
+"""Writes the log of kgtui to a private file in the state folder, without secrets."""
 
 from __future__ import annotations
 
@@ -22,22 +22,18 @@ OLD_FILES = 3
 """Number of rotated log files that stay on disk; older ones are deleted."""
 
 _LIMITED_TO_INFO = ("aiokafka.conn", "asyncio")
-"""Loggers whose level is INFO even with `--debug`.
-
-At DEBUG, `aiokafka.conn` logs every request, including passwords, and `asyncio` logs a line per iteration of the event
-loop.
-"""
+"""Loggers that stay at INFO with `--debug`: `aiokafka.conn` would log passwords, and `asyncio` every loop iteration."""
 
 
 class _Redacted(logging.Formatter):
-    """Formats log records, removing secrets and all control characters except the line breaks of a traceback."""
+    """Formats log records without secrets and control characters, except the line breaks of tracebacks."""
 
     def format(self, record: logging.LogRecord) -> str:
         return "\n".join(visible(line) for line in redact(super().format(record)).split("\n"))
 
 
 class _Private(RotatingFileHandler):
-    """Writes to a rotating file with mode 0600, so that only its owner can read it."""
+    """A rotating log file with mode 0600."""
 
     def _open(self) -> TextIOWrapper:
         os.close(open_private(Path(self.baseFilename), os.O_WRONLY | os.O_CREAT | os.O_APPEND))
@@ -45,13 +41,12 @@ class _Private(RotatingFileHandler):
 
 
 def start_log(*, debug: bool) -> Path | None:
-    """Send all log records to `kgtui.log` in the state folder only, so that no log line disturbs the terminal UI.
+    """Send all log records to `kgtui.log` in the state folder, and return its path.
+
+    If the file cannot be written, records are discarded, and the result is None.
 
     Args:
-        debug: whether to write records of every level, instead of warnings and errors only.
-
-    Returns:
-        The path of the file. If the file cannot be written, all records are discarded, and the result is None.
+        debug: whether to write records of every level, not only warnings and errors.
     """
     root = logging.getLogger()
     for name in _LIMITED_TO_INFO:

@@ -60,10 +60,9 @@ def epilog() -> str:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run `kgtui ls` and return its exit code, which is 1 if some groups or brokers could not be read.
+    """Return the exit code: 1 if some groups or brokers could not be read.
 
-    The exit code is also 1 if a listed group has no visible offsets, or if no group is visible, and the reason may be
-    that the user lacks permissions.
+    It is also 1 if missing permissions may hide all offsets of a listed group, or all groups.
     """
     query = query_of(args) if args.filter or args.expr else None
     if args.watch is True:
@@ -72,9 +71,9 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--watch takes a duration above 0, such as 5s")
     gc_enabled = gc.isenabled()
     if args.watch is None:
-        # Disable garbage collection, because a collection would free nothing: all groups stay alive until the end.
+        # A collection would free nothing, because all groups stay alive until the end.
         gc.disable()
-        # Freeze all objects at exit, so that the last garbage collection of the interpreter skips them.
+        # The last garbage collection of the interpreter skips frozen objects.
         atexit.register(gc.freeze)
     try:
         return run_async(_run(args, query))
@@ -120,7 +119,6 @@ def _print(
     selection: Selection,
     earlier: Mapping[str, float] | None = None,
 ) -> int:
-    """Print the list, and return the exit code."""
     groups = group_list.GroupList(
         selection.snapshot,
         selection.ids,
@@ -154,7 +152,6 @@ async def _print_repeatedly(args: argparse.Namespace, query: Query | None, admin
 
 
 def _notify_limits(query: Query | None, selection: Selection) -> None:
-    """Print on stderr which data could not be read and why, and how many groups the filter could not be applied to."""
     answered, brokers = selection.coverage.brokers
     if answered < brokers:
         notify(f"partial result: {answered} of {brokers} brokers answered")

@@ -1,4 +1,4 @@
-"""Lists all commands and parses the command line; only the module of the command in use is imported."""
+"""Lists all commands and parses the command line. Only the module of the used command is imported."""
 
 from __future__ import annotations
 
@@ -51,35 +51,28 @@ EPILOG = "Without a command, kgtui opens the terminal UI. `kgtui ls --help` expl
 
 
 class CommandParser(argparse.ArgumentParser):
-    """An argument parser for kgtui or one of its commands, which raises `UsageError` instead of exiting.
+    """A parser for kgtui or a command, which raises `UsageError` instead of exiting.
 
-    The parser of a command adds the options of the command only when the command is used, because importing the modules
-    of all commands is slow.
+    It adds a command's options only when the command is used, because importing all modules is slow.
     """
 
     def __init__(self, *, module: str | None = None, add_help: bool = True, **texts: Any) -> None:
         self._module = module
         self._epilog: Callable[[], str] | None = None
         super().__init__(allow_abbrev=False, add_help=add_help, **texts)
-        # Arguments without a `type` (names of clusters, files and folders) must not be empty. An empty name may come
-        # from an unset variable in a script, and kgtui would then use the default, which may be the wrong cluster.
-        # Filters may be empty, so they are added with `type=str`.
+        # An empty name may come from an unset variable, and would select the default cluster. Filters may be empty.
         self.register("type", None, _not_empty)
 
     def add_subparsers(self, **options: Any) -> Any:
-        """Add subcommands.
-
-        Words after the command may be empty, such as an empty filter. This parser accepts empty words, because
-        the parser of the subcommand checks them.
-        """
+        """Add subcommands. Words after the command may be empty here, because the subcommand's parser checks them."""
         action = super().add_subparsers(**options)
         action.type = str
         return action
 
     def load(self) -> ModuleType | None:
-        """Import the module of the command, and add the options of the command to this parser.
+        """Import the module of the command, and add its options to this parser.
 
-        Returns the module, or None if the parser has no module or has already loaded it.
+        Returns None if there is no module, or it is already loaded.
         """
         if self._module is None:
             return None
@@ -91,11 +84,10 @@ class CommandParser(argparse.ArgumentParser):
         return module
 
     def format_help(self) -> str:
-        """Return argparse's help text, followed by the text that the `epilog` function of the command returns."""
+        """Return argparse's help text, followed by the result of the command's `epilog`."""
         if self._epilog is not None:
             self.epilog = self._epilog()
-        # The formatter is not set in the constructor, because argparse would then call `_formatter` for every option
-        # that is added, even if no help is printed, and importing `rich_argparse` is slow.
+        # In the constructor, argparse would call `_formatter` for every option, and importing `rich_argparse` is slow.
         self.formatter_class = _formatter
         return super().format_help()
 
@@ -108,8 +100,7 @@ class CommandParser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Add the options of the command, then parse as argparse does.
 
-        An unknown option is reported by the parser of the command, so that the message refers to `kgtui COMMAND --help`
-        instead of `kgtui --help`.
+        The command's parser reports unknown options, so that messages refer to `kgtui COMMAND --help`.
         """
         self.load()
         found, rest = super().parse_known_args(args, namespace)
@@ -123,7 +114,7 @@ class CommandParser(argparse.ArgumentParser):
 
 
 def group_id(text: str) -> str:
-    """Return `text`, a group id from the command line. Raises `ArgumentTypeError` if it is empty."""
+    """Return a group id from the command line. Raises `ArgumentTypeError` if it is empty."""
     if not text:
         raise argparse.ArgumentTypeError("the value is empty")
     return text
@@ -136,10 +127,7 @@ def _not_empty(text: str) -> str:
 
 
 def _formatter(prog: str) -> argparse.HelpFormatter:
-    """Return a formatter that colors help on a terminal.
-
-    The import of `rich_argparse` is inside the function, because most runs print no help.
-    """
+    """Return a formatter that colors help. `rich_argparse` is imported only for help."""
     if sys.stdout.isatty():
         from rich_argparse import RawDescriptionRichHelpFormatter
 
@@ -151,9 +139,8 @@ def add_cluster_options(parser: argparse.ArgumentParser, *, again: bool = False)
     """Add the options that every command takes.
 
     Args:
-        parser: the parser to which the options are added.
-        again: True if the parser belongs to a command. The options then have no default values, so that an option that
-            is given before the command is overridden only if it is given again after the command.
+        again: True for the parser of a command. The options then have no defaults, which would override options before
+            the command.
     """
     unset: Any = argparse.SUPPRESS if again else None
     flag: Any = argparse.SUPPRESS if again else False
@@ -183,7 +170,7 @@ def add_cluster_options(parser: argparse.ArgumentParser, *, again: bool = False)
 
 
 def build(prog: str = "kgtui", *, only: Collection[str] | None = None) -> CommandParser:
-    """Return the parser of the command line. Each command adds its own options when it is used.
+    """Return the parser of the command line. Commands add their own options when they are used.
 
     Args:
         only: names of the commands that the parser knows; None for all commands.
@@ -197,7 +184,7 @@ def build(prog: str = "kgtui", *, only: Collection[str] | None = None) -> Comman
     )
     add_cluster_options(parser)
     add_ui_options(parser)
-    # `prog` is given to save time: otherwise, argparse would format the usage to derive the program name.
+    # Without `prog`, argparse would spend time on formatting the usage.
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", prog=prog, title="commands")
     for name, (module, summary) in COMMANDS.items():
         if only is None or name in only:
@@ -212,8 +199,7 @@ def add_ui_options(parser: argparse.ArgumentParser, *, again: bool = False) -> N
     """Add the options of the terminal UI.
 
     Args:
-        parser: the parser to which the options are added.
-        again: True if the parser belongs to a command; see `add_cluster_options`.
+        again: True for the parser of a command; see `add_cluster_options`.
     """
     unset: Any = argparse.SUPPRESS if again else None
     flag: Any = argparse.SUPPRESS if again else False
@@ -248,7 +234,7 @@ def seconds(text: str) -> float:
 
 
 def add_lake_options(parser: argparse.ArgumentParser) -> None:
-    """Add `--lake` and `--at`, for commands that can read a recording instead of a cluster."""
+    """Add `--lake` and `--at`, for commands that can read a recording."""
     group = parser.add_argument_group("recording")
     group.add_argument("--lake", metavar="LAKE", help="read this recording instead of a cluster")
     group.add_argument(
@@ -271,17 +257,17 @@ def _sentence(summary: str) -> str:
 
 
 def parse_args(words: Sequence[str]) -> argparse.Namespace:
-    """Parse the command line. If no command is given, `command` of the result is None, which means the terminal UI.
+    """Parse the command line. `command` is None without a command, which means the terminal UI.
 
     Raises `UsageError`. `--help` prints the help and exits.
     """
     named = COMMANDS.keys() & set(words)
     about_all = not named and not HELP.isdisjoint(words)
     try:
-        # Create only the parsers of commands whose names occur in the command line, because creating parsers is slow.
+        # Creating parsers is slow, so only commands in the command line get one.
         args = build(only=None if about_all else named).parse_args(list(words))
     except UsageError:
-        # Parse the command line again with the parsers of all commands, so that the error message lists all commands.
+        # Parse again with all commands, so that the error message lists them all.
         args = build().parse_args(list(words))
     if args.print_completion:
         args.command = "print-completion"
@@ -304,7 +290,6 @@ def run_command(args: argparse.Namespace) -> int:
 
 @cache
 def _storage_options() -> dict[str, dict[str, str]]:
-    """Return the storage options of lakes from `config.toml`, which is read when this function is first called."""
     from kgtui.config import storage_options
 
     return storage_options()

@@ -108,8 +108,7 @@ def _run_on_spark(args: argparse.Namespace, lake: LakeFolder, sources: Sources, 
     with Progress() as progress:
         progress.update("starting Spark")
         spark = start(args.master, args.remote, lake=lake.path, on_progress=notify)
-        # Replace PySpark's handler for Ctrl-C with Python's default handler. PySpark's handler calls the JVM, and would
-        # wait until the JVM's current call ends.
+        # PySpark's handler for Ctrl-C would wait until the JVM's current call ends.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             from kgtui.pipeline.spark_lake import SparkLake
@@ -121,7 +120,6 @@ def _run_on_spark(args: argparse.Namespace, lake: LakeFolder, sources: Sources, 
 
 
 def _check_lake(path: str) -> None:
-    """Check that the folder is a lake or can become one. Raises `LakeError`."""
     from kgtui.lake.folder import LakeFolder
 
     LakeFolder.of(path).check_usable()
@@ -130,11 +128,7 @@ def _check_lake(path: str) -> None:
 def _prepare_lake(path: str, sources: Sources, interval: float | None) -> None:
     """Create the lake and its tables.
 
-    Args:
-        interval: time between two batches of `watch`, in seconds; None for `run`.
-
-    Raises:
-        LakeError: the tables cannot be created, or `run` has nothing to read. `watch` waits for data instead.
+    Raises `LakeError`, also if `run` (`interval` is None) has nothing to read. `watch` waits for data.
     """
     from kgtui.lake.folder import LakeFolder, is_table, update_retention
     from kgtui.lake.schemas import BRONZE, COORDINATOR_RECORDS, POLLS, SILVER
@@ -165,13 +159,7 @@ def _prepare_lake(path: str, sources: Sources, interval: float | None) -> None:
 
 
 def _sources(args: argparse.Namespace, since: float | None) -> Sources:
-    """Return the sources of records that the options name.
-
-    If the options name a cluster, the log start and end offsets of `__consumer_offsets` are read from that cluster.
-
-    Args:
-        since: time in seconds since the epoch; older records are skipped when the topic is read for the first time.
-    """
+    """Return the sources of records. For a cluster, this reads the bounds of `__consumer_offsets`."""
     from kgtui.pipeline.jobs.run import Sources
     from kgtui.pipeline.sources import records_folder
 
@@ -203,12 +191,9 @@ def _run_jobs(lake: SparkLake, sources: Sources, progress: Progress, interval: f
 
 
 def update_gold(lake: SparkLake, on_progress: Callable[[str], None] | None = None) -> tuple[date, ...]:
-    """Recompute the gold tables for all days that have new rows, and return these days.
+    """Recompute the gold tables for all days with new rows, and return these days.
 
-    Days after tomorrow are left out, because only a broker with a wrong clock writes records with such timestamps.
-
-    Args:
-        on_progress: called with a sentence about the current step.
+    Days after tomorrow come from brokers with a wrong clock, and are left out.
     """
     from kgtui.lake.arrow import escape_surrogates
     from kgtui.lake.folder import load_retention
@@ -229,11 +214,8 @@ def update_gold(lake: SparkLake, on_progress: Callable[[str], None] | None = Non
 async def read_offsets_topic(args: argparse.Namespace) -> OffsetsTopic:
     """Read the partitions of `__consumer_offsets`, with their log start and end offsets.
 
-    Args:
-        args: the options, which name the cluster.
-
     Raises:
-        SourceError: the topic does not exist, the user may not read it, or one of its partitions cannot be read now.
+        SourceError: the topic does not exist, or some of it cannot be read.
         UnreachableError: no broker answers.
     """
     from kgtui.pipeline.sources import TOPIC, OffsetsTopic
@@ -257,7 +239,7 @@ async def read_offsets_topic(args: argparse.Namespace) -> OffsetsTopic:
 
 
 async def _read_offsets_retention(admin: KafkaGroupAdmin, timeout: float) -> float | None:
-    """Return the brokers' `offsets.retention.minutes`, in seconds; None if the user may not read broker configs."""
+    """Return `offsets.retention.minutes` in seconds; None without permission for broker configs."""
     from kgtui.pipeline.sources import TOPIC
 
     try:
@@ -267,7 +249,7 @@ async def _read_offsets_retention(admin: KafkaGroupAdmin, timeout: float) -> flo
 
 
 async def read_bounds(admin: KafkaGroupAdmin, timeout: float) -> Mapping[int, tuple[int, int]]:
-    """Return a dict that maps each partition of `__consumer_offsets` to (log start offset, log end offset).
+    """Return partition of `__consumer_offsets` → (log start offset, log end offset).
 
     Raises the same errors as `read_offsets_topic`.
     """

@@ -1,6 +1,6 @@
-"""`kgtui pipeline demo`: simulate and record days of history, run the pipeline on them, and print the findings.
+"""`kgtui pipeline demo`: simulate and record days of history, run the pipeline, and print the findings.
 
-The simulated cluster runs on a manual clock, so that the real recorder records days of history in about a minute.
+The simulated cluster has a manual clock, so that recording days takes about a minute.
 """
 
 from __future__ import annotations
@@ -58,18 +58,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run `kgtui pipeline demo`: record a history, run the pipeline, and print the findings.
-
-    Returns the exit code of the first step that failed, or 0.
-    """
+    """Return the exit code of the first step that failed, or 0."""
     history = _history(args)
     lake = _new_folder(args.lake)
     started = time.monotonic()
     try:
         _record(lake, history)
     except BaseException:
-        # Without --lake, the lake is in a temporary folder. After an error, this folder is deleted, because its path
-        # is not printed.
+        # The path of the temporary folder is not printed after an error.
         if args.lake is None:
             shutil.rmtree(lake, ignore_errors=True)
         raise
@@ -85,7 +81,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _history(args: argparse.Namespace) -> DemoHistory:
-    """Return the history that the options describe. Raises `UsageError`."""
     interval = parse_duration("--every", args.every)
     if not 0.04 <= args.days <= _MOST_DAYS:
         raise UsageError(f"--days takes a number from 0.04 (an hour) to {_MOST_DAYS}")
@@ -101,11 +96,7 @@ def _history(args: argparse.Namespace) -> DemoHistory:
 
 
 def _new_folder(given: str | None) -> str:
-    """Return the folder for the lake. Raises `UsageError` if the folder is not empty or not local.
-
-    Args:
-        given: value of `--lake`; None creates a temporary folder.
-    """
+    """Return the folder of `--lake`, which must be local and empty, or a new temporary folder."""
     if given is None:
         return tempfile.mkdtemp(prefix="kgtui-demo-")
     path = LakeFolder.of(given).local_path
@@ -127,7 +118,6 @@ def _record(lake: str, history: DemoHistory) -> None:
 
 
 def _run_pipeline(args: argparse.Namespace, lake: str) -> int:
-    """Run `kgtui pipeline run` on the lake and return its exit code."""
     from kgtui.commands.parser import parse_args, run_command
 
     where = [f"--{name}={value}" for name in ("master", "remote") if (value := getattr(args, name)) is not None]
@@ -135,7 +125,6 @@ def _run_pipeline(args: argparse.Namespace, lake: str) -> int:
 
 
 def _print_findings(lake: str) -> int:
-    """Print the findings like `kgtui insights`, and return the exit code."""
     from kgtui.commands.insights import as_text, report_missing_tables
     from kgtui.insights.apply_rules import read_insights
 
@@ -149,10 +138,9 @@ class DemoHistory:
     """Parameters of the simulated history.
 
     Attributes:
-        days: length of the history, in days.
-        interval: time between two polls, in seconds.
+        interval: seconds between two polls.
         until: end of the history, in seconds since the epoch.
-        seed: seed of all random choices; the same seed and end give the same history.
+        seed: the same seed and end give the same history.
     """
 
     days: float = 3.0
@@ -171,7 +159,7 @@ class DemoHistory:
 
 
 def newest_poll_time(interval: float, now: float) -> float:
-    """Round `now` down to a multiple of `interval`. `now` and the result are in seconds since the epoch."""
+    """Round `now`, in seconds since the epoch, down to a multiple of `interval`."""
     return now // interval * interval
 
 
@@ -182,7 +170,7 @@ async def record_history(lake: str, history: DemoHistory, on_poll: Callable[[int
         on_poll: called after each poll with the number of polls so far.
 
     Raises:
-        LakeError: the folder cannot be written, or contains files that do not belong to a lake.
+        LakeError: the folder cannot be written, or has other files.
     """
     from kgtui.admin.kafka import connect
     from kgtui.history.options import RecorderOptions
@@ -211,13 +199,9 @@ async def record_history(lake: str, history: DemoHistory, on_poll: Callable[[int
 
 
 class _SimulatedMonitor:
-    """The monitor from which the recorder takes the list of groups. It also controls the simulation.
+    """A monitor for the recorder that also controls the simulation.
 
-    Between two polls of the recorder, it advances the simulated cluster. After the last poll, it stops the recorder.
-
-    Attributes:
-        snapshot: the newest list of groups, which the recorder reads.
-        recorder: the recorder to stop. It is set later, because the recorder is created after its monitor.
+    It advances the simulated cluster between two polls, and stops the recorder after the last poll.
     """
 
     def __init__(
@@ -234,10 +218,7 @@ class _SimulatedMonitor:
         self.snapshot = snapshot
 
     async def wait(self, seconds: float) -> None:
-        """Advance the time of the simulated cluster by `seconds` instead of sleeping, and read its list of groups.
-
-        After the last poll, stop the recorder instead.
-        """
+        """Advance the simulated time instead of sleeping. After the last poll, stop the recorder."""
         self._polls += 1
         self._on_poll(self._polls)
         if self._polls >= self._history.polls and self.recorder is not None:

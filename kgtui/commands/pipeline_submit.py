@@ -61,7 +61,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _program(args: argparse.Namespace, yarn: bool) -> list[str]:
-    """Return the arguments of kgtui on the cluster. Raises `UsageError` if one of them is not valid."""
     path = LakeFolder.of(args.lake).path
     if not isinstance(path, StorePath) and not path.is_absolute():
         raise UsageError(f"--lake: {path} is a relative path: name a URI, or a folder with this path on all nodes")

@@ -30,12 +30,12 @@ _CLEAR = "\x1b[H\x1b[2J"
 
 
 def print_text(text: str) -> None:
-    """Print text on stdout in the encoding of stdout.
+    """Print text on stdout in its encoding.
 
-    Symbols such as `…` that the encoding lacks are replaced with ASCII, and other characters with escapes.
+    Symbols such as `…` that the encoding lacks become ASCII, and other characters escapes.
 
     Raises:
-        KgtuiError: stdout cannot be written to, for example because the disk is full.
+        KgtuiError: stdout cannot be written, such as to a full disk.
     """
     with _to_stdout():
         sys.stdout.write(_encodable(text, sys.stdout))
@@ -43,7 +43,7 @@ def print_text(text: str) -> None:
 
 
 def print_bytes(data: bytes) -> None:
-    """Print UTF-8 data, such as JSON or CSV, on stdout with any locale. Raises the same errors as `print_text`."""
+    """Print UTF-8 data, such as JSON, on stdout with any locale. Raises like `print_text`."""
     with _to_stdout():
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
@@ -51,7 +51,7 @@ def print_bytes(data: bytes) -> None:
 
 
 def stdout_is_closed() -> bool:
-    """Return whether stdout is a pipe or terminal whose other end is closed. This check writes nothing."""
+    """Return whether the other end of stdout's pipe or terminal is closed, without writing."""
     from select import poll
 
     watcher = poll()
@@ -70,12 +70,11 @@ def print_result(
 ) -> None:
     """Print data in the format of `--format`.
 
-    Control characters in CSV are escaped if stdout is a terminal. They are written unchanged to a file or pipe, because
-    programs that read CSV would not decode the escapes.
+    CSV on a terminal has escaped control characters. Files and pipes get them unchanged, because programs that read CSV
+    would not decode the escapes.
 
     Args:
-        writers: format → function that returns the data in this format, as text or as UTF-8.
-        data: arguments of the function.
+        writers: format → function of `data` that returns text or UTF-8.
         clear: whether a terminal is cleared before text is printed.
 
     Raises:
@@ -93,7 +92,7 @@ def print_result(
 
 
 def terminal_width() -> int | None:
-    """Return the width of the terminal in cells; None if stdout is not a terminal."""
+    """Return the width of the terminal in cells; None without a terminal."""
     if not sys.stdout.isatty():
         return None
     from shutil import get_terminal_size
@@ -107,11 +106,11 @@ def notify(message: str) -> None:
 
 
 stderr_failed = False
-"""Whether writing a message to stderr failed. If so, a command that would exit with 0 exits with 1."""
+"""Whether writing to stderr failed. A command that would exit with 0 then exits with 1."""
 
 
 def print_error(text: str) -> None:
-    """Print text on stderr. If the text cannot be written, for example to a full disk, the command continues."""
+    """Print text on stderr. If this fails, the command continues."""
     global stderr_failed
     try:
         sys.stderr.write(_encodable(text, sys.stderr))
@@ -122,7 +121,7 @@ def print_error(text: str) -> None:
 
 
 def notify_faults(faults: Iterable[Fault]) -> None:
-    """Print faults on stderr. For groups with the same kind of fault, only one line with the first group is printed."""
+    """Print faults on stderr, with only the first group for each kind of fault."""
     lines: dict[tuple[str, int | None], str] = {}
     counts: dict[tuple[str, int | None], int] = {}
     for fault in faults:
@@ -167,10 +166,10 @@ _ERASE = "\x1b[2K\r"
 
 
 class Progress:
-    """Shows the progress of an operation. As a context manager, it erases the progress line at the end.
+    """Shows the progress of an operation. The context manager erases the progress line at the end.
 
     Args:
-        stream: where the line is written; stderr by default.
+        stream: stderr by default.
     """
 
     def __init__(self, stream: TextIO | None = None) -> None:
@@ -181,10 +180,7 @@ class Progress:
         self._shown = False
 
     def update(self, sentence: str) -> None:
-        """Show `sentence`, unless the previous one was shown too recently.
-
-        The minimum time between two sentences is `_REDRAW` on a terminal, and `_REPEAT` elsewhere.
-        """
+        """Show `sentence`, unless the previous one is newer than `_REDRAW` (terminal) or `_REPEAT`."""
         now = time.monotonic()
         if now - self._last < self._every:
             return

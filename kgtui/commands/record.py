@@ -63,7 +63,7 @@ def epilog() -> str:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run `kgtui record` and return its exit code, which is 1 if some rows could not be written."""
+    """Return the exit code: 1 if some rows could not be written."""
     from kgtui.lake.delta import load_deltalake
     from kgtui.lake.folder import LakeFolder
 
@@ -96,8 +96,7 @@ async def _run(args: argparse.Namespace, options: RecorderOptions, seconds: floa
         recorder = Recorder(monitor, admin, args.lake, options, notify=notify)
         with _stop_on_signal(recorder, seconds):
             watching = asyncio.create_task(monitor.run())
-            # If an error in kgtui ends the monitor, stop the recorder too, because it would get no more lists of
-            # groups.
+            # If an error ends the monitor, the recorder would get no more lists of groups.
             watching.add_done_callback(lambda _: recorder.stop())
             try:
                 await recorder.run()
@@ -115,7 +114,7 @@ async def _run(args: argparse.Namespace, options: RecorderOptions, seconds: floa
 
 @contextlib.contextmanager
 def _stop_on_signal(recorder: Recorder, seconds: float | None) -> Iterator[None]:
-    """On Ctrl-C, SIGTERM or SIGHUP, or after `seconds`, let the recorder write everything and stop."""
+    """Stop the recorder on Ctrl-C, SIGTERM or SIGHUP, or after `seconds`."""
     loop = asyncio.get_running_loop()
     for number in _ENDS:
         loop.add_signal_handler(number, recorder.stop)

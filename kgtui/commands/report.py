@@ -43,7 +43,7 @@ def epilog() -> str:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run `kgtui report` and return its exit code, which is 1 if a table could not be read."""
+    """Return the exit code: 1 if a table could not be read."""
     import kgtui
     from kgtui.insights.report import build_report, render_page
     from kgtui.lake.gold import Gold
@@ -68,9 +68,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Write a file completely or not at all, with mode 0600. Raises `UsageError` if the file cannot be written."""
+    """Write a file completely or not at all, with mode 0600."""
     try:
-        # Write directly to a device such as /dev/stdout, which must not be replaced with a file.
+        # A device such as /dev/stdout must not be replaced with a file.
         if path.exists() and not path.is_file():
             path.write_bytes(data)
         else:

@@ -1,4 +1,4 @@
-"""Opens sessions for the terminal UI: on a cluster, on the simulated cluster, or on a recording."""
+"""Opens sessions for the terminal UI: on a cluster, a simulated cluster, or a recording."""
 
 from __future__ import annotations
 
@@ -26,20 +26,19 @@ if TYPE_CHECKING:
     from kgtui.tui.session import ClusterChoice, Session
 
 CONNECT_TIMEOUT = 3.0
-"""Maximum time, in seconds, to wait for the cluster's response before an attempt to connect counts as failed."""
+"""Maximum time, in seconds, to wait for the cluster before an attempt to connect has failed."""
 _MAX_CALLS_PER_POLL = 8
-"""Maximum number of calls of `advance` during which the playback of a recording keeps showing the same poll.
+"""Maximum number of calls of `advance` for which playback shows the same poll.
 
-If the next poll is so much later that more calls would be necessary, `advance` moves directly to the next poll.
+If the next poll needs more calls, `advance` moves to it directly.
 """
 
 
 class SessionOpener:
-    """Opens sessions with the user's settings, and closes their connections at the end.
+    """Opens sessions with the user's settings.
 
     Args:
-        args: the options of the command line.
-        stack: closes all connections and stops the simulated cluster when it is closed.
+        stack: when it is closed, it closes all connections and stops the simulated cluster.
     """
 
     def __init__(self, args: argparse.Namespace, stack: AsyncExitStack) -> None:
@@ -51,7 +50,7 @@ class SessionOpener:
     async def first(self) -> Session:
         """Open the first session, on the cluster that the options or the configuration name.
 
-        If neither names a cluster, `localhost:9092` is tried. If no broker answers there, the session has no cluster.
+        Otherwise, `localhost:9092` is tried. If no broker answers there, the session has no cluster.
         """
         target = resolve(self._settings, self._args)
         attempts = await _failed_attempts(target) if target.source == ASSUMED else ()
@@ -62,11 +61,7 @@ class SessionOpener:
         )
 
     async def demo(self, options: Options | None = None) -> Session:
-        """Start a simulated cluster and open a session on it; the cluster stops when the program ends.
-
-        Args:
-            options: options of the simulator; None for the default options.
-        """
+        """Start a simulated cluster and open a session on it. The cluster stops when the program ends."""
         from kgtui.simulator import Options as SimulatorOptions
         from kgtui.simulator import spawn
 
@@ -77,8 +72,7 @@ class SessionOpener:
     async def connect(self, address: str) -> Session:
         """Open a session on the cluster at an address. Raises `UnreachableError`, `ConfigError`."""
         seeds = parse_bootstrap(address, "address")
-        # Handle the address that the user has entered like the value of --bootstrap-server, so that the credentials and
-        # the read-only flag of a configured cluster with this address are used.
+        # Like --bootstrap-server, the address selects the credentials and read-only flag of a configured cluster.
         changed = {"bootstrap_server": address, "cluster": None}
         target = resolve(self._settings, type(self._args)(**(vars(self._args) | changed)))
         attempts = await _failed_attempts(target)
@@ -89,8 +83,7 @@ class SessionOpener:
     async def another(self, name: str) -> Session:
         """Open a session on a configured cluster without waiting for an answer. Raises `ConfigError`.
 
-        A cluster that was open before is opened with the same settings again. The option `--command-config` applies to
-        the first cluster only.
+        A cluster that was open before keeps its settings. `--command-config` applies only to the first cluster.
         """
         if name in self._opened:
             target, command_config = self._opened[name]
@@ -100,14 +93,14 @@ class SessionOpener:
         return replace(await self._open(target, command_config), filter="")
 
     async def recording(self, lake: str, at: str) -> Session:
-        """Open a session on a recording at a point in time, or at the end of the recording if `at` is empty.
+        """Open a session on a recording at a time; at its end if `at` is empty.
 
         Raises `LakeError` or `UsageError`.
         """
         return self.replay(await open_recording(lake, at or None, option="the time"))
 
     def replay(self, admin: ReplayAdmin) -> Session:
-        """Return a session on a recording with the user's settings. The session shows the point in time of `admin`."""
+        """Return a session on a recording, at the point in time of `admin`."""
         return _replay_session(self._empty(), admin)
 
     async def _open(self, target: Target, command_config: str | None) -> Session:
@@ -116,8 +109,7 @@ class SessionOpener:
         from kgtui.tui.session import Target as TargetLabel
 
         admin = connect(target.seeds, target.properties)
-        # `connections` contains the connections to this cluster, and closes them when the user opens another cluster.
-        # At the latest, `_stack` closes `connections` when kgtui ends.
+        # `connections` is closed when the user opens another cluster, or by `_stack` when kgtui ends.
         connections = await self._stack.enter_async_context(AsyncExitStack())
         connections.push_async_callback(admin.close)
         self._opened[target.name] = target, command_config
@@ -140,7 +132,6 @@ class SessionOpener:
         )
 
     def _clusters(self) -> tuple[ClusterChoice, ...]:
-        """Return the configured clusters and those that the user opened by address; `()` if none is configured."""
         from kgtui.tui.session import ClusterChoice
 
         configured = self._settings.clusters
@@ -168,7 +159,6 @@ class SessionOpener:
         return given or (cluster.command_config if cluster is not None else "") or None
 
     def _empty(self) -> Session:
-        """Return a session without a cluster, with the user's settings."""
         from kgtui.tui.session import Session
         from kgtui.tui.session import Target as TargetLabel
         from kgtui.tui.text import DisplaySettings
@@ -197,7 +187,7 @@ class SessionOpener:
 
 
 async def _failed_attempts(target: Target) -> tuple[tuple[str, str], ...]:
-    """Try to connect. Return pairs (address, reason of the failure), or `()` if the cluster answers."""
+    """Return pairs (address, reason of the failure), or `()` if a connection succeeds."""
     from kgtui.admin.kafka import connect
 
     try:
@@ -209,12 +199,6 @@ async def _failed_attempts(target: Target) -> tuple[tuple[str, str], ...]:
 
 
 def _replay_session(empty: Session, admin: ReplayAdmin) -> Session:
-    """Return a read-only session that shows the same poll of a recording as `admin`.
-
-    Args:
-        empty: a session without a cluster, with the user's settings.
-        admin: the recording and the poll that is shown.
-    """
     from kgtui.monitor import Monitor, MonitorOptions
     from kgtui.monitor.policy import REPLAY_INTERVAL
     from kgtui.tui.session import Target
@@ -262,14 +246,11 @@ class LakeReplayPosition:
         return lake.first.at, lake.last.at
 
     async def step(self, by: int) -> bool:
-        """Move forward by `by` polls, or back if `by` is negative.
-
-        Returns False if the recording does not have that many polls in this direction.
-        """
+        """Move forward by `by` polls, or back if `by` is negative. Returns False without such a poll."""
         return await self._admin.step(by) is not None
 
     async def to_change(self, group: str, *, back: bool) -> bool:
-        """Move to the next poll at which the group changed, or to the previous one if `back` is true.
+        """Move to the next poll at which the group changed, or the previous one if `back` is true.
 
         Returns False if there is no such poll.
         """
@@ -286,8 +267,7 @@ class LakeReplayPosition:
     async def advance(self, seconds: float) -> bool:
         """Move forward by some seconds of recorded time. Returns False if the last poll is already shown.
 
-        If the seconds do not suffice to reach the next poll, they are added to the seconds of the next call. A gap in
-        the recording is skipped immediately.
+        Seconds that do not reach the next poll count for the next call. Gaps are skipped immediately.
         """
         shown = self._admin.poll
         self._ahead = self._ahead + seconds if self._ahead_of == shown else seconds
@@ -306,7 +286,7 @@ class LakeReplayPosition:
         return True
 
     async def group_timeline(self, group: str, since: float, until: float) -> GroupTimeline:
-        """Return the lag, members, rates and events of a group between two times in seconds since the epoch.
+        """Return the timeline of a group between two times in seconds since the epoch.
 
         Raises `LakeError`.
         """
@@ -319,5 +299,5 @@ class LakeReplayPosition:
         return await asyncio.to_thread(lambda: tuple(recorded_events(self._admin.recording, since, until)))
 
     async def compare(self, at: float) -> Comparison:
-        """Return the differences between the poll at a time and the poll that is shown. Raises `LakeError`."""
+        """Return the differences between the poll at a time and the shown poll. Raises `LakeError`."""
         return await asyncio.to_thread(self._admin.recording.compare, at, self._admin.poll)

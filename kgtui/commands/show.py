@@ -43,10 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run `kgtui show` and return its exit code.
-
-    The exit code is 1 if a group does not exist, or if some data could not be read.
-    """
+    """Return the exit code: 1 if a group does not exist, or some data could not be read."""
     return run_async(_run(args))
 
 
@@ -71,7 +68,7 @@ async def _run(args: argparse.Namespace) -> int:
 
 
 async def _with_recorded_times(snapshot: Snapshot, admin: GroupAdmin) -> Snapshot:
-    """Return the snapshot. If it is from a recording, add the times that only all recorded polls together show."""
+    """Add the times that only all polls of a recording together show."""
     recording: RecordingReader | None = getattr(admin, "recording", None)
     if recording is None:
         return snapshot
@@ -86,20 +83,19 @@ async def _with_recorded_times(snapshot: Snapshot, admin: GroupAdmin) -> Snapsho
 async def read_details(
     admin: GroupAdmin, groups: Sequence[str], *, timeout: float
 ) -> tuple[Snapshot, tuple[Fault, ...]]:
-    """Read everything about these groups. Return a snapshot with the data, and the faults.
+    """Read everything about these groups, and return a snapshot and the faults.
 
-    A group that does not exist is reported as a fault. Raises `UnreachableError` if no broker answered.
+    Missing groups are faults. Raises `UnreachableError` if no broker answered.
 
     Args:
-        timeout: maximum duration, in seconds.
+        timeout: in seconds.
     """
     deadline = Deadline(timeout, steps=5)
     cluster = await admin.cluster(timeout=deadline.step())
     read = await read_groups(admin, deadline, describe=groups)
     found = read.descriptions
     listed = {group: listing_of(row) for group, row in found.items()}
-    # Read the offsets after the descriptions, because the RPC that reads offsets depends on the group's type.
-    # The same holds for configs, which classic groups do not have.
+    # Offsets and configs depend on the group's type, so the descriptions are read first.
     configured = [group for group in found if may_have_configs(found[group].type)]
     positions = await read_groups(
         admin, deadline, offsets=listed, configs=configured, logs=Logs.BOUNDS, described=found
@@ -113,7 +109,7 @@ async def read_details(
         timeout=deadline.step(),
     )
     offsets |= {group: replace(offsets[group], record_times=found) for group, found in times.items()}
-    # Ignore the error NOT_SUPPORTED of the request for configs, because old brokers have no group configs.
+    # Old brokers have no group configs, and answer NOT_SUPPORTED.
     faults = [
         fault for step, fault in (*read.faults, *positions.faults) if step != CONFIGS or fault.name != "NOT_SUPPORTED"
     ]

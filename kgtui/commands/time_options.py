@@ -11,7 +11,7 @@ _EXPECTED = "a time such as 2026-11-21T10:04:23Z or 10:04, or a duration before 
 
 
 def parse_duration(option: str, text: str) -> float:
-    """Parse a duration above 0, such as 10s, 2m, 1h, 30d, or a number of seconds without a unit.
+    """Parse a duration above 0, such as 10s, 2m, 1h, 30d, or a number of seconds.
 
     Returns seconds. Raises `UsageError`, whose message names the option.
     """
@@ -27,21 +27,16 @@ def parse_duration(option: str, text: str) -> float:
 
 
 def parse_time(option: str, text: str, last: float) -> float:
-    """Parse a point in time: a time in RFC 3339, a time of day, or a duration such as `15m` before `last`.
+    """Parse a point in time: RFC 3339, a time of day, or a duration such as `15m` before `last`.
 
-    A time without a UTC offset is local time.
+    Without a UTC offset, it is local time. Returns seconds since the epoch.
 
     Args:
         option: the option that the error message names.
-        text: what the user gave.
-        last: latest time, such as the end of the recording, in seconds since the epoch. A time of day means its last
-            occurrence up to `last`.
-
-    Returns:
-        Seconds since the epoch.
+        last: latest time, in seconds since the epoch. A time of day means its last occurrence up to `last`.
 
     Raises:
-        UsageError: the text has none of these three forms.
+        UsageError: the text has none of these forms.
     """
     from kgtui.model.query.ranges import TIME_UNITS, RangeSyntaxError, read_range
 

@@ -1,4 +1,4 @@
-"""`kgtui` without a command: open the terminal UI on a cluster, and close all connections when the UI ends."""
+"""`kgtui` without a command: open the terminal UI on a cluster."""
 
 from __future__ import annotations
 
@@ -20,16 +20,13 @@ if TYPE_CHECKING:
 START_TIME = 2.0
 """Time after the start during which garbage collection is disabled, in seconds."""
 THREAD_SWITCH_INTERVAL = 0.0005
-"""Thread switch interval of Python, in seconds.
-
-It is short so that the thread in which Textual reads keys runs soon.
-"""
+"""Python's thread switch interval, in seconds; short, so that Textual's key thread runs soon."""
 
 
 def run(args: argparse.Namespace) -> int:
     """Open the terminal UI on the cluster that the options or the configuration name, and return the exit code.
 
-    If neither names a cluster, and localhost does not answer, the start screen is opened.
+    Without a cluster or an answer from localhost, the start screen is opened.
     """
     return _start(args, None)
 
@@ -40,11 +37,6 @@ def run_demo(args: argparse.Namespace, options: Options) -> int:
 
 
 def _start(args: argparse.Namespace, demo: Options | None) -> int:
-    """Open the terminal UI and return the exit code. Raises `UsageError` first if an option is wrong.
-
-    Args:
-        demo: options of the simulated cluster to open; None for the cluster that `args` or the configuration name.
-    """
     if args.filter:
         from kgtui.model.query import parse
 
@@ -52,14 +44,13 @@ def _start(args: argparse.Namespace, demo: Options | None) -> int:
     if args.interval is not None and not 0 < args.interval < float("inf"):
         raise UsageError("--interval takes a number of seconds above 0")
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        # Stdin and stderr must be terminals, because Textual reads keys from stdin and draws on stderr.
+        # Textual reads keys from stdin and draws on stderr.
         raise UsageError("the terminal UI needs a terminal on stdin and stderr; in scripts, use kgtui ls or kgtui show")
     from kgtui.commands.log_file import start_log
 
     start_log(debug=args.debug)
     sys.setswitchinterval(THREAD_SWITCH_INTERVAL)
-    # Disable garbage collection during the start, because nearly all objects created then stay alive, so that
-    # collections would only delay the start.
+    # Nearly all objects of the start stay alive, so collections would only delay the start.
     gc.disable()
     try:
         return asyncio.run(_run(args, demo))
@@ -69,8 +60,7 @@ def _start(args: argparse.Namespace, demo: Options | None) -> int:
 
 async def _run(args: argparse.Namespace, demo: Options | None) -> int:
     asyncio.get_running_loop().call_later(START_TIME, gc.enable)
-    # Import the terminal UI in a thread while the groups are being read, so that the first frame already contains
-    # groups.
+    # Import the terminal UI while the groups are read, so that the first frame contains groups.
     loading = asyncio.create_task(asyncio.to_thread(import_module, "kgtui.tui.app"))
     async with AsyncExitStack() as stack:
         opener = SessionOpener(args, stack)
@@ -83,9 +73,6 @@ async def _run(args: argparse.Namespace, demo: Options | None) -> int:
 
 
 async def _cancel(task: asyncio.Task[None]) -> None:
-    """Cancel a task, and wait until it has ended.
-
-    Errors of the task are ignored, because they have already been reported.
-    """
+    """Cancel a task, whose errors have already been reported, and wait for its end."""
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)

@@ -1,4 +1,4 @@
-"""Finds unused groups for `kgtui ls`: Empty groups whose unread records are all more than a day old."""
+"""Finds unused groups for `kgtui ls`: Empty, with unread records all more than a day old."""
 
 from __future__ import annotations
 
@@ -19,13 +19,12 @@ if TYPE_CHECKING:
 
 
 async def with_unused_groups(admin: GroupAdmin, timeout: float, snapshot: Snapshot, read: GroupsRead) -> Snapshot:
-    """Return the snapshot with judgments on unused groups, which are the same as in the terminal UI.
+    """Return the snapshot with judgments on unused groups, as in the terminal UI.
 
     Groups whose record times cannot be read keep the problem `EMPTY`.
 
     Args:
-        timeout: maximum duration of the search, in seconds.
-        read: the offsets of the groups.
+        timeout: maximum seconds of the search.
     """
     lags = {group: row.lag for group, row in snapshot.summaries.items() if row.lag}
     empty = [group for group in lags if snapshot.judgment(group).kind is Problem.EMPTY]
@@ -37,7 +36,7 @@ async def with_unused_groups(admin: GroupAdmin, timeout: float, snapshot: Snapsh
     )
     deadline, times = Deadline(timeout, steps=2), dict[str, float]()
     with suppress(KgtuiError):
-        # The first read left out the log start offsets, because the lag does not depend on them. Read them now.
+        # The first read left out the log start offsets, because the lag does not depend on them.
         bounds = await admin.partition_bounds(offsets.partitions(), timeout=deadline.step())
         offsets.bounds.update(bounds.rows)
         times = await unread_times(admin, offsets, limit=SHOW_RECORD_TIME_PARTITIONS, timeout=deadline.step())

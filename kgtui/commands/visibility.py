@@ -1,4 +1,4 @@
-"""Finds out whether brokers may have left out groups or offsets because of missing permissions, and reports it."""
+"""Finds out whether missing permissions may hide groups or offsets, and reports it."""
 
 from __future__ import annotations
 
@@ -18,13 +18,10 @@ if TYPE_CHECKING:
 
 
 def with_hidden_faults(snapshot: Snapshot, groups: Iterable[str]) -> Snapshot:
-    """Return the snapshot with a fault for each group whose offsets are hidden because of missing permissions.
+    """Return the snapshot with a fault for each of the groups whose offsets are hidden.
 
-    A group gets a fault if one of its members reads a topic that the user may not describe, or if no offsets of the
-    group are visible and the user may describe only some topics.
-
-    Args:
-        groups: ids of groups whose offsets were read.
+    Offsets are hidden if a member reads a topic that the user may not describe. They may also be hidden if no offsets
+    are visible and the user may describe only some topics.
     """
     if not _has_marks(snapshot) and not snapshot.offsets:
         return snapshot
@@ -34,21 +31,13 @@ def with_hidden_faults(snapshot: Snapshot, groups: Iterable[str]) -> Snapshot:
 
 
 def _has_marks(snapshot: Snapshot) -> bool:
-    """Return whether some lags are possibly lower bounds, because the user lacks permission to describe all topics.
-
-    In a recording, this may be true of only some of the lags.
-    """
     return snapshot.hides_topics or any(summary.hidden for summary in snapshot.summaries.values())
 
 
 def notify_lower_bounds(snapshot: Snapshot, groups: Iterable[str], query: Query | None) -> None:
-    """Print a message if lags are lower bounds, because the user lacks permission to describe all topics.
+    """Print a message if lags are lower bounds, because the user may not describe all topics.
 
-    Groups without visible offsets are not counted, because each of them has a fault.
-
-    Args:
-        groups: ids of groups whose offsets were read.
-        query: the filter that has selected the groups, and that may have left out groups because of their lag.
+    Groups without visible offsets do not count, because each of them has a fault.
     """
     if snapshot.access is None or not _has_marks(snapshot):
         return
@@ -67,13 +56,9 @@ def notify_lower_bounds(snapshot: Snapshot, groups: Iterable[str], query: Query 
 
 
 def notify_no_visible_group(args: argparse.Namespace, snapshot: Snapshot, listed: Collection[str]) -> bool:
-    """Print a message if no group is listed, and the user lacks permission to see every group.
+    """Print a message if no group is listed, and the user may not see every group.
 
-    Args:
-        listed: ids of all groups that the brokers listed.
-
-    Returns:
-        True if the exit code has to be 1, because `--allow-empty` is not given.
+    Returns True if the exit code has to be 1, because `--allow-empty` is not given.
     """
     access = snapshot.access
     if listed or snapshot.answering < len(snapshot.brokers) or access is None or access.lists_every_group:
