@@ -1,6 +1,6 @@
 """The Spark pipeline: compute the silver and gold tables from `__consumer_offsets` and from recordings.
 
-The package needs the extra `spark`.
+The package needs the extra `spark`, and also works through Spark Connect.
 
 | module | contents |
 |---|---|
@@ -8,7 +8,7 @@ The package needs the extra `spark`.
 | `transforms` | functions from DataFrames to DataFrames, without access to the lake |
 | `session` | starts and stops Spark sessions, or connects to Spark Connect |
 | `requirements` | checks PySpark and Java, and finds or downloads jars |
-| `jvm_decoder` | the SQL function that decodes records inside the JVM; compiles its Java source in the folder `jvm` |
+| `jvm_decoder` | the SQL function that decodes records inside the JVM (Java source in the folder `jvm`) |
 | `sources` | reads records of `__consumer_offsets` from Kafka or Parquet files |
 | `spark_lake` | reads and writes Delta tables with Spark |
 | `spark_schema` | converts DataFrames to the columns of a table |
@@ -17,7 +17,6 @@ The package needs the extra `spark`.
 | `submit` | builds the `spark-submit` command for YARN and Kubernetes |
 | `spark_errors` | Spark's errors as one-sentence messages |
 
-The package may import only three other packages of kgtui: `model`, `protocol` and `lake`. These load without
-third-party libraries, so that they can be sent to Spark executors together with the pipeline. No other package imports
-PySpark, so that kgtui runs without the extra. The whole pipeline also works through Spark Connect.
+The package imports only `model`, `protocol` and `lake`, which need no third-party libraries, because they are sent to
+Spark executors. No other package imports PySpark, so that kgtui runs without the extra.
 """

@@ -1,4 +1,4 @@
-"""Send kgtui's code to the executors of a cluster, because they run parts of it and do not have kgtui installed."""
+"""Send kgtui's code to the executors of a cluster, which do not have kgtui installed."""
 
 from __future__ import annotations
 
@@ -15,16 +15,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _SHIPPED = ("__init__.py", "errors.py", "private_files.py", "model", "protocol", "lake", "pipeline")
-"""Files and packages of kgtui that are sent to Spark executors: the pipeline and the packages that it may import.
-
-These files import only libraries that executors have.
-"""
+"""Files and packages that are sent to Spark executors. They import only libraries that executors have."""
 
 
 def ship_code(spark: SparkSession) -> None:
-    """Send kgtui's code to a Spark cluster, because executors run parts of it and do not have kgtui installed.
+    """Send kgtui's code to a Spark cluster.
 
-    The zip file with the code is deleted only when this process exits, because each new executor reads it again.
+    The zip file stays until this process exits, because each new executor reads it again.
     """
     archive = Path(tempfile.mkdtemp(prefix="kgtui-"), "kgtui.zip")
     atexit.register(shutil.rmtree, archive.parent, ignore_errors=True)
@@ -33,7 +30,7 @@ def ship_code(spark: SparkSession) -> None:
 
 
 def pack_code(archive: Path) -> None:
-    """Write the pipeline and the packages that it imports into a zip file from which Python can import them."""
+    """Write the pipeline and the packages that it imports into a zip file for Python."""
     root = Path(kgtui.__file__).parent
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as zipped:
         for part in _SHIPPED:

@@ -1,12 +1,10 @@
 """The SQL function `kgtui.decode(key, value)`, which decodes a record of `__consumer_offsets` inside the JVM.
 
-A second function decodes only offset commits and keeps all other records (see `KeptRecords`).
-A session without the function decodes records with Spark expressions and Python instead, which needs about twice as
-much CPU time.
+Without it, decoding needs about twice as much CPU time. A second function decodes only offset commits (see
+`KeptRecords`).
 
-The Java source is in the folder `jvm`. Spark contains Janino, a Java compiler that needs no JDK, so `decoder_jar`
-compiles the source where the pipeline runs. The jar is kept in the folder of the downloaded jars. Its name contains a
-hash of everything that it is made of.
+`decoder_jar` compiles the Java source in the folder `jvm` with Janino, a compiler in Spark that needs no JDK. The name
+of the jar has a hash of its contents.
 """
 
 from __future__ import annotations
@@ -46,10 +44,9 @@ if TYPE_CHECKING:
 
 
 def decoder_tables() -> str:
-    """Return text that describes the fields of all records of `__consumer_offsets`.
+    """Return text that describes the fields of all records of `__consumer_offsets` to the Java code.
 
-    The Java code reads this text, so that it contains no such descriptions itself. Each line of the text is one of the
-    following; its cells are separated by tabs, and truth values are 0 or 1.
+    Each line has one of these forms, with cells separated by tabs. Truth values are 0 or 1.
 
     | first cell | other cells |
     |---|---|
@@ -104,7 +101,7 @@ def _fields(struct: Struct, version: int, depth: int, *, flexible: bool) -> Iter
 
 
 def _default(field: Field) -> str:
-    """Return the default of an integer or a string as text; the defaults of other types follow from the type."""
+    """Return the default of an integer or text. Other defaults follow from the type."""
     return str(field.default) if isinstance(field.default, (int, str)) else ""
 
 
@@ -116,7 +113,7 @@ _FAST_START = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto")
 
 
 def decoder_jar() -> Path:
-    """Return the path of the jar with the decoder. If it does not exist yet, the decoder is compiled first.
+    """Return the path of the jar with the decoder, after compiling it if necessary.
 
     Raises:
         SparkError: the decoder cannot be compiled, or the jar cannot be written.
@@ -137,7 +134,6 @@ def decoder_jar() -> Path:
 
 
 def _make(jar: Path, sources: list[Path], tables: bytes) -> None:
-    """Compile `sources`, and write the classes and the tables into `jar`."""
     jar.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=jar.parent, prefix=".kgtui-decoder-") as folder:
         classes, draft = Path(folder, "classes"), Path(folder, jar.name)
@@ -148,12 +144,11 @@ def _make(jar: Path, sources: list[Path], tables: bytes) -> None:
             zipped.writestr(_TABLES, tables)
             for file in sorted(classes.rglob("*.class")):
                 zipped.write(file, file.relative_to(classes))
-        # Another process may have written the same jar by now. It has the same content, so it may be replaced.
+        # This may replace an equal jar of another process.
         draft.replace(jar)
 
 
 def _compile(sources: list[Path], into: Path) -> None:
-    """Compile Java sources with Janino. Raises `SparkError` if Janino is missing or reports an error."""
     jars = _spark_jars()
     compiler = [str(jar) for name in ("janino", "commons-compiler") for jar in jars.glob(f"{name}-[0-9]*.jar")]
     command = [find_java() or "java", *_FAST_START, "-cp", os.pathsep.join(compiler)]
@@ -167,7 +162,6 @@ def _compile(sources: list[Path], into: Path) -> None:
 
 
 def _spark_jars() -> Path:
-    """Return the folder with the jars of the Spark that PySpark starts."""
     home = os.environ.get("SPARK_HOME")
     if home:
         return Path(home, "jars")
@@ -178,23 +172,23 @@ def _spark_jars() -> Path:
 
 
 _CATALOG = "spark.sql.catalog.kgtui"
-"""Spark option that names the Java class of the catalog `kgtui`, which contains the function."""
+"""Spark option with the Java class of the catalog `kgtui`, which has the function."""
 
 _CATALOG_CLASS = "kgtui.spark.DecoderCatalog"
 
 
 def enable_decoder(spark: SparkSession) -> bool:
-    """Let a session use the function, and return whether the session has it.
+    """Let a session use the function, and return whether it has the function.
 
-    A Spark Connect server has the function only if kgtui has started the server, or if the jar was added to it. A
-    function of another kgtui version, whose result has other fields, is not used.
+    A Spark Connect server has it only if kgtui started the server, or if the jar was added. A function of another kgtui
+    version, with other fields, is not used.
     """
     spark.conf.set(_CATALOG, _CATALOG_CLASS)
     try:
         schema = spark.sql("SELECT kgtui.decode(X'', X'') AS decoded").schema
         found = schema["decoded"].dataType.simpleString() == DECODED.simpleString()
     except (PySparkException, Py4JJavaError):
-        # A missing class raises Py4JJavaError, because PySpark does not convert this error into a PySparkException.
+        # PySpark does not convert the error of a missing class into a PySparkException.
         found = False
     if not found:
         spark.conf.unset(_CATALOG)
@@ -207,9 +201,9 @@ def has_decoder(spark: SparkSession) -> bool:
 
 
 class KeptRecords:
-    """Decodes offset commits, and keeps all other records on the driver, so that Spark reads the records only once.
+    """Decodes offset commits of one batch, and keeps other records on the driver, so that Spark reads the records once.
 
-    Nothing is kept if these records are larger than 32 MB. One instance is used for one batch.
+    Nothing is kept if these records are larger than 32 MB.
     """
 
     def __init__(self, spark: SparkSession) -> None:
@@ -219,14 +213,14 @@ class KeptRecords:
 
     @classmethod
     def of(cls, spark: SparkSession) -> KeptRecords | None:
-        """Return a new instance; None if the session has no decoder in the JVM, or uses Spark Connect."""
+        """Return a new instance; None with Spark Connect, or without the decoder in the JVM."""
         # A session of Spark Connect has no attribute `_jvm`.
         return cls(spark) if getattr(spark, "_jvm", None) is not None and has_decoder(spark) else None
 
     def decode_commits(self, records: DataFrame) -> DataFrame:
         """Decode bronze rows into rows of silver `commits`. Other records, and damaged commits, are kept.
 
-        The records are kept while Spark computes the result, which must therefore be computed exactly once.
+        The result must be computed exactly once, because each computation keeps the records.
         """
         decode = f"kgtui.decode_keeping_{self._id}(day, record_partition, record_offset, record_time, key, value)"
         decoded = with_positions(records).withColumn("commit", F.expr(decode))
@@ -235,7 +229,7 @@ class KeptRecords:
     def take(self, expected: int | None) -> DataFrame | None:
         """Return the kept records as bronze rows, and forget them.
 
-        Returns None if there are not exactly `expected` records, for example because they were too large.
+        Returns None unless there are exactly `expected` records. There are fewer if they were too large.
         """
         kept = self._java.take(self._id, self._spark._jsparkSession, -1 if expected is None else expected)
         if kept is None:

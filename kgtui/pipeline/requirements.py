@@ -1,8 +1,7 @@
-"""Check that Spark can start (PySpark, Java, Spark Connect server), and find or download the jars that it needs.
+"""Check that Spark can start (PySpark, Java, Spark Connect server), and find or download its jars.
 
-The checks run before a JVM is started, because the JVM's own errors do not say what is missing. The jars are listed
-here by name and checksum. The option `spark.jars.packages` is not used, because it works only with a Maven repository
-that has all jars in exactly these versions. At module level, only the standard library is imported.
+The checks run before a JVM, because its errors do not say what is missing. `spark.jars.packages` is not used, because
+it needs a Maven repository with exactly these versions. At module level, only the standard library is imported.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 PYSPARK = "4.2.0"
-"""The only PySpark version that is compatible with the jars of Delta Lake and of the Kafka source in `JARS`."""
+"""The only PySpark version that fits the jars of Delta Lake and of the Kafka source."""
 
 OLDEST_JAVA = 17
 """Oldest Java version that Spark runs on."""
@@ -76,13 +75,13 @@ def check_pyspark() -> None:
 
 
 def find_java() -> str | None:
-    """Return the path of the Java that Spark uses: in the folder `JAVA_HOME`, or on `PATH`; None if there is none."""
+    """Return the path of Spark's Java, from `JAVA_HOME` or `PATH`; None if there is none."""
     home = os.environ.get("JAVA_HOME")
     return str(Path(home) / "bin" / "java") if home else shutil.which("java")
 
 
 def check_java() -> None:
-    """Check that `JAVA_HOME` or `PATH` has a Java that is new enough for Spark. Raises `SparkError`."""
+    """Check that Java is new enough for Spark. Raises `SparkError`."""
     home, java = os.environ.get("JAVA_HOME"), find_java()
     need = f"Spark needs Java {OLDEST_JAVA} or newer"
     if java is None:
@@ -91,7 +90,7 @@ def check_java() -> None:
             "server with --remote"
         )
     try:
-        # `java -version` prints the version to standard error, so the output that is searched below is `stderr`.
+        # `java -version` prints to standard error.
         result = subprocess.run(  # noqa: S603
             [java, "-version"], capture_output=True, text=True, timeout=_JAVA_TIMEOUT, check=False
         )
@@ -109,19 +108,18 @@ def check_java() -> None:
 
 
 def _first_output_line(output: str) -> str:
-    """Return the first useful line of a JVM's output, which usually says why the JVM did not start.
+    """Return the first useful line of a JVM's output.
 
-    Lines that begin with "Picked up" are skipped, because they repeat options from the environment, which may contain
-    secrets.
+    Lines with "Picked up" repeat options from the environment, which may contain secrets.
     """
     lines = [line.strip() for line in output.splitlines() if line.strip() and not line.startswith("Picked up ")]
     return lines[0] if lines else "nothing"
 
 
 def check_spark_home() -> None:
-    """Check that the folder `SPARK_HOME`, if it is set, contains the required Spark version. Raises `SparkError`.
+    """Check the Spark version in the folder `SPARK_HOME`, if it is set. Raises `SparkError`.
 
-    The version matters because PySpark starts the Spark in `SPARK_HOME` instead of its own.
+    PySpark starts this Spark instead of its own.
     """
     home = os.environ.get("SPARK_HOME")
     if not home:
@@ -138,7 +136,7 @@ def check_spark_home() -> None:
 def check_connect_server(url: str) -> None:
     """Check that a Spark Connect server responds within 15 seconds. Raises `SparkError`.
 
-    Without this check, the Spark Connect client would wait ten minutes for the server.
+    The Spark Connect client itself would wait ten minutes.
     """
     import grpc
     from pyspark.errors import PySparkException
@@ -162,7 +160,7 @@ def check_connect_server(url: str) -> None:
 
 
 def check_server_version(found: str, url: str) -> None:
-    """Check that the Spark version of a Spark Connect server is new enough. Raises `SparkError`."""
+    """Check that a Spark Connect server is new enough. Raises `SparkError`."""
     if _release(found) < _release(PYSPARK):
         raise SparkError(
             f"the pipeline needs Spark {PYSPARK} or newer, but the server at {without_parameters(url)} runs Spark "
@@ -171,7 +169,7 @@ def check_server_version(found: str, url: str) -> None:
 
 
 def without_parameters(url: str) -> str:
-    """Return the URL of a Spark Connect server without its parameters, because they may contain a secret token."""
+    """Return a Spark Connect URL without its parameters, which may contain a secret token."""
     return url.split(";", 1)[0]
 
 
@@ -237,7 +235,7 @@ JARS = (
         "c46735481fa8e326b0957be02b4420cbcab4b325bb08009b7f2045a95133f1cc",
     ),
 )
-"""Jars that a local Spark session needs in addition to PySpark's own: four for the Kafka source, two for Delta Lake."""
+"""Jars that PySpark lacks: four for the Kafka source, two for Delta Lake."""
 
 
 def jar_cache() -> Path:
@@ -247,15 +245,13 @@ def jar_cache() -> Path:
 
 
 def find_jars(on_progress: Callable[[str], None] | None = None, further: tuple[Jar, ...] = ()) -> tuple[Path, ...]:
-    """Return the paths of all `JARS` and of the jars `further`.
-
-    Jars that are not on this machine yet are downloaded into the cache first.
+    """Return the paths of all `JARS` and of the jars `further`. Missing jars are downloaded first.
 
     Args:
-        on_progress: called with a message for the user before jars are downloaded.
+        on_progress: called with a message for the user before a download.
 
     Raises:
-        SparkError: some jars cannot be downloaded. The message names these jars and the folder to put them into.
+        SparkError: some jars cannot be downloaded. The message names them and their folder.
     """
     folders = _jar_folders()
     found = {jar: _find_in(folders, jar) for jar in (*JARS, *further)}
@@ -268,7 +264,7 @@ def find_jars(on_progress: Callable[[str], None] | None = None, further: tuple[J
 
 
 def download_jars(jars: Iterable[Jar], into: Path) -> dict[Jar, Path]:
-    """Download jars from the Maven repository into a folder and verify their checksums. Raises `SparkError`."""
+    """Download jars from the Maven repository and verify their checksums. Raises `SparkError`."""
     url = (os.environ.get(REPOSITORY_VARIABLE) or MAVEN_CENTRAL).rstrip("/")
     repository, credentials = _split_credentials(url)
     requested = list(jars)
@@ -286,7 +282,7 @@ def download_jars(jars: Iterable[Jar], into: Path) -> dict[Jar, Path]:
 
 
 def _split_credentials(url: str) -> tuple[str, str]:
-    """Split a URL into the URL without user name and password, and `user:password`; `""` if it contains neither."""
+    """Split a URL into the URL without login, and `user:password` or `""`."""
     parts = urlsplit(url)
     credentials, _, host = parts.netloc.rpartition("@")
     return urlunsplit(parts._replace(netloc=host)), unquote(credentials)
@@ -297,7 +293,7 @@ def _download(url: str, credentials: str, jar: Jar, into: Path) -> Path:
         raise ValueError(f"{REPOSITORY_VARIABLE} must begin with https://, http:// or file://")
     request = urllib.request.Request(url)  # noqa: S310 - checked above
     if credentials:
-        # An unredirected header is not sent to another server to which the repository may redirect.
+        # An unredirected header is not sent to a server to which the repository redirects.
         request.add_unredirected_header("Authorization", f"Basic {b64encode(credentials.encode()).decode()}")
     digest = hashlib.sha256()
     with tempfile.NamedTemporaryFile(dir=into, prefix=f".{jar.artifact}.", delete=False) as draft:
@@ -320,7 +316,6 @@ def _check_digest(jar: Jar, sha256: str) -> None:
 
 
 def _jar_folders() -> list[Path]:
-    """Return the folders that may contain jars, in the order in which they are searched."""
     folders = [jar_cache()]
     if named := os.environ.get(JARS_VARIABLE):
         folders.insert(0, expanded(named, f"{JARS_VARIABLE}: "))
@@ -330,7 +325,7 @@ def _jar_folders() -> list[Path]:
 
 
 def pyspark_jars() -> Path | None:
-    """Return the folder with the jars of the Spark that PySpark contains; None if PySpark is not installed."""
+    """Return the folder with PySpark's own jars; None if PySpark is not installed."""
     pyspark = find_spec("pyspark")
     if pyspark is None or not pyspark.submodule_search_locations:
         return None
@@ -342,7 +337,6 @@ def _find_in(folders: Iterable[Path], jar: Jar) -> Path | None:
 
 
 def _missing_jars(missing: list[Jar], into: Path, repository: str, error: Exception) -> str:
-    """Return a message for the user: which jars could not be downloaded, why, and what to do."""
     reason = error.reason if isinstance(error, urllib.error.URLError) and not hasattr(error, "code") else error
     names = ", ".join(jar.file for jar in missing)
     return (

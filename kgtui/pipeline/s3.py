@@ -1,4 +1,4 @@
-"""Let a local Spark, or Spark on a standalone cluster, read and write lakes in S3: jars, options and credentials."""
+"""Let a local Spark, or a standalone cluster, use lakes in S3: jars, options and credentials."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _JARS_FILE = Path(__file__).with_name("s3_jars.txt")
 """File with the group, artifact, version and SHA-256 of one jar per line.
 
-The jars are Hadoop's connector and the parts of the AWS SDK that it uses. The complete SDK would be 600 MB.
+It lists Hadoop's connector and only its parts of the AWS SDK, which has 600 MB.
 """
 
 _CREDENTIALS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
@@ -33,7 +33,7 @@ def s3_jars() -> tuple[Jar, ...]:
 
 
 def s3_options(lake: LakePath) -> dict[str, str]:
-    """Return Spark's options for the address of the store, from the storage options of the lake and the environment."""
+    """Return Spark's options for the address of the store, from storage options and environment."""
     found = _storage_options(lake)
     options = {}
     if endpoint := found.get("AWS_ENDPOINT_URL") or found.get("AWS_ENDPOINT"):
@@ -46,9 +46,9 @@ def s3_options(lake: LakePath) -> dict[str, str]:
 
 
 def export_credentials(lake: LakePath) -> None:
-    """Set environment variables to the credentials in the storage options of a lake, so that Spark's JVM gets them.
+    """Set environment variables to the credentials in a lake's storage options, for Spark's JVM.
 
-    Spark options are not used for credentials, because all users of the machine can see them on the JVM's command line.
+    Spark options would show the credentials to all users, on the JVM's command line.
     """
     found = _storage_options(lake)
     for name in _CREDENTIALS:
@@ -57,6 +57,5 @@ def export_credentials(lake: LakePath) -> None:
 
 
 def _storage_options(lake: LakePath) -> dict[str, str]:
-    """Return the environment variables of AWS and the storage options of a lake, by their names in capital letters."""
     environment = {name: value for name, value in os.environ.items() if name.startswith("AWS_")}
     return environment | {name.upper(): value for name, value in options_for(lake).items()}

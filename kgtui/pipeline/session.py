@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from kgtui.lake.store import LakePath
 
 SECRETS = r"(?i)secret|password|passwd|token|credential|access[.]?key|jaas|private|kafka[.](sasl|ssl)[.]"
-"""Regular expression for secrets. Spark hides options whose name or value matches it from query plans, web UI and logs.
+"""Matches secrets. Spark hides options with such names or values from query plans, web UI and logs.
 
-All options of logins and TLS are hidden, because any of them may contain a reference that was replaced by a secret.
+All options of logins and TLS match, because references in them may have been replaced by secrets.
 """
 
 _LOG4J_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
 _STOP_TIMEOUT = 10.0
-"""Maximum time to wait when a session is stopped, in seconds: first for calls to the JVM, then for the JVM to exit."""
+"""Seconds to wait when a session is stopped: first for calls to the JVM, then for its exit."""
 
 _IN_SPARK_SUBMIT = "PYSPARK_GATEWAY_PORT"
 """Environment variable that is set in programs that `spark-submit` runs."""
@@ -45,8 +45,7 @@ _NOISE = re.compile(
 )
 """Lines on the JVM's standard error that are not shown to users.
 
-Every JVM that Spark starts prints the line about incubator modules. Spark Connect prints lines about ForeachBatch when
-a streaming query starts, and for each batch. The lines about queries contain the server's secret token.
+The lines of Spark Connect about ForeachBatch contain the server's secret token.
 """
 
 _NOISE_PREFIXES = (b"WARNING: Using", b"Streaming ForeachBatch")
@@ -57,7 +56,7 @@ def local_options(folder: str | None = None) -> dict[str, str]:
     """Return the configuration of sessions whose JVM is started by this process.
 
     Args:
-        folder: folder for Spark's temporary files; None for the system's temporary folder.
+        folder: Spark's temporary files; None for the system's temporary folder.
     """
     options = {
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
@@ -67,13 +66,12 @@ def local_options(folder: str | None = None) -> dict[str, str]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.redaction.regex": SECRETS,
-        # With umask 077, only the owner may read the files that Spark writes into a lake.
+        # Only the owner may read the files that Spark writes into a lake.
         "spark.hadoop.fs.permissions.umask-mode": "077",
         "spark.databricks.delta.snapshotPartitions": "2",
-        # For each small table in a join, Spark allocates a page of memory that is freed only by garbage collection.
-        # Without this limit, a page may be as large as 64 MB.
+        # Each small table in a join needs a page of memory, which could otherwise be as large as 64 MB.
         "spark.buffer.pageSize": "2m",
-        # When enabled, this option adds line numbers of Python code to errors, but costs five JVM calls per expression.
+        # Line numbers of Python code in errors would cost five JVM calls per expression.
         "spark.python.sql.dataFrameDebugging.enabled": "false",
     }
     if folder is not None:
@@ -89,7 +87,7 @@ def loopback_options() -> dict[str, str]:
 
 
 def session_options(partitions: int | None = None) -> dict[str, str]:
-    """Return the configuration of every session, local or through Spark Connect.
+    """Return the configuration of every session.
 
     Args:
         partitions: number of partitions of a shuffle; None for Spark's default.
@@ -97,17 +95,14 @@ def session_options(partitions: int | None = None) -> dict[str, str]:
     options = {
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.ansi.enabled": "true",
-        # These two options replace Spark's defaults: INT96 timestamps, which need more space and have no statistics,
-        # and compression with Snappy.
+        # Spark's defaults are Snappy, and INT96 timestamps, which need more space and have no statistics.
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
         "spark.sql.parquet.compression.codec": "zstd",
-        # Without this option, Spark's Kafka source silently returns no records of internal topics, such as
-        # `__consumer_offsets`.
+        # Otherwise, the Kafka source silently returns no records of internal topics.
         "spark.sql.streaming.kafka.useDeprecatedOffsetFetching": "true",
         "spark.sql.redaction.options.regex": SECRETS,
         "spark.sql.execution.arrow.maxRecordsPerBatch": "4096",
-        # The JIT compiler of the JVM skips methods with more than 8,000 bytes of bytecode, so Spark must not generate
-        # them.
+        # The JVM does not compile methods with more than 8,000 bytes of bytecode.
         "spark.sql.codegen.hugeMethodLimit": "8000",
         "spark.sql.streaming.stateStore.providerClass": (
             "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -119,10 +114,7 @@ def session_options(partitions: int | None = None) -> dict[str, str]:
 
 
 def _local_threads(target: str) -> int | None:
-    """Return the number of threads of a local master such as `local[4]`; None if the master is not local.
-
-    The number of threads is also used as the number of shuffle partitions.
-    """
+    """Return the threads of a local master such as `local[4]`; None for other masters."""
     found = re.fullmatch(r"local(?:\[(\d+|\*)(?:,\s*\d+)?\])?", target)
     if found is None:
         return None
@@ -140,11 +132,9 @@ def start(
     """Start a session on this machine or on a cluster, or connect to a Spark Connect server.
 
     Args:
-        master: Spark's master URL; `local[*]` if neither this nor `remote` is given. If `spark-submit` runs this
-            program, the master of `spark-submit` is used instead.
+        master: Spark's master URL; by default `local[*]`, or the master of `spark-submit`.
         remote: `sc://HOST:PORT` of a Spark Connect server, or `local[N]` to start a server in this process's JVM.
-        lake: path of the lake. If it is in S3, Spark gets the jars, the address and the credentials for S3. A Spark
-            Connect server must have them already.
+        lake: for a lake in S3, Spark gets jars, address and credentials. A Spark Connect server must have them already.
         options: configuration that overrides the defaults.
         on_progress: called with a message for the user before each slow step.
 
@@ -157,8 +147,7 @@ def start(
         return _start_submitted(session_options() | dict(options or {}), on_progress)
     target = remote or master or "local[*]"
     if target.startswith("local"):
-        # A local Spark runs this Python interpreter. A Spark cluster runs the `python3` on the PATH of its workers,
-        # because the path of the interpreter may differ there.
+        # On a cluster, the path of this interpreter may differ, so `python3` on the PATH is used.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     configuration = session_options(_local_threads(target))
     if remote is not None and not remote.startswith("local"):
@@ -174,8 +163,7 @@ def start(
             s3.export_credentials(lake)
         jars = requirements.find_jars(on_progress, further) + _decoder_jars(on_progress)
         configuration["spark.jars"] = ",".join(map(str, jars))
-        # Spark always creates its warehouse folder, although kgtui writes nothing into it. Without this option, Spark
-        # would create the folder in the working directory.
+        # Spark always creates a warehouse folder, by default in the working directory.
         configuration["spark.sql.warehouse.dir"] = str(Path(tempfile.gettempdir(), f"kgtui-spark-{os.getuid()}"))
         if target.startswith("local"):
             configuration |= loopback_options()
@@ -188,7 +176,7 @@ def start(
 
 
 def _decoder_jars(on_progress: Callable[[str], None] | None) -> tuple[Path, ...]:
-    """Return the path of the jar with the decoder in Java; `()` if the jar does not exist and cannot be made."""
+    """Return the path of the decoder's jar; `()` if it cannot be made."""
     from kgtui.pipeline.jvm_decoder import decoder_jar
 
     try:
@@ -200,7 +188,6 @@ def _decoder_jars(on_progress: Callable[[str], None] | None) -> tuple[Path, ...]
 
 
 def _enable_decoder(spark: SparkSession, on_progress: Callable[[str], None] | None) -> None:
-    """Let the session use the decoder in Java, or report that the session decodes records more slowly without it."""
     from kgtui.pipeline.jvm_decoder import enable_decoder
 
     if not enable_decoder(spark) and on_progress is not None:
@@ -211,7 +198,7 @@ def _enable_decoder(spark: SparkSession, on_progress: Callable[[str], None] | No
 
 
 def _start_submitted(options: Mapping[str, str], on_progress: Callable[[str], None] | None) -> SparkSession:
-    """Start a session in a program that `spark-submit` runs, after it has set the master, the jars and the memory."""
+    """Start a session under `spark-submit`, which has set the master, the jars and the memory."""
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
@@ -229,7 +216,6 @@ def _start_submitted(options: Mapping[str, str], on_progress: Callable[[str], No
 
 
 def _start_on(master: str, options: Mapping[str, str]) -> SparkSession:
-    """Start a JVM, and in this JVM a session that uses the given Spark master."""
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
@@ -244,7 +230,6 @@ def _start_on(master: str, options: Mapping[str, str]) -> SparkSession:
 
 
 def _connect(url: str, options: Mapping[str, str]) -> SparkSession:
-    """Connect to the Spark Connect server at `url`, and return a new session."""
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
@@ -253,8 +238,8 @@ def _connect(url: str, options: Mapping[str, str]) -> SparkSession:
         builder = builder.config(name, value)
     try:
         with owner_only(), filtered_jvm_stderr(), warnings.catch_warnings():
-            # Hide a warning: PySpark tries to set the static options for the session, which fails if this process has
-            # started the Spark Connect server, because the server already has these options.
+            # PySpark warns about static options if this process has started the Spark Connect server, which already has
+            # them.
             warnings.filterwarnings("ignore", message="Failed to set")
             spark = builder.getOrCreate()
             found = spark.version
@@ -270,12 +255,12 @@ def _connect(url: str, options: Mapping[str, str]) -> SparkSession:
 
 
 def first_line(error: BaseException) -> str:
-    """Return the first line of a Spark error's text; the lines after it are the JVM's stack trace."""
+    """Return the first line of a Spark error, without the JVM's stack trace."""
     return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
 
 
 def stop(spark: SparkSession) -> None:
-    """Stop a session, and wait for the exit of the JVM if this process started one."""
+    """Stop a session, and wait for the exit of a JVM that this process started."""
     from pyspark import SparkContext
 
     call_in_thread(spark.stop)
@@ -293,10 +278,9 @@ def stop(spark: SparkSession) -> None:
 
 
 def call_in_thread(work: Callable[[], object]) -> None:
-    """Call `work`, which makes calls to the JVM, in a new thread, and wait at most `_STOP_TIMEOUT`.
+    """Call `work`, which calls the JVM, in a new thread, and wait at most `_STOP_TIMEOUT`. Its errors are ignored.
 
-    Errors of `work` are ignored. A new thread is needed because Py4J has one connection per thread: if an interrupt has
-    ended a call in this thread early, the next call in this thread would receive the response to the interrupted call.
+    Py4J has one connection per thread. After an interrupted call, this thread would receive the old response.
     """
 
     def ignore_errors() -> None:
@@ -309,10 +293,9 @@ def call_in_thread(work: Callable[[], object]) -> None:
 
 
 def silence_py4j_logging() -> None:
-    """Hide all log messages of Py4J. No error is lost, because Py4J also raises the errors of its calls.
+    """Hide all log messages of Py4J, which also raises the errors of its calls.
 
-    Otherwise, a user would see stack traces when kgtui exits, because a background thread of Py4J releases JVM objects
-    and logs an error if the JVM has already exited.
+    A background thread of Py4J would log stack traces when kgtui exits after the JVM.
     """
     logging.getLogger("py4j").addHandler(logging.NullHandler())
     logging.getLogger().addFilter(_is_not_from_py4j)  # Py4J also logs stack traces to the root logger; drop them
@@ -324,10 +307,7 @@ def _is_not_from_py4j(record: logging.LogRecord) -> bool:
 
 @contextmanager
 def filtered_jvm_stderr() -> Iterator[None]:
-    """Remove `_NOISE` from the standard error of processes that are started in this context.
-
-    The noise is removed until these processes exit, even after the end of the context.
-    """
+    """Remove `_NOISE` from the standard error of processes that are started in this context, until they exit."""
     sys.stderr.flush()
     original = os.dup(2)
     read_end, write_end = os.pipe()
@@ -342,8 +322,8 @@ def filtered_jvm_stderr() -> Iterator[None]:
 
 
 def _forward(source: int, target: int) -> None:
-    """Copy bytes from one file descriptor to another, except for `_NOISE`, until the source is closed."""
-    partial = b""  # an unfinished line, which is held back while it may still become a line of `_NOISE`
+    """Copy bytes between file descriptors, without `_NOISE`, until the source is closed."""
+    partial = b""  # an unfinished line, which may become a line of `_NOISE`
     try:
         while chunk := os.read(source, _CHUNK_BYTES):
             complete, newline, partial = (partial + chunk).rpartition(b"\n")

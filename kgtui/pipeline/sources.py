@@ -1,9 +1,8 @@
 """Sources of `__consumer_offsets` records: Spark's Kafka source, and folders of Parquet files.
 
-By default, Spark's Kafka source returns no records of internal topics and reports no error. It returns them if the
-session option `useDeprecatedOffsetFetching` is set and the partitions are assigned explicitly. With a subscription
-instead, the source would join a consumer group, and commit offsets into the topic that it reads. Therefore the
-admin client lists the partitions, and `check_read_complete` checks that all of them were read.
+Spark returns records of internal topics only with `useDeprecatedOffsetFetching` and assigned partitions; otherwise, it
+silently returns none. A subscription would commit offsets into the topic that it reads. Therefore, the admin client
+lists the partitions, and `check_read_complete` checks that all were read.
 """
 
 from __future__ import annotations
@@ -30,10 +29,10 @@ COLUMNS = ("partition", "offset", "timestamp", "key", "value")
 TOPIC = "__consumer_offsets"
 
 NOT_PERMITTED = f"not permitted to read {TOPIC}: the user needs Read and Describe on this topic"
-"""Message for the user when access to the topic is denied to the admin client or to Spark's Kafka source."""
+"""Message when access to the topic is denied to the admin client or to Spark."""
 
 GROUP_PREFIX = "kgtui"
-"""Prefix of the group ids of Spark's consumers, so that ACLs can name it. The consumers do not join these groups."""
+"""Prefix of the group ids of Spark's consumers, for ACLs. They do not join these groups."""
 
 FILE_SCHEMA = StructType(
     [
@@ -53,11 +52,11 @@ _NOT_FOR_CONSUMERS = ("security.providers",)
 
 @dataclass(frozen=True, slots=True)
 class OffsetsTopic:
-    """How to connect to a cluster, and the offsets of its topic `__consumer_offsets` as the admin client has read them.
+    """How to connect to a cluster, and the offsets of its topic `__consumer_offsets`.
 
     Attributes:
         seeds: addresses of the bootstrap servers, `host:port`.
-        bounds: for each partition of the topic, its log start offset and log end offset.
+        bounds: partition → log start offset and log end offset.
         properties: properties for a Java client; they may contain secrets.
         cluster_id: id of the cluster; None if the cluster reports none.
         topic_id: id of the topic, as Kafka's tools print it; None if the brokers are older than 2.8.
@@ -73,12 +72,12 @@ class OffsetsTopic:
 
     @property
     def size(self) -> int:
-        """Sum of log end offset minus log start offset over all partitions. The topic has at most this many records."""
+        """Maximum number of records, from the log start and log end offsets."""
         return sum(end - start for start, end in self.bounds.values())
 
 
 def kafka_options(topic: OffsetsTopic) -> dict[str, str]:
-    """Return the options of Spark's Kafka source for logging in as the user and reading all partitions of the topic."""
+    """Return the options of Spark's Kafka source for the login and for all partitions of the topic."""
     return security_options(topic.properties) | {
         "kafka.bootstrap.servers": ",".join(topic.seeds),
         "kafka.isolation.level": "read_committed",
@@ -94,8 +93,8 @@ def stream_topic(
     """Return a streaming DataFrame of the topic's records, with the columns `COLUMNS`.
 
     Args:
-        since: skip records before this time, in seconds since the epoch; None to skip none. The time is ignored if the
-            stream resumes from a checkpoint.
+        since: skip records before this time, in seconds since the epoch; None to skip none. It is ignored after a
+            checkpoint.
         max_records: maximum number of records per batch.
     """
     reader = spark.readStream.format("kafka").options(**kafka_options(topic))
@@ -109,7 +108,7 @@ def stream_topic(
 
 
 def records_folder(path: Path | str) -> Path:
-    """Return the absolute path of a folder with files of records. Raises `SourceError` if the folder does not exist."""
+    """Return the absolute path of a folder with records. Raises `SourceError` if it does not exist."""
     folder = expanded(path).absolute()
     if not folder.is_dir():
         raise SourceError(f"the folder {folder} does not exist")
@@ -117,13 +116,13 @@ def records_folder(path: Path | str) -> Path:
 
 
 def stream_files(spark: SparkSession, folder: Path | str, *, max_files: int | None = None) -> DataFrame:
-    """Return a streaming DataFrame of the records in a folder of Parquet files, including files that are added later.
+    """Return a streaming DataFrame of the records in a folder of Parquet files, including later files.
 
     Args:
         max_files: maximum number of files per batch; None for no limit.
 
     Raises:
-        SourceError: the folder does not exist or contains no Parquet files, or the files lack some of the columns.
+        SourceError: the folder or its Parquet files do not exist, or lack some of the columns.
     """
     path = records_folder(folder)
     try:
@@ -144,10 +143,9 @@ def stream_files(spark: SparkSession, folder: Path | str, *, max_files: int | No
 
 
 def security_options(properties: Mapping[str, str]) -> dict[str, str]:
-    """Return the properties for authentication and TLS, and a few timeouts, as options for Spark's Kafka source.
+    """Return the properties for authentication, TLS and timeouts, as options for Spark's Kafka source.
 
-    The options contain secrets. They are passed to Spark inside the session and never on a command line, and Spark
-    hides them from query plans because their names match `session.SECRETS`.
+    They contain secrets. Spark hides them from query plans, because their names match `session.SECRETS`.
     """
     return {
         f"kafka.{name}": value
@@ -157,14 +155,14 @@ def security_options(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def check_read_complete(topic: OffsetsTopic, read_up_to: Mapping[int, int], rows: int | None) -> None:
-    """Check that a finished read of the topic has read all partitions that the admin client had listed before.
+    """Check that a finished read of the topic has read all partitions that the admin client listed.
 
     Args:
         read_up_to: partition → offset after the last offset that was read.
-        rows: number of records that were read; None if it is unknown.
+        rows: number of records that were read; None if unknown.
 
     Raises:
-        SourceError: at least one partition was not read, or the topic has records but none was read.
+        SourceError: a partition was not read, or the topic has records but none was read.
     """
     missing = sorted(
         partition for partition, (_, end) in topic.bounds.items() if end > 0 and partition not in read_up_to

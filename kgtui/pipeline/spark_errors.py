@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SPARK_ERRORS: tuple[type[Exception], ...] = (PySparkException, Py4JError, ConnectionError, EOFError)
-"""All exceptions that calls to Spark may raise. PySpark converts most errors of the JVM to `PySparkException`, but not
-errors of the connection to the JVM."""
+"""All exceptions of calls to Spark. PySpark does not convert errors of the connection to the JVM."""
 
 _CAUSE = re.compile(r"^Caused by: (.+)$", re.MULTILINE)
 _RAISED_HERE = re.compile(r"kgtui\.errors\.\w+: ([^\n]+)")
@@ -84,13 +83,12 @@ _MESSAGES = {
     "Failed to construct kafka consumer": "Spark could not create a Kafka consumer with these client properties",
     "org.apache.kafka.common.errors.TimeoutException": f"the brokers did not respond in time when Spark read {TOPIC}",
 }
-"""Messages for the user. Each key is a part of an error text from Spark. If a text contains several keys, the first is
-used."""
+"""Messages for the user, by part of Spark's error text. The first match is used."""
 
 
 @contextmanager
 def translated_spark_errors() -> Iterator[None]:
-    """Convert `SPARK_ERRORS` that are raised in this context to `SourceError`, with a message for the user."""
+    """Convert `SPARK_ERRORS` in this context to `SourceError`, with a message for the user."""
     try:
         yield
     except SPARK_ERRORS as error:
@@ -111,19 +109,16 @@ def to_source_error(error: Exception) -> SourceError:
 
 
 def known_message(text: str) -> str | None:
-    """Return the message in `_MESSAGES` that explains an error text from Spark to the user; None if there is none."""
+    """Return the message that explains an error text from Spark; None if there is none."""
     return next((message for mark, message in _MESSAGES.items() if mark in text), None)
 
 
 def _root_cause(error: Exception, text: str) -> str:
-    """Return the text of the innermost cause, without the class name of its exception.
-
-    If the error has no cause, return the first line of its own text.
-    """
+    """Return the innermost cause without its class name, or the first line of the error."""
     causes = _CAUSE.findall(text)
     if causes:
         return _CLASS.sub("", causes[-1]).strip() or str(causes[-1])
-    # The first line of a Py4JJavaError's text says only which Py4J call failed. The cause is in the second line.
+    # The first line of a Py4JJavaError only names the Py4J call; the second has the cause.
     if isinstance(error, Py4JJavaError):
         rest = text.partition("\n")[2].removeprefix(": ")
         return _CLASS.sub("", rest.partition("\n")[0]) or first_line(error)

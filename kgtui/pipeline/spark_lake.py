@@ -1,6 +1,6 @@
-"""Read and write a lake's Delta tables with Spark. No other module of the pipeline accesses the tables.
+"""Read and write a lake's Delta tables with Spark, for the whole pipeline.
 
-The module uses only SQL and options of DataFrames, because these also work through Spark Connect.
+Only SQL and options of DataFrames are used, because they also work through Spark Connect.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from kgtui.lake.store import LakePath
 
 MAY_REPEAT = "-anew"
-"""Suffix of the name of a streaming query if its table already had rows when the query was first started.
+"""Suffix of the name of a streaming query that merges its rows instead of appending them.
 
-Such a query may read records that the table already contains. Therefore it merges its rows instead of appending them.
+Its table had rows when the query was first started, so it may read their records again.
 """
 
 
@@ -38,10 +38,10 @@ _COMMIT_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 
 
 class SparkLake:
-    """A lake together with the Spark session that reads and writes its tables.
+    """A lake with the Spark session that reads and writes its tables.
 
     Args:
-        path: path or URI of the lake. This process and Spark must see a local folder at the same path.
+        path: path or URI of the lake. Spark must see a local folder at the same path.
 
     Raises:
         LakeError: the folder contains files but no lake, or its lake has a newer format version.
@@ -57,20 +57,20 @@ class SparkLake:
         return is_table(self.path(table))
 
     def version(self, table: Table) -> int | None:
-        """Return the newest version number of a table in its Delta log; None if the table does not exist."""
+        """Return the newest version number in the Delta log; None if the table does not exist."""
         return newest_version(self.path(table))
 
     def was_written(self, table: Table) -> bool:
         """Return whether rows were ever written to a bronze or silver table.
 
-        These tables are created empty, as version 0. A newer version has rows, unless it only added columns.
+        These tables are created empty, as version 0. Newer versions have rows, or only added columns.
         """
         return any(commit.get("operation") != "ADD COLUMN" for commit in self._commits(table, 0))
 
     def read(self, table: Table) -> DataFrame:
-        """Return all rows of a table; an empty DataFrame with its columns if the table does not exist.
+        """Return all rows of a table; empty if the table does not exist.
 
-        Columns that the stored table lacks are null. They are missing if only an older kgtui has written the table.
+        Columns that an older kgtui did not write are null.
         """
         rows = self.spark.read.format("delta").load(self.uri(table)) if self.exists(table) else self.spark.range(0)
         stored = rows.columns
@@ -85,12 +85,11 @@ class SparkLake:
         """Append a batch of rows. A second call with the same `app` and `batch_id` changes nothing.
 
         Args:
-            app: Delta Lake's application id (`txnAppId`), which identifies the writer of the batches.
+            app: Delta Lake's application id (`txnAppId`), which identifies the writer.
             batch_id: number of the batch (`txnVersion`); it increases from batch to batch.
 
         Returns:
-            Number of rows that were written; None if it is unknown, for example because an earlier call had already
-            written this batch.
+            Number of rows that were written; None if unknown, for example after a repeated call.
         """
         attempt, before = uuid.uuid4().hex, self.version(table)
         writer = rows.transform(conform, table).write.format("delta").mode("append").option("userMetadata", attempt)
@@ -122,8 +121,7 @@ class SparkLake:
             changed_from: earliest time of `rows` in milliseconds since the epoch, which is stored in the same commit
                 (see `kgtui.lake.table_changes`). Rewritten files contain older rows as well.
         """
-        # In foreachBatch, `rows` has its own session, which differs from `self.spark`. The temporary view is created in
-        # the session of `rows`, so the SQL must run there as well.
+        # In foreachBatch, `rows` has its own session with the temporary view, so the SQL must run there.
         spark = rows.sparkSession
         view = f"kgtui_{table.layer}_{table.name}"
         rows.transform(conform, table).createOrReplaceTempView(view)
@@ -150,14 +148,13 @@ class SparkLake:
         spark.catalog.dropTempView(view)
 
     def overwrite(self, table: Table, rows: DataFrame, *, since: tuple[str, int] | None = None) -> None:
-        """Replace all rows of a table, or its newest rows; the table is created if it does not exist.
+        """Replace all rows of a table, or its newest rows, after creating the table or missing columns.
 
-        Columns that the stored table lacks are added. They are null in rows that are not replaced.
+        Added columns are null in rows that are not replaced.
 
         Args:
-            since: pair (name of the time column, time in milliseconds since the epoch). The column is a timestamp, or
-                the column `day`. Only rows from this time onwards are replaced, and `rows` must not contain earlier
-                rows. None replaces all rows.
+            since: pair (name of a timestamp column or `day`, milliseconds since the epoch). Only rows from this time on
+                are replaced, and `rows` has no earlier rows. None replaces all rows.
         """
         writer = rows.transform(conform, table).write.format("delta").mode("overwrite").option("mergeSchema", "true")
         if not self.exists(table):
@@ -176,10 +173,7 @@ class SparkLake:
         return spark_uri(self.path(table))
 
     def _commits(self, table: Table, after: int) -> Iterator[dict[str, Any]]:
-        """Yield the `commitInfo` of each version of a table that is newer than `after`, the newest first.
-
-        This function reads the files of the Delta log itself, because Spark would start a job to read them.
-        """
+        """Yield the `commitInfo` of versions after `after`, newest first. Spark would start a job for this."""
         for version in range(self.version(table) or 0, after, -1):
             with suppress(FileNotFoundError):
                 for line in (self.path(table) / LOG / f"{version:020}.json").read_text(encoding="utf-8").splitlines():
@@ -191,10 +185,10 @@ class SparkLake:
         return f"delta.`{self.uri(table).replace('`', '``')}`"
 
     def checkpoint(self, *names: str) -> LakePath:
-        """Return the folder of a streaming query's checkpoint, or the folder that contains all checkpoints of a layer.
+        """Return the folder of a streaming query's checkpoint, or of all checkpoints of a layer.
 
         Args:
-            names: name of the layer and, for the checkpoint of one query, the query's name.
+            names: name of the layer and, for one query, the query's name.
         """
         path = self.folder.path.absolute() / "_checkpoints"
         for name in names:
@@ -209,10 +203,10 @@ class SparkLake:
             return []
 
     def query_name(self, table: Table, layer: str, prefix: str = "") -> str:
-        """Return the name of the streaming query that writes a table. Its checkpoint folder has the same name.
+        """Return the name of the streaming query that writes a table, and of its checkpoint folder.
 
-        If a checkpoint folder's name begins with `prefix`, this name is returned, so that the query is continued.
-        Otherwise, a folder with a new name is created. The name ends with `MAY_REPEAT` if the table already has rows.
+        An existing name that begins with `prefix` continues its query. Otherwise, a folder is created. Its name ends
+        with `MAY_REPEAT` if the table already has rows.
         """
         folder = self.checkpoint(layer)
         folder.mkdir(parents=True, exist_ok=True)
@@ -227,13 +221,13 @@ class SparkLake:
 
 
 def spark_uri(path: LakePath) -> str:
-    """Return a path as Spark needs it. Hadoop has no file system for `s3://`, so `s3a://` is used instead."""
+    """Return a path for Spark, with `s3a://` instead of `s3://`, which Hadoop does not support."""
     text = str(path)
     return f"s3a{text.removeprefix('s3')}" if text.startswith("s3://") else text
 
 
 def _sql_since(table: Table, column: str, since: int) -> str:
-    """Return the SQL condition that a row's time is not before `since`, in milliseconds since the epoch."""
+    """Return the SQL condition that a time is not before `since` (ms since the epoch)."""
     at = utc_datetime(since / 1000)
     if column == table.partition:
         return f"`{column}` >= DATE '{at.date()}'"
@@ -241,5 +235,5 @@ def _sql_since(table: Table, column: str, since: int) -> str:
 
 
 def _sql_dates(days: Iterable[str]) -> str:
-    """Return days as a list of SQL literals for `IN`. Without days, return `NULL`, which matches nothing."""
+    """Return days as SQL literals for `IN`. Without days, `NULL` matches nothing."""
     return ", ".join(f"DATE '{day}'" for day in sorted(days)) or "NULL"

@@ -35,11 +35,8 @@ TYPES: dict[str, DataType] = {
 
 
 def conform(frame: DataFrame, table: Table) -> DataFrame:
-    """Select the columns of a table in the table's order and cast them to its types.
-
-    Rows are converted both before they are written to a table and after they are read from it.
-    """
-    # The expressions are SQL text, because building them from `Column` objects would take several JVM calls per column.
+    """Select the columns of a table in order and cast them to its types, for reading and writing."""
+    # Building `Column` objects would take several JVM calls per column; SQL text does not.
     return frame.selectExpr(
         *(
             f"CAST(`{column.name}` AS {TYPES[column.type].simpleString()}) AS `{column.name}`"

@@ -1,4 +1,4 @@
-"""Build the `spark-submit` command that runs the pipeline on YARN or Kubernetes, with the driver on the cluster too."""
+"""Build the `spark-submit` command that runs the pipeline, with its driver, on YARN or Kubernetes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 PROGRAM_IN_IMAGE = "local:///opt/kgtui.py"
-"""URI of kgtui's main program in the container image that the README says how to build."""
+"""URI of kgtui's main program in the container image of the README."""
 
 _OF_THIS_MACHINE = ("spark.driver.", "spark.ui.", "spark.local.", "spark.python.")
 _PYTHON_IN_ARCHIVE = "./environment/bin/python"
@@ -28,9 +28,9 @@ class Submission:
 
     Attributes:
         master: `yarn`, or `k8s://https://HOST:PORT`.
-        program: arguments of kgtui on the cluster, such as `("pipeline", "run", "--lake=s3a://bucket/lake")`.
-        files: files of this machine that the driver finds by their names in its working folder; only for YARN.
-        archive: path of an archive with a Python environment that contains kgtui; only for YARN.
+        program: arguments of kgtui, such as `("pipeline", "run", "--lake=s3a://bucket/lake")`.
+        files: local files that the driver finds in its working folder; only for YARN.
+        archive: path of a Python environment with kgtui; only for YARN.
         image: container image with Spark, Python and kgtui; only for Kubernetes.
         executors: number of executors.
         memory: memory of the driver and of each executor, such as `4g`.
@@ -50,7 +50,7 @@ def spark_submit_command(submission: Submission) -> list[str]:
 
     Raises:
         UsageError: the master is neither YARN nor Kubernetes, or the image for Kubernetes is missing.
-        SparkError: a jar that YARN needs cannot be downloaded to this machine or compiled.
+        SparkError: a jar for YARN cannot be downloaded or compiled.
     """
     master = submission.master
     if master == "yarn":

@@ -10,9 +10,9 @@
 | `lag` | gold `lag`: lag, rates and time lag of partitions and groups per minute |
 | `commit_windows` | the latest commits of each partition, as input for `health` |
 | `health` | gold `health`: verdicts by Burrow's rules, one per five minutes |
-| `problem_times` | when the problems in gold `health` began and ended, and when the backlogs of groups began |
+| `problem_times` | when problems in gold `health` and backlogs began and ended |
 | `churn` | gold `churn`: rebalances per group and hour |
 | `forecast` | gold `forecast`: when groups catch up or lose records |
-| `baseline` | gold `baseline`: lag and rates compared with the same hour in earlier weeks or days |
+| `baseline` | gold `baseline`: lag and rates compared with earlier weeks or days |
 | `cleanup` | gold `cleanup`: unused groups and group families |
 """

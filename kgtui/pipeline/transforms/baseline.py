@@ -1,7 +1,6 @@
 """Gold `baseline`: for each group, compare lag and rates of each hour with the same hour in earlier weeks or days.
 
-The normal value is the median of the earlier hours, and the spread is the median absolute deviation (MAD) of these
-hours.
+The normal value is the median of the earlier hours; the spread is their median absolute deviation (MAD).
 """
 
 from __future__ import annotations
@@ -18,29 +17,27 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 WEEKS = 8
-"""Number of earlier weeks. Each hour is compared with the same hour of the week in these weeks."""
+"""Number of earlier weeks whose same hour is compared."""
 DAYS = 14
-"""Number of earlier days. If fewer than `FEWEST` earlier weeks have data, the same hour of these days is used instead.
-"""
+"""Number of earlier days that are used instead if fewer than `FEWEST` weeks have data."""
 FEWEST = 3
-"""Minimum number of earlier hours for computing a normal value. With fewer hours, the normal value is null."""
+"""Minimum number of earlier hours; with fewer, the normal value is null."""
 
 HOUR_OF_WEEK, HOUR_OF_DAY = "hour of week", "hour of day"
-"""Values of the column `basis`, which says which earlier hours an hour was compared with."""
+"""Values of column `basis`: which earlier hours were compared."""
 
 _HOUR = 3_600
 _MONDAY = 4 * 24
 """Hours from the epoch (1 January 1970, a Thursday) to the Monday after it."""
 _SIGMA_PER_MAD = 1.4826
-"""Ratio of the standard deviation to the median absolute deviation (MAD) in a normal distribution."""
+"""Standard deviation per median absolute deviation (MAD) in a normal distribution."""
 _SERIES = {"lag": 1.0, "rate_in": 0.1, "rate_out": 0.1}
-"""Maps each compared column of gold `lag` to its minimum standard deviation, in records or records/s.
+"""Compared column of gold `lag` → minimum standard deviation, in records or records/s.
 
-If the computed deviation is smaller, the minimum is used. Otherwise, any change of a small number would look large.
+Without a minimum, any change of a small number would look large.
 """
 _LEAST_RELATIVE_DEVIATION = 0.05
-"""Minimum standard deviation, as a fraction of the normal value. If the computed deviation is smaller, the minimum is
-used."""
+"""Minimum standard deviation, as a fraction of the normal value."""
 
 
 def baseline(lag: DataFrame, *, before: DataFrame | None = None, since: int | None = None) -> DataFrame:
@@ -48,7 +45,7 @@ def baseline(lag: DataFrame, *, before: DataFrame | None = None, since: int | No
 
     Args:
         lag: the gold table.
-        before: rows of `baseline` before `since`; they provide the earlier hours for the comparison.
+        before: earlier rows of `baseline`, for the comparison.
         since: beginning of the first hour to return, in milliseconds since the epoch.
     """
     rows = lag if since is None else lag.filter(is_since("minute", since))
@@ -61,7 +58,7 @@ def baseline(lag: DataFrame, *, before: DataFrame | None = None, since: int | No
 
 
 def _hourly_medians(lag: DataFrame) -> DataFrame:
-    """Return one row per group and hour, with the medians of lag and rates over the minutes of the hour."""
+    """Return the medians of lag and rates per group and hour."""
     hour = F.floor(F.unix_seconds("minute") / _HOUR)
     return (
         lag.filter(F.col("topic").isNull())
@@ -77,11 +74,7 @@ def _hourly_medians(lag: DataFrame) -> DataFrame:
 
 
 def _with_past(current: DataFrame, past: DataFrame) -> DataFrame:
-    """Add two array columns with lag and rates of the same group in earlier hours.
-
-    `weeks` has the values for the same hour of the week in the last `WEEKS` weeks. `days` has the values for the same
-    hour of the day on the last `DAYS` days.
-    """
+    """Add the array columns `weeks` and `days` with lag and rates of the same group in earlier hours."""
     then = past.select(
         F.col("group").alias("then_group"),
         _hours_since_epoch("hour").alias("then"),
@@ -101,11 +94,9 @@ def _with_past(current: DataFrame, past: DataFrame) -> DataFrame:
 
 
 def _with_deviations(rows: DataFrame) -> DataFrame:
-    """Add the result of the comparison with earlier hours.
+    """Add `basis` (which earlier hours are compared), `hours` (how many), and three columns per series.
 
-    The column `basis` says which earlier hours the hour is compared with, and the column `hours` says how many earlier
-    hours these are. For each column in `_SERIES`, such as `lag`, there are three columns: `lag_normal` (median of the
-    earlier hours), `lag_spread` (their median absolute deviation) and `lag_deviation` (robust z-score of the hour).
+    For `lag`, these are `lag_normal` (median), `lag_spread` (MAD) and `lag_deviation` (robust z-score).
     """
     weeks, days = F.size("weeks") >= FEWEST, F.size("days") >= FEWEST
     rows = rows.withColumns({
@@ -125,12 +116,10 @@ def _with_deviations(rows: DataFrame) -> DataFrame:
 
 
 def _absolute_deviations(center: Column) -> Column:
-    """Return the sorted absolute differences between `center` and each number in the array column `values`."""
     return F.array_sort(F.transform("values", lambda value: F.abs(value - center)))
 
 
 def _median(ordered: Column) -> Column:
-    """Return the median of a sorted array; null if it is empty."""
     count = F.size(ordered)
     low, high = F.floor((count - 1) / 2).cast("int"), F.floor(count / 2).cast("int")
     return F.when(count > 0, (F.get(ordered, low) + F.get(ordered, high)) / 2)

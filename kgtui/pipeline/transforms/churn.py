@@ -1,6 +1,6 @@
-"""Gold `churn`: how often each group rebalanced in each hour, and how long these rebalances held up the group.
+"""Gold `churn`: how often each group rebalanced in each hour, and how long this held up the group.
 
-The table combines two sources: changes that polls have recorded, and rebalances decoded from `__consumer_offsets`.
+The sources are recorded changes, and rebalances decoded from `__consumer_offsets`.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ _MEMBER_KEY = ("group", "member_id")
 _EVENTS = ("changes", "entered", "steps", "shuffles", "joined", "left", "moved")
 
 _LEAST_COVERED = 1_800.0
-"""If polls cover less than this part of an hour, in seconds, rebalances are not extrapolated to the whole hour."""
+"""Minimum recorded time of an hour, in seconds, for extrapolating rebalances to the whole hour."""
 
 _BURST_PAUSE = 1_800_000
-"""Rebalances of a group belong to one burst if there are at most this many milliseconds between one and the next."""
+"""Maximum time between two rebalances of one burst, in milliseconds."""
 
 
 def churn(
@@ -58,16 +58,14 @@ def churn(
     before: DataFrame | None = None,
     since: int | None = None,
 ) -> DataFrame:
-    """Compute the gold table `churn`.
-
-    If polls and decoded records give different counts of rebalances, the larger count is used.
+    """Compute the gold table `churn`. If the two sources differ, the larger count is used.
 
     Args:
         timeline: result of `poll_timeline`.
-        recorded: result of `recorded_churn`: changes that polls have recorded.
-        rebalances: silver table `rebalances`: rebalances decoded from records.
-        lag: the gold table.
-        before: rows of `churn` before `since`, because a burst of rebalances may have begun earlier.
+        recorded: result of `recorded_churn`.
+        rebalances: silver table.
+        lag: gold table.
+        before: rows of `churn` before `since`, in which a burst may have begun.
         since: beginning of the first hour to return, in milliseconds since the epoch.
     """
     names = (*_COUNTS, "times")
@@ -91,10 +89,7 @@ def churn(
 
 
 def _decoded_churn(rebalances: DataFrame) -> DataFrame:
-    """Count silver `rebalances` per group and hour, and add up their durations, moved partitions and changed members.
-
-    A rebalance counts for the hour in which it began.
-    """
+    """Add up silver `rebalances` per group and the hour in which they began."""
     start, end = F.unix_millis("start"), F.unix_millis("end")
     return rebalances.groupBy("group", floor_to(start, HOUR).alias("hour")).agg(
         F.count(F.lit(1)).alias("rebalances"),
@@ -108,11 +103,11 @@ def _decoded_churn(rebalances: DataFrame) -> DataFrame:
 
 
 def _with_bursts(rows: DataFrame, before: DataFrame | None) -> DataFrame:
-    """Add the times of the first and last rebalance in the hour, and `burst_since` (see gold `churn`), in milliseconds.
+    """Add `burst_since` (see gold `churn`) and the first and last rebalance of the hour, in milliseconds.
 
     Args:
-        rows: one row per group and hour, with the array `times` of the times of the rebalances in this hour, in order.
-        before: rows of `churn` for earlier hours; None if there are none.
+        rows: one row per group and hour, with the ordered array `times` of its rebalances.
+        before: rows of `churn` for earlier hours.
     """
     nothing = F.lit(None).cast("bigint")
     start = F.struct(nothing.alias("last"), nothing.alias("first"))
@@ -121,8 +116,8 @@ def _with_bursts(rows: DataFrame, before: DataFrame | None) -> DataFrame:
         continues = at - burst["last"] <= _BURST_PAUSE
         return F.struct(at.alias("last"), F.when(continues, burst["first"]).otherwise(at).alias("first"))
 
-    # `began` is the first rebalance in the hour that belongs to the same burst as the last rebalance in the hour. If
-    # `began` is also the first rebalance of the whole hour, the burst may have begun in an earlier hour.
+    # `began` is the hour's first rebalance in the burst of its last one. If it is also the first of the hour, the burst
+    # may have begun earlier.
     began = F.aggregate("times", start, step, lambda burst: burst["first"])
     rows = rows.withColumns({"first_at": F.array_min("times"), "last_at": F.array_max("times"), "began": began})
     if before is not None:
@@ -139,7 +134,7 @@ def _with_bursts(rows: DataFrame, before: DataFrame | None) -> DataFrame:
 
 
 def _incoming_rates(lag: DataFrame) -> DataFrame:
-    """Return the average write rate of each group in each hour, as column `rate_in` (records/s, from gold `lag`)."""
+    """Return the average of `rate_in` per group and hour, in records/s."""
     at = F.unix_millis("minute")
     hour = floor_to(at, HOUR).alias("hour")
     average = sum_of_doubles(F.col("rate_in")) / F.nullif(F.count("rate_in"), F.lit(0))
@@ -149,12 +144,11 @@ def _incoming_rates(lag: DataFrame) -> DataFrame:
 def _with_rate(rows: DataFrame) -> DataFrame:
     """Add the columns `per_hour`, `records_held_up`, `source` and `flapping`.
 
-    - `per_hour`: the larger of two numbers: rebalances that polls have recorded, divided by the part of the hour that
-      the polls cover, and rebalances decoded from records
-    - `records_held_up`: number of records that are written while the group rebalances
-    - `source`: layers that have data about the group in this hour (recorded, silver or both)
-    - `flapping`: whether the number of rebalances and `per_hour` both reach the limits in `RebalanceRate`. If the polls
-      cover less than half of the hour, the number of rebalances must reach both limits, without extrapolation.
+    - `per_hour`: recorded (extrapolated to the hour) or decoded rebalances, whichever are more
+    - `records_held_up`: records that are written while the group rebalances
+    - `source`: layers with data about the group in this hour
+    - `flapping`: whether the number of rebalances and `per_hour` reach the limits in `RebalanceRate`. If polls cover
+      less than half of the hour, the number must reach both limits.
     """
     recorded, decoded = F.col("recorded_rebalances"), F.col("decoded_rebalances")
     recorded_rate = recorded * 3600 / F.nullif(F.col("covered_seconds"), F.lit(0.0))
@@ -169,14 +163,13 @@ def _with_rate(rows: DataFrame) -> DataFrame:
 
 
 def _to_table(rows: DataFrame) -> DataFrame:
-    """Convert counts per group and hour to rows of gold `churn`."""
     first, last = to_timestamp(F.col("first_at")), to_timestamp(F.col("last_at"))
     return rows.withColumns({
         "day": to_day(F.col("hour")),
         "hour": to_timestamp(F.col("hour")),
         "burst_since": to_timestamp(F.col("burst_since")),
         "last_rebalance": last,
-        # If an hour was not recorded, the covered time is the time of the rebalances in decoded records.
+        # Without a recording, decoded rebalances show which time is covered.
         "covered_from": F.coalesce("covered_from", first),
         "covered_to": F.coalesce("covered_to", last),
     }).transform(conform, CHURN)  # fmt: skip
@@ -187,17 +180,16 @@ def recorded_churn(
 ) -> DataFrame:
     """Count changes to groups in recorded tables, per group and hour. Hours without any change have no row.
 
-    Changes between the last poll before a gap and the first poll after it are not counted, because their number is
-    unknown.
+    Changes during a gap between polls are not counted, because their number is unknown.
 
     Args:
-        since: first time for which all changes are returned, in milliseconds since the epoch. Changes in the hours
-            before are incomplete. None to return all changes.
+        since: first time for which all changes are returned, in milliseconds since the epoch. Earlier hours are
+            incomplete. None returns all changes.
 
     Returns:
-        DataFrame with the columns group, hour (ms), rebalances, state_changes, epoch_steps (sum of all increases of
-        the group epoch), members_joined, members_left, partitions_moved, rebalancing_seconds, and `times`: the polls
-        (ms) that found a rebalance
+        DataFrame with the columns group, hour (ms), rebalances, state_changes, epoch_steps (sum of all increases of the
+            group epoch), members_joined, members_left, partitions_moved, rebalancing_seconds, and `times`: the polls
+            (ms) that found a rebalance
     """
     owners = partitions.select("day", "keyframe", "poll", *PARTITION_KEY, "gone", "owner")
     if since is not None:
@@ -220,9 +212,8 @@ def recorded_churn(
         F.coalesce(sum_of_doubles(F.col("seconds")), F.lit(0.0)).alias("rebalancing_seconds"),
         F.collect_set(F.when(rebalanced, F.col("at"))).alias("times"),
     )
-    # The rebalances are counted in three ways: `entered` (changes to a rebalancing state), `steps` (epoch increases)
-    # and `shuffles` (polls that found new or missing members). Each of these counts may miss some rebalances, so the
-    # largest count is used.
+    # Each of the three counts may miss some rebalances, so the largest is used: changes to a rebalancing state, epoch
+    # increases, and polls with new or missing members.
     return sums.select(
         "group",
         "hour",
@@ -238,9 +229,9 @@ def recorded_churn(
 
 
 def _owners_since(owners: DataFrame, keyframe: int) -> DataFrame:
-    """Return the rows from a keyframe onwards, and all earlier rows of partitions without an owner in the keyframe.
+    """Return the rows from a keyframe on, and earlier rows of partitions without an owner in it.
 
-    If such a partition gets an owner, the new owner is compared with the last owner in the earlier rows.
+    A new owner of such a partition is compared with its last owner.
     """
     recent = owners.filter(F.col("keyframe") >= keyframe)
     unowned = recent.filter((F.col("poll") == keyframe) & F.col("owner").isNull()).select(*PARTITION_KEY)
@@ -253,11 +244,7 @@ def _owners_since(owners: DataFrame, keyframe: int) -> DataFrame:
 
 
 def _covered_hours(timeline: DataFrame) -> DataFrame:
-    """Return one row per hour with polls, which says how much of the hour the polls cover.
-
-    The columns are hour (ms), covered_seconds (without gaps between polls), and covered_from and covered_to (timestamps
-    of the first and last covered moment).
-    """
+    """Return hour (ms), covered_seconds (without gaps), covered_from and covered_to for each hour with polls."""
     spans = timeline.select(F.coalesce("previous", "poll").alias("from"), F.col("poll").alias("to"))
     return spans.transform(_split_by_hour).groupBy("hour").agg(
         F.sum("seconds").alias("covered_seconds"),
@@ -267,12 +254,11 @@ def _covered_hours(timeline: DataFrame) -> DataFrame:
 
 
 def _group_changes(rows: DataFrame) -> DataFrame:
-    """Compare each row of table `groups` with the previous row of the same group, and return the changes.
+    """Compare each row of table `groups` with the group's previous row, unless a gap is between them.
 
-    The columns are group, hour, `at` (time of the poll), `changes` (1 if the state changed), `entered` (1 if a
-    rebalance began), `steps` (increase of the group epoch) and `has_epoch` (whether the group has an epoch). Rows after
-    a gap between polls are left out. A change counts for the hour of the first poll that shows the change. The rules
-    are the same as in `kgtui.model.health.read_history`.
+    The columns are group, hour (of the first poll with the change), `at` (time of the poll), `changes` (1 if the state
+    changed), `entered` (1 if a rebalance began), `steps` (increase of the group epoch) and `has_epoch`. The rules are
+    those of `kgtui.model.health.read_history`.
     """
     order = Window.partitionBy("group", "lifetime").orderBy("poll")
     state, epoch = F.lag("state").over(order), F.lag("group_epoch").over(order)
@@ -290,11 +276,7 @@ def _group_changes(rows: DataFrame) -> DataFrame:
 
 
 def _member_changes(rows: DataFrame) -> DataFrame:
-    """Return one row per group and poll at which members joined or left.
-
-    The columns are group, hour, `at` (time of the poll), `joined` and `left` (numbers of members), and `shuffles`
-    (always 1, to be added up).
-    """
+    """Return group, hour, `at` (time of the poll), `joined`, `left` and `shuffles` (always 1)."""
     rows = rows.withColumns({
         "appeared": begins_lifetime(_MEMBER_KEY),
         "vanished": missing_from_next_keyframe(_MEMBER_KEY),
@@ -317,10 +299,7 @@ def _member_changes(rows: DataFrame) -> DataFrame:
 
 
 def _owner_changes(rows: DataFrame) -> DataFrame:
-    """Return one row per partition that moved to another member.
-
-    The columns are group, hour, and `moved` (always 1, to be added up).
-    """
+    """Return one row per moved partition: group, hour, and `moved` (always 1)."""
     order = Window.partitionBy(*PARTITION_KEY, "lifetime").orderBy("poll")
     before = F.last("owner", ignorenulls=True).over(order.rowsBetween(Window.unboundedPreceding, -1))
     moves = rows.withColumn("moved", (F.col("owner") != before).cast("int"))
@@ -329,10 +308,9 @@ def _owner_changes(rows: DataFrame) -> DataFrame:
 
 
 def _rebalancing_seconds(rows: DataFrame) -> DataFrame:
-    """Return how many seconds of each hour each group spent rebalancing.
+    """Return the seconds that each group spent rebalancing in each hour.
 
-    A rebalance lasts from the first poll that shows it to the next recorded change of the group. If a gap between polls
-    comes first, the rebalance counts as ended at the last poll before the gap.
+    A rebalance ends at the group's next change, or at the last poll before a gap.
     """
     later = F.lead("poll").over(Window.partitionBy("group", "keyframe").orderBy("poll"))
     spans = rows.select("group", "state", "gone", F.col("poll").alias("from"), F.least(later, "lasts").alias("to"))
@@ -341,15 +319,12 @@ def _rebalancing_seconds(rows: DataFrame) -> DataFrame:
 
 
 def _follows_a_poll() -> Column:
-    """Return whether there is no gap between the poll of a row and the poll before it."""
+    """Return whether no gap comes directly before the poll of a row."""
     return F.col("poll") > F.col("steady_since")
 
 
 def _split_by_hour(spans: DataFrame) -> DataFrame:
-    """Split the time spans from `from` to `to` (ms) at full hours, into one row per span and hour.
-
-    Add the columns hour, begin, finish (all in ms) and seconds.
-    """
+    """Split spans (`from` to `to`) at full hours. Adds hour, begin, finish (all in ms) and seconds."""
     first, last = (_hour(name) for name in ("from", "to"))
     pieces = spans.withColumn("hour", F.explode(F.sequence(first, last, F.lit(HOUR).cast("long"))))
     pieces = pieces.withColumns({

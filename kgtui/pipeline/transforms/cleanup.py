@@ -1,7 +1,7 @@
 """Gold `cleanup`: groups, and families of groups, that are unused at the end of each day.
 
-The table combines two sources with the same columns: `recorded_activity` from polls, and `decoded_activity` from
-records of `__consumer_offsets`. A family consists of the groups whose ids have the same prefix.
+The sources are `recorded_activity` (polls) and `decoded_activity` (records of `__consumer_offsets`). The ids of a
+family have the same prefix.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 OFFSETS_RETENTION = 604_800
 """Default value of the broker option `offsets.retention.minutes`, converted to seconds."""
 IDLE = 86_400
-"""A group is unused when it has had no members and no commits for this time, in seconds."""
+"""Seconds without members and commits after which a group is unused."""
 
 _DAY = 86_400
 _EMPTY = "Empty"
@@ -55,11 +55,11 @@ def cleanup(
     """Compute the gold table `cleanup`.
 
     Args:
-        recorded: result of `recorded_activity`: the activity of groups that polls observed.
-        decoded: result of `decoded_activity`: the activity of groups according to decoded records.
+        recorded: result of `recorded_activity`.
+        decoded: result of `decoded_activity`.
         since: first day to return.
         offsets_retention: seconds for which brokers keep the offsets of a group without members.
-        idle: a group is unused when it has had no members and no commits for this time, in seconds.
+        idle: see `IDLE`.
     """
     groups = _combined(recorded, decoded).withColumn("family", family_of(F.col("group")))
     groups = groups.withColumn("unused", _is_unused(idle)).withColumn("expires_at", _expires_at(offsets_retention))
@@ -81,13 +81,12 @@ def cleanup(
 
 
 def family_of(group: Column) -> Column:
-    """Return the family of a group id, for example `team-007.*` for `team-007.settle`; null if the id has no separator.
+    """Return the family of a group id, such as `team-007.*` for `team-007.settle`; null without separator.
 
-    The family is the prefix up to the first separator, as in the tree of groups in the terminal UI.
+    As in the terminal UI, the family is the prefix up to the first separator.
     """
     family = F.lit(None).cast("string")
-    # The first separators in FAMILY_SEPARATORS take precedence. They are therefore tried last, because each match
-    # replaces the previous match.
+    # The first separators take precedence. They come last, because each match replaces the previous one.
     for separators in reversed(FAMILY_SEPARATORS):
         positions = F.array(*(F.instr(group, separator) for separator in separators))
         end = F.array_min(F.filter(positions, lambda position: position > 1))
@@ -97,10 +96,9 @@ def family_of(group: Column) -> Column:
 
 
 def _combined(recorded: DataFrame, decoded: DataFrame) -> DataFrame:
-    """Join the activity that polls observed and the activity in decoded records, into one row per group and day.
+    """Join both activities into one row per group and day.
 
-    On a day with polls, groups that are only in decoded records are left out, because the polls show that these groups
-    no longer exist.
+    On a day with polls, groups that are only in decoded records no longer exist.
     """
     columns = (*_ACTIVITY, "at", "first")
     recorded_days = recorded.select("day").distinct().withColumn("recorded_day", F.lit(True))
@@ -117,8 +115,8 @@ def _combined(recorded: DataFrame, decoded: DataFrame) -> DataFrame:
         name: F.coalesce(f"recorded_{name}", f"decoded_{name}")
         for name in ("type", "state", "members", "partitions", "topics", "lag")
     }
-    # The exact times of the last activity and of the change to Empty are unknown, so each source gives the latest
-    # possible times. Decoded records are preferred, because polls show no time before the first poll of the recording.
+    # Each source gives the latest possible time. Decoded records are preferred, because polls show nothing before the
+    # recording.
     since = {name: F.coalesce(f"decoded_{name}", f"recorded_{name}") for name in ("quiet_since", "empty_since")}
     in_recorded, in_decoded = F.col("recorded_at").isNotNull(), F.col("decoded_at").isNotNull()
     source = F.when(in_recorded & in_decoded, BOTH).when(in_recorded, RECORDED).otherwise(SILVER)
@@ -130,20 +128,18 @@ def _combined(recorded: DataFrame, decoded: DataFrame) -> DataFrame:
 
 
 def _is_unused(idle: int) -> Column:
-    """Return whether a group has had no members and no commits for `idle` seconds."""
     no_members = (F.coalesce("members", F.lit(0)) == 0) & F.col("state").isNull()
     no_members = F.col("state").isin(*_UNUSED) | no_members
     return no_members & (F.col("at") - F.col("quiet_since") >= idle * 1000)
 
 
 def _expires_at(retention: int) -> Column:
-    """Return the latest time (ms) at which brokers delete a group's offsets, by the rules of KIP-211.
+    """Return the latest time (ms) at which brokers delete a group's offsets (KIP-211).
 
     The retention time begins with the last commit or, in classic groups with a protocol type, when the group became
-    Empty. The result is null for share groups, because their offsets do not expire, and for groups without offsets.
+    Empty. It is null for share groups, whose offsets do not expire, and without offsets.
 
-    Polls do not show commits that repeat the previous offset. Without decoded commits, the time of the last commit is
-    therefore unknown, and `quiet_since` (see `recorded_activity`) is used instead.
+    Polls do not show commits of an unchanged offset, so `quiet_since` replaces unknown commits.
     """
     group_type, is_simple = F.col("type"), F.coalesce(F.col("protocol") == "", F.lit(False))
     by_commit = F.when(F.col("decoded_last_commit").isNotNull(), F.col("last_commit")).otherwise(F.col("quiet_since"))
@@ -157,7 +153,6 @@ def _expires_at(retention: int) -> Column:
 
 
 def _families(groups: DataFrame) -> DataFrame:
-    """Return one row per day and family, with the number of groups and the number of unused groups in the family."""
     return groups.groupBy("day", "family").agg(
         F.lit("family").alias("kind"),
         F.col("family").alias("name"),
@@ -173,7 +168,6 @@ def _families(groups: DataFrame) -> DataFrame:
 
 
 def _to_table(rows: DataFrame) -> DataFrame:
-    """Convert the rows of groups or families to rows of gold `cleanup`."""
     times = ("last_commit", "quiet_since", "empty_since", "expires_at")
     for name in ("type", "state"):
         if name not in rows.columns:
@@ -186,17 +180,12 @@ def _to_table(rows: DataFrame) -> DataFrame:
 
 
 def groups_without_members(timeline: DataFrame, groups: DataFrame, *, since: date | None = None) -> DataFrame:
-    """Return the groups that may have had no members at the end of a day. Only these groups can be unused.
-
-    For all other groups, `recorded_activity` and `decoded_activity` do not need partitions and commits.
+    """Return the groups that may have had no members at the end of a day. Others cannot be unused.
 
     Args:
         timeline: result of `poll_timeline`.
         groups: recorded table `groups`.
         since: first of the days.
-
-    Returns:
-        DataFrame with the column group
     """
     times = time_slots(timeline, _DAY, None if since is None else day_start(since)).select("at", "keyframe")
     at_end = state_at(with_timeline(groups, timeline), times, GROUP_KEY)
@@ -210,15 +199,15 @@ def recorded_activity(
 
     Args:
         timeline: result of `poll_timeline`.
-        since: first day to return. Rows of earlier days are used only to find a group's last activity.
+        since: first day to return. Earlier days only show the last activity.
 
     Returns:
         DataFrame with the columns day, group, type, protocol, state, members, partitions, topics, lag and
         offsets_may_be_hidden, and with five times in milliseconds:
         - `last_commit`: last poll that showed a changed offset; null if there is none
-        - `quiet_since`: last poll that showed a changed offset; without such a poll, the first poll with a partition of
-          the group; if the group has no partitions, the first poll with the group
-        - `empty_since`: first poll that showed the group in the state Empty; null if the group is in another state
+        - `quiet_since`: like `last_commit`; otherwise the first poll with a partition of the group, or else with the
+          group
+        - `empty_since`: first poll that showed the group in the state Empty; null in another state
         - `first`, `at`: first poll that showed the group, and last poll of the day
     """
     times = time_slots(timeline, _DAY, None if since is None else day_start(since)).select("at", "keyframe")
@@ -251,11 +240,7 @@ def recorded_activity(
 
 
 def _with_empty_since(groups: DataFrame) -> DataFrame:
-    """Add the columns `empty_since` and `first` to each row, computed from this row and earlier rows of its group.
-
-    `empty_since` is the first poll that showed the group in the state Empty; it is null if the group is not Empty in
-    this row. `first` is the first poll that showed the group.
-    """
+    """Add `empty_since` and `first` (see `recorded_activity`), from this and earlier rows."""
     order = Window.partitionBy("group").orderBy("poll")
     empty = F.coalesce(F.col("state") == _EMPTY, F.lit(False))
     begins = empty & ~F.coalesce(F.lag("state").over(order) == _EMPTY, F.lit(False))
@@ -269,8 +254,8 @@ def _with_empty_since(groups: DataFrame) -> DataFrame:
 def _with_last_move(partitions: DataFrame) -> DataFrame:
     """Add `moved_at` (last poll with a changed `position`) and `seen_at` (first poll with the partition).
 
-    The position is the committed offset or share-partition start offset. If it changed during a gap between polls,
-    `moved_at` is the first poll after the gap.
+    A position is a committed offset or share-partition start offset. A change during a gap counts for the first poll
+    after the gap.
     """
     order = Window.partitionBy(*PARTITION_KEY).orderBy("poll")
     before = F.last("position", ignorenulls=True).over(order.rowsBetween(Window.unboundedPreceding, -1))
@@ -285,13 +270,12 @@ def _with_last_move(partitions: DataFrame) -> DataFrame:
 def decoded_activity(commits: DataFrame, events: DataFrame, days: DataFrame) -> DataFrame:
     """Return the state and last activity of each group at the end of each day, from silver tables.
 
-    The result has the same columns as the result of `recorded_activity`, except `protocol` and `offsets_may_be_hidden`.
+    The result is like that of `recorded_activity`, without `protocol` and `offsets_may_be_hidden`.
 
     Args:
         commits: silver `commits`.
         events: silver `group_events`.
-        days: one row per day to return, with the columns `day` and `at`. The state of a day is computed from records
-            that are not newer than `at` (ms).
+        days: one row per day, with the columns `day` and `at` (ms). Records after `at` are ignored.
     """
     by_group = _committed(commits, days).join(_group_events(events, days), ["day", "at", "group"], "full")
     exists = (F.col("partitions") > 0) | F.coalesce(F.col("exists"), F.lit(False))
@@ -313,10 +297,9 @@ def decoded_activity(commits: DataFrame, events: DataFrame, days: DataFrame) -> 
 
 
 def _committed(commits: DataFrame, days: DataFrame) -> DataFrame:
-    """Return the time of the last commit, and the numbers of partitions and topics with offsets, per day and group.
+    """Return the last commit, and the numbers of partitions and topics with offsets, per day and group.
 
-    Joining all commits with all days would be slow. Therefore, the commits of each day are first reduced to the last
-    one per partition.
+    Commits are first reduced to one per day and partition, because joining all of them would be slow.
     """
     daily = commits.groupBy("day", *PARTITION_KEY).agg(
         F.max_by("offset", "record_offset").alias("offset"),
@@ -340,10 +323,9 @@ def _committed(commits: DataFrame, days: DataFrame) -> DataFrame:
 
 
 def _group_events(events: DataFrame, days: DataFrame) -> DataFrame:
-    """Return the type, the number of members and the time of the last change, per day and group with group events.
+    """Return type, members and last change, per day and group.
 
-    The column `exists` is false if the newest record about the group, and the newest record about each of its members,
-    are tombstones.
+    `exists` is false if the newest records about the group and each of its members are tombstones.
     """
     rows = events.filter(F.col("about").isin("group", "member")).withColumn("time", F.unix_millis("record_time"))
     known = rows.drop("day").join(F.broadcast(days), F.col("time") <= F.col("at"))

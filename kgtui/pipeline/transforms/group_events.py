@@ -1,4 +1,4 @@
-"""Silver `group_events`: one row per record of `__consumer_offsets` that is not an offset commit (20 record types)."""
+"""Silver `group_events`: one row per record of `__consumer_offsets` that is not an offset commit (20 types)."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ _ABOUT = {
     "TARGET_ASSIGNMENT_MEMBER": "target_member",
     "CURRENT_MEMBER_ASSIGNMENT": "current",
 }
-"""Maps the last part of a record type's name to the value of the column `about` (the object that the record describes).
+"""Last part of a record type's name → value of column `about`; all others have `other`.
 
-The last part is the part after `_GROUP_`, such as MEMBER_METADATA in CONSUMER_GROUP_MEMBER_METADATA. Record types that
-are missing here have the value `other`."""
+The last part follows `_GROUP_`, such as MEMBER_METADATA in CONSUMER_GROUP_MEMBER_METADATA.
+"""
 
 _MEMBER_STATES = {0: "STABLE", 1: "UNREVOKED", 2: "UNRELEASED"}
-"""Names of Kafka's `MemberState` by number, for consumer and streams groups. Share groups use only the state STABLE."""
+"""Names of Kafka's `MemberState` by number. Share groups use only STABLE."""
 
 
 def event_row(record: CoordinatorRecord) -> dict[str, Any]:
-    """Return the columns of `group_events` for a record, except for the record's position and the column `created`.
+    """Return the columns of `group_events` for a record, without its position, `created` and nulls.
 
-    Columns that would be null are left out. Times are in milliseconds since the epoch.
+    Times are in milliseconds since the epoch.
     """
     group_type, about = type_and_about(record.type)
     row = {
@@ -56,7 +56,7 @@ def event_row(record: CoordinatorRecord) -> dict[str, Any]:
 
 
 def type_and_about(record_type: RecordType) -> tuple[str, str]:
-    """Return the type of the groups that have records of this type, and the value of the column `about`."""
+    """Return the group type of a record type, and the value of column `about`."""
     if record_type is RecordType.GROUP_METADATA:
         return "classic", "group"
     group_type, _, rest = record_type.name.partition("_GROUP_")
@@ -64,7 +64,6 @@ def type_and_about(record_type: RecordType) -> tuple[str, str]:
 
 
 def _classic(record: CoordinatorRecord, value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns that only the GroupMetadata record of a classic group has."""
     members = classic_members(record)
     ids = [member.member_id for member in members]
     since = value["currentStateTimestamp"]
@@ -82,7 +81,7 @@ def _classic(record: CoordinatorRecord, value: Mapping[str, Any]) -> dict[str, A
 
 
 def _classic_assignment(protocol_type: str, members: Sequence[Any]) -> str | None:
-    """Return the assignment of all members as JSON; None if it is not in the format of Kafka's consumer."""
+    """Return all assignments as JSON; None unless they have the format of Kafka's consumer."""
     assignments = {member.member_id: member.assignment for member in members}
     if protocol_type != "consumer" or any(type(assignment) is not tuple for assignment in assignments.values()):
         return None
@@ -95,7 +94,6 @@ def _classic_assignment(protocol_type: str, members: Sequence[Any]) -> str | Non
 
 
 def _with_epochs(record: CoordinatorRecord, value: Mapping[str, Any], about: str) -> dict[str, Any]:
-    """Return the columns that only records of consumer, share and streams groups have."""
     if about == "group":
         return {"epoch": value["Epoch"]}
     if about == "member":
@@ -122,7 +120,7 @@ def _with_epochs(record: CoordinatorRecord, value: Mapping[str, Any], about: str
 
 
 def _partition_names(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return the names of partitions (`topic id-partition`) or of streams groups' tasks (`subtopology-partition`)."""
+    """Return names of partitions (`topic id-partition`) or of streams tasks (`subtopology-partition`)."""
     return sorted(f"{_topic_or_subtopology(row)}-{partition}" for row in rows for partition in row["Partitions"])
 
 
@@ -132,10 +130,10 @@ def _topic_or_subtopology(row: Mapping[str, Any]) -> str:
 
 
 def with_created(events: DataFrame) -> DataFrame:
-    """Set the column `created`: whether a record is the first one about a group since the group was created.
+    """Set the column `created`: whether a record is the first one about a group since its creation.
 
-    The column is true for the first record after a tombstone, and for the oldest record if its epoch is 0 or 1. If the
-    oldest record has a higher epoch, the column is null, because compaction may have removed records before it.
+    It is true after a tombstone, and for the oldest record if its epoch is 0 or 1. With a higher epoch, it is null,
+    because compaction may have removed earlier records.
 
     Args:
         events: all events of some groups.

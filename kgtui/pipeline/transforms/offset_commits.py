@@ -2,13 +2,12 @@
 
 The module is used only if Spark has no decoder in the JVM (see `kgtui.pipeline.jobs.silver`).
 
-No Python code runs per record, so that decoding is fast. A commit is regular if these expressions give exactly the
-result of `kgtui.protocol.records`: it is a complete commit of a version from 0 to 4, or a tombstone of a commit, with
-valid UTF-8 and numbers in their usual ranges. All other records are irregular, and `record_decoding` decodes them in
-Python: other record types, damaged records, and commits of version 4 with more than 126 bytes of metadata.
+No Python code runs per record, so that decoding is fast. A regular commit is a complete commit of a version from 0 to
+4, or a tombstone of a commit, with valid UTF-8 and numbers in their usual ranges. `record_decoding` decodes all other
+records in Python: other record types, damaged records, and commits of version 4 with more than 126 bytes of metadata.
 
-Decoding takes three steps, because the position of a field depends on the sizes of the fields before it. Each step is a
-`select` over the result of the step before, so that Spark computes each intermediate result only once.
+The position of a field depends on the sizes of the fields before it. Decoding therefore takes three steps. Each step is
+a `select` over the previous one, so that Spark computes each intermediate result only once.
 
 A value consists of its version (int16) and the fields in this table, which depend on the version:
 
@@ -44,16 +43,15 @@ _POLYNOMIAL = 0xEDB88320
 
 
 def uint32_at(data: Column, position: Column) -> Column:
-    """Return the four bytes at a position of binary data as an unsigned number; the first byte has position 1.
+    """Return the four bytes at a position (from 1) of binary data as an unsigned number.
 
-    If the data ends before the fourth byte, the result is arbitrary, so the caller must check the length.
+    The result is arbitrary if the data is too short, so the caller must check the length.
 
-    Spark cannot cast binary data to a number, and `conv(hex(…))` is slow. But Spark has a fast CRC-32, and the CRC-32
-    of four bytes can be inverted, because no two values of four bytes have the same checksum. CRC-32 is also linear
-    over XOR. So four lookups are enough, one for each byte of the checksum: the XOR of the four table entries is the
-    value of the four bytes (see `crc32_inverse_tables`).
+    Spark cannot cast binary data to a number, and `conv(hex(…))` is slow. Its CRC-32 is fast, and can be inverted for
+    four bytes. CRC-32 is linear over XOR, so the XOR of four table entries, one per byte of the checksum, is the value
+    (see `crc32_inverse_tables`).
     """
-    # The expression `checksum` occurs four times in the result, but Spark evaluates it only once.
+    # Spark evaluates `checksum` only once, although the result contains it four times.
     checksum = F.crc32(F.substring(data, position, F.lit(4)))
     shifted = (F.shiftright(checksum, 8 * index) if index else checksum for index in range(4))
     lowest, *others = (_table(index)[byte.bitwiseAND(F.lit(_BYTE_VALUES - 1))] for index, byte in enumerate(shifted))
@@ -61,26 +59,22 @@ def uint32_at(data: Column, position: Column) -> Column:
 
 
 def int64_at(data: Column, position: Column) -> Column:
-    """Return the eight bytes at a position of binary data as a signed number; the first byte has position 1."""
+    """Return the eight bytes at a position (from 1) of binary data as a signed number."""
     return F.shiftleft(uint32_at(data, position), 32).bitwiseOR(uint32_at(data, position + 4))
 
 
 def _table(index: int) -> Column:
-    """Return one of `crc32_inverse_tables` as an array column.
-
-    The array is written as one string literal, which Spark parses while it plans the query. An array of 256 literals
-    would make the plan much larger.
-    """
+    """Return one of `crc32_inverse_tables`, as one literal because 256 would make the plan much larger."""
     numbers = F.split(F.lit(",".join(map(str, crc32_inverse_tables()[index]))), ",")
     return numbers.cast(ArrayType(LongType(), containsNull=False))
 
 
 @cache
 def crc32_inverse_tables() -> tuple[list[int], ...]:
-    """Return four tables that invert CRC-32, with 256 numbers each.
+    """Return four tables with 256 numbers each that invert CRC-32.
 
-    To find the four bytes with a given checksum, look up each byte of the checksum in its own table (the lowest byte in
-    the first table), and XOR the four results. The result is the four bytes as a big-endian number.
+    Look up each byte of the checksum in its own table, the lowest byte in the first. The XOR of the results is the four
+    bytes as a big-endian number.
     """
     of_zero = _invert(0)
     lowest = [_invert(value) for value in range(_BYTE_VALUES)]
@@ -89,7 +83,6 @@ def crc32_inverse_tables() -> tuple[list[int], ...]:
 
 
 def _invert(checksum: int) -> int:
-    """Return the big-endian value of the four bytes whose CRC-32 is `checksum`."""
     state = checksum ^ _UINT32_MAX
     for _ in range(32):
         state = ((state ^ _POLYNOMIAL) << 1 | 1) & _UINT32_MAX if state >> 31 else state << 1
@@ -100,10 +93,10 @@ LATEST_MS = 253_402_300_799_999
 """Last millisecond of the year 9999, in milliseconds since 1970; later times are invalid."""
 
 _COMMIT_KEYS, _OTHER_KEYS = b"\x00\x00", b"\x00\x02"
-"""Bounds of the keys of offset commits: a key is at least the first and less than the second, compared as bytes."""
+"""Bounds of the keys of offset commits, as bytes; the second one is excluded."""
 
 _INT16, _INT32 = 1 << 15, 1 << 31
-"""Smallest unsigned numbers that are no valid int16 or int32: their bytes, read as a signed number, are negative."""
+"""Smallest unsigned numbers that are no valid int16 or int32, because they are negative when signed."""
 
 _UNKNOWN_EPOCH = 0xFFFFFFFF
 """An unknown leader epoch: -1, read as an unsigned number."""
@@ -114,57 +107,49 @@ _NEVER = b"\xff" * 8
 _UUID_SIZE = 16
 
 _ONE_BYTE = 126
-"""If the metadata is at most this long, in bytes, a commit value of version 4 stores its length in a single byte."""
+"""Maximum bytes of metadata whose length fits one byte in a commit value of version 4."""
 
 _POSITION = ("day", "partition", "offset", "timestamp", "key")
 _TOMBSTONE, _UNKNOWN = -1, -2
-"""Values of the column `_layout` for records whose value is null, or has an unknown version.
+"""Values of column `_layout` if the value is null, or has an unknown version.
 
-For known versions, `_layout` is 0 (versions 0 and 2), 1, 3 or 4.
+Otherwise, `_layout` is 0 (versions 0 and 2), 1, 3 or 4.
 """
 
 
 def regular_commits(records: DataFrame) -> DataFrame:
-    """Decode regular commits and tombstones of commits into rows of silver `commits`, with Spark expressions only.
-
-    A commit is regular if Spark expressions can decode it correctly: its version is known, its texts are UTF-8, its
-    numbers and times are valid, it has no unknown fields, and its metadata is short. All other records are left out,
-    because they must be decoded in Python.
-    """
+    """Decode regular commits and tombstones of commits into rows of silver `commits`. Others are left out."""
     return records.transform(commit_records).transform(_with_fields).where(_is_regular()).transform(_to_table)
 
 
 def commit_records(records: DataFrame) -> DataFrame:
-    """Return the bronze rows whose keys have version 0 or 1, the versions of offset commits."""
+    """Return the bronze rows with the keys of offset commits (version 0 or 1)."""
     return records.where((F.col("key") >= F.lit(_COMMIT_KEYS)) & (F.col("key") < F.lit(_OTHER_KEYS)))
 
 
 def non_commits(records: DataFrame) -> DataFrame:
     """Return the bronze rows whose keys are not keys of commits.
 
-    The filter is fast, because Spark compares keys with the statistics in Parquet files and skips most of the data.
+    Spark skips most of the data, because Parquet files have statistics about keys.
     """
     key = F.col("key")
     return records.where((key < F.lit(_COMMIT_KEYS)) | (key >= F.lit(_OTHER_KEYS)) | key.isNull())
 
 
 def irregular_commits(records: DataFrame) -> DataFrame:
-    """Return the bronze rows with keys of commits that must be decoded in Python, because they are not regular."""
+    """Return the bronze rows of irregular commits, which must be decoded in Python."""
     value = F.when(F.col("_layout") != _TOMBSTONE, F.col("value")).alias("value")
     rows = records.transform(commit_records).transform(_with_fields).where(~F.coalesce(_is_regular(), F.lit(False)))
     return rows.select(*(value if name == "value" else name for name in records.columns))
 
 
 def _with_fields(commits: DataFrame) -> DataFrame:
-    """Add columns with the fields of commits. If a record is not regular, their values are meaningless."""
+    """Add the fields of commits. For irregular records, their values are meaningless."""
     return commits.transform(_with_layout).transform(_with_sizes).transform(_extract_fields)
 
 
 def _with_layout(commits: DataFrame) -> DataFrame:
-    """Add `_layout`, a number that says which fields the value has, and the length of the group id.
-
-    Versions with the same fields have the same number (see `_TOMBSTONE`). Null values become empty bytes.
-    """
+    """Add `_layout` (see `_TOMBSTONE`) and the length of the group id. Null values become empty bytes."""
     value = F.coalesce("value", F.lit(b""))
     version = _bytes(value, 1, 2)
     layout = F.when(version == F.lit(b"\0\4"), 4).when(version == F.lit(b"\0\3"), 3).when(version == F.lit(b"\0\1"), 1)
@@ -175,7 +160,6 @@ def _with_layout(commits: DataFrame) -> DataFrame:
 
 
 def _with_sizes(commits: DataFrame) -> DataFrame:
-    """Add the sizes of the topic and the metadata, and the position of the metadata."""
     layout, value = F.col("_layout"), F.col("value")
     short, long = _bytes(value, 15, 1), _bytes(value, F.when(layout == 3, 15).otherwise(11), 2)
     size = (
@@ -196,10 +180,10 @@ def _with_sizes(commits: DataFrame) -> DataFrame:
 
 
 def _extract_fields(commits: DataFrame) -> DataFrame:
-    """Add all fields, and `_tail`: the bytes after the commit time, which is the last field that all layouts have.
+    """Add all fields, and `_tail`: the bytes after the commit time.
 
-    Also add `_row`, an increasing number. `_is_regular` uses it, so that Spark must filter by `_is_regular` after this
-    step. If Spark filtered before this step, it would compute all fields a second time.
+    The increasing number `_row` makes Spark filter by `_is_regular` after this step. Otherwise, Spark would compute all
+    fields twice.
     """
     key, value, size = F.col("key"), F.col("value"), F.col("_size")
     after = F.col("_begins") + size
@@ -225,7 +209,6 @@ def _extract_fields(commits: DataFrame) -> DataFrame:
 
 
 def _is_regular() -> Column:
-    """Return whether a record is regular (see `regular_commits`), so that the extracted fields are correct."""
     layout = F.col("_layout")
     valid = (layout == _TOMBSTONE) | ((layout >= 0) & _is_valid_value())
     return (F.col("_row") >= 0) & _is_valid_key() & valid
@@ -262,7 +245,6 @@ def _is_valid_value() -> Column:
 
 
 def _to_table(commits: DataFrame) -> DataFrame:
-    """Convert the fields of regular commits to the columns of silver `commits`."""
     epoch, tail, layout = F.col("_epoch"), F.col("_tail"), F.col("_layout")
     has_value = layout != _TOMBSTONE
     expires = (layout == 1) & (tail != F.lit(_NEVER))
@@ -289,13 +271,13 @@ def _topic_id() -> Column:
 
 
 def _uuid_text(uuid: Column) -> Column:
-    """Format the 16 bytes of a UUID as URL-safe base64 without padding, like `kgtui.protocol.records.format_uuid`."""
+    """Format a UUID of 16 bytes like `kgtui.protocol.records.format_uuid`."""
     text = F.substring(F.base64(uuid), 1, 22)
     return F.replace(F.replace(text, F.lit("+"), F.lit("-")), F.lit("/"), F.lit("_"))
 
 
 def _bytes(data: Column, position: Column | int, size: Column | int) -> Column:
-    """Return `size` bytes of binary data, beginning at a position; the first byte has position 1."""
+    """Return `size` bytes from a position, which starts at 1."""
     return F.substring(data, position, size)
 
 
@@ -304,13 +286,10 @@ def _text(data: Column, position: Column, size: Column) -> Column:
 
 
 def _int16(data: Column, position: Column) -> Column:
-    """Return the last two of the four bytes at a position of binary data as an unsigned number.
-
-    The first two bytes are ignored. They are read as well, because `uint32_at` always reads four bytes.
-    """
+    """Return the last two of four bytes as an unsigned number, because `uint32_at` reads four."""
     return uint32_at(data, position).bitwiseAND(F.lit(0xFFFF)).cast("int")
 
 
 def _number(data: Column) -> Column:
-    """Return up to seven bytes as an unsigned number. The expression is slow, so it is used only for rare fields."""
+    """Return up to seven bytes as an unsigned number. Slow, so only for rare fields."""
     return F.conv(F.hex(data), 16, 10).cast("long")

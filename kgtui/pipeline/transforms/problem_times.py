@@ -27,12 +27,12 @@ def with_age_histories(rows: DataFrame, lag: DataFrame) -> DataFrame:
 
     Args:
         rows: rows with group, topic, partition, `at` and `steady_since` (both in milliseconds). Time lags before
-            `steady_since`, or more than `HISTORY` before `at`, are left out. Rows without any time lag are left out.
+            `steady_since`, or more than `HISTORY` before `at`, are left out.
         lag: the gold table.
 
     Returns:
         DataFrame with the columns at, group, topic, partition, and `ages`: array of structs with `at` in milliseconds
-        and `age` in seconds, oldest first
+            and `age` in seconds, oldest first. Rows without time lags are left out.
     """
     known = lag.filter(F.col("time_lag").isNotNull() & ~F.coalesce("time_lag_at_least", F.lit(False))).select(
         *(F.col(name).alias(f"lag_{name}") for name in _KEY),
@@ -59,18 +59,16 @@ def behind_since(ages: Column) -> Column:
 
 
 def _in_python(function: Callable[[Sequence[tuple[int, float]]], int], ages: Column) -> Column:
-    # Python is used, because Spark expressions would evaluate the nested searches once per element. It is fast enough,
-    # because the function is called for few rows: only for groups and partitions that have a problem. Arrow is not
-    # used, so that the workers of a cluster do not need pyarrow.
+    # Spark expressions would evaluate the nested searches once per element. Arrow would require pyarrow on the workers.
     run = F.udf(lambda pairs: function([tuple(pair) for pair in pairs]), LongType(), useArrow=False)
     return run(ages)
 
 
 def with_problem_times(rows: DataFrame, before: DataFrame | None, lag: DataFrame | None) -> DataFrame:
-    """Add `bad_since`: when the current problem began. The status has been bad in every window since then.
+    """Add `bad_since`: when the current problem began, with a bad status in every window since then.
 
-    Windows before the latest gap between polls do not count. `bad_since` is null if the status is OK or unknown. Also
-    add `ended_since`: the `bad_since` of the window before, if the status of a group is OK again in this window.
+    Windows before the latest gap do not count. It is null if the status is OK or unknown. Also add `ended_since`: the
+    `bad_since` of the window before, if the status of a group is OK again.
 
     Args:
         before: rows of `health` for earlier days; None if there are none.
@@ -88,7 +86,7 @@ def with_problem_times(rows: DataFrame, before: DataFrame | None, lag: DataFrame
     began = F.when(F.col("begins"), F.coalesce("earlier", to_timestamp(F.coalesce("started", "at"))))
     since = F.when(F.col("bad") & ~is_group, F.last("began", ignorenulls=True).over(order))
     rows = rows.withColumn("began", began).withColumn("bad_since", since)
-    # The problem of a group began with the problem of the first of its partitions.
+    # A group's problem began with that of its first partition.
     earliest = F.min("bad_since").over(Window.partitionBy("at", "group"))
     began = F.when(F.col("begins"), F.coalesce("earlier", earliest, to_timestamp(F.col("at"))))
     since = F.when(F.col("bad"), F.last("began", ignorenulls=True).over(order))
@@ -99,10 +97,10 @@ def with_problem_times(rows: DataFrame, before: DataFrame | None, lag: DataFrame
 
 
 def _with_earlier_problems(rows: DataFrame, before: DataFrame | None, follows: Column) -> DataFrame:
-    """Add `earlier`: the `bad_since` of the window before, if that window is in `before`; otherwise null.
+    """Add `earlier`: the `bad_since` of the window before, if it is in `before`.
 
     Args:
-        follows: whether there is no gap between the row's window and the window before.
+        follows: whether there is no gap between the two windows.
     """
     if before is None:
         return rows.withColumn("earlier", F.lit(None).cast("timestamp"))
@@ -118,10 +116,10 @@ def _with_earlier_problems(rows: DataFrame, before: DataFrame | None, follows: C
 
 
 def _with_start_of_rise(rows: DataFrame, lag: DataFrame) -> DataFrame:
-    """Correct `started` in windows in which a bad status begins, with the help of earlier time lags.
+    """Correct `started` in windows in which a bad status begins, with earlier time lags.
 
-    A partition has been falling behind (WARN) since its time lag began to rise, which may be long before the oldest
-    commit of its window. It has been stopped (STOP) since its last commit, but not before there were unread records.
+    WARN begins when the time lag began to rise, maybe before the commits of the window. STOP begins with the last
+    commit, but not before there were unread records.
     """
     begins = rows.filter(F.col("begins") & F.col("topic").isNotNull() & F.col("status").isin("WARN", "STOP"))
     ages = with_age_histories(begins, lag).select(

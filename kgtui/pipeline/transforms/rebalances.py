@@ -1,9 +1,8 @@
 """Silver `rebalances`: rebalances of groups, reconstructed from the records that each rebalance leaves.
 
-For a classic group, there is one record at the end of a rebalance, with all members and their assignments. The changes
-are found by comparing this record with the previous one. For consumer, share and streams groups, there are several
-records: first the changed subscriptions, then the new group epoch and the target assignment, and then one record for
-each member when it reaches the new epoch.
+- Classic groups: one record at the end, with all members and assignments. The previous record shows the changes.
+- Consumer, share and streams groups: changed subscriptions, then the new group epoch and target assignment, and then
+  one record for each member that reaches the new epoch.
 """
 
 from __future__ import annotations
@@ -73,10 +72,7 @@ def needed_events(stored: DataFrame, starts: DataFrame) -> DataFrame:
 
 
 def _classic(events: DataFrame) -> DataFrame:
-    """Return the rebalances of classic groups: one for each record with a new generation.
-
-    Each of these records is compared with the previous record of the same group.
-    """
+    """Return the rebalances of classic groups, from the record of each new generation."""
     order = Window.partitionBy(*_GROUP).orderBy("record_offset")
     none_if_created = F.when(F.col("created"), F.array().cast(_IDS))
     generations = (
@@ -106,11 +102,10 @@ def _classic(events: DataFrame) -> DataFrame:
 
 
 def _by_epoch(events: DataFrame) -> DataFrame:
-    """Return the rebalances of consumer, share and streams groups: one for each group epoch."""
+    """Return the rebalances of other groups, one per group epoch."""
     order = Window.partitionBy(*_GROUP).orderBy("record_offset")
     epochs = F.count(F.when((F.col("about") == "group") & ~F.col("tombstone"), 1))
-    # The coordinator writes members' subscriptions and tombstones before the record of the epoch that they cause. All
-    # other records of the same rebalance are written after the record of the epoch.
+    # Subscriptions and tombstones come before the record of the epoch that they cause, and all other records after it.
     precedes = (F.col("about") == "member") | F.col("tombstone")
     epochs_before = F.coalesce(epochs.over(order.rowsBetween(Window.unboundedPreceding, -1)), F.lit(0))
     epochs_until = epochs.over(order.rowsBetween(Window.unboundedPreceding, 0))
@@ -129,7 +124,6 @@ def _by_epoch(events: DataFrame) -> DataFrame:
 
 
 def _epoch_aggregates() -> tuple[Column, ...]:
-    """Return the columns that aggregate all events of a rebalance, such as epoch, start, end, joined and left."""
     about_group = (F.col("about") == "group") & ~F.col("tombstone")
     about_member = F.col("about") == "member"
     is_target = F.col("about") == "target_member"
@@ -151,15 +145,11 @@ def _epoch_aggregates() -> tuple[Column, ...]:
 
 
 def _owners_or_empty(column: str) -> Column:
-    """Return the result of `_owners` for a column with assignments in JSON; an empty array if the column is null."""
     return F.coalesce(_owners(F.from_json(column, _ASSIGNMENT)), F.array().cast(_IDS))
 
 
 def _owners(assignment: Column) -> Column:
-    """Convert an assignment to an array with one string per partition: the partition, a line break, and the member id.
-
-    The line break is an unambiguous separator, because names of partitions cannot contain it.
-    """
+    """Convert an assignment to texts: partition, line break (never part of its name), member id."""
     return F.flatten(
         F.transform(
             F.map_entries(assignment),
@@ -169,11 +159,7 @@ def _owners(assignment: Column) -> Column:
 
 
 def _moved(before: Column, after: Column) -> Column:
-    """Return the number of partitions that had an owner before and have a different owner now.
-
-    Args:
-        before, after: arrays from `_owners`.
-    """
+    """Return the number of partitions with another owner, from arrays of `_owners`."""
 
     def partition(owner: Column) -> Column:
         return F.substring_index(owner, "\n", 1)
@@ -194,5 +180,4 @@ def _other_cause() -> Column:
 
 
 def _to_table(rows: DataFrame) -> DataFrame:
-    """Add `day` and select the columns of the silver table."""
     return rows.withColumn("day", F.to_date("start")).transform(conform, REBALANCES)

@@ -1,7 +1,7 @@
 """Decode irregular records with Python: the records that `offset_commits` cannot decode with Spark expressions.
 
-Each record becomes one row, with the position of the record and three structs: `commit`, `event` (for `group_events`)
-and `quarantine`. Exactly one of the structs is not null, so that each record becomes a row of exactly one silver table.
+Each row has the position of a record, and the structs `commit`, `event` (for `group_events`) and `quarantine`. Exactly
+one struct is not null: each record belongs to one silver table.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from kgtui.lake.schemas import Table
 
 POSITION = ("day", "record_partition", "record_offset", "record_time")
-"""First columns of the tables in `STRUCTS`: the day, partition, offset and timestamp of the decoded record."""
+"""First columns of the tables in `STRUCTS`: day, partition, offset and timestamp of the record."""
 
 STRUCTS: dict[str, Table] = {"commit": COMMITS, "event": GROUP_EVENTS, "quarantine": QUARANTINE}
-"""Maps each struct column in the result of `decode_records` to the silver table whose columns are in the struct."""
+"""Struct column of `decode_records` → silver table with the columns of the struct."""
 
 _COMMIT_TYPES = (RecordType.LEGACY_OFFSET_COMMIT, RecordType.OFFSET_COMMIT)
 
@@ -64,15 +64,12 @@ SCHEMA = StructType(
 
 
 def decode_records(records: DataFrame) -> DataFrame:
-    """Decode bronze rows into rows of `SCHEMA`, which has one struct column for each of three silver tables.
-
-    In each row, only the struct for the table to which the row belongs is not null.
-    """
+    """Decode bronze rows into rows of `SCHEMA`. In each row, only the struct for its silver table is not null."""
     return records.transform(with_positions).mapInArrow(_decode_batches, SCHEMA)
 
 
 def with_positions(records: DataFrame) -> DataFrame:
-    """Rename the columns of bronze rows that are in `POSITION`. The other columns are `key` and `value`."""
+    """Rename the columns of bronze rows that are in `POSITION`, beside `key` and `value`."""
     return records.select(
         "day",
         F.col("partition").alias("record_partition"),
@@ -135,7 +132,6 @@ def _quarantine_row(
 
 
 def _decode_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Decode batches of bronze rows into batches of rows of `SCHEMA`. Spark calls this function on its executors."""
     import pyarrow as pa
     from pyspark.sql.pandas.types import to_arrow_schema
 

@@ -1,8 +1,7 @@
 """Reconstruct the order of polls, and the state of groups and partitions at any poll, from a recording.
 
-A recording contains the full state only at polls that are keyframes; at other polls, it contains only what has changed.
-So the state at a poll consists of the newest row of each key since the latest keyframe. All times are in milliseconds
-since the epoch, as in the recorded tables.
+Keyframes contain the full state, and other polls only changes. The state at a poll is thus the newest row of each key
+since the latest keyframe. All times are in milliseconds since the epoch.
 """
 
 from __future__ import annotations
@@ -28,20 +27,18 @@ _DAY_MS = 86_400_000
 
 
 def poll_timeline(polls: DataFrame) -> DataFrame:
-    """Return one row per poll that says how the poll relates to other polls, to keyframes and to gaps.
+    """Return one row per poll with its relation to other polls, keyframes and gaps.
 
     The result is small and used often, so a caller should checkpoint it.
 
     Returns:
         DataFrame with the columns poll, keyframe, interval_ms, and
         - `number`: 1 for the first poll, 2 for the second poll, and so on
-        - `segment`: consecutive number of the poll's keyframe, from 0. All polls from one keyframe to the next are a
-          segment.
+        - `segment`: number, from 0, of the polls from one keyframe to the next
         - `previous`: the poll before; null for the first poll and after a gap
         - `steady_since`: the first poll after the latest gap
-        - `next_keyframe`: the next keyframe; null if there is none, or if there is a gap before it
-        - `lasts`: time until which a row of this segment is valid if no other row replaces it. It is `next_keyframe`
-          or, if that is null, the last poll before the next gap.
+        - `next_keyframe`: the next keyframe; null if there is none, or a gap before it
+        - `lasts`: until when rows of this segment are valid: `next_keyframe`, or else the last poll before the next gap
     """
     order = _single_window("poll")
     before = F.lag("poll").over(order)
@@ -70,30 +67,25 @@ def poll_timeline(polls: DataFrame) -> DataFrame:
 
 
 def _single_window(column: str) -> WindowSpec:
-    """Return a window over all rows of a small DataFrame, ordered by a column.
-
-    All rows are in one partition, which has a constant key. Without `partitionBy`, Spark Connect would print a warning.
-    """
+    """Return a window over all rows. The constant partition key avoids a warning of Spark Connect."""
     return Window.partitionBy(F.lit(0)).orderBy(column)
 
 
 def time_slots(timeline: DataFrame, seconds: int, since: int | None = None) -> DataFrame:
-    """Divide time into slots of a fixed length, and return one row per slot that contains polls.
-
-    The state of a slot is the state at its last poll.
+    """Divide time into slots, and return one row per slot with polls. Its last poll shows the state of the slot.
 
     Args:
         timeline: result of `poll_timeline`.
         seconds: length of a slot.
-        since: beginning of the first slot to return, in milliseconds since the epoch. The slot before it is returned as
-            well.
+        since: beginning of the first slot to return, in milliseconds since the epoch. The slot before it is returned
+            too.
 
     Returns:
         DataFrame with the columns
         - `slot`: start of the slot
         - `at`: last poll in the slot
         - keyframe, interval_ms, number and steady_since of this poll
-        - `first`: first poll in the slot; if there are gaps in the slot, the first poll after the latest gap
+        - `first`: first poll in the slot or, if there are gaps in it, after the latest gap
         - `at_before`: last poll in the previous slot; null for the first slot
     """
     slots = (
@@ -116,10 +108,10 @@ def time_slots(timeline: DataFrame, seconds: int, since: int | None = None) -> D
 
 
 def first_keyframe(timeline: DataFrame, since: int) -> int:
-    """Return the keyframe of the last poll before a time; without such a poll, the first keyframe of the timeline.
+    """Return the keyframe of the last poll before a time, or else the first keyframe.
 
     Args:
-        since: time in milliseconds since the epoch. If there are no polls, `since` itself is returned.
+        since: milliseconds since the epoch; the result if there are no polls.
     """
     before = F.max(F.when(F.col("poll") < since, F.col("keyframe")))
     row = timeline.agg(before.alias("before"), F.min("keyframe").alias("first")).collect()[0]
@@ -127,22 +119,17 @@ def first_keyframe(timeline: DataFrame, since: int) -> int:
 
 
 def with_timeline(rows: DataFrame, timeline: DataFrame) -> DataFrame:
-    """Add the columns of the timeline to recorded rows. Rows of polls that are not in the timeline are dropped.
-
-    Polls that the recorder did not finish are not in the timeline.
-    """
+    """Add the columns of the timeline to recorded rows. Rows of polls that the recorder did not finish are dropped."""
     return rows.drop("day").join(F.broadcast(timeline.drop("keyframe", "interval_ms", "number")), "poll")
 
 
 def state_at(rows: DataFrame, times: DataFrame, key: Sequence[str]) -> DataFrame:
     """Return the state that a recorded table describes at each of the polls in `times`.
 
-    The state consists of the newest row of each key since the poll's keyframe, without the rows whose `gone` is true.
-
     Args:
         rows: rows of a recorded table, only from polls in the timeline.
-        times: one row per poll to return, with the columns `at` and `keyframe`. It may have more columns; if `rows` has
-            a column of the same name, the value from `times` is returned.
+        times: one row per poll, with the columns `at` and `keyframe`. Its other columns replace columns of `rows` with
+            the same name.
         key: columns that identify a row of the state.
 
     Returns:
@@ -158,10 +145,7 @@ def state_at(rows: DataFrame, times: DataFrame, key: Sequence[str]) -> DataFrame
 
 
 def with_state_after_gaps(rows: DataFrame, timeline: DataFrame, key: Sequence[str]) -> DataFrame:
-    """Join recorded rows with the timeline, and add rows with the full state at the first poll after each gap.
-
-    As a result, the first poll after a gap has the full state even if it is not a keyframe.
-    """
+    """Join recorded rows with the timeline, and add the full state at the first poll after each gap."""
     known = with_timeline(rows, timeline)
     after_gap = (F.col("poll") == F.col("steady_since")) & (F.col("poll") != F.col("keyframe"))
     times = timeline.filter(after_gap).select(F.col("poll").alias("at"), "keyframe")
@@ -179,17 +163,17 @@ def groups_at(groups: DataFrame, faults: DataFrame, times: DataFrame) -> DataFra
     """Return all groups at each of the polls in `times`.
 
     Args:
-        groups, faults: recorded tables, joined with the timeline by `with_timeline`.
+        groups, faults: recorded tables from `with_timeline`.
 
     Returns:
-        DataFrame with the columns of `times` and of `groups`, and the column `read`: whether the poll could read the
-        group's offsets. If `read` is false, the recorded offsets are from an earlier poll.
+        DataFrame with the columns of `times` and `groups`, and `read`: whether the poll could read the group's offsets.
+            If not, the offsets are from an earlier poll.
     """
     offset_faults = state_at(faults.filter(F.col("scope") == "offsets"), times.select("at", "keyframe"), FAULT_KEY)
     of_group = offset_faults.filter(F.col("group").isNotNull())
     of_group = of_group.select("at", "group", F.lit(True).alias("refused")).distinct()
-    # A fault without a group applies to all groups whose coordinator is the broker of the fault (`silent`). A fault
-    # with neither a group nor a broker applies to all groups (`all_silent`).
+    # A fault without a group applies to the groups of its broker (`silent`) or, without a broker, to all groups
+    # (`all_silent`).
     of_broker = (
         offset_faults.filter(F.col("group").isNull())
         .groupBy("at")
@@ -208,8 +192,8 @@ def groups_at(groups: DataFrame, faults: DataFrame, times: DataFrame) -> DataFra
 def begins_lifetime(key: Sequence[str]) -> Column:
     """Return whether a group, member or partition appears with this row, for the first time or again.
 
-    The result is true if the row is the first one with its key, if the previous row with this key says `gone`, or if
-    there is a keyframe without this key between the two rows. The expression is for rows from `with_timeline`.
+    It appears again after a row with `gone`, or after a keyframe without its key. The expression is for rows from
+    `with_timeline`.
     """
     order = Window.partitionBy(*key).orderBy("poll")
     same_segment = F.col("segment") == F.lag("segment").over(order)
@@ -218,15 +202,15 @@ def begins_lifetime(key: Sequence[str]) -> Column:
 
 
 def with_lifetimes(rows: DataFrame, key: Sequence[str]) -> DataFrame:
-    """Add `lifetime`: how many times the group, member or partition has appeared so far, including this row."""
+    """Add `lifetime`: how often the group, member or partition has appeared up to this row."""
     rows = rows.withColumn("begins", begins_lifetime(key).cast("int"))
     return rows.withColumn("lifetime", F.sum("begins").over(Window.partitionBy(*key).orderBy("poll")))
 
 
 def missing_from_next_keyframe(key: Sequence[str]) -> Column:
-    """Return whether a group, member or partition disappeared after this row, although no row says `gone`.
+    """Return whether the next keyframe lacks the key, although no row says `gone`.
 
-    The result is true if the next keyframe does not contain the key. The expression is for rows from `with_timeline`.
+    The expression is for rows from `with_timeline`.
     """
     order = Window.partitionBy(*key).orderBy("poll")
     in_segment = F.lead("keyframe").over(order) == F.col("keyframe")
@@ -241,16 +225,15 @@ def floor_to(at: Column, span: int) -> Column:
 
 
 def sum_of_doubles(rate: Column) -> Column:
-    """Return an aggregate: the sum of a column of doubles, which does not depend on the order of the rows.
+    """Return the sum of a column of doubles, independently of the order of the rows.
 
-    A usual sum of doubles depends on this order, and Spark adds rows in the order in which its tasks end. Therefore,
-    the doubles are rounded to millionths, and added as integers.
+    Spark adds rows in the order in which tasks end. Rounding to integers (millionths) makes sums equal in any order.
     """
     return F.sum(F.round(rate * _MILLION).cast("long")) / _MILLION
 
 
 def to_day(at: Column) -> Column:
-    """Return the UTC day of a time in milliseconds, independently of the session's time zone."""
+    """Return the UTC day of a time in milliseconds, in any time zone of the session."""
     return F.date_from_unix_date(F.floor(at / _DAY_MS).cast("int"))
 
 
@@ -260,7 +243,7 @@ def day_start(day: date) -> int:
 
 
 def is_since(column: str, since: int) -> Column:
-    """Return whether a timestamp column is at or after a time in milliseconds since the epoch."""
+    """Return whether a timestamp is at or after a time in milliseconds since the epoch."""
     return F.col(column) >= F.timestamp_millis(F.lit(since))
 
 
