@@ -1,4 +1,4 @@
-"""`kgtui check`: watch groups for some time, live or in a recording, and judge how healthy they are."""
+"""`kgtui check`: watch groups for some time, live or in a recording, and judge their health."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     Watch = ClusterWatch | RecordedWatch
 
 FAIL_ON = {"warn": Status.WARN, "error": Status.ERR}
-"""Maps each value of `--fail-on` to the mildest health verdict for which the exit code is 1."""
+"""Value of `--fail-on` → mildest verdict for which the exit code is 1."""
 
 _DURATION = f"{policy.CHECK_DURATION / 60:g}m"
 
@@ -99,7 +99,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def epilog() -> str:
-    """Return the text below the options of `kgtui check --help`: the verdicts, and the filter language."""
+    """Return the help about verdicts and the filter language."""
     return f"{_about()}\n\n{filter_help()}"
 
 
@@ -139,11 +139,10 @@ async def check(
 ) -> int:
     """Watch groups of a cluster, print their health verdicts, and return the exit code.
 
-    The filter is applied twice. After the first read, it selects the groups to watch; its terms about health are
-    ignored, because the health is not known yet. After the watch, the whole filter selects the groups to report.
+    After the first read, the filter selects the groups to watch, without its terms about health. After the watch, the
+    whole filter selects the groups to report.
 
     Args:
-        query: the filter.
         watching: settings for computing the verdicts.
         clock: clock for scheduling the reads; None for the clock of the system.
     """
@@ -165,7 +164,7 @@ async def check(
 
 
 async def _search_record_times(admin: GroupAdmin, watch: ClusterWatch, retention: Retention, timeout: float) -> None:
-    """Look up when the unread records of groups that are not OK were written, and add these times to the histories."""
+    """Add the write times of unread records to the histories of groups that are not OK."""
     from kgtui.admin.reading import read_record_times
     from kgtui.model.health import health_of
 
@@ -183,7 +182,7 @@ async def _search_record_times(admin: GroupAdmin, watch: ClusterWatch, retention
 async def check_recorded(args: argparse.Namespace, admin: ReplayAdmin, query: Query, watching: Watching) -> int:
     """Print the health verdicts on groups in a recording, and return the exit code.
 
-    The verdicts are computed from the poll that `admin` shows, and the polls in the `args.seconds` before it.
+    They are based on the shown poll, and on the polls in the `args.seconds` before it.
     """
     from kgtui.commands.group_watch import RecordedWatch
 
@@ -199,22 +198,16 @@ async def check_recorded(args: argparse.Namespace, admin: ReplayAdmin, query: Qu
 
 
 async def _with_access(admin: GroupAdmin, selection: Selection, watch: Watch, timeout: float) -> Selection:
-    """Read the permissions of the user, and mark in `watch` the groups whose offsets may be hidden.
-
-    Returns the selection with the permissions in its snapshot.
-    """
+    """Read the user's permissions, and mark in `watch` the groups whose offsets may be hidden."""
     access = await access_of(admin, timeout=timeout)
     watch.mark_hidden(access)
     return replace(selection, snapshot=replace(selection.snapshot, access=access))
 
 
 async def _retention(admin: GroupAdmin, watch: Watch, timeout: float) -> Retention:
-    """Return how long topics keep records, for all topics of the watched groups.
+    """Return the retention of all topics of the watched groups.
 
-    If the retention of a topic cannot be read, the result has no entry for the topic, and a message on stderr says so.
-
-    Args:
-        timeout: maximum duration, in seconds.
+    For topics without an entry, the reason is printed on stderr.
     """
     topics = set().union(*(history.topics for history in watch.histories.values()))
     if not topics:
@@ -232,15 +225,14 @@ async def _retention(admin: GroupAdmin, watch: Watch, timeout: float) -> Retenti
 
 
 def _without_health(query: Query) -> Query:
-    """Return the filter without its terms about health, because health is known only after the watch."""
+    """Health is known only after the watch."""
     return replace(query.limited((Need.DESCRIPTION, Need.OFFSETS)), order=query.order)
 
 
 def _report(args: argparse.Namespace, query: Query, selection: Selection, watch: Watch, retention: Retention) -> int:
-    """Print the health verdicts, and on stderr which reads failed and which verdicts may still change.
+    """Print the verdicts, failed reads and undecided verdicts, and return the exit code.
 
-    Returns the exit code: 1 if the check failed, some data could not be read, no group matches, or a group named with
-    `--group` does not exist; otherwise 0.
+    It is 1 if the check failed, some data could not be read, no group matches, or a group of `--group` does not exist.
     """
     from kgtui.model.health import Lack
     from kgtui.output import check_results
@@ -260,8 +252,7 @@ def _judge(
 ) -> tuple[CheckResults, list[GroupHealth]]:
     """Return the verdicts to print, and the health of all groups that match the whole filter.
 
-    A group whose verdict is OK is printed in three cases: with `--all`, with a filter that has a term about health, or
-    if a broker may have left out offsets of the group.
+    OK groups are printed only with `--all`, with a filter term about health, or if offsets may be hidden.
     """
     from kgtui.model.answer import Coverage
     from kgtui.model.health import health_of, with_hidden_offsets
@@ -292,11 +283,7 @@ def _judge(
 
 
 def _updated(first: Snapshot, health: Mapping[str, GroupHealth], watch: Watch) -> Snapshot:
-    """Return the snapshot of the first read, with the health of each watched group and the data of its last read.
-
-    Args:
-        health: group id → its health after the watch.
-    """
+    """Return the first snapshot with the health of each watched group and the data of its last read."""
     from kgtui.model.summary import Summary
 
     summaries = dict(first.summaries)
@@ -316,7 +303,7 @@ def _updated(first: Snapshot, health: Mapping[str, GroupHealth], watch: Watch) -
 
 
 class _VerdictSnapshot(Snapshot):
-    """A snapshot whose judgments are the verdicts that the check prints, so that the filter tests these verdicts."""
+    """A snapshot whose judgments are the printed verdicts, so that the filter tests them."""
 
     __slots__ = ()
 
@@ -329,7 +316,7 @@ class _VerdictSnapshot(Snapshot):
 
 
 def _select_by_health(query: Query, snapshot: Snapshot) -> list[str]:
-    """Return the watched groups that match the whole filter. The health of a group that was never read is unknown."""
+    """Return the watched groups that match the whole filter. Groups without a read have unknown health."""
     read = {group: one for group, one in snapshot.health.items() if one.reads or _gone(one)}
     values = {field.name: getattr(snapshot, field.name) for field in fields(snapshot)} | {"health": read}
     ids = query.select(_VerdictSnapshot(**values))
@@ -337,7 +324,7 @@ def _select_by_health(query: Query, snapshot: Snapshot) -> list[str]:
 
 
 def _is_notable(health: GroupHealth) -> bool:
-    """Return whether a group is printed without `--all`: it was never read, is not OK, or loses records."""
+    """Return whether a group is printed without `--all`: never read, not OK, or losing records."""
     from kgtui.output.check_results import severe_problem
 
     return health.status is not Status.OK or not health.reads or severe_problem(health) is not None
@@ -348,7 +335,7 @@ def _gone(health: GroupHealth) -> bool:
 
 
 def _counts(selected: Iterable[GroupHealth]) -> dict[str, int]:
-    """Return the number of groups with each verdict. `UNKNOWN` is the number of groups that were never read."""
+    """Return the number of groups per verdict. `UNKNOWN` counts groups that were never read."""
     counts = {status.name: 0 for status in (Status.OK, Status.WARN, Status.ERR, Status.NOT_FOUND)}
     counts["UNKNOWN"] = 0
     for one in selected:
@@ -357,10 +344,7 @@ def _counts(selected: Iterable[GroupHealth]) -> dict[str, int]:
 
 
 def _notify_limits(results: CheckResults, selected: Sequence[GroupHealth]) -> None:
-    """Print on stderr which reads failed, and which verdicts may still change.
-
-    If stderr is a terminal, also print the number of groups with each verdict.
-    """
+    """Print which reads failed, which verdicts may change and, on a terminal, the number of groups per verdict."""
     answered, brokers = results.coverage.brokers
     if answered < brokers:
         notify(f"partial result: {answered} of {brokers} brokers answered")
@@ -373,13 +357,10 @@ def _notify_limits(results: CheckResults, selected: Sequence[GroupHealth]) -> No
 
 
 def undecided_lines(selected: Iterable[GroupHealth], seconds: float) -> list[str]:
-    """Return one line for each reason why verdicts are not final.
-
-    Each line says for how many verdicts the reason holds, and which data is missing.
+    """Return one line per reason why verdicts are not final: how many, and which data is missing.
 
     Args:
-        selected: the health of the groups to report.
-        seconds: how long the groups were watched, in seconds.
+        seconds: how long the groups were watched.
     """
     from kgtui.model.health import Lack
     from kgtui.model.health.wording import duration, missing

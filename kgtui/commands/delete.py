@@ -1,4 +1,4 @@
-"""`kgtui delete`: plan a deletion, ask for confirmation, delete, and report the result for each group."""
+"""`kgtui delete`: plan a deletion, ask for confirmation, delete, and report the results."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
 async def _run(args: argparse.Namespace, query: Query | None, folder: StateFolder) -> int:
     """Plan the deletion, ask for confirmation, delete, and return the exit code.
 
-    All of this uses one connection, because each new connection prints the warnings about the client properties again.
+    A second connection would print the warnings about the client properties again.
     """
     async with connected(args) as admin:
         deletion, matching, missing = await _plan(args, admin, query, folder)
@@ -103,10 +103,7 @@ def _check_expected(args: argparse.Namespace, matching: int) -> None:
 
 
 def _confirm(args: argparse.Namespace, deletion: Plan) -> None:
-    """Ask the user to type the confirmation, or check the options that replace the confirmation.
-
-    Raises `RefusedError` if the deletion is not confirmed.
-    """
+    """Ask for confirmation, or check the options that replace it. Raises `RefusedError`."""
     if args.yes:
         if args.expect is None:
             raise RefusedError("--yes needs --expect N, the number of groups that match; nothing was deleted")
@@ -132,10 +129,7 @@ def _confirm(args: argparse.Namespace, deletion: Plan) -> None:
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Let Ctrl-C interrupt a read from the terminal immediately.
-
-    With asyncio's signal handler, Ctrl-C would have no effect until the user presses Enter.
-    """
+    """Let Ctrl-C interrupt a read from the terminal. With asyncio, it would wait for Enter."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -152,7 +146,7 @@ def _read_line(prompt: str) -> str:
 
 
 def _query(args: argparse.Namespace) -> Query | None:
-    """Return the filter, or None if the groups are named with `--group`. Raises `UsageError` if neither is given."""
+    """Return the filter, or None with `--group`. Raises `UsageError` if neither is given."""
     query = query_of(args)
     if len(args.expr) > 1 and len(words := query.words) > 1:
         raise UsageError(
@@ -177,19 +171,16 @@ def _refuse_read_only(args: argparse.Namespace) -> None:
 async def _plan(
     args: argparse.Namespace, admin: GroupAdmin, query: Query | None, folder: StateFolder
 ) -> tuple[Plan, int, bool]:
-    """Return the plan, the number of selected groups, and whether the exit code must be 1 because a group is missing.
+    """Return the plan, the number of selected groups, and whether a missing group makes the exit code 1.
 
     The third value is always False with `--expect 0` or `--allow-empty`.
-
-    Args:
-        query: the filter; None if the groups are named with `--group`.
     """
     timeout, missing = timeout_of(args), False
     await _check_unfinished(admin, folder, timeout)
     selection = await _matching(admin, query, args.group, timeout)
     groups = selection.ids
     if args.group and not selection.coverage.complete:
-        # A group that is not listed may be on a broker that did not answer. The plan says why it is refused.
+        # The broker of an unlisted group may not have answered. The plan then refuses the group.
         groups = list(dict.fromkeys(args.group))
     else:
         missing = notify_missing(args, query, selection)
@@ -228,11 +219,7 @@ async def _carry_out(args: argparse.Namespace, admin: GroupAdmin, deletion: Plan
 
 
 def _plan_table(deletion: Plan, *, requests: bool = False) -> str:
-    """Return a table of the groups to delete and a table of the refused groups.
-
-    Args:
-        requests: whether to add a table of the requests that would be sent.
-    """
+    """Return tables of the groups to delete, the refused groups and, if wanted, the requests."""
     parts = []
     if deletion.allowed:
         rows = [
@@ -271,7 +258,7 @@ def _results_table(results: Results, folder: StateFolder) -> str:
 
 
 def _document(deletion: Plan, results: Results | None) -> dict[str, Any]:
-    """Return the plan and the results as a JSON object, in which `results` is null for a dry run."""
+    """Return the plan and the results (null for a dry run) as JSON."""
     return {
         "version": VERSION,
         "made_at": rfc3339(deletion.made_at),

@@ -1,4 +1,4 @@
-"""`kgtui doctor`: report what each broker supports, the user's permissions, and why a group is not listed."""
+"""`kgtui doctor`: report what brokers support, the user's permissions, and why a group is not listed."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from kgtui.protocol.api import Api
 
 SAMPLE = 200
-"""Maximum number of groups that are described to find out which operations the user is authorized for."""
+"""Maximum number of groups that are described to find the user's authorized operations."""
 
 STEPS_TIMEOUT = 10.0
-"""Maximum duration of the test that connects to a bootstrap server step by step, in seconds."""
+"""Maximum seconds of the stepwise test of a bootstrap server."""
 
 LIMITED_BELOW = {
     "ListGroups": (
@@ -46,10 +46,7 @@ LIMITED_BELOW = {
     "FindCoordinator": ((4, "coordinators are looked up one at a time"),),
     "DescribeShareGroupOffsets": ((1, "the lag of share groups is unknown"),),
 }
-"""Maps each API to pairs `(version, limitation)`.
-
-A broker has the limitation if the version of the API that kgtui uses with it is lower than `version`.
-"""
+"""API → pairs `(version, limitation)`, for brokers with which kgtui uses a lower version."""
 
 LIMITED_WITHOUT = {
     **{entry.describe_rpc: entry.absence for entry in GROUP_TYPES.values() if entry.feature},
@@ -62,9 +59,8 @@ class NamedGroup(NamedTuple):
     """A group that the user has named, and why it is listed or not.
 
     Attributes:
-        listed: whether a broker lists the group.
-        lines: sentences that say what is known about the group or, if it is not listed, why it is not listed.
-        similar: ids of listed groups that are similar; empty if the group is listed.
+        lines: what is known about the group or, if it is not listed, why.
+        similar: similar ids of listed groups; empty if the group is listed.
     """
 
     group: str
@@ -78,16 +74,13 @@ class Diagnosis:
     """The results of `kgtui doctor`.
 
     Attributes:
-        cluster: the cluster and its brokers.
-        versions: node id → API name → version used with that broker; None if kgtui and the broker have no version in
-            common.
-        took_ms: node id → response time of the Metadata RPC in milliseconds, for each broker that answered.
-        cluster_operations: operations that the user is authorized for on the cluster; None if no broker reports them.
-        groups: number of groups listed.
-        described: number of listed groups that were described, at most `SAMPLE`.
-        group_operations: operation → number of described groups on which the user is authorized for this operation.
+        versions: node id → API name → version used with that broker; None without a common version.
+        took_ms: node id → response time of the Metadata RPC in milliseconds.
+        cluster_operations: operations for which the user is authorized on the cluster; None if no broker reports them.
+        groups: number of listed groups.
+        described: number of described groups, at most `SAMPLE`.
+        group_operations: operation → number of described groups on which the user is authorized for it.
         faults: why some data could not be read.
-        named: the groups that the user has named.
     """
 
     cluster: ClusterInfo
@@ -113,10 +106,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run `kgtui doctor` and return its exit code.
-
-    The exit code is 1 if something could not be read, or if a group that the user has named is not listed.
-    """
+    """Return the exit code: 1 if something could not be read, or a named group is not listed."""
     diagnosis = run_async(_run(args))
     print_result(args.format, {"table": as_text, "json": as_json}, diagnosis)
     for fault in diagnosis.faults:
@@ -135,11 +125,7 @@ async def _run(args: argparse.Namespace) -> Diagnosis:
 
 
 def _steps_text(found: Mapping[str, Sequence[Step]]) -> str:
-    """Format one table per bootstrap server, with the result of each step of connecting to the server.
-
-    Args:
-        found: address of a bootstrap server → the steps.
-    """
+    """Format one table of connection steps per bootstrap server."""
     return "\n".join(
         f"{server}\n{table((Column(''), Column(''), Column('')), map(_step_cells, steps), indent='  ', header=False)}"
         for server, steps in found.items()
@@ -152,11 +138,7 @@ def _step_cells(step: Step) -> tuple[str, str, str]:
 
 
 def _steps_json(found: Mapping[str, Sequence[Step]]) -> bytes:
-    """Encode the steps of connecting to each bootstrap server as JSON.
-
-    Args:
-        found: address of a bootstrap server → the steps.
-    """
+    """Encode the connection steps of each bootstrap server as JSON."""
     servers = [{"address": server, "steps": [step._asdict() for step in steps]} for server, steps in found.items()]
     return formats.json_bytes({"version": formats.VERSION, "taken_at": rfc3339(time.time()), "bootstrap": servers})
 
@@ -164,12 +146,12 @@ def _steps_json(found: Mapping[str, Sequence[Step]]) -> bytes:
 async def examine(
     admin: KafkaGroupAdmin, groups: Sequence[str] = (), lake: str | None = None, *, timeout: float
 ) -> Diagnosis:
-    """Ask every broker for its API versions, read the permissions of the user, and look for groups.
+    """Ask every broker for its API versions, read the user's permissions, and look for groups.
 
     Args:
         groups: ids of groups for which to find out why they are listed or not.
-        lake: folder of a recording that may show when a group disappeared; None if there is none.
-        timeout: maximum duration, in seconds.
+        lake: a recording that may show when a group disappeared; None if there is none.
+        timeout: in seconds.
 
     Raises:
         UnreachableError: no broker answered.
@@ -219,7 +201,7 @@ async def _named_groups(
 
 
 def cannot_be_described(fault: Fault) -> str:
-    """Return why a listed group cannot be described, and what to do about it, such as which permission to ask for."""
+    """Return why a listed group cannot be described, and what to do, such as which permission to ask for."""
     from kgtui.model.explanation import explain_fault
 
     message = (fault.message or fault.name).removeprefix("describe: ").rstrip(".")
@@ -274,7 +256,7 @@ async def _group_operations(admin: KafkaGroupAdmin, diagnosis: Diagnosis, deadli
     listed = await admin.list_groups(timeout=deadline.left())
     diagnosis.groups = len(listed.rows)
     diagnosis.faults += [fault for fault in listed.faults if fault.broker in diagnosis.versions]
-    # Describe a sample with groups of every type, because each type has its own describe RPC, and each RPC may fail.
+    # The sample has groups of every type, because each type has its own describe RPC.
     by_type: dict[str | None, list[str]] = {}
     for group, row in listed.rows.items():
         by_type.setdefault(row.type, []).append(group)
@@ -287,7 +269,7 @@ async def _group_operations(admin: KafkaGroupAdmin, diagnosis: Diagnosis, deadli
     for description in described.rows.values():
         for operation in description.operations or ():
             diagnosis.group_operations[operation] = diagnosis.group_operations.get(operation, 0) + 1
-    # Report each error name only once, because many groups usually fail for the same reason.
+    # Many groups usually fail for the same reason, so each error name is reported once.
     diagnosis.faults += {fault.name: fault for fault in described.faults if fault.code != GROUP_ID_NOT_FOUND}.values()
 
 
@@ -295,7 +277,7 @@ def limitations(versions: Mapping[str, int | None]) -> list[str]:
     """Return the limitations of a broker, as sentences.
 
     Args:
-        versions: API name → version used with the broker; None if kgtui and the broker have no version in common.
+        versions: API name → version used with the broker; None without a common version.
     """
     found = []
     for name, version in versions.items():

@@ -1,4 +1,4 @@
-"""`kgtui events`: print what changes in groups and brokers, as it happens, or from a recording."""
+"""`kgtui events`: print what changes in groups and brokers, live or from a recording."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _kinds(text: str) -> list[str]:
 
 
 def epilog() -> str:
-    """Return the text below the options of `kgtui events --help`: the kinds of events, and the filter language."""
+    """Return the help about kinds of events and the filter language."""
     return f"{_ABOUT}\n\n{filter_help()}"
 
 
@@ -123,11 +123,7 @@ async def _run(args: argparse.Namespace, query: Query) -> int:
 
 
 class _Printer:
-    """Prints the events that match the options of the command line.
-
-    Attributes:
-        printed: whether an event was printed.
-    """
+    """Prints the events that match the options."""
 
     def __init__(self, args: argparse.Namespace, query: Query) -> None:
         self._args = args
@@ -138,11 +134,7 @@ class _Printer:
         self.printed = False
 
     def print(self, events: Iterable[Event], snapshot: Snapshot) -> None:
-        """Print the matching events.
-
-        Args:
-            snapshot: data of the groups, for filter terms that an event alone cannot decide.
-        """
+        """Print the matching events. The snapshot decides filter terms about more than the event."""
         found = [event for event in events if self._matches(event, snapshot)]
         self.printed = self.printed or bool(found)
         if found and self._args.format == "json":
@@ -157,7 +149,7 @@ class _Printer:
 
 
 async def watch(args: argparse.Namespace, admin: GroupAdmin, query: Query) -> int:
-    """Print the events of a cluster as they happen, and return the exit code. Raises `UnreachableError`."""
+    """Print the events of a cluster, and return the exit code. Raises `UnreachableError`."""
     from kgtui.monitor import Monitor
 
     timeout = timeout_of(args)
@@ -185,9 +177,7 @@ async def _print_new(
 ) -> None:
     """Print new events until cancelled. Raises `BrokenPipeError` if the reader of stdout has exited.
 
-    Args:
-        access: the permissions of the user. If the brokers list no group, and these permissions do not show every
-            group, a message says so.
+    If no group is listed, and the user may not see every group, a message says so.
     """
     printer, printed, serial = _Printer(args, query), 0, 0
     announced, warned, compared = not sys.stderr.isatty(), access.lists_every_group, False
@@ -224,9 +214,9 @@ async def _print_new(
 
 
 def _notify_if_missing(args: argparse.Namespace, query: Query, snapshot: Snapshot, groups: Sequence[str]) -> None:
-    """Print a message if no group matches now, with similar ids. Events of groups that appear later are still printed.
+    """Print a message with similar ids if no group matches now. Events of later groups are still printed.
 
-    A filter that needs data which has not been read yet is not checked.
+    Filters that need data which is not read yet are not checked.
     """
     if not query.needs and notify_missing(args, query, _as_selection(snapshot, groups)):
         notify("waiting for groups that match; press Ctrl-C to end")
@@ -247,7 +237,7 @@ def _selected(args: argparse.Namespace, query: Query, snapshot: Snapshot) -> Seq
 
 
 async def print_recorded(args: argparse.Namespace, admin: ReplayAdmin, query: Query) -> int:
-    """Print the events of a recording up to the poll that `admin` shows, and return the exit code."""
+    """Print the events of a recording up to the shown poll, and return the exit code."""
     from kgtui.history.recorded_events import recorded_events
 
     until = admin.poll.at

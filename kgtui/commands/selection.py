@@ -1,4 +1,4 @@
-"""Selects groups by a filter. Only the data that the filter and the command need is read into a `Snapshot`."""
+"""Selects groups by a filter. Only the data that the filter and the command need is read."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class Selection:
     """The groups that a filter selects, and the data that was read to select them.
 
     Attributes:
-        snapshot: all data that was read, including data of groups that were not selected.
-        ids: ids of the selected groups, sorted as the term `sort:` of the filter says; by default, sorted by id.
+        snapshot: all data that was read, also of groups that were not selected.
+        ids: ids of the selected groups, in the order of the filter's term `sort:`, or else sorted.
         coverage: how many brokers answered, and how many selected groups could be read completely.
         faults: why some data could not be read.
         members: whether members were read.
         lag: whether offsets and log end offsets were read.
-        searched: pair (number of groups with enough data to apply the filter, number of groups that needed such data).
-            Groups that the filter rules out by their id, type or state alone are in neither number.
+        searched: pair (groups with enough data for the filter, groups that needed such data). Neither counts groups
+            that id, type or state rule out.
         listed: group id → type and state, for all groups of the cluster.
     """
 
@@ -93,7 +93,7 @@ def query_of(args: argparse.Namespace) -> Query:
 
 
 def notify_operators(query: Query) -> None:
-    """Print a hint if the filter contains a word such as AND, which is read as a part of group ids."""
+    """Print a hint if the filter contains a word such as AND, which is part of group ids."""
     from kgtui.model.query.spelling import operator_hint
 
     if hint := operator_hint(query):
@@ -101,12 +101,10 @@ def notify_operators(query: Query) -> None:
 
 
 def notify_missing(args: argparse.Namespace, query: Query | None, selection: Selection) -> bool:
-    """Print a message if no group matches the filter, or if a group named with `--group` does not exist.
+    """Print a message if no group matches the filter, or a group of `--group` does not exist.
 
-    The message contains similar ids, or the filter that the user may have meant.
-
-    Returns:
-        True if the exit code has to be 1, because a group is missing and `--allow-empty` is not given.
+    The message contains similar ids, or the filter that the user may have meant. Returns True if the exit code has to
+    be 1, because `--allow-empty` is not given.
     """
     absent = [group for group in dict.fromkeys(args.group) if group not in selection.ids]
     for group in absent:
@@ -121,7 +119,7 @@ def notify_missing(args: argparse.Namespace, query: Query | None, selection: Sel
 
 
 def _why_no_match(args: argparse.Namespace, query: Query, selection: Selection) -> list[str]:
-    """Return sentences that say why no group matches a filter, and what the user may have meant."""
+    """Return why no group matches a filter, and what the user may have meant."""
     from kgtui.model.absence import no_match_steps
     from kgtui.model.slices import run_at_once
     from kgtui.model.text import visible
@@ -145,7 +143,7 @@ def _why_no_match(args: argparse.Namespace, query: Query, selection: Selection) 
 
 
 def _doctor(args: argparse.Namespace, group: str) -> str:
-    """Return a sentence that names the command which says why a group is not listed; `` for a recording."""
+    """Return a sentence with the command that says why a group is not listed; empty for a recording."""
     from kgtui.model.command_line import quote
 
     if getattr(args, "lake", None) is not None:
@@ -161,7 +159,7 @@ def as_options(words: Sequence[str]) -> str:
 
 
 def suggestion(words: Sequence[str], every: Iterable[str]) -> str:
-    """Return `similar: ` and up to three ids that are similar to the words; `` if no id is similar."""
+    """Return `similar: ` and up to three ids that are similar to the words, or an empty text."""
     from kgtui.model.query.spelling import similar_names
 
     names = ", ".join(similar_names(words, every))
@@ -182,22 +180,20 @@ async def select_groups(
     """List all groups, read what the filter and the caller need, and select groups by the filter.
 
     Args:
-        admin: the cluster, or a recording.
         query: the filter; None selects every group.
         groups: if not empty, only groups with these ids are selected and read.
         members: whether to read the members of the selected groups.
         lag: whether to read the offsets and log end offsets of the selected groups.
-        access_max_age: maximum age of the user's permissions, in seconds. Older permissions are read again.
-        on_read: function that is called after offsets have been read, with the snapshot and everything that was read.
-            It returns the snapshot to which the filter is applied.
-        timeout: maximum duration of all steps together, in seconds. Each step may take an equal part of the time that
-            is left, so that a broker that does not answer the first request leaves time for the other steps.
+        access_max_age: permissions that are older, in seconds, are read again.
+        on_read: called with the snapshot and everything that was read. The filter is applied to its result.
+        timeout: maximum seconds of all steps. A step gets an equal part of the time that is left, so that a slow broker
+            leaves time for the others.
 
     Raises:
         UnreachableError: no broker answered.
     """
     if query is None and not members and not lag:
-        # Without a filter, return early. This most common case needs none of the slow imports below.
+        # The most common case needs none of the slow imports below.
         snapshot, faults = await _list_with_access(admin, wanted=False, max_age=access_max_age, timeout=timeout)
         ids = sorted(snapshot.groups if not groups else snapshot.groups.keys() & set(groups))
         return Selection(snapshot, ids, _coverage(snapshot, len(ids)), faults, listed=snapshot.groups)
@@ -220,8 +216,7 @@ async def select_groups(
     if show_lag:
         summaries, unread = snapshot.summaries, snapshot.group_faults.keys()
         snapshot = with_hidden_faults(snapshot, [group for group in ids if group in summaries and group not in unread])
-    # If the filter needs data of the groups, report the faults of unselected groups too, because such a group might
-    # match the filter if its data could be read.
+    # Unselected groups with faults might match the filter if their data could be read.
     concerned = set(snapshot.group_faults) if query.needs else set(ids)
     faults += others + tuple(f for group, f in sorted(snapshot.group_faults.items()) if group in concerned)
     return Selection(
@@ -239,13 +234,12 @@ def _with_groups(snapshot: Snapshot, groups: Collection[str]) -> Snapshot:
 async def _list_with_access(
     admin: GroupAdmin, *, wanted: bool, max_age: float, timeout: float
 ) -> tuple[Snapshot, tuple[Fault, ...]]:
-    """List all groups, and read the permissions of the user if `wanted` is true or if no group is listed.
+    """List all groups, and read the user's permissions if `wanted` is true or no group is listed.
 
-    Returns a snapshot with the groups and permissions, and the faults of brokers that did not answer.
+    Returns a snapshot, and the faults of brokers that did not answer.
 
     Args:
-        wanted: whether the caller needs the permissions, to find out whether a lag is a lower bound. If so, they are
-            read at the same time as the groups, which takes no longer than reading only the groups.
+        wanted: whether to read the permissions at the same time as the groups, to find out if a lag is a lower bound.
         max_age: maximum age of the permissions in seconds; see `GroupAdmin.access`.
     """
     if wanted:
@@ -267,13 +261,10 @@ async def _list_with_access(
 async def _enrich(
     admin: GroupAdmin, snapshot: Snapshot, query: Query, *, members: bool, lag: bool, deadline: Deadline
 ) -> tuple[Snapshot, tuple[Fault, ...], GroupsRead]:
-    """Read the members and the lag of groups.
-
-    Return a snapshot that contains this data, the faults that do not belong to a single group, and everything that was
-    read.
+    """Read the members and the lag of groups. Return the snapshot, general faults, and everything that was read.
 
     Args:
-        deadline: time limit for all requests. It must have one step left for the members, and two for the lag.
+        deadline: has one step left for the members, and two for the lag.
     """
     from kgtui.admin.groups_read import GroupsRead
     from kgtui.admin.reading import Logs, read_groups
@@ -307,8 +298,7 @@ def _enriched(snapshot: Snapshot, read: GroupsRead, ids: Sequence[str], *, lag: 
             faults.setdefault(group, hidden_topics_fault(group, topics_hidden))
         with_offset = read.topics_of(group)
         if with_offset is None and not (lag and snapshot.groups[group].has_offsets):
-            # The group has no offsets, or its offsets were not requested. Therefore, its topics are only the topics to
-            # which its members subscribe.
+            # Without offsets, the topics of a group are only those to which its members subscribe.
             with_offset = ()
         summaries[group] = summary_of(
             read.descriptions.get(group),
@@ -322,10 +312,7 @@ def _enriched(snapshot: Snapshot, read: GroupsRead, ids: Sequence[str], *, lag: 
 
 
 def undecided_text(searched: int, every: int) -> str:
-    """Return a sentence that says for how many groups the filter lacked data.
-
-    Both counts are from `Selection.searched`.
-    """
+    """Return a sentence about the groups without data for the filter, from `Selection.searched`."""
     return f"the filter could not be applied to {every - searched} of {every} groups, because their data is unknown"
 
 
@@ -334,8 +321,8 @@ def _coverage(snapshot: Snapshot, groups: int, failed: int = 0) -> Coverage:
 
 
 async def list_groups(admin: GroupAdmin, *, timeout: float) -> tuple[Snapshot, tuple[Fault, ...]]:
-    """List all groups. Returns a snapshot and the faults of brokers that did not answer. Raises `UnreachableError`."""
-    # Both requests are sent together, so that a slow response to one of them does not delay the other request.
+    """List all groups. Returns a snapshot and the faults of brokers. Raises `UnreachableError`."""
+    # Both requests are sent together, so that neither delays the other.
     answer, cluster = await asyncio.gather(admin.list_groups(timeout=timeout), admin.cluster(timeout=timeout))
     now = time.time()
     failed = {fault.broker: fault for fault in answer.faults if fault.broker is not None and fault.group is None}
@@ -348,13 +335,7 @@ async def list_groups(admin: GroupAdmin, *, timeout: float) -> tuple[Snapshot, t
 
 
 def by_listing(rows: Mapping[str, Listing]) -> dict[Listing, list[str]]:
-    """Invert a mapping of groups: return a dict that maps each row of ListGroups to the ids of its groups.
-
-    The result is used as `Snapshot.by_listing`.
-
-    Args:
-        rows: group id → row of ListGroups: type, protocol, state and coordinator.
-    """
+    """Return row of ListGroups → ids of its groups, for `Snapshot.by_listing`."""
     by_listing: dict[Listing, list[str]] = {}
     for group, listing in rows.items():
         by_listing.setdefault(listing, []).append(group)
