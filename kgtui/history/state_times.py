@@ -1,4 +1,4 @@
-"""Find out from a recording when the current state of each group began, for all groups together."""
+"""Find out from a recording when the current states of all groups began."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ if TYPE_CHECKING:
     from kgtui.history.recording_reader import RecordingReader
 
 MOST_ROWS = 1_000_000
-"""Approximate maximum number of rows of table `groups` that are read to find out when the states began.
+"""Approximate maximum number of rows of table `groups` that are read.
 
-Every keyframe has one row per group. The states of 100,000 groups are therefore searched in ten keyframes, and the
-states of a thousand groups in the recording of a month.
+Every keyframe has one row per group, so 100,000 groups are searched in ten keyframes.
 """
 
 COLUMNS = ("poll", "keyframe", "group", "gone", "state")
@@ -31,8 +30,8 @@ class StateTimes(NamedTuple):
     """When the states of the groups at one recorded poll began.
 
     Attributes:
-        since: group id → time at which the group's state began, in seconds since the epoch. A group is missing if it
-            was already in this state when the search began.
+        since: group id → start of its state, in seconds since the epoch. Groups that were already in this state when
+            the search began are missing.
         search: the part of the recording that was searched.
     """
 
@@ -43,11 +42,9 @@ class StateTimes(NamedTuple):
 class StateChanges:
     """The times at which the states of all groups changed, up to the end of a keyframe.
 
-    Computing them reads from disk. `at` is then fast for each poll of the keyframe, so that a user can step from poll
-    to poll.
+    Creating this reads from disk. `at` is then fast for each poll of the keyframe.
 
     Args:
-        recording: reader of the recording.
         poll: a poll of the last keyframe that is searched.
         groups: number of groups at this poll, which decides how many keyframes are searched.
 
@@ -63,14 +60,11 @@ class StateChanges:
         self._rows = self._changes(recording.rows_since(GROUPS, COLUMNS, self._keyframes[0], poll))
 
     def covers(self, poll: RecordedPoll) -> bool:
-        """Return whether `at` can be called for a poll: whether it belongs to the last keyframe that was searched.
-
-        A poll that was recorded after the search is not covered.
-        """
+        """Return whether `at` can be called for a poll: a poll of the last keyframe, recorded before the search."""
         return poll.keyframe == self._keyframes[-1] and poll.ms <= self._recorded.ms
 
     def _changes(self, rows: pa.Table) -> pa.Table:
-        """Return the rows in which a group appears, disappears, or has another state than in its previous row."""
+        """Return the rows in which a group appears, disappears, or has another state than before."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -80,7 +74,7 @@ class StateChanges:
         columns = {name: rows[name].chunk(0) for name in COLUMNS}
         number = pc.index_in(columns["keyframe"], pa.array(self._keyframes, pa.int64()))
         before = previous(number)
-        # Every keyframe lists all groups. A group without a row in a keyframe has disappeared, although no row says so.
+        # Every keyframe lists all groups. A group without a row in a keyframe has disappeared.
         absent = pc.or_(
             pc.greater(number, pc.add(before, 1)),
             pc.and_(pc.greater(number, before), pc.not_equal(columns["poll"], columns["keyframe"])),
@@ -105,7 +99,7 @@ class StateChanges:
         if self._rows.num_rows:
             rows = self._rows.filter(pc.less_equal(self._rows["poll"], poll.ms))
             polls = rows["poll"].to_pylist()
-            # The rows of one group are sorted by poll, so that the last one remains in the dict.
+            # Rows of a group are sorted by poll, so the last one remains in the dict.
             for group, ms, gone in zip(to_values(rows["group"]), polls, rows["gone"].to_pylist(), strict=True):
                 since[str(group)] = 0.0 if gone or ms == self._keyframes[0] else ms / 1000
         return StateTimes({group: at for group, at in since.items() if at and group in listed}, self._search)

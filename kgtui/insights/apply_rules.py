@@ -60,10 +60,9 @@ class FlappingRun:
 
 
 def flapping(rows: Iterable[GoldRow], now: float) -> list[Finding]:
-    """Find groups that rebalance unusually often now.
+    """Find groups that rebalance unusually often now, from the result of `read_churn`.
 
     Args:
-        rows: result of `read_churn`.
         now: end of the gold tables, in seconds since the epoch.
     """
     return [
@@ -128,12 +127,7 @@ def _end(row: GoldRow) -> float:
 
 
 def past_flapping(rows: Iterable[GoldRow], now: float) -> list[Finding]:
-    """Find groups that rebalanced unusually often and have stopped.
-
-    Args:
-        rows: result of `read_churn`.
-        now: end of the gold tables, in seconds since the epoch.
-    """
+    """Find groups that rebalanced unusually often and have stopped. For the arguments, see `flapping`."""
     found = []
     for run in flapping_runs(rows):
         if run.goes_on(now):

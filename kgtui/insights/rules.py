@@ -34,9 +34,8 @@ _USUAL_MINUTES = 3
 """The backward search for the start of an outlier ends after this many consecutive normal minutes."""
 
 _MIN_RELATIVE_DISTANCE = 0.5
-"""Minimum relative distance of an outlier from the normal value.
-
-Without this limit, every small change in a nearly constant series would be an outlier.
+"""Minimum relative distance of an outlier from the normal value, because z-scores of a nearly constant series are
+large.
 """
 
 _BASES = {"hour of week": "weeks", "hour of day": "days"}

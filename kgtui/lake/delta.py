@@ -172,9 +172,8 @@ class RecordedTable:
         return self._read(files, columns, where)
 
     def query(self) -> tuple[QueryBuilder, frozenset[str]] | None:
-        """Return an SQL session (DataFusion) with the newest version of the table, and its columns.
-
-        Returns None while the table does not exist.
+        """Return an SQL session (DataFusion) with the newest version of the table, and its columns; None without a
+        table.
         """
         delta = self.open(renew=True)
         if delta is None:

@@ -87,9 +87,8 @@ class LakeWriter:
         return sum(batch.size for batch in self._sealed) + (self._open.size if self._open else 0)
 
     def begin(self) -> int | None:
-        """Create missing tables and columns, and return the time of the newest poll.
-
-        The time is in milliseconds since the epoch, or None without polls.
+        """Create missing tables and columns, and return the newest poll in milliseconds since the epoch; None without
+        polls.
         """
         with owner_only():
             for table in self._tables.values():

@@ -93,8 +93,7 @@ def stream_topic(
     """Return a streaming DataFrame of the topic's records, with the columns `COLUMNS`.
 
     Args:
-        since: skip records before this time, in seconds since the epoch; None to skip none. It is ignored after a
-            checkpoint.
+        since: skip older records (seconds since the epoch). It is ignored after a checkpoint.
         max_records: maximum number of records per batch.
     """
     reader = spark.readStream.format("kafka").options(**kafka_options(topic))
@@ -122,7 +121,7 @@ def stream_files(spark: SparkSession, folder: Path | str, *, max_files: int | No
         max_files: maximum number of files per batch; None for no limit.
 
     Raises:
-        SourceError: the folder or its Parquet files do not exist, or lack some of the columns.
+        SourceError: the folder or its Parquet files are missing, or lack columns.
     """
     path = records_folder(folder)
     try:
@@ -145,7 +144,7 @@ def stream_files(spark: SparkSession, folder: Path | str, *, max_files: int | No
 def security_options(properties: Mapping[str, str]) -> dict[str, str]:
     """Return the properties for authentication, TLS and timeouts, as options for Spark's Kafka source.
 
-    They contain secrets. Spark hides them from query plans, because their names match `session.SECRETS`.
+    Spark hides their secrets from query plans, because the names match `session.SECRETS`.
     """
     return {
         f"kafka.{name}": value

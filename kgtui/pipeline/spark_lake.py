@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from kgtui.lake.store import LakePath
 
 MAY_REPEAT = "-anew"
-"""Suffix of the name of a streaming query that merges its rows instead of appending them.
+"""Suffix of the names of streaming queries that merge their rows instead of appending them.
 
-Its table had rows when the query was first started, so it may read their records again.
+Their tables had rows before the first start, so they may read the records of these rows again.
 """
 
 
@@ -205,8 +205,8 @@ class SparkLake:
     def query_name(self, table: Table, layer: str, prefix: str = "") -> str:
         """Return the name of the streaming query that writes a table, and of its checkpoint folder.
 
-        An existing name that begins with `prefix` continues its query. Otherwise, a folder is created. Its name ends
-        with `MAY_REPEAT` if the table already has rows.
+        An existing query whose name begins with `prefix` is continued. Names of new queries end with `MAY_REPEAT` if
+        the table already has rows.
         """
         folder = self.checkpoint(layer)
         folder.mkdir(parents=True, exist_ok=True)

@@ -63,8 +63,7 @@ def churn(
     Args:
         timeline: result of `poll_timeline`.
         recorded: result of `recorded_churn`.
-        rebalances: silver table.
-        lag: gold table.
+        rebalances, lag: tables of these names.
         before: rows of `churn` before `since`, in which a burst may have begun.
         since: beginning of the first hour to return, in milliseconds since the epoch.
     """
@@ -116,8 +115,8 @@ def _with_bursts(rows: DataFrame, before: DataFrame | None) -> DataFrame:
         continues = at - burst["last"] <= _BURST_PAUSE
         return F.struct(at.alias("last"), F.when(continues, burst["first"]).otherwise(at).alias("first"))
 
-    # `began` is the hour's first rebalance in the burst of its last one. If it is also the first of the hour, the burst
-    # may have begun earlier.
+    # `began` is the first rebalance in the hour's last burst. If it is the first of the hour, the burst may have begun
+    # earlier.
     began = F.aggregate("times", start, step, lambda burst: burst["first"])
     rows = rows.withColumns({"first_at": F.array_min("times"), "last_at": F.array_max("times"), "began": began})
     if before is not None:
@@ -183,8 +182,8 @@ def recorded_churn(
     Changes during a gap between polls are not counted, because their number is unknown.
 
     Args:
-        since: first time for which all changes are returned, in milliseconds since the epoch. Earlier hours are
-            incomplete. None returns all changes.
+        since: time from which all changes are returned, in milliseconds since the epoch. Earlier hours are incomplete.
+            None returns all changes.
 
     Returns:
         DataFrame with the columns group, hour (ms), rebalances, state_changes, epoch_steps (sum of all increases of the
@@ -212,8 +211,8 @@ def recorded_churn(
         F.coalesce(sum_of_doubles(F.col("seconds")), F.lit(0.0)).alias("rebalancing_seconds"),
         F.collect_set(F.when(rebalanced, F.col("at"))).alias("times"),
     )
-    # Each of the three counts may miss some rebalances, so the largest is used: changes to a rebalancing state, epoch
-    # increases, and polls with new or missing members.
+    # Each count may miss some rebalances, so the largest is used: changes to a rebalancing state, epoch increases, and
+    # polls with new or missing members.
     return sums.select(
         "group",
         "hour",
