@@ -1,7 +1,6 @@
 """`kgtui groups`: the options and the output of `kafka-groups.sh` (Kafka's GroupsCommand, KIP-1043), and JSON.
 
-If one broker fails, Kafka's script prints nothing. This command prints the other brokers' groups on stdout and the
-error on stderr, and exits with 1.
+If one broker fails, this command still prints the other brokers' groups, unlike Kafka's script, and exits with 1.
 
 Options are parsed and checked as in the script of Kafka 4.3.1, with the same messages and exit codes:
 

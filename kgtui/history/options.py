@@ -14,7 +14,7 @@ class RecorderOptions:
     Attributes:
         interval: time from the start of a poll to the start of the next poll.
         flush: maximum time for which rows wait in memory. A crash loses only waiting rows.
-        keyframe: time between two keyframes (polls that record the complete state).
+        keyframe: time between two keyframes.
         describe: maximum time between two reads of the same group's description.
         keep_days: age in full days at which polls are deleted; None keeps all polls.
     """

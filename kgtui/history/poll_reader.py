@@ -34,8 +34,8 @@ class GroupRead(NamedTuple):
     """The description and the offsets of one group at one poll.
 
     Attributes:
-        description: None if there is none yet, or if reading it failed.
-        offsets: None if reading them failed, or if groups of this type have no offsets.
+        description: None if there is none yet, or reading it failed.
+        offsets: None if reading them failed, or groups of this type have none.
         fault: why a read failed; None if no read failed.
     """
 

@@ -53,8 +53,7 @@ def recorded_events(
 ) -> Iterator[Event]:
     """Yield the events of a recording, oldest first. Events of the same poll are sorted by group.
 
-    Reading begins at the keyframe at or before `since`. Each keyframe resets the known members and owners, so that the
-    events do not depend on `since`.
+    Keyframes reset the known members and owners, so that events do not depend on where reading begins.
 
     Args:
         since, until: only events after `since` and up to `until`, in seconds since the epoch; None for no limit. The

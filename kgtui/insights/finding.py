@@ -89,13 +89,12 @@ class Finding:
         subject: group id, or name of a family such as `team-007.*`.
         groups: ids of the group, or of all groups of the family.
         what: what is wrong, without the subject; ids may contain control characters.
-        since: when the problem started, in seconds since the epoch; None if unknown.
-        since_at_least: whether it may have started earlier, because the recording began later.
-        advice: what to do next.
+        since: start of the problem, in seconds since the epoch; None if unknown.
+        since_at_least: whether it may have started before the recording.
         command: words of a command line for the next step.
         family: whether the subject is a family of groups.
-        until: when a past problem ended, in seconds since the epoch; None if it goes on.
-        ended: what ended a past problem; empty if it goes on.
+        until: end of a past problem, in seconds since the epoch; otherwise None.
+        ended: what ended a past problem; otherwise empty.
         weight: largest first among findings of the same kind and severity.
     """
 
@@ -128,7 +127,7 @@ class Insights:
         findings: current problems, the most urgent first.
         past: ended problems, the newest first; empty if they were not requested.
         tables: age of every gold table, including missing tables.
-        as_of: the time that counts as now, in seconds since the epoch; None if all tables are empty.
+        as_of: end of the gold tables, in seconds since the epoch; None if all are empty.
     """
 
     findings: tuple[Finding, ...]

@@ -43,10 +43,10 @@ class Episode:
 
     Attributes:
         worst: worst status of any partition: WARN, STALL, STOP or REWIND (see `kgtui.model.burrow.Status`).
-        since: when the problem began, in seconds since the epoch.
-        until: when the status was OK again, or the end of the last window with a bad status.
-        ongoing: whether the group is unhealthy in the newest window of table `health`.
-        max_lag: largest lag during the episode, in records; None if unknown.
+        since: start in seconds since the epoch.
+        until: when the status was OK again, or the end of the last bad window.
+        ongoing: whether the newest window of table `health` is bad.
+        max_lag: largest lag in records; None if unknown.
         ended: what ended the problem; empty if it is ongoing.
         since_at_least: whether it may have begun earlier, because there are no polls directly before `since`.
         lag_after: lag when the status was OK again; None if unknown.

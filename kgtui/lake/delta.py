@@ -268,7 +268,7 @@ class RecordedTable:
     def append(self, rows: Iterable[Sequence[RowValues]], day: date, serial: int) -> int:
         """Append a batch of rows of one day, and return the version of the table that contains them.
 
-        A batch is appended only once, even if this is called again after an error.
+        A second call with the same batch changes nothing.
 
         Args:
             rows: lists of rows, with at least one row in total.

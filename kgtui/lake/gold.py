@@ -42,12 +42,12 @@ _MAINTENANCE = ("OPTIMIZE", "VACUUM START", "VACUUM END", "DELETE")
 
 @dataclass(frozen=True, slots=True)
 class TableAge:
-    """The age of a gold table.
+    """The age of a gold table. Times are in seconds since the epoch.
 
     Attributes:
         table: name of the table as `layer/name`.
-        covered_to: end of the time that the newest rows cover, in seconds since the epoch; None without rows.
-        written: time of the last write, in seconds since the epoch; None if the table is missing or has an error.
+        covered_to: end of the time that the newest rows cover; None without rows.
+        written: time of the last write; None if the table is missing or has an error.
         error: why the table cannot be read; empty if it can be read.
     """
 

@@ -84,12 +84,11 @@ class SparkLake:
     def append(self, table: Table, rows: DataFrame, *, app: str, batch_id: int) -> int | None:
         """Append a batch of rows. A second call with the same `app` and `batch_id` changes nothing.
 
+        Returns the number of rows that were written; None if unknown, such as after a second call.
+
         Args:
             app: Delta Lake's application id (`txnAppId`), which identifies the writer.
-            batch_id: number of the batch (`txnVersion`); it increases from batch to batch.
-
-        Returns:
-            Number of rows that were written; None if unknown, for example after a repeated call.
+            batch_id: increasing number of the batch (`txnVersion`).
         """
         attempt, before = uuid.uuid4().hex, self.version(table)
         writer = rows.transform(conform, table).write.format("delta").mode("append").option("userMetadata", attempt)

@@ -29,10 +29,9 @@ class Submission:
     Attributes:
         master: `yarn`, or `k8s://https://HOST:PORT`.
         program: arguments of kgtui, such as `("pipeline", "run", "--lake=s3a://bucket/lake")`.
-        files: local files that the driver finds in its working folder; only for YARN.
-        archive: path of a Python environment with kgtui; only for YARN.
-        image: container image with Spark, Python and kgtui; only for Kubernetes.
-        executors: number of executors.
+        files: local files that the driver finds in its working folder (YARN).
+        archive: path of a Python environment with kgtui (YARN).
+        image: container image with Spark, Python and kgtui (Kubernetes).
         memory: memory of the driver and of each executor, such as `4g`.
     """
 

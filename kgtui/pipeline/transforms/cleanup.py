@@ -136,8 +136,8 @@ def _is_unused(idle: int) -> Column:
 def _expires_at(retention: int) -> Column:
     """Return the latest time (ms) at which brokers delete a group's offsets (KIP-211).
 
-    The retention time begins with the last commit or, in classic groups with a protocol type, when the group became
-    Empty. It is null for share groups, whose offsets do not expire, and without offsets.
+    The retention begins with the last commit or, in classic groups with a protocol type, when the group became Empty.
+    The result is null without offsets, and for share groups, whose offsets do not expire.
 
     Polls do not show commits of an unchanged offset, so `quiet_since` replaces unknown commits.
     """

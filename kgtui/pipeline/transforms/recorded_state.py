@@ -77,15 +77,14 @@ def time_slots(timeline: DataFrame, seconds: int, since: int | None = None) -> D
     Args:
         timeline: result of `poll_timeline`.
         seconds: length of a slot.
-        since: beginning of the first slot to return, in milliseconds since the epoch. The slot before it is returned
-            too.
+        since: start of the first slot, in milliseconds since the epoch. The slot before it is returned too.
 
     Returns:
         DataFrame with the columns
         - `slot`: start of the slot
         - `at`: last poll in the slot
         - keyframe, interval_ms, number and steady_since of this poll
-        - `first`: first poll in the slot or, if there are gaps in it, after the latest gap
+        - `first`: first poll in the slot, or after the latest gap in it
         - `at_before`: last poll in the previous slot; null for the first slot
     """
     slots = (
