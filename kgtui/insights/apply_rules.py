@@ -302,7 +302,7 @@ def _unhealthy(context: Context) -> list[GoldRow]:
 
 
 def _forecasts(context: Context) -> list[GoldRow]:
-    """Return the newest forecast of each group, or the one an hour before if it has no trend yet."""
+    """Return the newest forecast of each group, or the forecast of the hour before if it has no trend yet."""
     last = context.gold.last(FORECAST, "hour")
     if not isinstance(last, datetime):
         return []

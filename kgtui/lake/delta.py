@@ -122,7 +122,7 @@ class RecordedTable:
     def files(self, day: date | None = None) -> list[dict[str, Any]]:
         """Return a dict for each file of the table, or of one day.
 
-        The keys are those of deltalake's `get_add_actions(flatten=True)`, such as `path`, `num_records` and `max.poll`.
+        The keys are as in deltalake's `get_add_actions(flatten=True)`, such as `path`, `num_records` and `max.poll`.
         """
 
         delta = self.open()

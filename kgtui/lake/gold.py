@@ -119,7 +119,7 @@ class Gold:
     ) -> list[GoldRow]:
         """Return the rows with the largest value in a time column, such as all rows of the newest hour.
 
-        The other arguments are those of `rows`.
+        For the other arguments, see `rows`.
         """
         last = self.last(table, column)
         if last is None:

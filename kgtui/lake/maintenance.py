@@ -190,7 +190,7 @@ def _compact_recorded(folder: LakeFolder, stored: Sequence[StoredTable]) -> str:
         writer = LakeWriter(folder)
         newest = writer.begin()
         if newest is not None:
-            # `newest + 1` includes the newest keyframe, which is safe because no recorder is adding polls to it.
+            # `newest + 1` includes the newest keyframe. This is safe, because no recorder is adding polls to it.
             writer.maintain(newest + 1, None, time.time())
         for table in stored:
             if table.layer == LAYER:

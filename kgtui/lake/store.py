@@ -209,7 +209,7 @@ def _local_path(uri: str, parts: SplitResult) -> Path:
 def options_for(path: LakePath) -> dict[str, str]:
     """Return deltalake's storage options for a path, without options that the environment sets.
 
-    deltalake reads the environment itself, which takes precedence over `config.toml`.
+    deltalake reads the environment itself. The environment takes precedence over `config.toml`.
     """
     if not isinstance(path, StorePath):
         return {}

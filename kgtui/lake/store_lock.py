@@ -1,4 +1,4 @@
-"""The recorder's lock of a lake in a store, which conditional writes of the store enforce.
+"""The recorder's lock of a lake in a store, enforced by the store's conditional writes.
 
 To take the lock, a process writes the lock file if it does not exist. If its holder is dead, the process writes it if
 nobody has changed it since it was read. The holder renews the file before each flush, if the file is still its own. A
@@ -89,7 +89,7 @@ class StoreLock:
         """Show other processes that the holder is alive.
 
         Raises:
-            RefusedError: another process has taken the lock, which was not renewed for `STALE` seconds.
+            RefusedError: another process has taken the lock, after `STALE` seconds without a renewal.
             OSError: the store cannot be written.
         """
         if self._held is None:

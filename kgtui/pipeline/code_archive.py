@@ -1,4 +1,4 @@
-"""Send kgtui's code to the executors of a cluster, which do not have kgtui installed."""
+"""Send kgtui's code to the executors of a cluster, because kgtui is not installed there."""
 
 from __future__ import annotations
 

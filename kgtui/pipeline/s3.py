@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _JARS_FILE = Path(__file__).with_name("s3_jars.txt")
 """File with the group, artifact, version and SHA-256 of one jar per line.
 
-It lists Hadoop's connector and only its parts of the AWS SDK, which has 600 MB.
+It lists Hadoop's connector and only the parts of the AWS SDK that it uses, because the whole SDK has 600 MB.
 """
 
 _CREDENTIALS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")

@@ -238,8 +238,7 @@ def _connect(url: str, options: Mapping[str, str]) -> SparkSession:
         builder = builder.config(name, value)
     try:
         with owner_only(), filtered_jvm_stderr(), warnings.catch_warnings():
-            # PySpark warns about static options if this process has started the Spark Connect server, which already has
-            # them.
+            # PySpark warns about static options that the Spark Connect server of this process already has.
             warnings.filterwarnings("ignore", message="Failed to set")
             spark = builder.getOrCreate()
             found = spark.version
@@ -293,7 +292,7 @@ def call_in_thread(work: Callable[[], object]) -> None:
 
 
 def silence_py4j_logging() -> None:
-    """Hide all log messages of Py4J, which also raises the errors of its calls.
+    """Hide all log messages of Py4J. No error is lost, because Py4J also raises the errors of its calls.
 
     A background thread of Py4J would log stack traces when kgtui exits after the JVM.
     """

@@ -270,7 +270,7 @@ def _with_last_move(partitions: DataFrame) -> DataFrame:
 def decoded_activity(commits: DataFrame, events: DataFrame, days: DataFrame) -> DataFrame:
     """Return the state and last activity of each group at the end of each day, from silver tables.
 
-    The result is like that of `recorded_activity`, without `protocol` and `offsets_may_be_hidden`.
+    The columns are as in `recorded_activity`, without `protocol` and `offsets_may_be_hidden`.
 
     Args:
         commits: silver `commits`.

@@ -86,7 +86,7 @@ def with_problem_times(rows: DataFrame, before: DataFrame | None, lag: DataFrame
     began = F.when(F.col("begins"), F.coalesce("earlier", to_timestamp(F.coalesce("started", "at"))))
     since = F.when(F.col("bad") & ~is_group, F.last("began", ignorenulls=True).over(order))
     rows = rows.withColumn("began", began).withColumn("bad_since", since)
-    # A group's problem began with that of its first partition.
+    # A group's problem began with the first problem of a partition.
     earliest = F.min("bad_since").over(Window.partitionBy("at", "group"))
     began = F.when(F.col("begins"), F.coalesce("earlier", earliest, to_timestamp(F.col("at"))))
     since = F.when(F.col("bad"), F.last("began", ignorenulls=True).over(order))
