@@ -151,11 +151,7 @@ def fit_columns(
         wanted = sum((preferred[one.id] if one.id in column.not_over else least(one)) + GAP for one in shown) - GAP
         if column.not_over and wanted > room:
             shown.remove(column)
-    while len(shown) > 1 and sum(least(column) + GAP for column in shown) - GAP > room:
-        last = max(shown, key=lambda column: (column.rank, columns.index(column)))
-        if last.rank == 0:
-            break
-        shown.remove(last)
+    shown = _most_important(shown, least, room)
     widths = {column.id: least(column) for column in shown}
     spare = room - sum(width + GAP for width in widths.values()) + GAP
     for column in sorted(shown, key=lambda column: column.rank):
@@ -163,6 +159,18 @@ def fit_columns(
         widths[column.id] += more
         spare -= more
     return [(column, widths[column.id]) for column in shown]
+
+
+def _most_important(
+    columns: Sequence[Column[RowT]], least: Callable[[Column[RowT]], int], room: int
+) -> list[Column[RowT]]:
+    """Return the columns that fit, the ones with the lowest ranks first. Columns of rank 0 are always included."""
+    shown: list[Column[RowT]] = []
+    for column in sorted(columns, key=lambda column: column.rank):
+        # A narrow column may fit although a wide column with a lower rank does not.
+        if column.rank == 0 or not shown or sum(least(one) + GAP for one in (*shown, column)) - GAP <= room:
+            shown.append(column)
+    return sorted(shown, key=columns.index)
 
 
 def column_at(fitted: Sequence[tuple[Column[RowT], int]], x: int) -> str | None:

@@ -74,3 +74,13 @@ def test_a_column_without_values_or_over_a_shortened_name_is_left_out() -> None:
     assert [(column.id, width) for column, width in fit_columns(columns, preferred, 40)] == [
         ("name", 15), ("reason", 24)
     ]  # fmt: skip
+
+
+def test_a_narrow_column_is_shown_if_a_more_important_column_does_not_fit() -> None:
+    columns: list[Column[str]] = [
+        Column("name", "name", lambda row: row, min_width=10),
+        Column("lag", "lag", lambda _: 12_345, rank=2, right=True),
+        Column("reason", "reason", lambda row: row * 3, rank=1, min_width=24),
+    ]
+    preferred = {"name": 20, "lag": 6, "reason": 60}
+    assert [(column.id, width) for column, width in fit_columns(columns, preferred, 30)] == [("name", 20), ("lag", 6)]
