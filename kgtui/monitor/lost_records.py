@@ -52,15 +52,19 @@ async def compare_with_log_starts(
     for group, trail in trails.items():
         if group not in read.committed and group not in read.share:
             continue
-        rows[group] = []
         due = _due(trail)
+        checked: list[Position] = []
         if due or any(waited > 1 for waited in trail.waited):
             found = positions_of(read.committed.get(group, ()), read.share.get(group, ()), read.bounds)
-            rows[group] = [
+            if len(found) != len(trail.waited):
+                # The trail has ignored this read, because partitions are missing in it.
+                continue
+            checked = [
                 row
                 for row, waited in zip(found, trail.waited, strict=True)
                 if row.position is not None and (waited > 1 or (due and row.lag))
             ]
+        rows[group] = checked
         if due:
             complete.add(group)
     partitions = {row.key for found in rows.values() for row in found}

@@ -62,3 +62,19 @@ async def test_group_near_the_log_start_is_observed_exactly_before_it_has_a_prob
     async with watching(admin) as monitor:
         snapshot = await until(monitor, lambda s: "g" in s.health)
     assert snapshot.judgment("g").kind is None
+
+
+async def test_a_read_without_some_partitions_is_not_compared() -> None:
+    """The trail ignores such a read once, because a broker may have left out partitions by mistake."""
+    admin, trail = ScriptedAdmin(), Trail()
+    for partition in (0, 1):
+        admin.bounds["t", partition] = PartitionBounds(0, 1_000)
+    results = []
+    for number, partitions in enumerate([2, 2, 2, 1]):
+        commits = tuple(CommittedOffset("t", partition, 10) for partition in range(partitions))
+        read = GroupsRead(committed={"g": commits})
+        read.bounds.update({("t", partition): PartitionBounds(None, 1_000) for partition in range(partitions)})
+        trail.add(T0 + 15 * number, positions_of(commits, (), read.bounds))
+        results.append(await compare_with_log_starts(admin, {"g": trail}, read, timeout=5))
+    assert "g" in results[2]
+    assert results[3] == {}
