@@ -179,7 +179,9 @@ WRONG = {
     "expired token": Wrong(
         lambda site: site.tokens(claims={"exp": int(time.time()) - 60}), 3, "check for how long the tokens are", "SASL"
     ),
-    "token endpoint down": Wrong(token_endpoint_down, 3, "refused the connection: check the URL, and check that", "SASL"),
+    "token endpoint down": Wrong(
+        token_endpoint_down, 3, "refused the connection: check the URL, and check that", "SASL"
+    ),
     "token endpoint returns nonsense": Wrong(
         lambda site: site.tokens(body="<html>"), 3, "not valid JSON: check sasl.oauthbearer.token.endpoint.", "SASL"
     ),
