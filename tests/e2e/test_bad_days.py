@@ -132,7 +132,7 @@ def test_an_empty_tree_names_the_permission_that_may_be_missing(ui: Ui, cluster_
     assert "DESCRIBE" in screen
     cluster_with_faults.control("clear")
     ui.terminal.keys("r")
-    ui.terminal.wait_for("customers.sync", FAULT_TIMEOUT)
+    ui.terminal.wait_for("classic", FAULT_TIMEOUT)
 
 
 def test_the_pane_still_shows_a_group_after_the_group_was_deleted(

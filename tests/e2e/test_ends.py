@@ -70,7 +70,7 @@ def test_the_program_exits_when_its_terminal_is_closed(tmp_path: Path, cluster: 
     os.close(child)
     try:
         drawn = b""
-        while b"customers.sync" not in drawn:
+        while b"classic" not in drawn:
             drawn += os.read(parent, 1 << 16)
         if typed:
             os.write(parent, typed)
@@ -93,7 +93,7 @@ def test_ctrl_z_suspends_the_program_and_fg_redraws_the_screen(terminal: Termina
     assert {"echo", "icanon", "isig"} <= set(modes)
     terminal.enter("fg")
     ui.wait_until_complete()
-    terminal.wait_for("customers.sync")
+    terminal.wait_for("classic")
     terminal.keys("q")
     assert terminal.status() == 0
 
@@ -101,7 +101,7 @@ def test_ctrl_z_suspends_the_program_and_fg_redraws_the_screen(terminal: Termina
 def test_kgtui_demo_stops_the_simulator_when_the_terminal_ui_closes(terminal: Terminal) -> None:
     """`kgtui demo` starts the terminal UI and a simulator process. After its exit, both processes have ended."""
     Ui(terminal, "demo", "--brokers", "2").start()
-    terminal.wait_for("customers.sync")
+    terminal.wait_for("classic")
     terminal.keys("q")
     assert terminal.status() == 0
     terminal.enter("pgrep -u $(id -u) -fc 'simulator .*--brokers=2 .*--scenario=company' || echo none")

@@ -42,7 +42,7 @@ def test_the_tree_escapes_control_characters_in_group_ids(ui: Ui) -> None:
     terminal.keys("b")
     terminal.wait_for(" by type, state")
     terminal.keys("Home")
-    terminal.wait_for("customers.sync")
+    terminal.wait_for("classic")
 
 
 @pytest.mark.parametrize("found_by", ID_BY_FILTER)

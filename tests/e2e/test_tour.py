@@ -56,7 +56,7 @@ def test_the_tree_shows_every_group_that_ls_prints(ui: Ui, cluster: SimulatorPro
     terminal.keys("b")
     terminal.wait_for(" by type, state")
     terminal.keys("Home")
-    terminal.wait_for("customers.sync")
+    terminal.wait_for("classic")
 
 
 def test_the_tree_shows_only_matching_groups_until_the_filter_is_removed(ui: Ui) -> None:
@@ -64,7 +64,7 @@ def test_the_tree_shows_only_matching_groups_until_the_filter_is_removed(ui: Ui)
     assert "emails.workers" in screen
     assert "customers.sync" not in names_shown(screen)
     ui.remove_filter()
-    ui.terminal.wait_for("customers.sync")
+    ui.terminal.wait_for("classic")
 
 
 def test_an_invalid_filter_is_reported_while_it_is_typed(ui: Ui) -> None:
@@ -116,18 +116,18 @@ def test_the_keys_b_and_s_change_the_trees_grouping_and_sort_order(ui: Ui) -> No
         ui.terminal.wait_for(re.compile(rf"^ {name} ", re.MULTILINE).search)
         ui.terminal.wait_for("spark-checkpoints")
     ui.terminal.keys("s")
-    ui.terminal.wait_for("lag-")
+    ui.terminal.wait_for("lag ▾")
     by_lag = re.compile("flink-savepoint-7.*spark-checkpoints.*mirror-checkpoints", re.DOTALL)
     ui.terminal.wait_for(by_lag.search)
     ui.terminal.keys("s")
-    ui.terminal.wait_for("count-")
+    ui.terminal.wait_for("count ▾")
     # The title of the sorted column shows the sort order. If the tree has no room for the column, the name of the sort
     # order is shown instead.
-    for title in ("plot-|trend-", "timelag-", "problem-|verdict-"):
+    for title in ("plot ▾|trend ▾", "timelag ▾", "problem ▾|verdict ▾"):
         ui.terminal.keys("s")
         ui.terminal.wait_for(re.compile(title).search)
     ui.terminal.keys("s")
-    ui.terminal.wait_for(lambda screen: not re.search("problem-|verdict-", screen))
+    ui.terminal.wait_for(lambda screen: not re.search("problem ▾|verdict ▾", screen))
     ui.terminal.wait_for(lambda screen: screen.find("flink-savepoint-7") < screen.find("mirror-checkpoints"))
     ui.remove_filter()
 

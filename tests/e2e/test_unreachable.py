@@ -54,7 +54,7 @@ def test_the_start_screen_accepts_another_address_after_a_failure(
     terminal.type(cluster.bootstrap)
     terminal.wait_for(cluster.bootstrap.rpartition(",")[2])
     terminal.keys("Enter")
-    terminal.wait_for("customers.sync")
+    terminal.wait_for("classic")
     terminal.keys("q")
     assert terminal.status() == 0
 
@@ -71,7 +71,7 @@ def test_the_reason_for_an_unreachable_cluster_is_shown_until_a_broker_responds(
     assert "refused" in screen
     assert "kgtui tries again" in screen
     with spawn(Options(listen=f"127.0.0.1:{port}", brokers=1)):
-        terminal.wait_for("customers.sync", CLUSTER_START_TIMEOUT)
+        terminal.wait_for("classic", CLUSTER_START_TIMEOUT)
         terminal.wait_for("LIVE")
     terminal.keys("q")
     assert terminal.status() == 0
