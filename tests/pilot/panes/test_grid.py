@@ -50,7 +50,7 @@ async def test_the_grid_has_a_row_per_partition_and_a_column_per_member() -> Non
         assert [moving[columns[one]] for one in "012345"] == ["-", " ", " ", " ", " ", "+"]
         assert [coming[columns[one]] for one in "012345"] == [" ", " ", " ", " ", "+", " "]
         assert coming.split()[1] == "!"
-        assert "▪ owns  + to assign  - to revoke  ! no owner" in legend(pane)
+        assert "▪ no lag  + to assign  - to revoke  ! no owner" in legend(pane)
 
 
 async def test_colons_fill_the_column_of_a_member_without_partitions() -> None:
@@ -125,4 +125,4 @@ async def test_the_grid_has_only_ascii_characters_in_ascii_mode() -> None:
         await pilot.pause()
         assert "".join(grid(pane).values()).isascii()
         assert len(grid(pane)) == 4
-        assert "# owns" in legend(pane)
+        assert "# no lag" in legend(pane)

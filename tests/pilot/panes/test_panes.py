@@ -120,7 +120,7 @@ async def test_the_area_below_the_table_shows_the_whole_current_row() -> None:
     [
         ("payments.settle", 36, ("name", "assigned", "epoch")),
         ("payments.settle", 52, ("name", "assigned", "epoch", "holds")),
-        ("connect-prod", 60, ("url", "leads", "connectors", "tasks")),
+        ("connect-prod", 60, ("url", "leads", "connectors", "tasks", "error")),
         ("clicks.aggregate", 52, ("process", "active", "standby", "warmup", "epoch")),
     ],
 )
