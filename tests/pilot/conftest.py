@@ -1,0 +1,28 @@
+"""Fixtures of the pilot tests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kgtui.tui.tree.model import TreeModel
+
+if TYPE_CHECKING:
+    from kgtui.tui.tree.grouping import TreeNodes
+
+_FIRST_VIEW = frozenset({"test_tree", "test_main_screen"})
+"""Modules that test which nodes are open when the app starts."""
+
+
+@pytest.fixture(autouse=True)
+def open_tree(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Open all nodes when the app starts, although the screens of tests are small, so that tests can name groups."""
+    if request.path.stem in _FIRST_VIEW:
+        return
+    original = TreeModel.set_initial_openness
+
+    def open_all(model: TreeModel, nodes: TreeNodes, height: int, *, filtered: bool = False) -> None:
+        original(model, nodes, 0, filtered=filtered)
+
+    monkeypatch.setattr(TreeModel, "set_initial_openness", open_all)
