@@ -60,7 +60,7 @@ async def test_the_screen_after_each_key_equals_a_full_redraw(tmp_path: Path, mo
 async def test_scrolling_by_one_row_draws_only_the_changed_lines(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    app, _ = app_on(snapshot_of(many_groups(200)), tmp_path)
+    app, _ = app_on(snapshot_of(many_groups(150)), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)
         tree = main_screen(app).group_tree
