@@ -10,7 +10,7 @@ import pytest
 from kgtui.simulator import Options, spawn
 from kgtui.simulator.faults import DAMAGES
 from tests.e2e.terminal import Terminal
-from tests.e2e.ui import Ui, names_shown
+from tests.e2e.ui import Ui, names_shown, shows_node
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -132,7 +132,7 @@ def test_an_empty_tree_names_the_permission_that_may_be_missing(ui: Ui, cluster_
     assert "DESCRIBE" in screen
     cluster_with_faults.control("clear")
     ui.terminal.keys("r")
-    ui.terminal.wait_for("classic", FAULT_TIMEOUT)
+    ui.terminal.wait_for(shows_node("classic"), FAULT_TIMEOUT)
 
 
 def test_the_pane_still_shows_a_group_after_the_group_was_deleted(

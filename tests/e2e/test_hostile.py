@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.e2e.ui import shows_node
 from tests.hostile_ids import hostile_group_ids
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def test_the_tree_escapes_control_characters_in_group_ids(ui: Ui) -> None:
     terminal.keys("b")
     terminal.wait_for(" by type, state")
     terminal.keys("Home")
-    terminal.wait_for("classic")
+    terminal.wait_for(shows_node("classic"))
 
 
 @pytest.mark.parametrize("found_by", ID_BY_FILTER)

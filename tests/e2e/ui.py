@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from tests.e2e.terminal import TIMEOUT
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.e2e.terminal import Terminal
 
 HINT = "filter: a word"
@@ -117,3 +119,8 @@ def _complete(screen: str) -> bool:
 def names_shown(screen: str) -> set[str]:
     """Return the ids in the tree's lines of groups, as they are displayed."""
     return set(re.findall(r"^.\s*\S (\S.*?)\s{2,}", screen, re.MULTILINE))
+
+
+def shows_node(name: str) -> Callable[[str], object]:
+    """Return a condition for `wait_for`: whether the tree shows a top-level node whose name begins with `name`."""
+    return re.compile(rf"^ [▾▸] {name}", re.MULTILINE).search

@@ -85,7 +85,7 @@ def health_steps(history: ReadHistory, retention: Retention = NOT_KNOWN) -> Gene
         yield
     verdict = roll_up(verdicts)
     bad = [row for row in partitions.values() if row.status == verdict.worst and row.status > Status.OK]
-    trend = _trend(history)
+    trend = _trend(history, trend_since)
     return GroupHealth(
         verdict=verdict,
         basis=OBSERVED,
@@ -203,11 +203,11 @@ def _written(samples: Sequence[Sample], since: float) -> float:
     return max(last - first, 0) / (at - began)
 
 
-def _trend(history: ReadHistory) -> Slope | None:
-    start, series = _trend_since(history), history.series
-    if start is None:
+def _trend(history: ReadHistory, since: float | None) -> Slope | None:
+    if since is None:
         return None
-    points = [(at, lag) for at, lag in zip(series.times, series.lag, strict=True) if at >= start]
+    series = history.series
+    points = [(at, lag) for at, lag in zip(series.times, series.lag, strict=True) if at >= since]
     return slope([at for at, _ in points], [lag for _, lag in points])
 
 

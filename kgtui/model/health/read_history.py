@@ -313,7 +313,9 @@ class ReadHistory:
             else at - self._described_at
         )
         state = description.state
-        members = None if description.members is None else membership_signature(description)
+        # Epochs show each rebalance, so that the members need not be compared.
+        compared = description.group_epoch is None and description.members is not None
+        members = membership_signature(description) if compared else None
         self.rebalances.add(at, state, description.group_epoch, watched, members)
         if state != EMPTY:
             self.empty_since = None
