@@ -30,8 +30,9 @@ SYNCHRONIZED_QUERY, SYNCHRONIZED_RESPONSE = b"\x1b[?2026$p", b"\x1b[?2026;2$y"
 """Escape sequences: a query whether the terminal supports synchronized output, and the response of a terminal that
 supports it."""
 
-GROUPS_SHOWN = rb"Stable"
-"""Name of a node in the tree of groups. A frame that contains this name shows groups."""
+GROUPS_SHOWN = rb"classic|consumer"
+"""Names of the first nodes in the tree of groups, whether the nodes are open or closed. A frame that contains one of
+them shows groups."""
 
 BARE_APP_READY = rb"<000000>"
 """Text in the first frame of `bare_app`."""

@@ -192,7 +192,7 @@ class TreeModel:
         """Whether the selected group was deleted or has expired. The tree then has no cursor."""
         anchor = self.cursor_key
         deleted = anchor is not None and anchor.group is not None and anchor.group not in self.snapshot.groups
-        return deleted and self.layout.rows > 0
+        return deleted and bool(self.snapshot.groups)
 
     def put_cursor(self, row: int) -> None:
         """Move the cursor to a row, at most to the last one."""
