@@ -17,7 +17,7 @@ from kgtui.config import StateFolder, UiSettings
 from kgtui.monitor import Monitor, MonitorOptions
 from kgtui.simulator import ManualClock, Simulator
 from kgtui.tui.app import KgtuiApp
-from kgtui.tui.session import Session, Target
+from kgtui.tui.session import ClusterLabel, Session
 from kgtui.tui.text import DisplaySettings
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ async def _picture(scene: Scene, admin: KafkaGroupAdmin, cluster: Simulator) -> 
     )
     with tempfile.TemporaryDirectory() as state:
         session = Session(
-            Target("prod-eu", bootstrap, environment="PROD"),
+            ClusterLabel("prod-eu", bootstrap, environment="PROD"),
             monitor,
             admin=admin,
             filter=scene.filter,

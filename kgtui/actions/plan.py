@@ -242,7 +242,7 @@ RECENT = 300.0
 """Seconds since a commit or since members, within which a group may still be in use or restarting."""
 
 
-class Answer(StrEnum):
+class SafeToDelete(StrEnum):
     """The answer to the question whether it is safe to delete a group."""
 
     YES = "yes"
@@ -253,7 +253,7 @@ class Answer(StrEnum):
 class Safety(NamedTuple):
     """Whether it is safe to delete a group, with the reason."""
 
-    answer: Answer
+    answer: SafeToDelete
     reason: str
 
     @property
@@ -267,7 +267,7 @@ class Safety(NamedTuple):
         return f"{_SHORT[self.answer]}: {self.reason}"
 
 
-_SHORT = {Answer.YES: "safe", Answer.UNCERTAIN: "uncertain", Answer.NO: "not safe"}
+_SHORT = {SafeToDelete.YES: "safe", SafeToDelete.UNCERTAIN: "uncertain", SafeToDelete.NO: "not safe"}
 
 
 def safety_of(
@@ -284,32 +284,36 @@ def safety_of(
         appeared: whether the group has been Empty since kgtui observed that it appeared.
     """
     if not isinstance(line, Allowed):
-        return Safety(Answer.NO, line.reason)
+        return Safety(SafeToDelete.NO, line.reason)
     loss = line.loss
     if loss.last_commit is not None and now - loss.last_commit < RECENT:
         age = duration(now - loss.last_commit)
-        return Safety(Answer.NO, f"offsets were committed {age} ago, so an application may still be using the group")
+        return Safety(
+            SafeToDelete.NO, f"offsets were committed {age} ago, so an application may still be using the group"
+        )
     if loss.undo is Undo.IRREVERSIBLE:
-        return Safety(Answer.NO, "no backup can restore the offsets of deleted topics")
+        return Safety(SafeToDelete.NO, "no backup can restore the offsets of deleted topics")
     if empty_since is not None and now - empty_since < RECENT:
         age = duration(now - empty_since)
         if appeared:
-            return Safety(Answer.UNCERTAIN, f"the group appeared {age} ago, so the application may just be starting")
-        return Safety(Answer.UNCERTAIN, f"all members left {age} ago, so the application may just be restarting")
+            return Safety(
+                SafeToDelete.UNCERTAIN, f"the group appeared {age} ago, so the application may just be starting"
+            )
+        return Safety(SafeToDelete.UNCERTAIN, f"all members left {age} ago, so the application may just be restarting")
     return _safety_of_offsets(loss)
 
 
 def _safety_of_offsets(loss: DeletionLoss) -> Safety:
     if loss.hidden:
-        return Safety(Answer.UNCERTAIN, "the group may have offsets in topics that you may not describe")
+        return Safety(SafeToDelete.UNCERTAIN, "the group may have offsets in topics that you may not describe")
     if not loss.partitions:
-        return Safety(Answer.YES, "the group has no offsets")
+        return Safety(SafeToDelete.YES, "the group has no offsets")
     unread = loss.unread
     if unread.lag:
-        return Safety(Answer.NO, f"the group has not read {unread_text(loss)}, and its position would be lost")
+        return Safety(SafeToDelete.NO, f"the group has not read {unread_text(loss)}, and its position would be lost")
     if unread.lag is None or unread.lower_bound:
-        return Safety(Answer.UNCERTAIN, "it is not known whether the group has read all records")
-    return Safety(Answer.YES, "the group has read all records, and the backup can restore its offsets")
+        return Safety(SafeToDelete.UNCERTAIN, "it is not known whether the group has read all records")
+    return Safety(SafeToDelete.YES, "the group has read all records, and the backup can restore its offsets")
 
 
 def unread_text(loss: DeletionLoss) -> str:

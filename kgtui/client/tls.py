@@ -32,7 +32,7 @@ _LONG_LENGTH = 0x80
 
 
 @dataclass(frozen=True, slots=True)
-class Store:
+class KeyStore:
     """The contents of a PKCS#12 store, converted to PEM.
 
     Attributes:
@@ -46,7 +46,7 @@ class Store:
     trusted: str = ""
 
 
-def read_store(file: str, password: Secret, kind: str) -> Store:
+def read_store(file: str, password: Secret, kind: str) -> KeyStore:
     """Read a PKCS#12 store.
 
     Args:
@@ -110,15 +110,15 @@ def _encoded_size(content: bytes) -> int:
     return 2 + digits + int.from_bytes(content[2 : 2 + digits], "big") if digits else 0
 
 
-def _converted(loaded: PKCS12KeyAndCertificates) -> Store:
+def _converted(loaded: PKCS12KeyAndCertificates) -> KeyStore:
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
     others = "".join(one.certificate.public_bytes(Encoding.PEM).decode() for one in loaded.additional_certs)
     if loaded.key is None:
-        return Store(trusted=others)
+        return KeyStore(trusted=others)
     key = loaded.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
     own = loaded.cert.certificate.public_bytes(Encoding.PEM).decode() if loaded.cert is not None else ""
-    return Store(Secret(key), own + others, others)
+    return KeyStore(Secret(key), own + others, others)
 
 
 _VERSIONS = {

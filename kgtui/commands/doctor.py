@@ -70,7 +70,7 @@ class NamedGroup(NamedTuple):
 
 
 @dataclass(slots=True)
-class Diagnosis:
+class DoctorResults:
     """The results of `kgtui doctor`.
 
     Attributes:
@@ -114,7 +114,7 @@ def run(args: argparse.Namespace) -> int:
     return 1 if diagnosis.faults or not all(one.listed for one in diagnosis.named) else 0
 
 
-async def _run(args: argparse.Namespace) -> Diagnosis:
+async def _run(args: argparse.Namespace) -> DoctorResults:
     async with connected(args) as admin:
         try:
             return await examine(admin, args.groups, args.lake, timeout=timeout_of(args))
@@ -145,7 +145,7 @@ def _steps_json(found: Mapping[str, Sequence[Step]]) -> bytes:
 
 async def examine(
     admin: KafkaGroupAdmin, groups: Sequence[str] = (), lake: str | None = None, *, timeout: float
-) -> Diagnosis:
+) -> DoctorResults:
     """Ask every broker for its API versions, read the user's permissions, and look for groups.
 
     Args:
@@ -157,7 +157,7 @@ async def examine(
         UnreachableError: no broker answered.
     """
     deadline = Deadline(timeout)
-    diagnosis = Diagnosis(await admin.cluster(timeout=timeout))
+    diagnosis = DoctorResults(await admin.cluster(timeout=timeout))
     await asyncio.gather(*(_versions(admin, node, diagnosis, deadline) for node in diagnosis.cluster.brokers))
     diagnosis.cluster_operations = await _cluster_operations(admin, diagnosis, deadline)
     try:
@@ -214,7 +214,7 @@ def _disappeared_at(lake: str, group: str) -> float | None:
     return RecordingReader(lake).disappeared_at(group)
 
 
-async def _versions(admin: KafkaGroupAdmin, node: int, diagnosis: Diagnosis, deadline: Deadline) -> None:
+async def _versions(admin: KafkaGroupAdmin, node: int, diagnosis: DoctorResults, deadline: Deadline) -> None:
     from kgtui.protocol.messages import APIS
     from kgtui.protocol.messages.cluster import METADATA
 
@@ -238,7 +238,7 @@ async def _version(admin: KafkaGroupAdmin, node: int, api: Api, deadline: Deadli
 
 
 async def _cluster_operations(
-    admin: KafkaGroupAdmin, diagnosis: Diagnosis, deadline: Deadline
+    admin: KafkaGroupAdmin, diagnosis: DoctorResults, deadline: Deadline
 ) -> frozenset[str] | None:
     from kgtui.admin.access import read_operations
 
@@ -252,7 +252,7 @@ async def _cluster_operations(
     return None
 
 
-async def _group_operations(admin: KafkaGroupAdmin, diagnosis: Diagnosis, deadline: Deadline) -> None:
+async def _group_operations(admin: KafkaGroupAdmin, diagnosis: DoctorResults, deadline: Deadline) -> None:
     listed = await admin.list_groups(timeout=deadline.left())
     diagnosis.groups = len(listed.rows)
     diagnosis.faults += [fault for fault in listed.faults if fault.broker in diagnosis.versions]
@@ -288,7 +288,7 @@ def limitations(versions: Mapping[str, int | None]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def as_json(diagnosis: Diagnosis) -> bytes:
+def as_json(diagnosis: DoctorResults) -> bytes:
     operations = diagnosis.cluster_operations
     value: dict[str, Any] = {
         "version": formats.VERSION,
@@ -317,7 +317,7 @@ def as_json(diagnosis: Diagnosis) -> bytes:
     return formats.json_bytes(value)
 
 
-def as_text(diagnosis: Diagnosis) -> str:
+def as_text(diagnosis: DoctorResults) -> str:
     """Return the diagnosis as text for people."""
     parts = [
         *map(_named_text, diagnosis.named),
@@ -346,7 +346,7 @@ def _cluster_text(cluster: ClusterInfo) -> str:
     return table((Column(""), Column("")), rows, header=False)
 
 
-def _brokers_text(diagnosis: Diagnosis) -> str:
+def _brokers_text(diagnosis: DoctorResults) -> str:
     rows = [
         (
             str(node),
@@ -361,7 +361,7 @@ def _brokers_text(diagnosis: Diagnosis) -> str:
     )
 
 
-def _versions_text(diagnosis: Diagnosis) -> str:
+def _versions_text(diagnosis: DoctorResults) -> str:
     nodes = sorted(diagnosis.versions)
     names = sorted({name for versions in diagnosis.versions.values() for name in versions})
     columns = [Column("API"), *(Column(str(node), number=True) for node in nodes)]
@@ -370,7 +370,7 @@ def _versions_text(diagnosis: Diagnosis) -> str:
     )
 
 
-def _permissions_text(diagnosis: Diagnosis) -> str:
+def _permissions_text(diagnosis: DoctorResults) -> str:
     cluster = diagnosis.cluster_operations
     operations = marks.NO_ANSWER if cluster is None else ", ".join(sorted(cluster)) or "none"
     lines = [f"permissions on the cluster: {operations}"]

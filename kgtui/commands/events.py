@@ -27,7 +27,7 @@ from kgtui.model.access import NO_VISIBLE_GROUP
 from kgtui.model.answer import Coverage
 from kgtui.model.event import EVENT_KINDS, EventKind
 from kgtui.monitor import policy
-from kgtui.output.event_list import EventTable, as_json
+from kgtui.output.event_list import EventTableWriter, as_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -130,7 +130,7 @@ class _Printer:
         self._query = query
         self._kinds = frozenset(args.kind)
         self._groups = frozenset(args.group)
-        self._table = EventTable()
+        self._table = EventTableWriter()
         self.printed = False
 
     def print(self, events: Iterable[Event], snapshot: Snapshot) -> None:

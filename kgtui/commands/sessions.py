@@ -106,7 +106,7 @@ class SessionOpener:
     async def _open(self, target: Target, command_config: str | None) -> Session:
         from kgtui.admin.kafka import connect
         from kgtui.monitor import Monitor, MonitorOptions
-        from kgtui.tui.session import Target as TargetLabel
+        from kgtui.tui.session import ClusterLabel
 
         admin = connect(target.seeds, target.properties)
         # `connections` is closed when the user opens another cluster, or by `_stack` when kgtui ends.
@@ -114,7 +114,7 @@ class SessionOpener:
         connections.push_async_callback(admin.close)
         self._opened[target.name] = target, command_config
         interval = self._args.interval or self._settings.ui.interval
-        label = TargetLabel(
+        label = ClusterLabel(
             target.name,
             ",".join(target.seeds),
             target.color or None,
@@ -159,15 +159,14 @@ class SessionOpener:
         return given or (cluster.command_config if cluster is not None else "") or None
 
     def _empty(self) -> Session:
-        from kgtui.tui.session import Session
-        from kgtui.tui.session import Target as TargetLabel
+        from kgtui.tui.session import ClusterLabel, Session
         from kgtui.tui.text import DisplaySettings
 
         args, settings = self._args, self._settings
         ascii_only = args.ascii or settings.ui.ascii
         display = DisplaySettings(ascii=ascii_only, utc=settings.ui.utc) if ascii_only or settings.ui.utc else None
         return Session(
-            TargetLabel(""),
+            ClusterLabel(""),
             read_only=args.read_only,
             filter=args.filter,
             ui=replace(settings.ui, theme=args.theme or settings.ui.theme),
@@ -201,12 +200,12 @@ async def _failed_attempts(target: Target) -> tuple[tuple[str, str], ...]:
 def _replay_session(empty: Session, admin: ReplayAdmin) -> Session:
     from kgtui.monitor import Monitor, MonitorOptions
     from kgtui.monitor.policy import REPLAY_INTERVAL
-    from kgtui.tui.session import Target
+    from kgtui.tui.session import ClusterLabel
 
     path = admin.recording.path
     return replace(
         empty,
-        target=Target(path.name or str(path), str(path)),
+        target=ClusterLabel(path.name or str(path), str(path)),
         monitor=Monitor(
             admin,
             MonitorOptions(interval=REPLAY_INTERVAL, metadata_interval=REPLAY_INTERVAL),

@@ -1,7 +1,7 @@
 """Record what happens to the groups of a cluster, and replay any recorded point in time.
 
-This package imports `lake`, `monitor`, `model` and the interface of `admin`. deltalake and pyarrow are imported only
-when a lake is opened.
+This package imports the packages `lake`, `monitor` and `model`, and the interfaces of package `admin`. deltalake and
+pyarrow are imported only when a lake is opened.
 
 | module | contents |
 |---|---|
@@ -17,8 +17,8 @@ when a lake is opened.
 | `poll_reader` | descriptions and offsets at consecutive polls, for the health rules |
 | `group_timeline` | lag, rates, members and changes of one group over time |
 | `state_times` | when the current states of all groups began |
-| `recorded_events` | what changed between the polls of a recording |
-| `recorded_access` | the permissions of the recorder |
+| `recorded_events` | finds the events in a recording |
+| `recorded_access` | stores the permissions of the recorder's user in the lake |
 | `replay` | `ReplayAdmin`: a read-only `GroupAdmin` on a recording |
 """
 

@@ -1,6 +1,7 @@
 """Find the rows that a poll changed.
 
-States are row tuples (see `rows`), because they compare fast. Each poll compares a hundred thousand partitions.
+The values of a group, member or partition are kept as a row: a tuple, as returned by `kgtui.history.rows`. Tuples are
+compared quickly, and a poll of a large cluster compares 100,000 partitions.
 """
 
 from __future__ import annotations
@@ -36,10 +37,10 @@ class PollResult:
     """The values that one poll read from the cluster.
 
     Attributes:
-        listings: group → listing, for all groups. Without a response of a broker, they are its last known listings.
+        listings: group → listing, for all groups. If a broker did not respond, its last listings are used.
         descriptions: group → description, for the groups that this poll described.
-        committed: group → committed offsets, without share groups.
-        share: group → share offsets.
+        committed: group → committed offsets, for groups of all types except share groups.
+        share: share group → share-partition start offsets.
         bounds: partition → log start and log end offset.
         hidden: groups for which brokers may have left out offsets; None if the user's permissions are unknown.
         faults: pairs (scope, fault). The scope is a value of column `scope` of table `faults`, such as `offsets`.
@@ -125,7 +126,7 @@ class ChangeTracker:
         }
         for key, row in faults.items():
             old = self._faults.get(key)
-            # The message is not compared, because it may contain a time that differs in each poll.
+            # The message of a fault is not compared, because it may contain a time that differs in each poll.
             if old is None or old[0] != row[0]:
                 self._faults[key] = row
                 out["faults"].append((*key, False, *row))
@@ -134,7 +135,7 @@ class ChangeTracker:
             out["faults"].append((*key, True, *_NO_FAULT))
 
     def all_rows(self) -> RowsByTable:
-        """Return the complete state of all groups as rows by table name, as a keyframe stores it.
+        """Return the rows of a keyframe: table name → one row per existing group, member, partition or fault.
 
         The rows are sorted by key, except in table `faults`.
         """
@@ -151,7 +152,7 @@ class ChangeTracker:
         """Return whether brokers may have left out offsets of a group; None if unknown.
 
         Args:
-            refused: partitions whose bounds kgtui's user may not read.
+            refused: partitions whose log start and log end offsets kgtui's user may not read.
         """
         offsets = result.committed.get(group, result.share.get(group))
         if offsets is None:
@@ -236,7 +237,7 @@ def _release(*parts: Mapping[Any, Any]) -> None:
 
 
 def _owners(description: GroupDescription, members: Iterable[Member]) -> dict[TopicPartition, str]:
-    """Return partition → member that reads it. One task of a streams group can read several partitions."""
+    """Return partition → id of the member that reads it, or whose streams task reads it."""
     found = {tp: member.member_id for tp, member in owners_of(tuple(members)).items()}
     if description.topology is not None:
         for member in members:

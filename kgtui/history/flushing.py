@@ -77,7 +77,7 @@ class Flusher:
 
     @property
     def crashed_holder(self) -> Holder | None:
-        """The process of the previous recorder if it ended without releasing the lake's lock."""
+        """The process of the previous recorder, if it ended without releasing the lake's lock; otherwise None."""
         return self._lock.crashed_holder
 
     @property

@@ -93,8 +93,10 @@ def _columns(
 ) -> list[array[float]]:
     """Return five columns: time in seconds since the epoch, lag, members, written records/s, read records/s.
 
-    Unknown values are NaN. Rates are unknown at each poll that could not read the offsets (`unread`), and at the next
-    poll.
+    Unknown values are NaN. If a poll could not read the offsets, the rates at this poll and at the next one are unknown.
+
+    Args:
+        unread: times (ms) of the polls that could not read the offsets.
     """
     columns = [array("d") for _ in range(5)]
     point_by_poll = {round(point.at * 1000): point for point in change_points}
@@ -217,7 +219,8 @@ INT64_RANGE = 2**64
 SUMS = ("lag", "known_lags", "known_ends", "known_positions")
 """Names of the attributes of `PollChange` that contain the change of a total, such as the total lag.
 
-At a keyframe, they are the complete total. A poll's total is thus the sum since the latest keyframe.
+At a keyframe, these attributes contain the complete total. At any other poll, the total is the sum of all values since
+the keyframe.
 """
 
 
@@ -276,7 +279,8 @@ def poll_changes(rows: pa.Table, recorded_polls: Sequence[RecordedPoll]) -> dict
 def _sum_changes(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
     """Return a column for each name in `SUMS`, with the change since the partition's previous row.
 
-    The first row since a keyframe has the complete value. Rows are sorted by topic, partition and poll.
+    In a partition's first row after a keyframe, it is the complete value. `columns` must be sorted by topic, partition
+    and poll.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -328,9 +332,9 @@ def _values(columns: Mapping[str, pa.Array]) -> tuple[pa.Array, pa.Array, pa.Arr
 
 
 def _owner_changes(columns: Mapping[str, pa.Array], beginning: int) -> dict[int, int]:
-    """Return time of each poll (ms) → number of partitions with a new owner; none at `beginning`.
+    """Return time of each poll (ms) → number of partitions with a new owner.
 
-    Rows are sorted by topic, partition and poll.
+    The poll at time `beginning` is left out. `columns` must be sorted by topic, partition and poll.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -347,7 +351,7 @@ def _owner_changes(columns: Mapping[str, pa.Array], beginning: int) -> dict[int,
 
 
 def differs(columns: Mapping[str, pa.Array], *names: str) -> pa.Array:
-    """Return whether one of the columns `names` differs from the previous row, for each row. The first row is true."""
+    """Return for each row whether one of the columns `names` differs from the previous row; true for the first row."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from kgtui.lake.schemas.definition import RowValues
 
 _MAX_GROUPS, _MAX_FRACTION = 16, 0.02
-"""Limits for converting the rows of a block (see `RowBlocks`) to Python group by group.
+"""Maximum number and fraction of the groups in a block of rows that are converted to Python one at a time.
 
-Above both this number and this fraction of the block's groups, converting the whole block is faster.
+When more groups than both limits have been requested, the whole block is converted, because that is faster.
 """
 
 
@@ -29,7 +29,8 @@ class Keyframe:
 
     Args:
         load: returns the rows of the table with a given name. It is called once per table.
-        polls: times of these polls, in milliseconds since the epoch. Rows of other polls come from interrupted writes.
+        polls: times of the keyframe and of these polls, in milliseconds since the epoch. Rows of other polls are
+            ignored, because they come from interrupted writes.
         reading: returns a context manager that converts read errors to `LakeError`.
     """
 
@@ -75,14 +76,15 @@ class KeyframeTable:
         return len(self._rows)
 
     def block_of(self, group: str) -> int | None:
-        """Return the index of the block that may contain rows of a group; None if there is none.
+        """Return the index of the block that may contain rows of a group; None if no block does.
 
-        The group id has escaped surrogates.
+        Args:
+            group: group id with escaped surrogates.
         """
         return self._rows.block_of(group)
 
     def load(self, indices: Iterable[int]) -> None:
-        """Read the blocks that are not in memory yet, together, because each call of `RowBlocks.read` is expensive."""
+        """Read the missing blocks with one call of `RowBlocks.read`, because each call is expensive."""
         missing = sorted({index for index in indices if index not in self._blocks})
         if missing:
             self._blocks.update(dict.fromkeys(missing, self._read(missing, self._columns)))
@@ -106,7 +108,7 @@ class KeyframeTable:
 
 
 class _KeyframeRows:
-    """The rows of some blocks until the next keyframe, sorted by key and poll."""
+    """Rows of one table for a keyframe and the polls until the next keyframe, sorted by key and poll."""
 
     def __init__(self, rows: pa.Table, key: Sequence[str]) -> None:
         self._rows = rows.combine_chunks()
@@ -207,7 +209,7 @@ _TABLES = {table.name: table for table in TABLES}
 
 
 def _last_of_each(rows: pa.Table, key: Sequence[str]) -> pa.Array:
-    """Return whether each row is the last of its key. Equal keys must be adjacent."""
+    """Return for each row whether it is the last row with its key. Rows with equal keys must be adjacent."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -226,9 +228,9 @@ def _last_of_each(rows: pa.Table, key: Sequence[str]) -> pa.Array:
 
 
 def _spans(column: pa.ChunkedArray) -> dict[str, tuple[int, int]]:
-    """Return the first index and the index after the last for each value. Null becomes an empty string.
+    """Return value → (index of its first row, index after its last row). Null becomes an empty string.
 
-    Equal values must be adjacent.
+    Rows with equal values must be adjacent.
     """
     import pyarrow.compute as pc
 

@@ -136,7 +136,7 @@ class PointInTime:
     def bounds(self, tp: TopicPartition) -> PartitionBounds | None:
         """Return the log start and log end offset of a partition; None if they were not recorded.
 
-        They are recorded only for partitions in which a group has an offset or a member.
+        They are recorded only for partitions in which a group has an offset or that a member owns.
         """
         return self._logs.get(tp) or self._every_log.get(tp)
 
@@ -148,8 +148,8 @@ class PointInTime:
                 log = rows.bounds_of_row(tuple(row))
                 if log is not None:
                     other = result.get((topic, partition))
-                    # A group's rows keep old log end offsets while its offsets cannot be read. The highest one of all
-                    # groups is the newest.
+                    # Groups can have different log end offsets of the same partition, because a group whose offsets
+                    # cannot be read keeps its old rows. The highest log end offset is the newest.
                     if other is None or (log.log_end or -1) > (other.log_end or -1):
                         result[topic, partition] = log
         return result
@@ -183,7 +183,8 @@ class LagChange(NamedTuple):
     def by(self) -> int:
         """Increase of the lag in records; negative if the lag decreased.
 
-        It is 0 if one lag is unknown, or if brokers may have left out topics at only one of the polls.
+        It is 0 if one lag is unknown, or if brokers may have left out topics at only one of the polls, because the two
+        lags can then not be compared.
         """
         if self.before is None or self.after is None or self.hidden_before is not self.hidden_after:
             return 0

@@ -98,7 +98,7 @@ class _GroupStates:
         self._reads: dict[str, GroupRead] = {}
 
     def go_to(self, poll: RecordedPoll) -> None:
-        """Apply the changes that `poll` recorded. It must follow the poll of the previous call."""
+        """Apply the changes of a poll, which must be the first poll after the poll of the previous call."""
         changed, moved = self._apply_group_changes(poll.ms), set[str]()
         for group, topic, partition, gone, *row in self._tables["partitions"].at(poll.ms):
             moved.add(group)
@@ -123,7 +123,7 @@ class _GroupStates:
                 self._faults[key] = (scope, rows.fault_of_row(broker, group, name, tuple(row)))
 
     def _apply_group_changes(self, poll: int) -> set[str]:
-        """Apply a poll to the rows of groups and members, and return the changed groups."""
+        """Apply the changes of a poll to the rows of groups and members, and return the ids of the changed groups."""
         changed: set[str] = set()
         for group, gone, *row in self._tables["groups"].at(poll):
             changed.add(group)
@@ -171,7 +171,7 @@ class RowsByPoll:
     """The rows of one table by poll, converted to Python one poll at a time to save memory.
 
     Args:
-        groups: groups whose rows are kept, with lone surrogates escaped; None for all groups.
+        groups: ids of the groups whose rows are kept, with lone surrogates escaped; None for all groups.
     """
 
     def __init__(self, table: pa.Table, groups: Sequence[str] | None) -> None:

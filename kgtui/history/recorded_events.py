@@ -53,7 +53,7 @@ def recorded_events(
 ) -> Iterator[Event]:
     """Yield the events of a recording, oldest first. Events of the same poll are sorted by group.
 
-    Keyframes reset the known members and owners, so that events do not depend on where reading begins.
+    Known members and owners are forgotten at each keyframe, so that the events do not depend on `since`.
 
     Args:
         since, until: only events after `since` and up to `until`, in seconds since the epoch; None for no limit. The
@@ -105,7 +105,7 @@ class _RecordedState:
             yield poll, events if self._begun else []
             self._begun = True
             if whole:
-                # A reader that begins at this keyframe does not know older descriptions. Its events must be the same.
+                # Forget older descriptions, so that a reader that begins at this keyframe finds the same events.
                 self._descriptions.clear()
 
     def _read(self, table: Table, keyframe: int, until: int) -> pa.Table:
@@ -159,9 +159,10 @@ class _RecordedState:
     def _advance(
         self, poll: RecordedPoll, tables: Mapping[str, RowsByPoll], *, whole: bool
     ) -> tuple[dict[str, RowValues | None], dict[str, dict[str, RowValues]]]:
-        """Apply a poll to the rows of groups and members, and return the earlier rows of changed groups.
+        """Apply the changes of a poll to the rows of groups and members.
 
-        The second dict maps group id → member id → earlier row.
+        Returns two dicts for what has changed: group id → earlier row (None for a new group), and group id → member
+        id → earlier row.
         """
         listed, members = ({}, defaultdict(dict)) if whole else (self._listed, self._members)
         listed_before: dict[str, RowValues | None] = {}
@@ -230,7 +231,7 @@ class _RecordedState:
         return events
 
     def _memberless_groups(self, groups: pa.Table) -> pa.Array:
-        """Return the groups that were ever Empty in these rows. Lone surrogates stay escaped."""
+        """Return the ids of groups that are Empty in at least one of these rows, with lone surrogates escaped."""
         import pyarrow.compute as pc
 
         empty = pc.fill_null(pc.equal(groups["state"].cast("string"), EMPTY), False)
@@ -266,7 +267,7 @@ def _changed_positions(table: pa.Table, keyframe: int, memberless: pa.Array) -> 
     Args:
         table: rows of table `partitions` in one chunk, sorted by key and poll. Rows from before the keyframe are
             compared only with rows of the keyframe.
-        memberless: groups for which even a move forward may be an event.
+        memberless: ids of groups that were Empty at some time. For these, even a move forward may be an event.
     """
     import pyarrow as pa
     import pyarrow.compute as pc

@@ -67,7 +67,7 @@ class Recorder:
         notify: called with a message for the user when a problem begins or ends.
         now: returns seconds since the epoch.
         elapsed: returns seconds of a monotonic clock.
-        wait: replaces the sleep between two polls, in seconds, such as for a simulation.
+        wait: called with the seconds until the next poll, instead of sleeping. A simulation uses it.
         alone: whether no terminal UI runs on this event loop. Python's garbage collector is then paused during each
             poll, which saves time, but blocks the loop after the poll.
     """
@@ -171,7 +171,7 @@ class Recorder:
             return
         at = max(int(self._now() * 1000), self._last + 1)
         try:
-            # The garbage collector must not scan the objects of the poll, which `_record` frees.
+            # Pause the garbage collector, because `_record` frees all objects of the poll itself.
             with self._gc.paused() if self._gc is not None else nullcontext():
                 await self._record(snapshot, at)
         except Exception as error:  # noqa: BLE001 - the poll loop: the error is reported, and the next poll is a keyframe
@@ -180,7 +180,7 @@ class Recorder:
             self._lost = "a poll failed"
 
     async def _start_keyframe(self, gap: str) -> None:
-        """Make the next poll a keyframe, because changes may be missing in the lake. `gap` says why."""
+        """Make the next poll a keyframe, because changes may be missing in the lake for the reason `gap`."""
         old, self._changes = self._changes, ChangeTracker()
         self._keyframe = None
         self._gap, self._lost, self._lake.lost = gap, "", False
@@ -198,8 +198,8 @@ class Recorder:
             snapshot, self._changes.owned(), access=access, now=self._elapsed(), timeout=timeout
         )
         rows, keyframe = await self._compare(result, at)
-        # If waiting rows were dropped during this poll, its rows are useless, because they contain only the changes
-        # since then.
+        # If waiting rows were dropped during this poll, the poll is not stored, because its rows contain only the
+        # changes since a poll that was dropped.
         if not self._lake.lost:
             report = self._poll_row(snapshot, result, rows, at, int((time.monotonic() - began) * 1000))
             self._lake.add(at, keyframe, rows, report)
@@ -212,7 +212,7 @@ class Recorder:
     async def _compare(self, result: PollResult, at: int) -> tuple[RowsByTable, int]:
         """Return the rows of a poll and the time of its keyframe.
 
-        It runs in a thread: a hundred thousand partitions take half a second.
+        The comparison runs in a thread, because 100,000 partitions take half a second.
         """
         rows, changes = new_rows(), self._changes
         await asyncio.to_thread(_compare, changes, result, at, rows)
@@ -272,7 +272,7 @@ def _all_brokers_listed(snapshot: Snapshot) -> bool:
 class RetentionRefresher:
     """Reads the retention of topics at regular intervals, and stores it in the lake.
 
-    It stays unknown if the recorder may not read a topic's configs.
+    The retention of a topic stays unknown if the recorder may not read the topic's configs.
     """
 
     def __init__(self, admin: GroupAdmin, folder: LakeFolder) -> None:
@@ -283,7 +283,8 @@ class RetentionRefresher:
     def due(self, now: float) -> bool:
         """Return whether nothing was read yet, or the last read is `RETENTION_MAX_AGE` seconds ago.
 
-        `now` has the same clock as in `refresh`.
+        Args:
+            now: current time in seconds, by the same clock as for `refresh`.
         """
         return self._asked is None or now - self._asked >= RETENTION_MAX_AGE
 
@@ -294,7 +295,7 @@ class RetentionRefresher:
         self._asked = now
         try:
             answer = await self._admin.retention(sorted(topics), timeout=timeout)
-            # Topics without a result are deleted, except after faults, which may be why a topic is missing.
+            # Delete the stored retention of topics without a result, unless a fault may be the reason.
             await asyncio.to_thread(update_retention, self._folder, answer.rows, () if answer.faults else set(topics))
         except (KgtuiError, OSError):
             _log.exception("cannot read or store the retention of topics")

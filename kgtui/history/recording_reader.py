@@ -192,7 +192,7 @@ class RecordingReader:
             try:
                 return table.read_keyframe(day, keyframe)
             except FileNotFoundError:
-                # Compaction has replaced the file. Open the newest version of the table.
+                # Compaction has deleted a file of this version of the table. Open the newest version.
                 table.open(renew=True)
                 return table.read_keyframe(day, keyframe)
 
@@ -210,19 +210,20 @@ class RecordingReader:
         Changes to offsets are ignored, because they happen in nearly every poll.
 
         Args:
-            after: a poll, which is never the result, or seconds since the epoch.
+            after: poll at which the search starts, or seconds since the epoch. The result is never this poll.
             back: whether to search backward in time.
         """
         start = self.poll_at(after) if isinstance(after, (int, float)) else after
         days = self._polls.days()
         days = [day for day in days if (day <= day_of(start.ms) if back else day >= day_of(start.ms))]
-        # The group can also change at midnight. `adjacent` is its state on the other side of midnight.
+        # The group can also change between two days. `adjacent` is its state at the nearest poll of the day that was
+        # searched before.
         adjacent: GroupState | None = None
-        first_poll = 0  # first poll of the previously searched day; only used backward
+        first_poll = 0  # with `back`: time of the first poll of the day that was searched before
         for day in reversed(days) if back else days:
             polls = self._polls.of_day(day)
             changes = self._changes_of_day(group, day, polls)
-            # The first poll after the midnight between this day and the previously searched day.
+            # The first poll after the midnight between this day and the day that was searched before.
             midnight_poll = first_poll if back else polls[0][0]
             changed_at_midnight = adjacent is not None and adjacent != (changes.last if back else changes.first)
             if changed_at_midnight and midnight_poll != start.ms:
@@ -262,7 +263,7 @@ class RecordingReader:
         return cached[1]
 
     def _read_group(self, table: Table, columns: Sequence[str], group: str, span: tuple[int, int]) -> pa.Table:
-        """Read the rows of one group. Only opening the table takes the reader's lock.
+        """Read the rows of one group. The reader's lock is held only while the table is opened.
 
         Args:
             span: times (ms) of the first poll, which must be a keyframe, and of the last poll.

@@ -208,8 +208,8 @@ class ReplayAdmin:
     async def access(self, *, max_age: float = 0.0, timeout: float = DEFAULT_TIMEOUT) -> Access:
         """Return the newest permissions of the recorder's user.
 
-        The shown poll tells whether the user could describe all topics. The user could not if offsets of every group
-        may be hidden, but could if only some groups have hidden offsets.
+        If brokers may have hidden offsets of every group at the shown poll, the user could not describe all topics. If
+        they may have hidden offsets of only some groups, the user could.
         """
         return await asyncio.to_thread(self._access)
 
@@ -227,7 +227,7 @@ class ReplayAdmin:
     ) -> Answer[Mapping[str, T]]:
         """Return the result of `read` or a fault for each group.
 
-        The fault is the recorded one of column `scope`, or says that the group did not exist or was not described yet.
+        A group gets a fault if `read` returns None, or if table `faults` has a fault of the group with this `scope`.
         """
         state, names = self._point_in_time, list(dict.fromkeys(groups))
 
@@ -270,7 +270,7 @@ class ReplayFeed:
         """Return how the broker's list of groups has changed since the previous call.
 
         Raises:
-            ClientError: the recorded fault of the broker. A change is returned first; the next call then raises.
+            ClientError: the broker has a recorded fault, and its list has not changed since the previous call.
         """
         state, began = self._admin.point_in_time, time.monotonic()
         if state.poll == self._poll:

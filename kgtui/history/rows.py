@@ -31,13 +31,13 @@ COMMIT, SHARE, OWNED = "commit", "share", "owned"
 
 _MEMBER_COLUMNS = ("client_id", "host", "instance_id", "rack", "epoch", "protocol")
 _DETAILS = tuple(one.name for one in fields(Member) if one.name not in ("member_id", *_MEMBER_COLUMNS))
-"""Attributes of a member without a column. They are stored as JSON in column `detail`."""
+"""Attributes of `Member` that have no column of their own. They are stored as JSON in column `detail`."""
 
 _member_columns = attrgetter(*_MEMBER_COLUMNS)
 
 _GROUP_COLUMNS = ("group", "assignor", "group_epoch", "assignment_epoch", "members", "operations")
 _GROUP_DETAILS = tuple(one.name for one in fields(GroupDescription) if one.name not in _GROUP_COLUMNS)
-"""Attributes of a description without a column. They are stored as JSON in column `description`."""
+"""Attributes of `GroupDescription` that have no column of their own. Column `description` has them as JSON."""
 
 _UNDESCRIBED: RowValues = (None,) * (GROUPS.names.index("offsets_may_be_hidden") - GROUPS.names.index("described_at"))
 
@@ -196,7 +196,7 @@ def offsets_of_rows(positions: Mapping[TopicPartition, RowValues], *, hidden: bo
     """Convert one group's rows of table `partitions` to the group's offsets.
 
     Args:
-        positions: partition → row.
+        positions: partition → its row of table `partitions`.
         hidden: whether brokers may have left out offsets of the group; None if unknown.
     """
     committed: list[CommittedOffset] = []

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MOST_ROWS = 1_000_000
 """Approximate maximum number of rows of table `groups` that are read.
 
-Every keyframe has one row per group, so 100,000 groups are searched in ten keyframes.
+Every keyframe has one row per group, so with 100,000 groups, ten keyframes are searched.
 """
 
 COLUMNS = ("poll", "keyframe", "group", "gone", "state")
@@ -30,8 +30,8 @@ class StateTimes(NamedTuple):
     """When the states of the groups at one recorded poll began.
 
     Attributes:
-        since: group id → start of its state, in seconds since the epoch. Groups that were already in this state when
-            the search began are missing.
+        since: group id → start of its state, in seconds since the epoch. Groups that did not change their state in
+            the searched part of the recording are missing.
         search: the part of the recording that was searched.
     """
 
@@ -60,7 +60,7 @@ class StateChanges:
         self._rows = self._changes(recording.rows_since(GROUPS, COLUMNS, self._keyframes[0], poll))
 
     def covers(self, poll: RecordedPoll) -> bool:
-        """Return whether `at` can be called for a poll: a poll of the last keyframe, recorded before the search."""
+        """Return whether `at` can be called for a poll: one since the last keyframe, recorded before the search."""
         return poll.keyframe == self._keyframes[-1] and poll.ms <= self._recorded.ms
 
     def _changes(self, rows: pa.Table) -> pa.Table:

@@ -23,7 +23,7 @@ _MAX_WIDTH = 36
 """Table cells are padded to at most this width, in terminal cells."""
 
 
-class EventTable:
+class EventTableWriter:
     """Writes events as the lines of one table, before later events are known.
 
     A column becomes wider with a wider value, and never narrower. A header comes first.

@@ -140,7 +140,7 @@ class OngoingRecording(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class ClusterLabel:
     """The cluster of a session.
 
     Attributes:
@@ -213,7 +213,7 @@ class Session:
         recording: the recording that kgtui is writing now.
     """
 
-    target: Target
+    target: ClusterLabel
     monitor: GroupMonitor | None = None
     admin: GroupAdmin | None = None
     read_only: bool = False

@@ -13,7 +13,7 @@ from textual.command import CommandList
 from kgtui.config import StateFolder
 from kgtui.tui.app import KgtuiApp
 from kgtui.tui.screens.main import MainScreen
-from kgtui.tui.session import Session, Target
+from kgtui.tui.session import ClusterLabel, Session
 from kgtui.tui.text import DisplaySettings
 from tests.pilot.scripted_monitor import NOW, Row, ScriptedMonitor, snapshot_of, with_details
 
@@ -68,7 +68,7 @@ def session_of(monitor: ScriptedMonitor | None, **fields: Any) -> Session:
     `fields` are other arguments of `Session`.
     """
     fields.setdefault("display", DisplaySettings(now=lambda: NOW, zone=timezone(timedelta(hours=1))))
-    return Session(Target("prod-eu", "broker-1:9092"), monitor, **fields)
+    return Session(ClusterLabel("prod-eu", "broker-1:9092"), monitor, **fields)
 
 
 def app_on(snapshot: Snapshot, tmp_path: Path, **fields: Any) -> tuple[KgtuiApp, ScriptedMonitor]:

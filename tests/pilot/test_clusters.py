@@ -14,7 +14,7 @@ from kgtui.model.answer import Fault
 from kgtui.model.snapshot import Snapshot
 from kgtui.tui.app import KgtuiApp
 from kgtui.tui.dialogs.clusters import ClusterDialog
-from kgtui.tui.session import ClusterChoice, Session, Target
+from kgtui.tui.session import ClusterChoice, ClusterLabel, Session
 from kgtui.tui.widgets.header import ClusterHeader
 from tests.pilot.app_driver import (
     HOSTILE,
@@ -60,10 +60,10 @@ class Clusters:
             raise ConfigError("config.toml: clusters.staging: [/red] no such file: staging.properties")
         choice = next(choice for choice in self.choices if choice.name == name)
         return self.session(
-            Target(name, choice.bootstrap, choice.color, choice.environment), read_only=choice.read_only
+            ClusterLabel(name, choice.bootstrap, choice.color, choice.environment), read_only=choice.read_only
         )
 
-    def session(self, target: Target, **fields: Any) -> Session:
+    def session(self, target: ClusterLabel, **fields: Any) -> Session:
         """Return a session on a scripted cluster. When it is closed, the cluster's name is added to `closed`."""
 
         async def close() -> None:
@@ -76,7 +76,7 @@ class Clusters:
 
     def app(self, **fields: Any) -> KgtuiApp:
         """Return the app on the cluster `prod-eu`. `fields` are arguments of its `Session`."""
-        return KgtuiApp(self.session(Target("prod-eu", "broker-1:9092"), **fields))
+        return KgtuiApp(self.session(ClusterLabel("prod-eu", "broker-1:9092"), **fields))
 
 
 def dialog(app: KgtuiApp) -> ClusterDialog:
@@ -243,7 +243,7 @@ async def test_the_cluster_action_is_unavailable_if_no_cluster_can_be_opened(tmp
 
 async def test_configuration_warnings_are_shown_in_one_notice(tmp_path: Path) -> None:
     session = session_of(ScriptedMonitor(sample_snapshot()), state_folder=StateFolder(tmp_path))
-    target = Target("prod-eu", "broker-1:9092", "rde")
+    target = ClusterLabel("prod-eu", "broker-1:9092", "rde")
     warnings = ("sasl.mechansim is not known", "[/foo] is not known")
     app = KgtuiApp(replace(session, target=target, warnings=warnings))
     async with app.run_test(size=(100, 30), notifications=True) as pilot:

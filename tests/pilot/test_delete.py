@@ -25,7 +25,7 @@ from kgtui.monitor import Monitor, MonitorOptions
 from kgtui.tui import text
 from kgtui.tui.dialogs.delete import DeleteDialog
 from kgtui.tui.dialogs.delete_table import DeleteResultDialog, DeleteTable
-from kgtui.tui.session import Session, Target
+from kgtui.tui.session import ClusterLabel, Session
 from kgtui.tui.startup_notices import show_unfinished_deletes
 from tests.scripted import ScriptedAdmin, member
 
@@ -84,7 +84,7 @@ async def dialog_on(
     monitor: Monitor | None = None,
 ) -> AsyncIterator[tuple[DeleteDialogApp, Pilot[None]]]:
     """Run an app with the delete dialog for `groups`, and wait until the dialog has planned the deletion."""
-    target = Target("test", "b1:9092,b2:9092", command_config="/etc/client.properties")
+    target = ClusterLabel("test", "b1:9092,b2:9092", command_config="/etc/client.properties")
     session = Session(target, monitor=monitor, admin=admin, state_folder=folder)
     app = DeleteDialogApp(session, groups)
     async with app.run_test(size=size) as pilot:
@@ -395,7 +395,7 @@ async def test_the_delete_dialog_shows_that_the_cluster_is_unreachable(
         raise UnreachableError("no broker answers at b1:9092")
 
     admin.describe_groups = away  # type: ignore[assignment,method-assign]
-    session = Session(Target("test"), admin=admin, state_folder=folder)
+    session = Session(ClusterLabel("test"), admin=admin, state_folder=folder)
     app = DeleteDialogApp(session, ("g",))
     async with app.run_test(size=(100, 30)) as pilot:
         await until(pilot, lambda: isinstance(app.screen, DeleteDialog))
@@ -431,7 +431,7 @@ async def test_unfinished_deletes_are_reported_once_and_added_to_the_audit_log(
     """
     admin.add("[/red]", state="Empty")
     await leave_unfinished_delete(admin, folder, "[/red]")
-    session = Session(Target("test"), admin=admin, state_folder=folder)
+    session = Session(ClusterLabel("test"), admin=admin, state_folder=folder)
     app = App[None]()
     async with app.run_test(notifications=True) as pilot:
         await show_unfinished_deletes(app, replace(session, read_only=True))

@@ -16,7 +16,7 @@ from kgtui.monitor import Monitor, MonitorOptions
 from kgtui.tui.app import KgtuiApp
 from kgtui.tui.dialogs.delete import DeleteDialog
 from kgtui.tui.dialogs.delete_table import DeleteResultDialog
-from kgtui.tui.session import Session, Target
+from kgtui.tui.session import ClusterLabel, Session
 from kgtui.tui.widgets.filter_bar import FilterBar
 from tests.pilot.app_driver import main_screen
 from tests.scripted import ScriptedAdmin, member
@@ -54,7 +54,9 @@ async def running(
 ) -> AsyncIterator[tuple[KgtuiApp, Pilot[int]]]:
     """Run the app on the scripted cluster, and wait until the tree shows all groups."""
     monitor = Monitor(admin, MonitorOptions(interval=0.1))
-    session = Session(Target("test", "b:9092"), monitor, admin, read_only=read_only, state_folder=StateFolder(folder))
+    session = Session(
+        ClusterLabel("test", "b:9092"), monitor, admin, read_only=read_only, state_folder=StateFolder(folder)
+    )
     app = KgtuiApp(session)
     async with app.run_test(size=(120, 40), notifications=True) as pilot:
         await until(pilot, lambda: len(monitor.snapshot.groups) == 3)

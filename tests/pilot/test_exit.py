@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kgtui.config import StateFolder
 from kgtui.monitor import Monitor, MonitorOptions
 from kgtui.tui.app import KgtuiApp
-from kgtui.tui.session import Session, Target
+from kgtui.tui.session import ClusterLabel, Session
 from tests.scripted import ScriptedAdmin
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ async def test_an_error_during_the_exit_writes_no_crash_report(tmp_path: Path) -
     """An error that occurs after the user has quit the app does not change the exit code."""
     admin = ScriptedAdmin()
     monitor = Monitor(admin, MonitorOptions(interval=0.1))
-    app = KgtuiApp(Session(Target("test", "b:9092"), monitor, admin, state_folder=StateFolder(tmp_path)))
+    app = KgtuiApp(Session(ClusterLabel("test", "b:9092"), monitor, admin, state_folder=StateFolder(tmp_path)))
     async with app.run_test() as pilot:
         await pilot.pause()
         app.exit(return_code=143)

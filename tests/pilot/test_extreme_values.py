@@ -16,7 +16,7 @@ from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset
 from kgtui.model.record_times import RecordTime, TimeRange
 from kgtui.monitor import Monitor, MonitorOptions
 from kgtui.tui.app import KgtuiApp
-from kgtui.tui.session import Session, Target
+from kgtui.tui.session import ClusterLabel, Session
 from tests.pilot.app_driver import HOSTILE, settled
 from tests.scripted import ScriptedAdmin, brokers, member
 
@@ -113,7 +113,7 @@ async def test_extreme_values_from_brokers_do_not_crash_the_app(
     admin = ExtremeAdmin()
     admin.change(chance)
     monitor = Monitor(admin, OPTIONS)
-    app = KgtuiApp(Session(Target("extreme", "broker-1:9092"), monitor, state_folder=StateFolder(tmp_path)))
+    app = KgtuiApp(Session(ClusterLabel("extreme", "broker-1:9092"), monitor, state_folder=StateFolder(tmp_path)))
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
         for _ in range(rounds):

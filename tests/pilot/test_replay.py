@@ -14,7 +14,7 @@ from kgtui.config import StateFolder
 from kgtui.model.group import Listing
 from kgtui.monitor import Monitor, MonitorOptions
 from kgtui.tui.app import KgtuiApp
-from kgtui.tui.session import Session, Target
+from kgtui.tui.session import ClusterLabel, Session
 from tests.pilot.app_driver import screen_text, screen_words, until
 from tests.scripted import ScriptedAdmin
 from tests.unit.history.test_recording_reader import poll_of, write
@@ -100,7 +100,7 @@ async def test_the_page_of_a_replay_lists_the_changes_in_the_recording(
 async def test_replay_keys_on_a_live_cluster_show_how_to_open_a_recording(tmp_path: Path) -> None:
     admin = ScriptedAdmin()
     admin.add("payment")
-    session = Session(Target("test", "b:9092"), Monitor(admin, MonitorOptions(interval=0.1)), admin=admin)
+    session = Session(ClusterLabel("test", "b:9092"), Monitor(admin, MonitorOptions(interval=0.1)), admin=admin)
     session.state_folder = StateFolder(tmp_path)
     app = KgtuiApp(session)
     async with app.run_test(size=(120, 30), notifications=True) as pilot:

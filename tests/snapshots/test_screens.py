@@ -14,7 +14,7 @@ from kgtui.config import StateFolder, UiSettings
 from kgtui.model.answer import Fault
 from kgtui.model.snapshot import Snapshot
 from kgtui.tui.app import KgtuiApp
-from kgtui.tui.session import ClusterChoice, Session, Target
+from kgtui.tui.session import ClusterChoice, ClusterLabel, Session
 from kgtui.tui.text import DisplaySettings
 from kgtui.tui.themes import load, shipped_folder
 from tests.pilot.app_driver import HOSTILE, sample_snapshot, session_of, settled
@@ -239,7 +239,7 @@ def test_header_of_a_paused_read_only_production_cluster(snap_compare: Compare, 
     monitor = ScriptedMonitor(sample_snapshot())
     monitor.paused = True
     session = session_of(monitor, state_folder=StateFolder(tmp_path), read_only=True)
-    session.target = Target("payments-eu", "broker-1:9092", color="#b01030", environment="PROD")
+    session.target = ClusterLabel("payments-eu", "broker-1:9092", color="#b01030", environment="PROD")
     assert snap_compare(KgtuiApp(session), terminal_size=(100, 20), run_before=pressing())
 
 

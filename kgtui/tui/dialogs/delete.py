@@ -28,7 +28,7 @@ from kgtui.tui import text
 from kgtui.tui.dialogs.delete_table import (
     DeleteResultDialog,
     DeleteTable,
-    Observed,
+    ObservedGroups,
     group_details,
     kafka_commands,
     plan_rows,
@@ -227,14 +227,14 @@ class DeleteDialog(ModalScreen[Results | None]):
                 times[group] = max(known)
         return times
 
-    def _observed(self) -> Observed:
+    def _observed(self) -> ObservedGroups:
         now, monitor = text.display_settings().now(), self._session.monitor
         if monitor is None:
-            return Observed(now)
+            return ObservedGroups(now)
         snapshot = monitor.snapshot
         empty = {group: snapshot.state_since[group] for group in self.groups if group in snapshot.state_since}
         times = {group: consumed_until(one.value) for group in self.groups if (one := snapshot.offsets.get(group))}
-        return Observed(
+        return ObservedGroups(
             now, empty, {group: at for group, at in times.items() if at is not None}, frozenset(snapshot.appeared)
         )
 

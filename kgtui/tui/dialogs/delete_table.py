@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Button, Static
 
-from kgtui.actions.plan import Allowed, Answer, Undo, loss_text, safety_of, type_text, undo_text, unread_text
+from kgtui.actions.plan import Allowed, SafeToDelete, Undo, loss_text, safety_of, type_text, undo_text, unread_text
 from kgtui.actions.results import DeletionStatus
 from kgtui.model import command_line
 from kgtui.model.health.wording import duration
@@ -98,7 +98,7 @@ _STATUS_ROLES = {
     DeletionStatus.UNCERTAIN: ERROR,
 }
 
-_ANSWER_ROLES = {Answer.YES: OK, Answer.UNCERTAIN: WARN, Answer.NO: ERROR}
+_ANSWER_ROLES = {SafeToDelete.YES: OK, SafeToDelete.UNCERTAIN: WARN, SafeToDelete.NO: ERROR}
 
 _WORST_FIRST = (
     DeletionStatus.UNCERTAIN,
@@ -148,7 +148,7 @@ class DeleteTable(DetailedTable[DeleteRow]):
 
 
 @dataclass(frozen=True, slots=True)
-class Observed:
+class ObservedGroups:
     """Observations about the groups of a plan. All times are in seconds since the epoch.
 
     Attributes:
@@ -169,7 +169,7 @@ class Observed:
         return safety_of(line, now=self.now, empty_since=self.empty_since.get(group), appeared=group in self.appeared)
 
 
-def plan_rows(made: Plan, observed: Observed) -> list[DeleteRow]:
+def plan_rows(made: Plan, observed: ObservedGroups) -> list[DeleteRow]:
     """Return the rows of a plan, refused groups last."""
     allowed = [
         DeleteRow(
@@ -200,12 +200,15 @@ def result_rows(results: Results) -> list[DeleteRow]:
     ]
 
 
-def plan_summary(made: Plan, folder: StateFolder, observed: Observed) -> Content:
+def plan_summary(made: Plan, folder: StateFolder, observed: ObservedGroups) -> Content:
     """Return the lines above a table of several groups: how many are safe to delete, and what is lost."""
     allowed, refused = made.allowed, made.refused
     answers = [observed.safety_of(line).answer for line in allowed]
-    counts = [(answers.count(Answer.YES), "safe to delete", OK), (answers.count(Answer.UNCERTAIN), "uncertain", WARN)]
-    counts += [(answers.count(Answer.NO), "not safe", ERROR), (len(refused), "refused", WARN)]
+    counts = [
+        (answers.count(SafeToDelete.YES), "safe to delete", OK),
+        (answers.count(SafeToDelete.UNCERTAIN), "uncertain", WARN),
+    ]
+    counts += [(answers.count(SafeToDelete.NO), "not safe", ERROR), (len(refused), "refused", WARN)]
     cells = [Cell(f"{count:,} {what}", role) for count, what, role in counts if count]
     total = sum(line.loss.partitions for line in allowed)
     unread = sum(line.loss.unread.lag or 0 for line in allowed)
@@ -233,7 +236,7 @@ def _time_text(at: float, now: float) -> str:
 
 
 def group_details(
-    line: Allowed | Refused, folder: StateFolder, commands: list[CommandLine], width: int, observed: Observed
+    line: Allowed | Refused, folder: StateFolder, commands: list[CommandLine], width: int, observed: ObservedGroups
 ) -> Content:
     """Return the details of one group: whether deleting is safe, and what will be lost.
 
@@ -264,7 +267,7 @@ def group_details(
     return Content.assemble(fields_of_group, *(part for command in commands for part in _command(command, width)))
 
 
-def _last_commit(line: Allowed, observed: Observed) -> str:
+def _last_commit(line: Allowed, observed: ObservedGroups) -> str:
     if line.loss.last_commit is not None:
         return _time_text(line.loss.last_commit, observed.now)
     consumed = observed.consumed_until.get(line.group)

@@ -34,7 +34,7 @@ _HOT = 2.0
 """A load above this many times the average is highlighted."""
 
 
-class Load(NamedTuple):
+class RelativeLoad(NamedTuple):
     """A number that says how much load a member has, such as its number of partitions.
 
     Attributes:
@@ -65,9 +65,9 @@ class MemberLoad(NamedTuple):
         rate: records per second that it reads from these partitions.
     """
 
-    assigned: Load = Load()
-    lag: Load = Load()
-    rate: Load = Load()
+    assigned: RelativeLoad = RelativeLoad()
+    lag: RelativeLoad = RelativeLoad()
+    rate: RelativeLoad = RelativeLoad()
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +128,11 @@ def _sum(partitions: list[TopicPartition], values: Mapping[TopicPartition, float
     return sum(known) if known or (idle and values) else None
 
 
-def _compared(values: Mapping[str, float | None]) -> dict[str, Load]:
+def _compared(values: Mapping[str, float | None]) -> dict[str, RelativeLoad]:
     known = [value for value in values.values() if value is not None]
     scale = scale_of(max(known, default=0.0))
     limit = _HOT * sum(known) / len(known) if len(known) > 1 else scale
-    return {name: Load(value, scale, value is not None and value > limit) for name, value in values.items()}
+    return {name: RelativeLoad(value, scale, value is not None and value > limit) for name, value in values.items()}
 
 
 def load_columns(rows: Sequence[MemberRow]) -> list[Column[MemberRow]]:
@@ -145,7 +145,7 @@ def load_columns(rows: Sequence[MemberRow]) -> list[Column[MemberRow]]:
     return columns
 
 
-def _load_column(name: str, title: str, load_of: Callable[[MemberLoad], Load], rank: int) -> Column[MemberRow]:
+def _load_column(name: str, title: str, load_of: Callable[[MemberLoad], RelativeLoad], rank: int) -> Column[MemberRow]:
     def draw(row: MemberRow) -> Cell:
         return Cell("") if row.load is None else load_of(row.load).cell()
 

@@ -57,9 +57,6 @@ class Action:
         section: section of the help.
         run: performs the action on a screen.
         unavailable: returns why the action is unavailable now, or None.
-        footer: position in the footer of a live cluster, from 1; 0 if it is not there. On a narrow screen, the highest
-            positions are left out first.
-        replay_footer: position in the footer of a recording.
         writes: whether the action changes the cluster. Read-only sessions do not offer such actions.
         in_palette: whether the command palette offers the action.
         exists: returns whether footer and palette of a session may offer the action.
@@ -74,8 +71,6 @@ class Action:
     section: str
     run: Callable[[ClusterScreen], None]
     unavailable: Callable[[ActionContext], str | None] = always
-    footer: int = 0
-    replay_footer: int = 0
     writes: bool = False
     in_palette: bool = True
     exists: Callable[[Session], bool] = lambda _: True

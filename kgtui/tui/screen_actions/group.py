@@ -76,15 +76,15 @@ def _explain(screen: ClusterScreen) -> None:
 _ActAction = partial(Action, section="Act")
 
 ACTIONS: tuple[Action, ...] = (
-    _ActAction(id="delete", keys="d", shown_keys="d", name="Delete", run=_delete, footer=5, writes=True,
+    _ActAction(id="delete", keys="d", shown_keys="d", name="Delete", run=_delete, writes=True,
                unavailable=_why_not_deletable,
                help="Delete the group, or the marked groups; only empty groups can be deleted."),
-    _ActAction(id="copy", keys="y", shown_keys="y", name="Copy id", run=_copy_id, footer=6, replay_footer=9,
+    _ActAction(id="copy", keys="y", shown_keys="y", name="Copy id", run=_copy_id,
                unavailable=needs_group, help="Copy the group id."),
     _ActAction(id="copy-command", keys="Y", shown_keys="Y", name="Copy command", run=_copy_command,
                unavailable=needs_group, help="Copy the Kafka command that shows the data of the pane."),
     _ActAction(id="export", keys="x", shown_keys="x", name="Export", run=_export, unavailable=needs_group,
                help="Write the group, its brokers and other groups on its topics to a file for an incident report."),
-    _ActAction(id="explain", keys="e", shown_keys="e", name="Explain", run=_explain, footer=9, replay_footer=10,
+    _ActAction(id="explain", keys="e", shown_keys="e", name="Explain", run=_explain,
                unavailable=needs_group, help="Explain the state and the problems of the group, and what to do."),
 )  # fmt: skip

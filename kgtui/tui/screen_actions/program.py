@@ -78,7 +78,7 @@ def _copy_or_quit(screen: Screen[Any]) -> None:
 _ProgramAction = partial(Action, section="Program")
 
 ACTIONS: tuple[Action, ...] = (
-    _ProgramAction(id="palette", keys="ctrl+p", shown_keys="ctrl+p", name="Palette", footer=11, replay_footer=12,
+    _ProgramAction(id="palette", keys="ctrl+p", shown_keys="ctrl+p", name="Palette",
                    in_palette=False, run=lambda screen: screen.app.action_command_palette(),
                    help="Search all commands and groups by name."),
     _ProgramAction(id="record", keys="R", shown_keys="R", name="Record", run=_toggle_recording,
@@ -87,12 +87,12 @@ ACTIONS: tuple[Action, ...] = (
     _ProgramAction(id="cluster", keys="c", shown_keys="c", name="Cluster", run=_choose_cluster,
                    unavailable=_needs_other_cluster, exists=lambda session: session.open_cluster is not None,
                    help="Switch to another configured cluster."),
-    _ProgramAction(id="help", keys="question_mark,f1", shown_keys="?", name="Help", run=_show_help, footer=12,
-                   replay_footer=13, help="Show this help."),
+    _ProgramAction(id="help", keys="question_mark,f1", shown_keys="?", name="Help", run=_show_help,
+                   help="Show this help."),
     _ProgramAction(id="suspend", keys="ctrl+z", shown_keys="ctrl+z", name="Suspend", run=_suspend, in_palette=False,
                    everywhere=True, help="Suspend kgtui and return to the shell; `fg` resumes it."),
     _ProgramAction(id="quit-or-copy", keys="ctrl+c", shown_keys="ctrl+c", name="Copy or quit", run=_copy_or_quit,
                    in_palette=False, everywhere=True, help="Copy the selected text; quit if no text is selected."),
-    _ProgramAction(id="quit", keys="q,ctrl+q", shown_keys="q", name="Quit", run=_quit, footer=13, replay_footer=14,
+    _ProgramAction(id="quit", keys="q,ctrl+q", shown_keys="q", name="Quit", run=_quit,
                    help="Quit kgtui."),
 )  # fmt: skip

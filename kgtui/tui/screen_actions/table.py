@@ -26,6 +26,18 @@ BY_ID: Mapping[str, Action] = {action.id: action for action in ACTIONS}
 SECTIONS: tuple[str, ...] = tuple(dict.fromkeys(action.section for action in ACTIONS))
 """Sections of the help, from top to bottom."""
 
+FOOTER: tuple[str, ...] = (
+    "filter", "group-by", "sort", "faults", "delete", "copy", "pause", "refresh", "explain", "events", "palette",
+    "help", "quit",
+)  # fmt: skip
+"""Ids of the actions in the footer of a live cluster, from left to right."""
+
+REPLAY_FOOTER: tuple[str, ...] = (
+    "filter", "time", "earlier", "later", "play", "live", "group-by", "sort", "copy", "explain", "events", "palette",
+    "help", "quit",
+)  # fmt: skip
+"""Ids of the actions in the footer of a recording, from left to right."""
+
 
 def offered(*, read_only: bool) -> tuple[Action, ...]:
     """Return the actions that a session offers. A read-only session has none that change the cluster."""
@@ -42,13 +54,9 @@ def why_unavailable(action_id: str, context: ActionContext) -> str | None:
 
 def in_footer(session: Session) -> tuple[Action, ...]:
     """Return the actions in the footer of a session, from left to right."""
-    replaying = session.replay_position is not None
-    positions = [
-        (action.replay_footer if replaying else action.footer, action)
-        for action in offered(read_only=session.read_only)
-        if action.exists(session)
-    ]
-    return tuple(action for position, action in sorted(positions, key=lambda pair: pair[0]) if position)
+    in_order = FOOTER if session.replay_position is None else REPLAY_FOOTER
+    available = {action.id for action in offered(read_only=session.read_only) if action.exists(session)}
+    return tuple(BY_ID[action_id] for action_id in in_order if action_id in available)
 
 
 def in_palette(session: Session) -> tuple[Action, ...]:

@@ -23,7 +23,7 @@ from kgtui.tui.session import Playback
 from kgtui.tui.startup_notices import valid_presets
 from kgtui.tui.tree.left_side import LeftSide
 from kgtui.tui.tree.widget import GroupTree
-from kgtui.tui.widgets.broker_faults import BrokerFaults
+from kgtui.tui.widgets.broker_faults import FaultLines
 from kgtui.tui.widgets.empty_state import EmptyState
 from kgtui.tui.widgets.filter_bar import FilterBar
 from kgtui.tui.widgets.footer import ActionFooter
@@ -80,7 +80,7 @@ class ClusterScreen(Screen[None]):
         &.-full LeftSide { display: none; }
         &.-full RightSide { display: block; border-left: none; }
         &.-bare LeftSide { width: 1fr; max-width: 100%; }
-        &.-bare RightSide, &.-bare GroupTree, &.-bare TreeHeading, &.-bare BrokerFaults { display: none; }
+        &.-bare RightSide, &.-bare GroupTree, &.-bare TreeHeading, &.-bare FaultLines { display: none; }
     }
     """
 
@@ -127,7 +127,7 @@ class ClusterScreen(Screen[None]):
                 ),
                 problems,
             )  # fmt: skip
-        yield BrokerFaults()
+        yield FaultLines()
         yield self.compose_footer()
 
     def compose_footer(self) -> ActionFooter:
@@ -206,7 +206,7 @@ class ClusterScreen(Screen[None]):
             self._reading_events = True
             self.run_worker(self._read_recent_events(), group="recent-events", exit_on_error=False)
         self.group_tree.show(snapshot)
-        self.query_one(BrokerFaults).show(snapshot)
+        self.query_one(FaultLines).show(snapshot)
         self.right_side.set_snapshot(snapshot)
         self.draw_panes()
         self.draw_bars()
@@ -255,7 +255,7 @@ class ClusterScreen(Screen[None]):
     def redraw(self) -> None:
         """Redraw all widgets that show times, for example after a change of the time zone."""
         self.draw_bars()
-        self.query_one(BrokerFaults).show(self.snapshot)
+        self.query_one(FaultLines).show(self.snapshot)
         self.detail.redraw()
 
     def toast(self, message: str, *, title: str = "") -> None:

@@ -20,12 +20,12 @@ NO_ANSWER_FAULTS = frozenset({"NO_ANSWER", "NOT_CONNECTED", "DISCONNECTED", "UNR
 """Names of the errors that mean that a broker did not respond. Brokers return all other errors."""
 
 
-class BrokerFaults(Static):
+class FaultLines(Static):
     """One line per error of a broker or of the cluster. The widget is hidden while there are none."""
 
     DEFAULT_CSS = """
-    BrokerFaults { height: auto; max-height: 4; padding: 0 1; background: $panel; color: $kg-error; display: none; }
-    BrokerFaults.-visible { display: block; }
+    FaultLines { height: auto; max-height: 4; padding: 0 1; background: $panel; color: $kg-error; display: none; }
+    FaultLines.-visible { display: block; }
     """
 
     def __init__(self) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kgtui.model.absence import NoMatch
     from kgtui.model.query import Query
     from kgtui.model.snapshot import Snapshot
-    from kgtui.tui.session import Session, Target
+    from kgtui.tui.session import ClusterLabel, Session
 
 Paragraphs = list[tuple[str, str]]
 """Lines as (text without control characters, color role)."""
@@ -114,7 +114,7 @@ _MOST_GONE = 3
 
 def empty_state(
     snapshot: Snapshot,
-    target: Target,
+    target: ClusterLabel,
     *,
     query: Query | None,
     interval: float,
@@ -219,7 +219,7 @@ def _no_groups(answered: int, brokers: int) -> Paragraphs:
     ]
 
 
-def _unreachable(snapshot: Snapshot, target: Target, interval: float) -> Paragraphs:
+def _unreachable(snapshot: Snapshot, target: ClusterLabel, interval: float) -> Paragraphs:
     marks = text.marks()
     faults = [(status.address, status.fault) for status in snapshot.brokers.values() if status.fault]
     lines = [f"{text.plain(address, 40)}  {_one_line(fault.message or fault.name)}" for address, fault in faults]

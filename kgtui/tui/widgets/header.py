@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from kgtui.model.snapshot import Snapshot
-    from kgtui.tui.session import GroupMonitor, ReplayPosition, Target
+    from kgtui.tui.session import ClusterLabel, GroupMonitor, ReplayPosition
 
 
 _WIDEST = ("", "in 999 ms", "· lag read: 100%")
@@ -99,7 +99,7 @@ class ClusterHeader(LineWidget):
 
     def __init__(
         self,
-        target: Target,
+        target: ClusterLabel,
         monitor: GroupMonitor,
         *,
         read_only: bool = False,

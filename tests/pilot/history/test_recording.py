@@ -16,7 +16,7 @@ from kgtui.monitor import Monitor, MonitorOptions
 from kgtui.tui import recording
 from kgtui.tui.app import KgtuiApp
 from kgtui.tui.dialogs.recordings import RecordDialog
-from kgtui.tui.session import Session, Target
+from kgtui.tui.session import ClusterLabel, Session
 from tests.pilot.app_driver import app_on, main_screen, sample_snapshot, screen_text, screen_words, settled, until
 from tests.scripted import ScriptedAdmin
 
@@ -31,7 +31,7 @@ def live(tmp_path: Path) -> KgtuiApp:
     """Return the app on a live cluster with one group."""
     admin = ScriptedAdmin()
     admin.add("payment", lag=5)
-    session = Session(Target("prod [/eu]", "b:9092"), Monitor(admin, MonitorOptions(interval=0.1)), admin=admin)
+    session = Session(ClusterLabel("prod [/eu]", "b:9092"), Monitor(admin, MonitorOptions(interval=0.1)), admin=admin)
     session.state_folder = StateFolder(tmp_path)
     return KgtuiApp(session)
 

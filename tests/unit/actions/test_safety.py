@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from kgtui.actions.plan import RECENT, Allowed, Answer, DeletionLoss, Refused, Undo, safety_of
+from kgtui.actions.plan import RECENT, Allowed, DeletionLoss, Refused, SafeToDelete, Undo, safety_of
 from kgtui.model.group import GroupDescription
 from kgtui.model.offsets import LagTotal
 
@@ -22,21 +22,21 @@ def allowed(**changes: object) -> Allowed:
 @pytest.mark.parametrize(
     ("line", "answer", "reason"),
     [
-        (allowed(), Answer.YES, "the group has read all records, and the backup can restore its offsets"),
-        (allowed(partitions=0), Answer.YES, "the group has no offsets"),
-        (allowed(unread=LagTotal(5, 0, 2)), Answer.NO, "the group has not read 5 records"),
-        (allowed(unread=LagTotal(1, 1, 2)), Answer.NO, "the group has not read at least 1 record,"),
-        (allowed(unread=LagTotal(0, 1, 2)), Answer.UNCERTAIN, "it is not known whether"),
-        (allowed(unread=LagTotal(None, 2, 2)), Answer.UNCERTAIN, "it is not known whether"),
-        (allowed(hidden=True, partitions=0), Answer.UNCERTAIN, "offsets in topics that you may not describe"),
-        (allowed(undo=Undo.IRREVERSIBLE), Answer.NO, "no backup can restore the offsets of deleted topics"),
-        (allowed(last_commit=NOW - 12), Answer.NO, "offsets were committed 12 s ago"),
-        (allowed(last_commit=NOW - RECENT), Answer.YES, "the group has read all records"),
-        (Refused("g", "Stable with 2 members: stop them first"), Answer.NO, "Stable with 2 members"),
+        (allowed(), SafeToDelete.YES, "the group has read all records, and the backup can restore its offsets"),
+        (allowed(partitions=0), SafeToDelete.YES, "the group has no offsets"),
+        (allowed(unread=LagTotal(5, 0, 2)), SafeToDelete.NO, "the group has not read 5 records"),
+        (allowed(unread=LagTotal(1, 1, 2)), SafeToDelete.NO, "the group has not read at least 1 record,"),
+        (allowed(unread=LagTotal(0, 1, 2)), SafeToDelete.UNCERTAIN, "it is not known whether"),
+        (allowed(unread=LagTotal(None, 2, 2)), SafeToDelete.UNCERTAIN, "it is not known whether"),
+        (allowed(hidden=True, partitions=0), SafeToDelete.UNCERTAIN, "offsets in topics that you may not describe"),
+        (allowed(undo=Undo.IRREVERSIBLE), SafeToDelete.NO, "no backup can restore the offsets of deleted topics"),
+        (allowed(last_commit=NOW - 12), SafeToDelete.NO, "offsets were committed 12 s ago"),
+        (allowed(last_commit=NOW - RECENT), SafeToDelete.YES, "the group has read all records"),
+        (Refused("g", "Stable with 2 members: stop them first"), SafeToDelete.NO, "Stable with 2 members"),
     ],
 )
 def test_safety_of_a_deletion_depends_on_lost_data_and_the_last_commit(
-    line: Allowed | Refused, answer: Answer, reason: str
+    line: Allowed | Refused, answer: SafeToDelete, reason: str
 ) -> None:
     safety = safety_of(line, now=NOW)
     assert safety.answer is answer
@@ -46,4 +46,4 @@ def test_safety_of_a_deletion_depends_on_lost_data_and_the_last_commit(
 def test_deletion_warns_that_a_group_that_has_just_become_empty_may_be_restarting() -> None:
     safety = safety_of(allowed(), now=NOW, empty_since=NOW - 40)
     assert safety.text == "uncertain: all members left 40 s ago, so the application may just be restarting"
-    assert safety_of(allowed(), now=NOW, empty_since=NOW - RECENT).answer is Answer.YES
+    assert safety_of(allowed(), now=NOW, empty_since=NOW - RECENT).answer is SafeToDelete.YES

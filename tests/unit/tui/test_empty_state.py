@@ -12,7 +12,7 @@ from kgtui.model.event import disappeared
 from kgtui.model.group import Listing
 from kgtui.model.query import parse
 from kgtui.model.snapshot import BrokerStatus, Snapshot
-from kgtui.tui.session import Target
+from kgtui.tui.session import ClusterLabel
 from kgtui.tui.text import DisplaySettings, use_display_settings
 from kgtui.tui.widgets.empty_state import empty_state
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def first_line(*brokers: BrokerStatus) -> str:
     snapshot = Snapshot(1, 1000.0, ClusterInfo("test"), brokers={broker.node: broker for broker in brokers})
-    paragraphs = empty_state(snapshot, Target("test"), query=None, interval=2.0)
+    paragraphs = empty_state(snapshot, ClusterLabel("test"), query=None, interval=2.0)
     assert paragraphs is not None
     return paragraphs[0][0]
 
@@ -44,7 +44,7 @@ def test_tree_of_a_cluster_without_groups_says_how_many_brokers_responded() -> N
 def test_empty_tree_says_why_filters_on_the_lag_select_few_groups(any_topic: bool) -> None:
     listing = Listing("consumer", "consumer", "Empty", 1)
     snapshot = Snapshot(1, 1000.0, ClusterInfo("test"), {"a": listing}, access=Access(any_topic=any_topic))
-    lines = empty_state(snapshot, Target("test"), query=parse("lag:1+"), interval=2.0)
+    lines = empty_state(snapshot, ClusterLabel("test"), query=parse("lag:1+"), interval=2.0)
     assert lines is not None
     assert any("each lag is a lower bound" in line for line, _ in lines) == (not any_topic)
 
@@ -65,7 +65,7 @@ def test_empty_tree_names_the_last_matching_groups_and_when_they_disappeared() -
     snapshot = Snapshot(1, 2_000.0, ClusterInfo("test"), {"orders.back": listing}, events=tuple(events))
 
     def gone(filter_text: str) -> list[str]:
-        lines = empty_state(snapshot, Target("test"), interval=2.0, query=parse(filter_text))
+        lines = empty_state(snapshot, ClusterLabel("test"), interval=2.0, query=parse(filter_text))
         assert lines is not None
         return [line for line, _ in lines if "deleted or expired" in line]
 

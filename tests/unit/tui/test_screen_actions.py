@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 from textual.binding import Binding
 
 from kgtui.tui.screen_actions import table
-from kgtui.tui.session import Session, Target
+from kgtui.tui.session import ClusterLabel, Session
 
 if TYPE_CHECKING:
     from kgtui.tui.session import ReplayPosition
@@ -60,10 +60,10 @@ def test_keys_of_the_users_keymap_are_shown_and_unknown_actions_reported() -> No
 
 def test_footer_of_a_recording_shows_replay_keys_but_no_delete_key() -> None:
     position = cast("ReplayPosition", object())
-    live_session = Session(Target("live"))
-    recorded_session = Session(Target("recording"), replay_position=position, read_only=True)
+    live_session = Session(ClusterLabel("live"))
+    recorded_session = Session(ClusterLabel("recording"), replay_position=position, read_only=True)
     overlay_session = Session(
-        Target("recording"), replay_position=position, read_only=True, live_session=live_session
+        ClusterLabel("recording"), replay_position=position, read_only=True, live_session=live_session
     )  # fmt: skip
     live, recorded, overlay = (
         [action.id for action in table.in_footer(session)]
