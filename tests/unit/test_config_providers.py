@@ -33,7 +33,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def value(folder: Path, text: str, **more: str) -> str:
-    """Return the value of a property with references, after the providers of `DECLARED` have replaced them."""
+    """Return the value of a property after the config providers in `DECLARED` have replaced its references."""
     given = {**DECLARED, "client.id": text, **{key.replace("_", "."): more[key] for key in more}}
     filled = filled_in(given, "client.properties", folder)
     assert set(filled) == {"client.id"}

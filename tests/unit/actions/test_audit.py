@@ -61,7 +61,7 @@ def killed(folder: StateFolder) -> StateFolder:
 async def test_next_start_of_kgtui_logs_that_an_interrupted_deletion_succeeded(
     killed: StateFolder, admin: ScriptedAdmin
 ) -> None:
-    """The group no longer exists, so kgtui logs a successful outcome once, with the field `found_later`."""
+    """If the group no longer exists, kgtui logs a successful outcome once, with the field `found_later`."""
     ((entry,), _) = read_entries(killed.audit)
     assert entry.outcome is None
     (result,) = await unfinished(admin, killed)
@@ -78,7 +78,7 @@ async def test_next_start_of_kgtui_logs_that_an_interrupted_deletion_succeeded(
 async def test_next_start_of_kgtui_logs_that_an_interrupted_deletion_failed(
     killed: StateFolder, admin: ScriptedAdmin
 ) -> None:
-    """The group still exists. kgtui does not send the delete request again."""
+    """If the group still exists, kgtui logs a failed outcome, and does not send the delete request again."""
     admin.add("g", state="Empty", lag=5)
     (result,) = await unfinished(admin, killed)
     assert result.status is DeletionStatus.FAILED

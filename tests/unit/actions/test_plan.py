@@ -47,7 +47,7 @@ async def test_deletion_plan_says_which_data_of_a_group_is_lost(admin: ScriptedA
 async def test_deletion_plan_says_what_a_backup_of_the_group_cannot_restore(
     admin: ScriptedAdmin, type_: str, gap: str
 ) -> None:
-    """A backup restores consumer and streams groups only as simple groups, and share groups without delivery counts."""
+    """Consumer and streams groups are restored only as simple groups, and share groups only without delivery counts."""
     admin.add("g", type_, state="Empty", lag=5)
     (line,) = (await plan(admin, ["g"])).allowed
     assert line.loss.undo is Undo.PARTLY
@@ -71,7 +71,7 @@ async def test_deletion_of_offsets_in_deleted_topics_is_irreversible(admin: Scri
 
 
 async def test_deletion_plan_has_one_entry_per_group_in_the_requested_order(admin: ScriptedAdmin) -> None:
-    """Active and missing groups are refused; the other group is allowed."""
+    """Deleting an Empty group is allowed; deleting an active or a missing group is refused."""
     admin.add("live", members=(member(),))
     admin.add("idle", "consumer", state="Empty")
     made = await plan(admin, ["missing", "idle", "live"])
@@ -147,7 +147,7 @@ async def test_deletion_plan_says_that_some_offsets_may_be_hidden(
     )
 
 
-async def test_planned_loss_is_a_lower_bound_if_a_topic_is_hidden(admin: ScriptedAdmin) -> None:
+async def test_planned_loss_is_a_lower_bound_if_a_topic_is_forbidden(admin: ScriptedAdmin) -> None:
     admin.add("g", state="Empty", lag=3)
     data = (await read_group_data(admin, [admin.descriptions["g"]], timeout=5))["g"]
     assert isinstance(data, GroupData)

@@ -108,7 +108,7 @@ def test_state_folder_of_another_user_is_rejected(tmp_path: Path, monkeypatch: p
         private_folder(tmp_path)
 
 
-def test_removing_drafts_deletes_only_incomplete_backups(tmp_path: Path) -> None:
+def test_function_remove_drafts_deletes_only_incomplete_backups(tmp_path: Path) -> None:
     (tmp_path / ".a.jsonl.part").write_bytes(b"{")
     (tmp_path / "b.jsonl").write_bytes(b"{}")
     remove_drafts(tmp_path)

@@ -136,7 +136,7 @@ async def test_acls_are_not_read_if_the_metadata_response_already_determines_the
 
 
 async def test_denied_topic_is_named_if_the_broker_omits_its_offsets() -> None:
-    """The broker stops returning offsets in two topics. One no longer exists; access to the other one is denied."""
+    """The broker omits the offsets in two topics. One topic was deleted. An ACL denies access to the other topic."""
     pool = FakePool(answers={"Metadata": metadata(NO_TOPIC, 0), "OffsetFetch": offsets(topics=("deleted", "orders"))})
     admin = KafkaGroupAdmin(pool)
     await admin.access()
@@ -218,7 +218,7 @@ def log_ends(code: int = 0) -> Callable[[Sent], dict[str, Any]]:
 
 
 async def reads_after(admin: KafkaGroupAdmin, pool: FakePool, api: str, answer: Callable[[Sent], Any]) -> int:
-    """Return how many requests a read of permissions sends after the brokers have responded to `api` with `answer`."""
+    """Let the brokers respond to `api` with `answer`. Return how many requests the next read of permissions sends."""
     pool.answers[api] = answer
     if api == "OffsetFetch":
         await admin.committed_offsets(["pay"])
@@ -230,8 +230,8 @@ async def reads_after(admin: KafkaGroupAdmin, pool: FakePool, api: str, answer: 
 
 
 @pytest.mark.parametrize(("before", "during"), [(FORBIDDEN, NO_TOPIC), (NO_TOPIC, FORBIDDEN), (NO_TOPIC, NO_TOPIC)])
-async def test_offsets_are_marked_if_topics_were_hidden_before_or_during_the_read(before: int, during: int) -> None:
-    """`hidden` names the groups to mark. The permissions are read before and during the request for the offsets."""
+async def test_offsets_are_marked_if_topics_are_forbidden_before_or_during_the_read(before: int, during: int) -> None:
+    """Brokers omit offsets in forbidden topics, so `hidden` names the groups whose offsets may be incomplete."""
     pool = FakePool(answers={"Metadata": metadata(before, 0)})
     admin = KafkaGroupAdmin(pool)
     await admin.access()

@@ -155,7 +155,7 @@ CONFIGS = {
 
 
 def retention_rows(sent: Sent) -> dict[str, Any]:
-    """Return a DescribeConfigs response: `CONFIGS` for known resources, otherwise TOPIC_AUTHORIZATION_FAILED."""
+    """Return the configs of each resource in `CONFIGS`, and TOPIC_AUTHORIZATION_FAILED for any other resource."""
     results = []
     for asked in sent.fields["Resources"]:
         name = asked["ResourceName"]

@@ -36,7 +36,7 @@ class Cluster:
     Args:
         groups: group id → (type, state). A group whose type does not exist in Kafka is listed, but no RPC describes it.
         disabled: names of the RPCs that return error 35 (UNSUPPORTED_VERSION) because their feature is disabled.
-        pool: attributes of the `FakePool` with values other than the default.
+        pool: arguments of the `FakePool`.
     """
 
     def __init__(self, groups: Mapping[str, tuple[str, str]], *, disabled: tuple[str, ...] = (), **pool: Any) -> None:
@@ -199,7 +199,8 @@ async def test_groups_whose_describe_rpc_is_missing_are_reported_as_unsupported(
     """A group is not reported as Dead or missing if the broker lacks the describe RPC for the group's type."""
     rpcs = ("ShareGroupDescribe", "StreamsGroupDescribe")
     cluster = Cluster(ALL, disabled=rpcs) if how == "switched off" else Cluster(ALL, versions=dict.fromkeys(rpcs))
-    # In the first pass, kgtui does not know the group types. In the second pass, `list_groups` has returned them.
+    # In the first pass of this loop, kgtui does not know the group types. In the second pass, it knows them from
+    # `list_groups`.
     for _ in range(2):
         answer = await cluster.admin.describe_groups(ALL)
         assert list(answer.rows) == ["c", "k"]

@@ -152,7 +152,7 @@ async def test_descriptions_and_offsets_are_returned_if_log_bounds_cannot_be_rea
     assert [(fault.name, fault.group) for fault in read.general_faults] == [("UNREACHABLE", None)]
 
 
-async def test_callback_gets_the_descriptions_before_log_bounds_are_read() -> None:
+async def test_callback_on_described_is_called_before_log_bounds_are_read() -> None:
     admin = ScriptedAdmin()
     admin.add("c", lag=5)
     reported: list[tuple[set[str], set[str]]] = []
@@ -187,7 +187,7 @@ async def test_lag_does_not_depend_on_whether_log_starts_are_read() -> None:
     assert {row.log_start for row in (ends.bounds or {}).values()} == {None}
 
 
-async def test_reading_committed_ends_skips_partitions_without_a_committed_offset() -> None:
+async def test_logs_committed_ends_reads_no_log_end_of_partitions_without_a_commit() -> None:
     admin = ScriptedAdmin()
     admin.add("c", members=(member(assignment=(("t-c", (0, 1)),)),), lag=5)
     admin.add("s", "share", lag=7)
@@ -199,11 +199,8 @@ async def test_reading_committed_ends_skips_partitions_without_a_committed_offse
 
 
 @pytest.mark.parametrize("separately", [False, True])
-async def test_error_of_a_request_is_raised_or_returned_as_a_fault(separately: bool) -> None:
-    """With `separately=True`, `read_groups` returns a fault and the results of the other requests.
-
-    Otherwise, it raises the error.
-    """
+async def test_read_groups_returns_errors_as_faults_only_with_the_option_separately(separately: bool) -> None:
+    """With the option, the results of the other requests are also returned. Without it, the error is raised."""
     admin = UnreachableOffsets()
     admin.add("c", lag=5)
     reading = read_groups(
@@ -263,7 +260,7 @@ def test_deadline_divides_the_remaining_time_equally_among_remaining_steps(
     ids=["subscribed", "owned"],
 )
 async def test_forbidden_topics_of_members_are_reported_as_hidden(logs: Logs, reader: Member) -> None:
-    """The topic `new` is not hidden: the group has no offsets in this topic, but the user may describe it."""
+    """The topic `new` is not reported: the group has no offsets in this topic, but the user may describe the topic."""
     admin = ScriptedAdmin()
     admin.add("c", members=(reader,), lag=5)
     admin.bounds |= {("secret", part): PartitionBounds(None, None, 29) for part in (0, 1)}

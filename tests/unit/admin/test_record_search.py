@@ -80,9 +80,9 @@ SHAPES = {
     "hourly": (hourly, 15),
     "stale": (stale, 7),
 }
-"""Maps each traffic pattern to a function that returns its timestamps, and to a limit of search rounds.
+"""Traffic pattern → (function that returns the timestamps of the records, highest median number of search rounds).
 
-The median number of rounds must not exceed this limit. The rounds that find the last consumed record count, too.
+The rounds that find the last consumed record count, too.
 """
 
 
@@ -121,11 +121,14 @@ def test_record_search_with_one_percent_precision_takes_no_more_rounds_than_exac
 TIMES = st.lists(st.integers(1, 40), min_size=2, max_size=60).map(
     lambda steps: [NOW - 50_000_000 + at for at in accumulate(step**4 - 1 for step in steps)]
 )
-"""Ascending timestamps with bursts, pauses and equal values; some are later than the current time."""
+"""Generates ascending timestamps in milliseconds, with bursts, pauses and equal values.
+
+Some timestamps are later than the current time.
+"""
 
 
 @given(times=TIMES, data=st.data())
-def test_record_search_in_a_log_without_gaps_finds_a_range_with_the_timestamp(
+def test_record_search_in_a_log_without_gaps_finds_a_range_around_the_timestamp(
     times: list[int], data: st.DataObject
 ) -> None:
     log = dense(times)

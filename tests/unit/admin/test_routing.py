@@ -95,7 +95,7 @@ async def test_router_sends_requests_in_batches_of_groups_to_their_coordinators(
     assert answer.coverage.groups == (25, 25)
 
 
-async def test_router_requests_a_group_id_that_is_given_twice_only_once() -> None:
+async def test_router_requests_a_duplicate_group_id_only_once() -> None:
     script = Script({"a": [OK]})
     answer = await Router(FakePool()).run(["a", "a"], script, deadline=Deadline(5), size=9, asked="describe")
     assert (script.sent, answer.coverage.groups) == ([(1, ["a"])], (1, 1))
@@ -275,7 +275,7 @@ def test_router_returns_one_row_or_one_fault_per_group(
     scripts: dict[str, list[int | KgtuiError | None]], nodes: list[int], size: int, repeat: bool
 ) -> None:
     """The brokers' responses are random. Rows and faults are in the order of the requested groups."""
-    # OK is added to the results of each group, because a group with only retriable errors would be requested again
+    # The result OK is added for each group, because a group with only retriable errors would be requested again
     # until the deadline.
     script = Script({name: [*some, OK] for name, some in scripts.items()})
     pool = FakePool(coordinators=dict(zip(scripts, nodes, strict=False)))

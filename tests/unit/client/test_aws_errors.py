@@ -44,7 +44,7 @@ sso_role_name = admin
 role_arn = arn:aws:iam::1:role/r
 source_profile = admin
 """
-"""AWS configuration: two profiles that use SSO, in the new and the old format, and a role that uses `admin`."""
+"""AWS configuration: two SSO profiles, one in the old format, and a role that is assumed with the profile `admin`."""
 
 
 @pytest.fixture(autouse=True)
@@ -84,7 +84,7 @@ async def test_error_for_an_expired_sso_session_gives_the_login_command(
         write_sso_token(sso_cache, session, "2099-01-01T00:00:00Z")
     assert "Could not connect to the endpoint URL" in (message := await failure(properties))
     assert message.endswith("): check network, proxy and firewall")
-    assert capfd.readouterr() == ("", ""), "botocore prints to the terminal"
+    assert capfd.readouterr() == ("", ""), "botocore must not print to the terminal"
 
 
 @pytest.mark.usefixtures("sso_cache")

@@ -76,7 +76,7 @@ async def test_function_first_success_starts_the_next_function_after_a_failure_o
     assert (asked.started, asked.cancelled) == ([1, 2, 3], [2])
 
 
-async def test_function_first_success_with_zero_head_start_starts_all_functions_together() -> None:
+async def test_function_first_success_without_a_delay_starts_all_functions_together() -> None:
     asked = Runners()
     runners = [partial(asked.hang, 1), partial(asked.fail, 2), partial(asked.answer, 3)]
     assert await first_success(runners, head_start=0, expected=(ConnectError,)) == 3

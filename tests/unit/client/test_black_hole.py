@@ -62,7 +62,7 @@ async def test_a_silent_broker_does_not_delay_calls_to_other_brokers(met_before:
 
 
 async def inject_faults(links: tuple[FaultyLink, ...], chance: random.Random) -> None:
-    """Stall, cut, refuse or slow down the connections of a random link, 12 times and for at most 20 ms each."""
+    """Twelve times, stall, cut, refuse or slow down the connections of a random link for at most 20 ms."""
     for _ in range(12):
         link = chance.choice(links)
         match chance.randrange(5):
@@ -93,7 +93,7 @@ async def call_at_random(pool: Pool, chance: random.Random) -> None:
 
 
 async def call_until_answered(pool: Pool, node: int, lane: Lane) -> None:
-    """Send ListGroups to broker `node` on `lane` until a call succeeds, for at most 60 s."""
+    """Send ListGroups to broker `node` on the connection `lane` until a call succeeds, for at most 60 s."""
     async with asyncio.timeout(60):
         while True:
             with suppress(ClientError):

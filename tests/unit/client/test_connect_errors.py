@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 PATIENT = PoolOptions(connect_timeout=30)
 QUICK = PoolOptions(connect_timeout=1)
-"""Options for tests in which the server never answers."""
+"""Options for tests in which the server never answers: connecting fails after one second."""
 TLS = ClientSettings("SSL", tls=Tls())
 LOGIN = ClientSettings("SASL_PLAINTEXT", "PLAIN", "alice", Secret("hunter2"))
 
@@ -79,8 +79,8 @@ async def reason(
 ) -> str:
     """Assert that a `Pool` cannot connect to `address`, and return the reason in the UnreachableError.
 
-    `probe_timeout` limits the probe of the port, in seconds. Only a probe of a server that never answers takes that
-    long.
+    After the failure, kgtui probes what listens on the port, for at most `probe_timeout` seconds. Only a server that
+    never answers makes the probe last so long.
     """
     with patch.object(connect_errors, "PROBE_TIMEOUT", probe_timeout):
         return await _reason(address, settings, options)
@@ -163,7 +163,7 @@ async def test_the_connection_error_says_what_listens_on_the_port_instead_of_kaf
 
 async def test_connection_error_after_a_slow_handshake_says_the_port_may_require_tls() -> None:
     async def slow_tls(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Close connections in plain text, and never answer a TLS client hello."""
+        """Close a connection if the client sends plain text. Never answer a TLS client hello."""
         if (await reader.read(1)) == b"\x16":
             await silent(reader, writer)
 

@@ -185,7 +185,7 @@ def test_keytab_error_says_that_the_realm_of_the_principal_is_missing() -> None:
     )
 
 
-def test_error_for_a_gssapi_failure_has_the_texts_of_both_error_codes() -> None:
+def test_error_for_a_gssapi_failure_has_the_texts_of_major_and_minor_code() -> None:
     texts = {True: ["Unspecified GSS failure.  Minor code may help"], False: ["Clock skew too great"]}
     error = SimpleNamespace(
         maj_code=0xD0000, min_code=2**32 + FIRST_CODE + 37, get_all_statuses=lambda _, major: texts[major]

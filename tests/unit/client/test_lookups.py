@@ -197,7 +197,7 @@ async def test_partitions_without_leaders_have_an_error_and_are_not_cached() -> 
         assert leaders.errors == {}
 
 
-async def test_leaders_of_a_topic_come_with_its_id_if_brokers_know_it() -> None:
+async def test_leader_lookup_returns_the_topic_id_if_the_brokers_report_it() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake.topics = {"topic": {0: 1}}
         assert (await pool.find_leaders(["topic"], timeout=60)).ids == {"topic": uuid5(NAMESPACE_URL, "topic")}

@@ -331,7 +331,7 @@ async def test_calls_to_a_restarted_broker_succeed_again() -> None:
 
 @longer_if_busy(0.8)
 async def test_the_next_request_is_sent_only_after_the_throttle_time_has_passed(timeout: float) -> None:
-    """The broker's throttle time is `timeout` seconds."""
+    """The broker reports a throttle time of `timeout` seconds."""
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         loop = asyncio.get_running_loop()
         fake[1].on[LIST_GROUPS.key] = always({"ThrottleTimeMs": round(timeout * 1000)})

@@ -238,7 +238,7 @@ async def test_a_response_that_is_larger_than_the_limit_is_not_read(announced: i
 
 
 async def test_a_first_response_above_the_limit_is_reported_with_the_limit() -> None:
-    """The first response of this server is above the limit, whether it is read or only probed."""
+    """The second attempt to connect reports the same error as the first one."""
     settings = from_properties({"receive.message.max.bytes": "50"})
     async with cluster(1) as fake:
         transport = Transport(settings, "test")
@@ -250,7 +250,7 @@ async def test_a_first_response_above_the_limit_is_reported_with_the_limit() -> 
             await transport.close()
 
 
-async def test_a_server_that_announces_too_much_is_not_said_to_be_silent() -> None:
+async def test_error_for_an_oversized_response_gives_the_size_that_the_server_announced() -> None:
     async def flood(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(1)
         writer.write((200_000_000).to_bytes(4, "big") + bytes(1000))

@@ -30,7 +30,7 @@ class Script:
     """A clock whose `sleep_until` advances the time without waiting.
 
     Attributes:
-        steps: duration of each call of `sleep_until` in seconds.
+        steps: for each call of `sleep_until`, by how many seconds the call advances the time.
         happens: functions that change the cluster. `sleep_until` calls them with the number of its calls so far.
     """
 
@@ -245,7 +245,7 @@ def test_kgtui_check_reads_only_groups_that_match_the_filter(
     assert set(watched) == {("stuck",)}
 
 
-def test_kgtui_check_applies_filter_terms_about_verdicts_at_the_end(run: Callable[..., Completed]) -> None:
+def test_kgtui_check_applies_filter_terms_about_verdicts_at_the_end_of_the_watch(run: Callable[..., Completed]) -> None:
     assert verdicts(run("check", "verdict:stop,ok")) == {"connect": "OK", "fine": "OK", "queue": "OK", "stuck": "STOP"}
     ran = run("check", "verdict:warn")
     assert (ran.code, verdicts(ran)) == (0, {"slow": "WARN"})

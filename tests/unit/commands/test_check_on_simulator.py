@@ -86,7 +86,7 @@ async def company() -> AsyncIterator[Simulator]:
         yield cluster
 
 
-async def test_kgtui_check_gives_no_final_verdict_if_all_offsets_are_hidden(
+async def test_kgtui_check_gives_no_final_verdict_if_all_topics_are_forbidden(
     company: Simulator, capfd: pytest.CaptureFixture[str]
 ) -> None:
     company.faults.forbid_topics(["*"])
@@ -100,7 +100,7 @@ async def test_kgtui_check_gives_no_final_verdict_if_all_offsets_are_hidden(
     assert "OFFSETS_MAY_BE_HIDDEN" in found["err"]
 
 
-async def test_check_gives_no_group_the_verdict_ok_if_all_offsets_are_hidden(
+async def test_kgtui_check_gives_no_group_the_verdict_ok_if_all_topics_are_forbidden(
     company: Simulator, capfd: pytest.CaptureFixture[str]
 ) -> None:
     company.faults.forbid_topics(["*"])
@@ -110,10 +110,10 @@ async def test_check_gives_no_group_the_verdict_ok_if_all_offsets_are_hidden(
         assert [one["verdict"] for one in row["undecided"]] == ["ERR"]
 
 
-async def test_check_verdict_is_not_final_if_some_topics_are_hidden(
+async def test_kgtui_check_gives_no_final_verdict_if_some_topics_are_forbidden(
     company: Simulator, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The user may not describe another topic, in which the group could have offsets. The exit code is still 0."""
+    """The group could have offsets in a topic that the user may not describe. The exit code is still 0."""
     company.faults.forbid_topics(["unrelated"])
     found = await checked(company, capfd, "web.sessions")
     (row,) = found["groups"]
@@ -169,7 +169,7 @@ CAUSES = {
     **dict.fromkeys(("payments.settle", "orders.pick", "web.sessions", "audit.sink", "notifications.push"), "OK"),
     **dict.fromkeys(("payments.ledger", "inventory.reserve", "web.recommend", "iot.aggregate"), "OK"),
     **dict.fromkeys(("emails.workers", "fraud.review", "iot.dispatch"), "OK"),
-    # Groups that are OK although their lag is large, because it falls.
+    # These groups are OK although their lag is large, because the lag falls.
     **dict.fromkeys(("orders.ship", "dwh.backfill"), "OK"),
     # Groups whose lag does not fall, although they commit offsets.
     **dict.fromkeys(("payments.refund", "search.index", "orders.enrich", "jobs.run"), "WARN"),

@@ -198,7 +198,7 @@ def test_kgtui_check_exits_with_1_if_recorded_polls_lack_data_of_a_broker(
     assert check("fine", "--all", lake=tmp_path / "silent").verdicts == {"fine": "OK"}
 
 
-def test_kgtui_check_finds_a_deleted_group_only_at_earlier_times(
+def test_kgtui_check_finds_a_deleted_group_only_at_times_before_its_deletion(
     tmp_path: Path, check: Callable[..., Completed]
 ) -> None:
     recording = RecordingBuilder(tmp_path / "gone")

@@ -56,7 +56,9 @@ def test_kgtui_clusters_prints_names_but_not_values_of_client_properties(
     assert found["clusters"][0]["properties"] == ["sasl.jaas.config"]
     assert found["clusters"][1]["command_config"] == "test.properties"
     assert [cluster["color"] for cluster in found["clusters"]] == ["red", None]
-    assert [cluster["colour"] for cluster in found["clusters"]] == ["red", None], "the old name of color"
+    assert [cluster["colour"] for cluster in found["clusters"]] == ["red", None], (
+        "colour is the old name of the key color"
+    )
     assert "hunter2" not in text + table
 
 

@@ -406,7 +406,7 @@ def test_ctrl_c_at_the_confirmation_of_a_deletion_exits_immediately(
     class Interrupted(Terminal):
         def readline(self, size: int | None = -1, /) -> str:  # type: ignore[override]
             signal.raise_signal(signal.SIGINT)
-            raise AssertionError("Ctrl-C was put off")
+            raise AssertionError("Ctrl-C did not end the command")
 
     before = signal.getsignal(signal.SIGINT)
     monkeypatch.setattr("sys.stdin", Interrupted())

@@ -190,7 +190,9 @@ def test_kgtui_events_prints_the_recorded_events_that_the_options_select(
     assert (len(out.splitlines()), err) == (expected, "")
 
 
-def test_events_of_a_recording_without_a_match_exit_with_1(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_kgtui_events_exits_with_1_if_no_recorded_event_matches(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     write(tmp_path, *LIFE)
     assert main(["events", "--lake", str(tmp_path), "paymnets"]) == 1
     assert "no group matches the filter" in capfd.readouterr().err
@@ -204,7 +206,7 @@ def test_events_table_of_a_recording_has_the_text_of_each_event(
     assert main(["events", "--lake", str(tmp_path)]) == 0
     heading, *rows = capfd.readouterr().out.splitlines()
     start = heading.index("WHAT")
-    # The column EVENT has the kind, so that the text does not repeat it.
+    # The column EVENT shows the kind of an event, so the text of the event does not repeat the kind.
     kinds = re.compile("state |coordinator: |group epoch ")
     assert [row[start:] for row in rows] == [kinds.sub("", text, count=1) for texts in EXPECTED for text in texts]
 

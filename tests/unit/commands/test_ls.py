@@ -67,7 +67,9 @@ def test_kgtui_ls_with_the_option_lag_reads_log_starts_only_of_empty_groups(
     assert asked["committed_offsets"] == ("idle", "pay")
     assert asked["share_offsets"] == ("queue",)
     bounds = [sorted(ids) for method, ids in admin.calls if method == "partition_bounds"]
-    assert bounds == [["t-idle-0", "t-pay-0"], ["t-idle-0"]], "log starts are read only for groups without members"
+    assert bounds == [["t-idle-0", "t-pay-0"], ["t-idle-0"]], (
+        "log start offsets must be read only for groups without members"
+    )
     assert "describe_groups" not in asked
 
 
@@ -105,7 +107,7 @@ def test_kgtui_ls_prints_matching_groups_in_the_sort_order_of_the_filter(
     assert (ran.code, groups(ran)) == (0 if expected else 1, expected)
 
 
-def test_kgtui_ls_says_that_and_is_not_an_operator_even_if_groups_match(
+def test_kgtui_ls_says_that_the_word_and_is_not_a_filter_operator(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.add("demand", "consumer")
@@ -234,10 +236,10 @@ RESTRICTED = Access(frozenset({"DESCRIBE"}), any_topic=False)
 """Permissions of a user who is allowed to describe some topics, but not all."""
 
 
-def test_lags_in_ls_are_lower_bounds_if_some_topics_are_hidden(
+def test_lags_in_ls_are_lower_bounds_if_some_topics_are_forbidden(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
-    """The exit code is 1 only if all offsets of a group are hidden."""
+    """The exit code is 1 only if the user sees no offset of a group."""
     admin.add("quiet", "consumer")
     admin.user_access = RESTRICTED
     ran = run("ls", "--lag")
@@ -278,7 +280,7 @@ def test_kgtui_ls_json_and_wide_format_show_that_offsets_may_be_hidden(
     assert row["offsets_may_be_hidden"] is None
 
 
-def test_kgtui_ls_lag_filter_excludes_groups_whose_hidden_lag_may_not_match(
+def test_lag_filter_of_ls_selects_a_group_only_if_every_possible_lag_matches(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.user_access = RESTRICTED
@@ -398,7 +400,7 @@ def test_kgtui_ls_judges_only_empty_groups_with_unread_records_after_one_read(ru
 def test_kgtui_ls_finds_unused_groups_without_watching_groups_with_members(
     run: Callable[..., Completed], verdict: str, found: list[str]
 ) -> None:
-    """Only Empty groups can match these verdicts, so that groups with members need not be observed."""
+    """Only Empty groups can be empty, unused or abandoned, so groups with members need not be observed."""
     ran = run("ls", f"verdict:{verdict}")
     assert groups(ran) == found
     assert "could not be applied" not in ran.err

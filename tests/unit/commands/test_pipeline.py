@@ -165,9 +165,9 @@ class FakeAdmin:
     """A substitute for an admin client, for a cluster that has only the topic `__consumer_offsets`.
 
     Args:
-        leaders: leaders of the partitions of the topic.
+        leaders: result of every leader lookup.
         bounds: partition number → log start offset and log end offset.
-        faults: faults that are returned with the bounds.
+        faults: faults that `partition_bounds` returns.
     """
 
     def __init__(self, leaders: Leaders, bounds: Mapping[int, PartitionBounds], *faults: Fault) -> None:

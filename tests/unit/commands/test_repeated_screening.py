@@ -98,7 +98,9 @@ async def test_repeated_screening_keeps_groups_whose_coordinator_is_replaced(mon
     assert facts.first_seen(last, "simple") == facts.first_seen(first, "simple") == clock["now"] - 3
 
 
-async def test_a_group_that_appears_empty_has_not_lost_its_members(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_new_group_that_is_empty_is_not_reported_as_left_by_its_members(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     admin = ScriptedAdmin()
     admin.add("old", state="Empty", lag=10)
     screened = RepeatedScreening(admin, 5.0, 1.0)

@@ -42,7 +42,7 @@ def test_kgtui_show_prints_each_group_once_in_the_given_order(run: Callable[...,
 
 
 def test_kgtui_show_requests_no_configs_of_classic_groups(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
-    """A user who may not read configs gets no error for a group that has none."""
+    """Classic groups have no configs, so a user who may not read configs gets no error."""
     admin.add("old", "classic", lag=1)
     ran = run("show", "old", "pay")
     assert (ran.code, ran.err) == (0, "")

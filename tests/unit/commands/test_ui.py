@@ -176,7 +176,10 @@ async def test_session_opens_an_unreachable_cluster_from_the_configuration(folde
 async def test_the_option_command_config_applies_only_to_the_first_cluster(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Passwords in the file must not be sent to other clusters. The option `--read-only` applies to all clusters."""
+    """The file of this option may contain passwords, which must not be sent to other clusters.
+
+    The option `--read-only` applies to all clusters.
+    """
     (folder / "config.toml").write_text(CLUSTERS)
     secret = folder / "secret.properties"
     secret.write_text("sasl.no.such.key=1\n")

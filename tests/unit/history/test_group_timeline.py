@@ -184,7 +184,7 @@ def test_group_timeline_and_next_change_accept_special_characters_in_ids(tmp_pat
 def test_kgtui_show_says_since_when_a_recorded_group_and_its_state_exist(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The last rebalance ends at poll 92, the group `late` appears at poll 60, and each poll shows progress."""
+    """In the recording, the last rebalance ends at poll 92, and the group `late` appears at poll 60."""
     sample_history.record(tmp_path)
     assert main(["show", "--lake", str(tmp_path), "--format", "json", sample_history.GROUP, "late"]) == 0
     names = ("first_seen", "state_since", "last_progress")

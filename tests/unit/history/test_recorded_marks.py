@@ -64,10 +64,10 @@ async def test_recorded_group_is_marked_if_the_user_may_not_see_a_members_topic(
 
 @pytest.mark.parametrize(("hidden", "hides"), [(HIDDEN, True), (VISIBLE, False)])
 @pytest.mark.parametrize("any_topic", ["true", "false"])
-async def test_permissions_in_a_replay_agree_with_the_hidden_offset_marks_of_the_poll(
+async def test_permissions_in_a_replay_agree_with_the_marks_for_hidden_offsets(
     tmp_path: Path, hidden: frozenset[str], hides: bool, any_topic: str
 ) -> None:
-    """The lake stores only the permissions that the recorder had last."""
+    """The lake has only the newest permissions of the recorder, which may differ from the permissions at the poll."""
     write(tmp_path, poll_of(hidden=hidden))
     stored = f'{{"cluster_operations": ["DESCRIBE"], "any_topic": {any_topic}}}'
     (LakeFolder.of(tmp_path).local_path / "access.json").write_text(stored, encoding="utf-8")

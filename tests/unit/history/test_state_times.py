@@ -1,4 +1,4 @@
-"""Tests of the times at which the states of all groups began, as a recording shows them."""
+"""Tests that a recording shows at which time the current state of each group began."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ EMPTY = replace(STABLE, state="Empty")
 
 @settings(max_examples=12, suppress_health_check=list(HealthCheck))
 @given(polls=st.lists(st.tuples(values.polls(), st.booleans()), min_size=1, max_size=6))
-def test_the_times_of_all_groups_equal_those_of_each_timeline(
+def test_state_times_of_all_groups_equal_the_times_in_their_timelines(
     tmp_path_factory: pytest.TempPathFactory, polls: list[tuple[PollResult, bool]]
 ) -> None:
     path = tmp_path_factory.mktemp("lake")
@@ -51,7 +51,7 @@ def test_the_times_of_all_groups_equal_those_of_each_timeline(
             assert found.since.get(group) == expected, group
 
 
-def test_a_long_recording_is_searched_only_in_its_last_keyframes(
+def test_state_times_are_searched_only_from_the_last_keyframes_of_a_long_recording(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(state_times, "MOST_ROWS", 2)
@@ -61,8 +61,8 @@ def test_a_long_recording_is_searched_only_in_its_last_keyframes(
     assert found == ({}, (lake.first.at + 10, False))
 
 
-async def test_a_replay_judges_an_empty_group_as_the_recording_knows_it(tmp_path: Path) -> None:
-    """Going to another time of the recording changes the judgment, although the listing stays the same."""
+async def test_replay_judges_an_empty_group_by_the_recorded_time_of_its_state(tmp_path: Path) -> None:
+    """The group is Empty at the first poll and at the last poll. Between these polls, it had members."""
     write(tmp_path, poll_of(listing=EMPTY), poll_of(), poll_of(listing=EMPTY), poll_of(listing=EMPTY))
     lake = RecordingReader(tmp_path)
     admin = await ReplayAdmin.open(lake, lake.last)
@@ -79,7 +79,7 @@ async def test_a_replay_judges_an_empty_group_as_the_recording_knows_it(tmp_path
         task.cancel()
 
 
-def test_kgtui_ls_and_show_know_since_when_a_recorded_group_is_empty(
+def test_kgtui_ls_and_show_report_since_when_a_recorded_group_is_empty(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write(tmp_path, poll_of(), poll_of(listing=EMPTY), poll_of(listing=EMPTY))

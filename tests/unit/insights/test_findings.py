@@ -206,7 +206,7 @@ def test_past_flapping_is_reported_with_its_start_and_its_end() -> None:
     assert (past.since, past.until) == ((NOW - 9 * HOUR).timestamp(), (NOW - 7.3 * HOUR).timestamp())
     assert past.ended == "the group's members stopped joining and leaving"
     assert [finding.since for finding in flapping(rows, NOW.timestamp())] == [(NOW - 2.4 * HOUR).timestamp()]
-    # The end of the burst is in an hour with too few rebalances to be flapping.
+    # The burst of rebalances ends in an hour that has too few rebalances to count as flapping.
     rows[1]["flapping"] = False
     assert past_flapping(rows, NOW.timestamp())[0].until == past.until
 
@@ -228,7 +228,9 @@ def test_past_problem_is_reported_with_the_cause_of_its_end(tmp_path: Path) -> N
         "stopped committing for 3 h, with up to 700 unread records; 30 unread records were left when the problem ended"
     )
     assert past.ended == "the group committed again"
-    assert read_insights(lake, since=(NOW - 5 * HOUR).timestamp()).past == (), "it ended before this time"
+    assert read_insights(lake, since=(NOW - 5 * HOUR).timestamp()).past == (), (
+        "the problem ended before the time `since`"
+    )
 
 
 @pytest.mark.parametrize(
@@ -240,7 +242,7 @@ def test_past_problem_is_reported_with_the_cause_of_its_end(tmp_path: Path) -> N
         ("STALL", 2, None, "it is not known what ended the problem"),
     ],
 )
-def test_why_a_problem_ended_depends_on_status_and_members_of_the_group(
+def test_reason_why_a_problem_ended_depends_on_its_status_and_on_members(
     tmp_path: Path, worst: str, members: int, after: dict[str, Any] | None, ended: str
 ) -> None:
     times = {"window_start": NOW - 2 * HOUR, "covered_to": NOW - 2 * HOUR}
@@ -310,8 +312,8 @@ def test_unusual_finding_begins_with_the_first_unusual_hour() -> None:
     rows = [hour(0), hour(5), hour(2), hour(1)]
     (finding,) = unusual(rows, ())
     assert finding.since == (NOW - 2 * HOUR).timestamp()
-    # The rates per minute show the beginning more exactly than the hourly rows. The search goes back in time, and
-    # continues across two minutes with usual rates.
+    # The rates per minute show the first unusual minute. The search for this minute goes back in time, and skips two
+    # minutes with usual rates.
     rates = [50.0] * 5 + [10.0] * 20 + [29.0, None, 31.0, 50.0, 10.0, 10.0, 50.0, 51.0]
     times = [NOW.timestamp() - 60 * back for back in reversed(range(len(rates)))]
     unknown = (None,) * len(rates)

@@ -25,7 +25,7 @@ DAY = timedelta(days=1)
 
 @pytest.fixture
 def rows_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Number of rows that each query of the test has returned."""
+    """Return a list to which the number of rows of every query is added during the test."""
     counts = []
     query = Gold._query
 

@@ -215,7 +215,7 @@ def test_isolated_points_of_a_plot_line_are_drawn_as_bars() -> None:
     assert sum(path.count("L") for path in drawn) == 3, "two single points as bars, and one line of two points"
 
 
-def test_plot_line_with_fewer_points_keeps_the_largest_and_the_last_point() -> None:
+def test_reducing_a_plot_line_keeps_its_largest_and_its_last_point() -> None:
     values = [0.0] * 10_000
     values[1_234], values[-1] = 99.0, 7.0
     points = list(thin_out(list(range(10_000)), values))
@@ -241,7 +241,7 @@ def test_plots_of_two_weeks_in_a_report_take_less_than_four_megabytes() -> None:
 
 
 def many_findings(number: int, kinds: list[Kind]) -> list[Finding]:
-    """Return findings of some kinds in turn, each with as many evidence rows as a finding may have."""
+    """Return findings whose kinds alternate, each with as many rows of evidence as a finding may have."""
     columns = ("topic", "partition", "status", "lag", "position", "last_commit", "complete")
     rows = tuple((f"orders.eu.{part}", part, "STOP", 12_345, 987_654, NOW, 1.0) for part in range(MAX_EVIDENCE_ROWS))
     return [
@@ -256,7 +256,7 @@ def many_findings(number: int, kinds: list[Kind]) -> list[Finding]:
 
 
 def test_report_of_100_000_findings_is_small_and_says_what_it_leaves_out(report: Report) -> None:
-    """One megabyte is left for all texts of the page if the plots need four megabytes."""
+    """The page may have five megabytes. If its plots need four, one megabyte is left for all texts."""
     past = tuple(
         replace(one, until=NOW.timestamp(), ended="the group committed again")
         for one in many_findings(20_000, [Kind.UNHEALTHY])

@@ -59,7 +59,7 @@ def append(path: Path, table: Table, poll: int, **values: object) -> RecordedTab
 
 
 def read_rows(path: Path, table: Table) -> list[dict[str, Any]]:
-    """Return the rows of the table, sorted by poll. Assert that all three ways of reading return the same rows."""
+    """Return the rows of the table, sorted by poll. Assert that reads by table, group and keyframe give equal rows."""
     recorded = RecordedTable(path, table)
     columns = [name for name in COLUMNS if name in table.names]
     keyframe = recorded.read_keyframe(DAY, START)

@@ -117,9 +117,9 @@ def snapshot(
     """Return a snapshot of one group `g`, taken at 100 s.
 
     Args:
-        at: time at which the description was read.
+        at: time at which the description was read, in seconds.
         stale: why a later read of the description failed.
-        interval: interval between polls of the group's broker.
+        interval: interval between polls of the group's broker, in seconds.
     """
     return Snapshot(
         1,
@@ -156,8 +156,8 @@ def test_user_is_told_why_the_deletion_of_a_group_is_not_offered(taken: Snapshot
 
 
 @pytest.mark.parametrize(("listed", "words"), [("Stable", "Stable with 1 member: stop it first"), ("Dead", "60 s old")])
-def test_refusal_of_a_live_group_names_members_that_were_read_long_ago(listed: str, words: str) -> None:
-    """If the list of groups has the group in another state by now, the old description says nothing about it."""
+def test_refusal_names_members_that_were_read_long_ago_if_the_state_is_unchanged(listed: str, words: str) -> None:
+    """If the newest list has another state, the refusal only says that the description is old."""
     stable = replace(EMPTY_GROUP, state="Stable", members=(member(),))
     taken = snapshot(stable, at=40.0, listing=Listing("classic", "consumer", listed, 1))
     assert words in (delete_availability(taken, "g") or "")

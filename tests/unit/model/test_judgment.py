@@ -88,7 +88,7 @@ def test_judgment_on_an_unreadable_group_has_only_the_first_line_of_the_error() 
     assert (found.status, found.kind, found.reason) == (GroupStatus.UNKNOWN, Problem.UNREADABLE, "Not authorized.")
 
 
-def test_more_harmful_problem_is_kept_while_the_broker_does_not_respond() -> None:
+def test_problem_found_by_screening_is_kept_while_the_broker_does_not_respond() -> None:
     broker = {1: BrokerStatus(1, "one:9092", fault=FAULT)}
     found = with_group(screened={"g": SUSPECT}, brokers=broker).judgment("g")
     assert found == SUSPECT
@@ -102,7 +102,7 @@ def test_final_health_verdict_replaces_the_problem_found_by_screening() -> None:
     assert found.basis_text == "observed 55 s"
 
 
-def test_more_severe_problem_is_kept_while_the_broker_does_not_respond() -> None:
+def test_problem_found_by_screening_is_kept_while_the_health_verdict_is_undecided() -> None:
     short = health_of(watch([offsets((100, 200))] * 2))
     assert with_group(health={"g": short}, screened={"g": SUSPECT}).judgment("g") == SUSPECT
     found = with_group(health={"g": short}).judgment("g")
@@ -120,7 +120,7 @@ def test_confirmed_stop_keeps_the_start_time_that_screening_observed() -> None:
 
 
 @pytest.mark.parametrize("problem", [Problem.EMPTY, Problem.UNUSED])
-def test_group_that_was_empty_at_the_start_stays_a_warning_while_observed(problem: Problem) -> None:
+def test_empty_or_unused_group_remains_a_warning_if_its_health_verdict_is_stop(problem: Problem) -> None:
     stopped = replace(health_of(watch([offsets((100, 200))] * 20)), stopped_after=T0 - 900)
     screened = Judgment(GroupStatus.WARN, problem, Basis.SCREENED)
     found = with_group(CLASSIC, health={"g": stopped}, screened={"g": screened}).judgment("g")

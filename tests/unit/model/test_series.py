@@ -72,7 +72,7 @@ def test_last_progress_is_the_time_of_the_newest_sample_with_a_larger_offset() -
     series.add(15.0, None, 1, offsets=offsets(30, 100))
     assert series.last_progress() == 10.0
     series.add(20.0, None, 1, offsets=offsets(5, 100))
-    assert series.last_progress() == 10.0, "moving back is no progress"
+    assert series.last_progress() == 10.0, "a lower offset is not progress"
 
 
 def test_lag_series_adds_a_change_point_for_each_read_that_shows_a_change() -> None:

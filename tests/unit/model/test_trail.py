@@ -1,4 +1,4 @@
-"""Tests of the compact trail of a group's reads: comparing reads, encoding, and its size."""
+"""Tests of `Trail`, a compact record of the newest reads of a group: its size, its encoding, and its results."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def rows(*partitions: tuple[int | None, int | None], topic: str = "t") -> list[P
 
 
 def trail_of(*reads: list[Position], seconds: int = 15) -> Trail:
-    """Return a trail with these reads, `seconds` apart. It is encoded and decoded after each read."""
+    """Return a trail with these reads, which are `seconds` apart. The trail is encoded and decoded after each read."""
     trail = Trail()
     for number, read in enumerate(reads):
         trail.add(T0 + number * seconds, read)
@@ -33,7 +33,7 @@ def trail_of(*reads: list[Position], seconds: int = 15) -> Trail:
     return trail
 
 
-def test_trail_of_ten_partitions_adds_at_most_300_bytes_per_group() -> None:
+def test_trail_of_reads_of_ten_partitions_takes_at_most_300_bytes() -> None:
     """The limit includes the summary's 8-byte reference to the trail, and Python's allocation unit of 16 bytes."""
     trail = trail_of(*[rows(*[(10**12 + n, 10**12 + 5)] * 10) for n in range(7)])
     size = sys.getsizeof(trail.encode())
@@ -42,13 +42,15 @@ def test_trail_of_ten_partitions_adds_at_most_300_bytes_per_group() -> None:
 
 @given(st.lists(st.lists(st.tuples(*[st.none() | st.integers(-(2**63), 2**63 - 1)] * 2), max_size=3), max_size=4))
 @example([[(0, 2**63 - 1), (0, 2**63 - 1)]])
-def test_trail_accepts_any_offsets_that_a_broker_can_send(reads: list[list[tuple[int | None, int | None]]]) -> None:
+def test_trail_of_reads_accepts_any_offsets_that_a_broker_can_send(
+    reads: list[list[tuple[int | None, int | None]]],
+) -> None:
     trail = trail_of(*[rows(*read) for read in reads])
     assert len(trail.samples) <= SAMPLES
     assert len(lag_samples(trail.encode())) == len(trail.samples)
 
 
-def test_waiting_time_counts_only_while_unread_records_wait_without_progress() -> None:
+def test_waiting_time_counts_only_while_a_group_reads_none_of_its_unread_records() -> None:
     trail = trail_of(*[rows((5, 9), (5 + n, 9 + n), (9, 9)) for n in range(4)])
     assert list(trail.waited) == [46, 1, 0]
 
@@ -68,20 +70,20 @@ def test_jump_of_the_clock_is_not_counted_as_waiting_time() -> None:
     assert list(trail.waited) == [31]
 
 
-def test_trail_of_a_group_is_reset_when_the_clock_goes_back() -> None:
+def test_trail_of_reads_is_reset_when_the_clock_goes_back() -> None:
     trail = trail_of(rows((5, 9)), rows((5, 9)))
     trail.add(T0 - 3_600, rows((5, 9)))
     assert (trail.reads, list(trail.waited), trail.at) == (1, [1], T0 - 3_600)
 
 
-def test_trail_keeps_only_the_newest_reads_and_their_sums() -> None:
+def test_trail_of_reads_keeps_only_the_newest_reads_and_their_sums() -> None:
     trail = trail_of(*[rows((n, 100), (None, 7), (3, None)) for n in range(SAMPLES + 3)])
     assert len(trail.samples) == SAMPLES
     assert [sums.lag for sums in trail.samples] == [97, 96, 95, 94, 93]
     assert (trail.samples[-1].positions, trail.samples[-1].unknown) == (7, 1)
 
 
-def test_trail_stores_the_time_and_the_rate_of_progress() -> None:
+def test_trail_of_reads_stores_the_time_and_the_rate_of_progress() -> None:
     trail = trail_of(rows((5, 9)), rows((6, 9)), rows((6, 9)), rows((6, 9)), rows((8, 9)))
     assert (trail.first_at, trail.progress_at, trail.pace) == (T0, T0 + 60, 45)
     trail.add(T0 + 75, rows((9, 9)))
@@ -89,12 +91,12 @@ def test_trail_stores_the_time_and_the_rate_of_progress() -> None:
 
 
 @pytest.mark.parametrize("later", [[8], [8, 9], [7, 7, 7]])
-def test_trail_stores_a_rewound_offset_until_the_group_reaches_it_again(later: list[int]) -> None:
+def test_trail_of_reads_stores_a_rewound_offset_until_it_is_reached_again(later: list[int]) -> None:
     trail = trail_of(rows((9, 20)), rows((5, 20)), *[rows((position, 20)) for position in later])
     assert trail.rewound_at == (0 if 9 in later else T0 + 15)
 
 
-def test_trail_drops_a_rewound_offset_after_ten_reads_with_progress() -> None:
+def test_trail_of_reads_drops_a_rewound_offset_after_ten_reads_with_progress() -> None:
     back = [rows((900, 2_000)), *[rows((100 + n, 2_000)) for n in range(12)]]
     assert trail_of(*back).rewound_at == 0
 
@@ -104,7 +106,7 @@ def test_recreated_topic_does_not_count_as_a_rewind_of_the_offset() -> None:
     assert (trail.rewound_at, trail.reads) == (0, 1)
 
 
-def test_trail_starts_a_new_comparison_when_a_partition_is_added() -> None:
+def test_trail_of_reads_starts_a_new_comparison_when_a_partition_is_added() -> None:
     trail = trail_of(rows((5, 9)), rows((5, 9)), rows((6, 9), (0, 0)))
     assert (trail.reads, list(trail.waited), trail.progress_at) == (1, [1, 0], T0 + 30)
 
@@ -143,7 +145,7 @@ def test_rebalance_found_in_the_list_of_groups_is_not_counted_again() -> None:
     assert trail.rebalances == 1
 
 
-def test_trail_counts_descriptions_with_idle_members_until_none_is_idle() -> None:
+def test_trail_of_reads_counts_descriptions_with_idle_members_until_none_is_idle() -> None:
     trail = Trail()
     trail.describe(T0, described())
     trail.describe(T0 + 1, described())
@@ -152,7 +154,7 @@ def test_trail_counts_descriptions_with_idle_members_until_none_is_idle() -> Non
     assert trail.idle == 0
 
 
-def test_trail_stores_committed_offsets_or_share_start_offsets() -> None:
+def test_trail_of_reads_stores_committed_offsets_or_share_start_offsets() -> None:
     bounds = {("t", 0): PartitionBounds(0, 9), ("t", 1): PartitionBounds(None, None, 29)}
     found = positions_of(
         [CommittedOffset("t", 0, 5), CommittedOffset("t", 1, 5)], [ShareOffset("u", 0, 3, lag=2)], bounds

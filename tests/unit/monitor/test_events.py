@@ -134,7 +134,7 @@ def test_list_that_is_older_than_the_description_causes_no_leave_events() -> Non
     assert [event.kind for event in log.kept()] == [EventKind.LEFT]
 
 
-def test_event_tracker_forgets_members_beyond_its_limit_unless_read_in_full() -> None:
+def test_event_tracker_forgets_members_above_its_limit_except_of_groups_read_in_full() -> None:
     log = EventLog(10)
     tracker = EventTracker(log, 4)
     for number in range(5):
@@ -142,7 +142,7 @@ def test_event_tracker_forgets_members_beyond_its_limit_unless_read_in_full() ->
         tracker.described(first, STABLE, 1.0, in_full=False)
     for number in range(5):
         tracker.described(replace(description("m-2"), group=f"g{number}"), STABLE, 2.0, in_full=False)
-    assert {event.group for event in log.kept()} == {"g0", "g1"}, "each group takes two units: itself and its member"
+    assert {event.group for event in log.kept()} == {"g0", "g1"}, "each group counts as two: the group and its member"
     tracker.described(replace(description("m-2"), group="g4"), STABLE, 3.0, in_full=True)
     tracker.described(replace(description("m-3"), group="g4"), STABLE, 4.0, in_full=True)
     assert log.kept()[-1].group == "g4"
@@ -197,7 +197,7 @@ async def test_changed_verdict_causes_an_event_with_its_reason() -> None:
     expected.append("verdict falling behind → OK")
     assert judged(store, tracker, None) == expected
     expected.append("verdict stopped: no progress, 5 unread")
-    assert judged(store, tracker, replace(stopped, since_seen=False)) == expected, "it may have been stopped before"
+    assert judged(store, tracker, replace(stopped, since_seen=False)) == expected, "the group may have stopped before"
 
 
 async def test_problem_of_lost_records_keeps_the_time_at_which_it_was_found() -> None:
@@ -240,7 +240,7 @@ async def test_unread_records_without_members_at_the_first_read_cause_no_event(p
     assert judged(store, tracker, behind) == [f"verdict {problem.value} → falling behind: the lag grew"]
 
 
-async def test_verdicts_of_many_groups_are_compared_in_several_parts() -> None:
+async def test_verdicts_of_many_groups_are_compared_in_several_slices() -> None:
     tracker = EventTracker(EventLog(2_000), 0)
     store = Store(10, time.time, tracker)
     groups = [f"g-{number}" for number in range(1_200)]

@@ -43,7 +43,7 @@ def collections() -> Iterator[list[int]]:
     gc.callbacks.remove(collected)
 
 
-def test_automatic_garbage_collection_is_off_until_the_last_pause_ends(tuning: GcTuning) -> None:
+def test_automatic_garbage_collection_is_off_until_the_outermost_paused_block_ends(tuning: GcTuning) -> None:
     with tuning.paused():
         with tuning.paused():
             assert not gc.isenabled()
@@ -85,9 +85,8 @@ def test_objects_that_survive_many_collections_are_frozen_to_shorten_later_colle
 
 
 def test_objects_that_the_garbage_collector_does_not_track_are_freed(tuning: GcTuning) -> None:
-    """Reference counting frees these objects."""
     few = [object()]
-    assert gc.is_tracked(untrack(few)), "nothing may happen before there are many groups"
+    assert gc.is_tracked(untrack(few)), "in a small cluster, the data must remain tracked"
     tuning.freeze_once(10_000)
     reference = weakref.ref(cycle := Cycle())
     groups = {f"group-{number}": cycle for number in range(1_000)}
@@ -123,7 +122,7 @@ def test_collection_of_many_new_objects_waits_until_they_are_freed(tuning: GcTun
     assert collections == [1]
 
 
-def test_many_new_objects_that_are_not_freed_are_frozen_after_thirty_calls(
+def test_many_new_objects_that_stay_alive_are_frozen_after_30_calls_of_tidy(
     tuning: GcTuning, collections: list[int]
 ) -> None:
     tuning.freeze_once(10_000)
@@ -136,8 +135,8 @@ def test_many_new_objects_that_are_not_freed_are_frozen_after_thirty_calls(
     assert (collections, len(groups)) == ([], 60_000)
 
 
-def test_next_pause_turns_off_a_garbage_collector_that_kgtui_turned_on(tuning: GcTuning) -> None:
-    """kgtui turns on the garbage collector shortly after its start, when `GcTuning` may already have turned it off."""
+def test_next_paused_block_turns_collection_off_again_after_a_call_of_gc_enable(tuning: GcTuning) -> None:
+    """kgtui calls `gc.enable` shortly after its start, when `GcTuning` may already have turned off the collection."""
     gc.disable()
     tuning.freeze_once(10_000)
     gc.enable()

@@ -1,4 +1,4 @@
-"""Tests of the comparison of positions with log start offsets."""
+"""Tests of finding lost records by comparing the positions of a group with log start offsets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ T0 = 1_700_000_000
 
 
 async def checks(reads: list[tuple[int, int]], log_start: int = 0, log_end: int = 1_000) -> list[LogStartCheck | None]:
-    """Return the result of the comparison after each read of a group with one partition.
+    """Compare a group's position in one partition with the log start at each read. Return one result per read.
+
+    A result is None if the log start was not read.
 
     Args:
         reads: `(seconds since the first read, committed offset)`.
@@ -38,7 +40,7 @@ async def checks(reads: list[tuple[int, int]], log_start: int = 0, log_end: int 
 async def test_position_in_the_older_half_of_the_log_is_near_the_log_start(
     position: int, log_start: int, near: bool | None
 ) -> None:
-    """No log start is read for a group without unread records."""
+    """`near` is None for a group without unread records, because its log start is not read."""
     first, second = await checks([(0, position - 1), (15, position)], log_start)
     assert first is None
     assert second == (None if near is None else LogStartCheck(0, near))
@@ -54,7 +56,7 @@ async def test_lost_records_are_counted_at_each_read_without_progress() -> None:
     assert [row.lost if row is not None else None for row in found] == [None, 4, 4]
 
 
-async def test_group_near_the_log_start_is_observed_exactly_before_it_has_a_problem() -> None:
+async def test_group_near_the_log_start_gets_a_health_verdict_without_having_a_problem() -> None:
     admin = ScriptedAdmin()
     admin.add("g", "consumer")
     admin.commits["g"] = (CommittedOffset("t-g", 0, 10),)
@@ -64,8 +66,8 @@ async def test_group_near_the_log_start_is_observed_exactly_before_it_has_a_prob
     assert snapshot.judgment("g").kind is None
 
 
-async def test_a_read_without_some_partitions_is_not_compared() -> None:
-    """The trail ignores such a read once, because a broker may have left out partitions by mistake."""
+async def test_a_read_that_lacks_some_partitions_is_not_compared_with_log_starts() -> None:
+    """The trail ignores the first read of this kind, because a broker may have left out partitions by mistake."""
     admin, trail = ScriptedAdmin(), Trail()
     for partition in (0, 1):
         admin.bounds["t", partition] = PartitionBounds(0, 1_000)

@@ -1,4 +1,4 @@
-"""Tests of the choice of groups that are observed exactly, and of groups that cannot be read."""
+"""Tests of choosing the suspected groups that are read often, and of groups that cannot be read."""
 
 from __future__ import annotations
 

@@ -235,7 +235,7 @@ def test_maven_password_is_sent_to_the_repository_but_shown_in_no_message(
         with pytest.raises(SparkError) as caught:
             requirements.find_jars()
         server.shutdown()
-    # The second request follows a redirect, which may lead to another server.
+    # The second request has no password, because it follows a redirect, which may lead to another server.
     assert received == ["Basic " + base64.b64encode(b"ci:S3cret/1").decode(), None]
     assert "S3cret" not in "".join(traceback.format_exception(caught.value))
     assert f"from http://127.0.0.1:{server.server_port}/maven2: HTTP Error 404" in str(caught.value)

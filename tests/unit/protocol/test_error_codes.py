@@ -29,7 +29,7 @@ def test_error_names_and_messages_equal_those_of_kafka(kafka_errors: dict[int, t
 def test_errors_that_kafka_does_not_retry_have_the_reaction_final(
     kafka_errors: dict[int, tuple[str, bool, str]],
 ) -> None:
-    """There are two exceptions: the codes 0 (no error) and 129 have other reactions."""
+    """Two codes have other reactions: 0 (no error) and 129 (REBOOTSTRAP_REQUIRED)."""
     retried = {code for code, error in CODES.items() if error.reaction is not Reaction.FINAL}
     retriable = {code for code, (_, again, _) in kafka_errors.items() if again}
     assert retried == retriable | {0, 129}

@@ -31,7 +31,7 @@ OWNED = (("orders", (0, 1, 2)), ("payments", ()))
 
 @pytest.fixture(scope="module")
 def connect_data_of_java() -> dict[str, bytes]:
-    """Return bytes that Kafka 4.3.1 encoded (ConnectProtocol, IncrementalCooperativeConnectProtocol), by name."""
+    """Return data of Connect workers that Kafka 4.3.1 encoded: name of the data → bytes."""
     return {name: bytes.fromhex(data) for name, data in (line.split(" ") for line in ask(["connect"]))}
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 DIGESTS = Path(__file__).with_name("demo_digests.json")
 API = {api.name: api for api in APIS.values()}
 GENERATED = 40
-"""If a cluster has more generated groups than this, requests are sent only for this many of them."""
+"""Maximum number of generated groups for which requests about single groups are sent."""
 
 CLUSTERS: dict[str, dict[str, Any]] = {
     "company": {},

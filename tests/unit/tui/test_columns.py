@@ -58,7 +58,7 @@ def test_column_of_a_table_is_found_by_a_terminal_cell() -> None:
     assert [column_at(arranged, x) for x in (0, 6, 7, 13, 19, 20)] == ["name", "name", "count", "note", "note", None]
 
 
-def test_a_column_without_values_or_over_a_shortened_name_is_left_out() -> None:
+def test_column_is_left_out_if_it_has_no_values_or_would_shorten_names() -> None:
     columns: list[Column[str]] = [
         Column("name", "name", lambda row: row, max_width=48),
         Column("since", "since", lambda _: "", rank=1, if_values=True),

@@ -75,7 +75,7 @@ def test_diagnosis_of_a_stopped_group_names_the_owner_of_the_partition() -> None
 
 
 def test_diagnosis_of_a_simple_group_does_not_ask_for_its_members() -> None:
-    """Offsets of a simple group are committed without members, so that nobody can have left."""
+    """Offsets of a simple group are committed without members, so no member can have left."""
     snapshot, group = sample_snapshot(), "old-batch"
     for judgment, more in (
         (judgment_of_empty(6, None, Basis.SCREENED), ""),
@@ -95,7 +95,7 @@ def test_diagnosis_of_a_simple_group_does_not_ask_for_its_members() -> None:
 
 
 def test_diagnosis_of_lost_records_says_that_the_group_has_stopped() -> None:
-    """A group that has stopped loses records because of that, so that faster consumers would not help."""
+    """The group loses records because it has stopped, so faster consumers would not help."""
     judgment = Judgment(
         GroupStatus.ERR, Problem.DATA_LOST, Basis.SCREENED, reason="5 records expired", others=(Problem.STOP,)
     )

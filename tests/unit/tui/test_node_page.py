@@ -36,7 +36,7 @@ def trail(*reads: tuple[int, int, int]) -> bytes:
     """Return the encoded trail of a group with one partition.
 
     Args:
-        reads: `(time, committed offset, log end offset)` of each read.
+        reads: `(time in seconds, committed offset, log end offset)` of each read.
     """
     made = Trail()
     for at, position, log_end in reads:

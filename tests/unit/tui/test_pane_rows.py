@@ -109,7 +109,7 @@ def test_text_of_an_event_has_no_control_characters_and_a_displayable_arrow() ->
 
 
 def test_grid_shows_the_lag_of_owned_partitions_by_symbol_and_color() -> None:
-    """Partitions without lag have another symbol than partitions with lag, so that no color is needed."""
+    """Partitions without lag have another symbol than partitions with lag, so the grid is readable without colors."""
     group = replace(data.classic_group(), members=(member("a", assignment=(("t", (0, 1, 2, 3)),)),))
     read = offsets((100, 100), (90, 100), (450, 1_000), (0, 1_000))
     assignment = assignment_of(group, read)

@@ -184,7 +184,7 @@ async def test_hidden_and_unused_groups_need_no_attention() -> None:
     assert problems.counts == {Problem.STOP: 2, Problem.BEHIND: 1}
 
 
-async def test_of_equal_problems_the_newest_and_then_the_largest_is_first() -> None:
+async def test_equal_problems_are_sorted_by_newest_start_and_then_by_largest_lag() -> None:
     store, index = await store_with(GROUPS), ProblemIndex()
     for group, since, lag in (("g0", None, 5), ("g1", 3.0, 5), ("g2", 9.0, 5), ("g3", None, 5_000)):
         store.store_summary(group, summary(lag=lag))

@@ -222,7 +222,7 @@ def _model(count: int) -> TreeModel:
 
 @pytest.mark.parametrize("height", [3, 20, 60])
 def test_first_view_of_the_tree_shows_each_node_below_the_cluster(height: int) -> None:
-    """As many levels are open as fit into the height, and all groups only if all rows fit."""
+    """Only as many levels are open as fit into the height. Groups are shown only if all groups fit."""
     rows: list[Row] = [
         (f"g-{number:02}", kind, "consumer", state, 1)
         for number, (kind, state, _) in enumerate(product(("classic", "consumer"), ("Empty", "Stable"), range(8)))

@@ -12,10 +12,12 @@ MINUTE = 60_000
 
 
 def ages(*parts: tuple[int, float, float], noise: float = 5.0) -> list[tuple[int, float]]:
-    """Return `(time in seconds, time lag in seconds)` for each minute, beginning at time 0.
+    """Return `(time in milliseconds, time lag in seconds)` for each minute, beginning at time 0.
 
     Args:
-        parts: number of minutes, time lag at the start of the part, and growth of the time lag in seconds per minute.
+        parts: for each period, `(number of minutes, time lag at its start, growth of the time lag per minute)`. Time
+            lags are in seconds.
+        noise: maximum of a random time that is added to each time lag, in seconds.
     """
     random, found = Random(3), []
     for minutes, start, growth in parts:

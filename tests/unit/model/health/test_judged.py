@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize(("observed_before", "seen"), [(3.0, False), (30.0, True)])
-def test_a_stop_has_an_observed_beginning_only_if_progress_was_observed(observed_before: float, seen: bool) -> None:
-    """On a busy machine, the offsets are first read some seconds after the observation began."""
+def test_start_of_a_stop_is_known_only_if_progress_was_observed_before(observed_before: float, seen: bool) -> None:
+    """An observation that begins three seconds before the stop is not enough, because the first read may be late."""
     health = health_of(watch([offsets((1000, 1100 + 10 * number)) for number in range(12)]))
     assert health.worst is not None
     (judgment,) = _problems_of(replace(health, seconds=health.worst.still + observed_before), None)
@@ -39,7 +39,7 @@ def test_group_whose_lag_stays_the_same_is_not_falling_behind() -> None:
 
 
 def test_group_whose_lag_grows_unevenly_is_falling_behind_although_burrow_says_ok() -> None:
-    """If a growing lag fell once, Burrow's status is OK. The problem found by screening remains."""
+    """By Burrow's rules, a group is OK if its lag fell once. The problem that screening found is kept."""
     health = steady_lag(*(600 + 50 * n + 40 * (n % 3) for n in range(40)))
     assert (health.status, health.lag_grows) == (Status.OK, True)
     behind = Judgment(GroupStatus.WARN, Problem.BEHIND, Basis.SCREENED, since=5.0, reason="the lag grew")
@@ -59,7 +59,7 @@ def test_stop_of_an_empty_group_is_explained_by_the_departure_of_its_members() -
 
 
 def test_group_whose_lag_follows_the_traffic_is_not_falling_behind() -> None:
-    """Its lag grows steadily, but by 1 % of the new records only."""
+    """The lag of the group grows steadily, but only by 1 % of the new records."""
     health = steady_lag(*(1600 + n for n in range(40)))
     assert (health.kind, health.lag_grows) == (Status.WARN, False)
     assert judgment_of_health(health, SCREENED_OK, state="Stable", group_type="consumer").kind is None

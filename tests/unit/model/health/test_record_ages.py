@@ -37,7 +37,7 @@ def searched(offset: int, written: float = WRITTEN, *, width: float = 0.0, rules
 def judged(
     reads: Sequence[GroupOffsets], times: dict[int, RecordTime], retention: Retention = RETENTION
 ) -> GroupHealth:
-    """Return the health after some reads, with the record times of partitions of the topic `t`."""
+    """Return the health of a group after some reads. `times` maps partitions of the topic `t` to record times."""
     history = watch(reads)
     history.set_record_times({("t", part): found for part, found in times.items()})
     return health_of(history, retention)
@@ -75,7 +75,7 @@ def test_group_time_lag_is_a_lower_bound_if_one_partition_was_not_searched() -> 
 
 
 def test_time_lag_after_progress_is_estimated_from_the_searched_record() -> None:
-    """Record 1000 was written at −3,000 s and record 2000 at 0 s, so kgtui assumes −1,500 s for record 1500."""
+    """Record 1000 was written 3,000 s before `T0`, and record 2000 at `T0`, so 1,500 s are assumed for record 1500."""
     reads = [offsets((1000 + 500 * (n > 20), 2000 + n)) for n in range(25)]
     found = judged(reads, {0: searched(1000)}).time_lag
     assert found is not None
@@ -83,7 +83,7 @@ def test_time_lag_after_progress_is_estimated_from_the_searched_record() -> None
     assert found.seconds == pytest.approx(LAST - T0 + 1_500, abs=10)
 
 
-def test_exact_time_lag_becomes_a_lower_bound_if_offsets_may_be_hidden() -> None:
+def test_exact_time_lag_becomes_a_lower_bound_if_topics_may_be_forbidden() -> None:
     health = with_hidden_offsets(judged(stopped(), {0: searched(1000)}), none_visible=False)
     assert health.time_lag == TimeLag(LAST - WRITTEN, at_least=True)
 
