@@ -119,10 +119,7 @@ def test_model_and_protocol_load_neither_asyncio_nor_sockets() -> None:
 
 
 def test_importing_kgtui_loads_no_package_of_an_extra_outside_the_pipeline() -> None:
-    """kgtui must start on hosts on which its extras, such as Spark and Delta, are not installed.
-
-    The pipeline loads PySpark.
-    """
+    """kgtui must start on hosts on which its extras are not installed. Only the pipeline loads PySpark."""
     extras = {"cryptography", "deltalake", "pandas", "pyarrow", "pyspark"}
     for package in PACKAGES:
         assert not loaded_by_package(package) & (extras - {"pyspark"} if package == "pipeline" else extras), package

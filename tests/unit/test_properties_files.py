@@ -56,7 +56,7 @@ def test_pem_file_instead_of_properties_is_rejected_without_showing_its_lines(
     assert not any(part in str(caught.value) for part in PEM.splitlines())
 
 
-def test_part_of_a_pem_file_is_rejected_with_its_line_number(tmp_path: Path) -> None:
+def test_part_of_a_pem_file_in_properties_is_rejected_with_its_line_number(tmp_path: Path) -> None:
     file = tmp_path / "client.properties"
     body = "MC4CAQAwBQYDK2VwBCIEIGh/Nabcdefghijklmnopqrstuvwxvalue/ABCDEFGH="
     file.write_text(f"client.id=x\n{body}\n")

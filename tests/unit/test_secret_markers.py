@@ -42,7 +42,7 @@ def test_a_secret_is_found_in_every_encoding(text: str) -> None:
 @pytest.mark.parametrize(
     "data", [b"\xff\x01key of a ticket", "ff016b6579", "x\\xff\\x01key of a ticket", "/wFrZXkgb2YgYSB0aWNrZX"]
 )
-def test_a_secret_of_bytes_is_found(data: bytes | str) -> None:
+def test_a_secret_given_as_bytes_is_found(data: bytes | str) -> None:
     markers = Markers({})
     markers.add("ticket", b"\xff\x01key of a ticket" if len(data) > 10 else b"\xff\x01key")
     assert markers.kinds_in(data) == {"ticket"}
@@ -56,7 +56,7 @@ def test_a_secret_in_a_compressed_parquet_file_is_found(tmp_path: Path) -> None:
         MARKERS.check_files(tmp_path)
 
 
-def test_texts_without_the_secret_contain_no_secret(tmp_path: Path) -> None:
+def test_search_finds_no_secret_in_texts_without_the_secret(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("S3cret is not the whole secret")
     assert MARKERS.check_files(tmp_path) == 1
     with pytest.raises(AssertionError, match="screen contains the secret of: token"):

@@ -128,7 +128,7 @@ async def test_deletion_plan_names_the_missing_acl_operation_of_a_refused_group(
 
 @pytest.mark.parametrize(("any_topic", "mentioned"), [(True, False), (False, True)])
 @pytest.mark.parametrize("lag", [None, 3])
-async def test_deletion_plan_says_that_some_offsets_may_be_hidden(
+async def test_deletion_plan_says_that_some_offsets_may_be_missing(
     admin: ScriptedAdmin, any_topic: bool, mentioned: bool, lag: int | None
 ) -> None:
     """OffsetFetch omits topics that the user may not describe, without an error."""

@@ -230,7 +230,9 @@ async def reads_after(admin: KafkaGroupAdmin, pool: FakePool, api: str, answer: 
 
 
 @pytest.mark.parametrize(("before", "during"), [(FORBIDDEN, NO_TOPIC), (NO_TOPIC, FORBIDDEN), (NO_TOPIC, NO_TOPIC)])
-async def test_offsets_are_marked_if_topics_are_forbidden_before_or_during_the_read(before: int, during: int) -> None:
+async def test_offsets_are_marked_as_incomplete_if_topics_were_forbidden_before_the_response(
+    before: int, during: int
+) -> None:
     """Brokers omit offsets in forbidden topics, so `hidden` names the groups whose offsets may be incomplete."""
     pool = FakePool(answers={"Metadata": metadata(before, 0)})
     admin = KafkaGroupAdmin(pool)

@@ -260,7 +260,7 @@ async def test_listing_feed_returns_the_right_changes_in_any_group_order(
 async def test_listing_feed_hides_no_group_if_an_id_contains_encoded_rows() -> None:
     """A poll skips encoded groups from the last response that occur unchanged in the new response.
 
-    It must not mistake equal bytes inside a group id for such groups.
+    Equal bytes inside a group id must not be mistaken for such an encoded group.
     """
     brokers = Brokers({1: {"a": STABLE, "b": EMPTY}})
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()

@@ -290,7 +290,7 @@ async def test_calls_to_a_broker_fail_immediately_during_the_backoff() -> None:
 
 
 async def test_calls_wait_only_briefly_for_a_reconnection_attempt_that_hangs() -> None:
-    """While the next connection attempt hangs, calls fail with the previous error after `second_wait` seconds.
+    """While the second connection attempt hangs, calls fail with the error of the first one after `second_wait` s.
 
     The attempt continues in the background. Calls succeed once the broker accepts connections.
     """
@@ -427,7 +427,7 @@ async def test_the_pool_works_if_two_brokers_advertise_the_same_address() -> Non
             await pool.metadata(timeout=60, refresh=True)
 
 
-async def test_closing_the_pool_while_it_connects_lets_the_waiting_call_fail() -> None:
+async def test_closing_the_pool_while_it_connects_makes_the_waiting_call_fail() -> None:
     async with cluster(1) as fake, FaultyLink("127.0.0.1", fake[1].port) as link:
         link.black_hole()
         pool = Pool([link.address], options=PoolOptions(connect_timeout=60))
@@ -438,7 +438,7 @@ async def test_closing_the_pool_while_it_connects_lets_the_waiting_call_fail() -
             await looking
 
 
-async def test_closing_the_pool_closes_connections_and_lets_pending_calls_fail() -> None:
+async def test_closing_the_pool_closes_connections_and_makes_pending_calls_fail() -> None:
     async with cluster(3) as fake:
         pool = Pool(fake.seeds, options=QUICK)
         fake[3].on[LIST_GROUPS.key] = always(None)

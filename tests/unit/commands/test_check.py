@@ -107,7 +107,7 @@ def test_kgtui_check_prints_only_unhealthy_groups_and_exits_with_1(run: Callable
 def test_kgtui_check_fails_if_records_of_a_group_were_lost(
     run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
-    """The group makes progress, so that its verdict by Burrow's rules is OK."""
+    """The group makes progress, so its verdict by Burrow's rules is OK."""
 
     def expire(step: int) -> None:
         admin.commits["fine"] = (CommittedOffset("t-fine", 0, 1000 + 20 * step, 0),)

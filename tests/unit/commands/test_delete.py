@@ -144,7 +144,7 @@ def test_dry_run_of_delete_prints_the_requests_and_sends_nothing(
     assert not folder.path.exists()
 
 
-def test_kgtui_delete_refuses_a_group_with_members_and_deletes_the_others(
+def test_kgtui_delete_refuses_a_group_with_members_but_deletes_the_empty_groups(
     admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(["delete", "/./", "--yes", "--expect", "3"]) == 4
@@ -334,7 +334,7 @@ def test_kgtui_delete_first_determines_unknown_outcomes_of_earlier_deletions(
 def test_backups_command_lists_all_backups_or_prints_one(
     admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """For a single backup, it also prints the command that restores the backup.
+    """For a single backup, the command also prints how to restore the backup.
 
     An incomplete backup causes exit code 1.
     """

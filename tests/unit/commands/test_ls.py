@@ -264,7 +264,7 @@ def test_lags_in_ls_are_lower_bounds_if_some_topics_are_forbidden(
     assert (ran.code, ran.err) == (0, "")
 
 
-def test_kgtui_ls_json_and_wide_format_show_that_offsets_may_be_hidden(
+def test_kgtui_ls_json_and_wide_format_show_that_offsets_may_be_missing(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     for access, hidden, cells in ((RESTRICTED, True, "empty ≥ 5 ≥ 1"), (Access(any_topic=True), False, "empty 5 1")):
@@ -306,7 +306,7 @@ def test_kgtui_ls_names_a_members_topic_that_the_user_may_not_describe(
     assert run("ls", "--lag", "--members", "pay").err == ""
 
 
-def test_kgtui_ls_reports_no_hidden_offsets_if_every_topic_is_visible(
+def test_kgtui_ls_reports_no_missing_offsets_if_the_user_may_describe_every_topic(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.add("quiet", "consumer")
@@ -389,7 +389,7 @@ def test_kgtui_ls_reports_that_the_filter_term_empty_needs_the_terminal_ui(run: 
     assert "--watch" not in ran.err
 
 
-def test_kgtui_ls_judges_only_empty_groups_with_unread_records_after_one_read(run: Callable[..., Completed]) -> None:
+def test_kgtui_ls_gives_verdicts_after_one_read_only_on_groups_without_members(run: Callable[..., Completed]) -> None:
     ran = run("ls", "verdict:warn+")
     assert (ran.code, groups(ran)) == (0, ["idle"])
     assert "could not be applied to 2 of 4 groups" in ran.err

@@ -151,7 +151,7 @@ async def test_repeated_screening_reports_a_rebalance_that_began_before_the_firs
     admin = ScriptedAdmin()
     admin.add("blocked", state="Reconciling", members=(member(),), lag=0)
     monkeypatch.setattr(selection.time, "time", lambda: clock["now"])  # type: ignore[attr-defined]
-    # The test advances `time.time`, but not `time.monotonic`, so that `check_clock` would report a jump of the clock.
+    # The test disables `check_clock`, because it advances `time.time` without `time.monotonic`.
     monkeypatch.setattr(Screening, "check_clock", lambda _: None)
     screened = RepeatedScreening(admin, 5.0, 15.0)
     once = await select_groups(admin, lag=True, timeout=5)

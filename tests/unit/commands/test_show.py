@@ -143,10 +143,10 @@ def test_kgtui_show_names_an_assigned_topic_that_the_user_may_not_describe(
     assert (row["lag"], row["lag_unknown"]) == (3, 1)
 
 
-def test_kgtui_show_says_that_offsets_in_hidden_topics_are_not_listed(
+def test_kgtui_show_says_that_offsets_in_forbidden_topics_are_not_listed(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
-    """Brokers leave out offsets in hidden topics. The exit code is 0, because all visible offsets were read."""
+    """Brokers leave out offsets in topics that the user may not describe. The exit code is 0."""
     admin.user_access = Access(any_topic=False)
     ran = run("show", "pay")
     assert (ran.code, ran.err) == (0, "")

@@ -102,7 +102,7 @@ async def test_command_line_options_override_settings_of_the_configuration_file(
         assert flagged.monitor.interval == 3
 
 
-async def test_an_address_typed_in_the_terminal_ui_is_opened_only_if_it_responds() -> None:
+async def test_address_typed_in_the_terminal_ui_is_opened_only_if_a_broker_responds() -> None:
     async with AsyncExitStack() as stack, Simulator(brokers=1, scenario="empty") as cluster:
         opener = SessionOpener(build().parse_args([]), stack)
         with pytest.raises(UnreachableError) as caught:

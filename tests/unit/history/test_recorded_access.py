@@ -87,7 +87,7 @@ async def test_recorder_reads_permissions_again_if_the_first_read_failed(tmp_pat
     assert load_access(folder) == ONLY_GROUPS
 
 
-def test_commands_say_that_a_recording_may_lack_hidden_offsets(
+def test_commands_say_that_a_recording_may_lack_offsets_of_forbidden_topics(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     asyncio.run(record(tmp_path / "lake", ONLY_GROUPS))

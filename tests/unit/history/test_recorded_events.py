@@ -91,7 +91,7 @@ EXPECTED = [
 
 
 def texts_by_poll(events: Sequence[Event]) -> list[list[str]]:
-    """Return the texts of the events at each poll in `LIFE` after the first one. There must be no other events."""
+    """Return the texts of the events at each poll in `LIFE` after the first one. Assert that no other events exist."""
     times = [(START + number * 10_000) / 1000 for number in range(1, len(LIFE))]
     assert {event.at for event in events} <= set(times)
     return [[event.text for event in events if event.at == at] for at in times]

@@ -36,7 +36,7 @@ async def marked_groups(lake: Path, poll: int) -> set[str]:
     return set((await replay.committed_offsets(["pay", "ship"])).hidden)
 
 
-async def test_replay_marks_the_groups_whose_offsets_were_hidden_at_the_poll(tmp_path: Path) -> None:
+async def test_replay_marks_offsets_as_incomplete_if_topics_were_forbidden_at_the_poll(tmp_path: Path) -> None:
     polls = [poll_of(groups=("pay", "ship"), hidden=hidden) for hidden in (VISIBLE, HIDDEN, HIDDEN, VISIBLE, None)]
     write(tmp_path, *polls, keyframes=(2,))
     assert [await marked_groups(tmp_path, poll) for poll in range(5)] == [set(), {"pay"}, {"pay"}, set(), set()]
@@ -45,13 +45,15 @@ async def test_replay_marks_the_groups_whose_offsets_were_hidden_at_the_poll(tmp
     assert [offsets is not None and offsets.hidden for offsets in reads] == [False, True, True, False, False]
 
 
-async def test_mark_for_hidden_offsets_is_kept_while_offsets_cannot_be_read(tmp_path: Path) -> None:
+async def test_mark_for_incomplete_offsets_is_kept_while_offsets_cannot_be_read(tmp_path: Path) -> None:
     write(tmp_path, poll_of(hidden=HIDDEN), PollResult({"pay": STABLE}, hidden=VISIBLE), poll_of(hidden=VISIBLE))
     assert [await marked_groups(tmp_path, poll) for poll in range(3)] == [{"pay"}, {"pay"}, set()]
 
 
 @pytest.mark.parametrize("cause", ["owned partition", "withheld members"])
-async def test_recorded_group_is_marked_if_the_user_may_not_see_a_members_topic(tmp_path: Path, cause: str) -> None:
+async def test_recorded_offsets_are_marked_as_incomplete_if_a_members_topic_is_forbidden(
+    tmp_path: Path, cause: str
+) -> None:
     poll = replace(poll_of(hidden=VISIBLE), committed={"pay": ()})
     if cause == "owned partition":
         poll = replace(poll, bounds={("t", 0): PartitionBounds(None, None, 29)})
@@ -64,7 +66,7 @@ async def test_recorded_group_is_marked_if_the_user_may_not_see_a_members_topic(
 
 @pytest.mark.parametrize(("hidden", "hides"), [(HIDDEN, True), (VISIBLE, False)])
 @pytest.mark.parametrize("any_topic", ["true", "false"])
-async def test_permissions_in_a_replay_agree_with_the_marks_for_hidden_offsets(
+async def test_permissions_in_a_replay_agree_with_the_marks_for_incomplete_offsets(
     tmp_path: Path, hidden: frozenset[str], hides: bool, any_topic: str
 ) -> None:
     """The lake has only the newest permissions of the recorder, which may differ from the permissions at the poll."""
@@ -96,7 +98,7 @@ def test_kgtui_ls_says_that_a_recorded_group_has_no_visible_offsets(
     assert "group pay: no offsets that you may see" in err
 
 
-def test_commands_mark_the_lag_of_a_recorded_group_with_hidden_offsets(
+def test_commands_mark_the_lag_of_a_recorded_group_with_incomplete_offsets(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     write(tmp_path, poll_of(groups=("pay", "ship"), hidden=HIDDEN))
@@ -111,7 +113,7 @@ def test_commands_mark_the_lag_of_a_recorded_group_with_hidden_offsets(
     assert "OK?" in capfd.readouterr().out
 
 
-async def test_replay_uses_the_stored_permissions_if_polls_have_no_marks_for_hidden_offsets(tmp_path: Path) -> None:
+async def test_replay_uses_the_stored_permissions_if_polls_have_no_marks_for_incomplete_offsets(tmp_path: Path) -> None:
     write(tmp_path, poll_of(hidden=HIDDEN))
     table = str(LakeFolder.of(tmp_path).table(GROUPS.name))
     rows = DeltaTable(table).to_pyarrow_table().drop_columns(["offsets_may_be_hidden"])

@@ -99,7 +99,7 @@ async def wait_for_new_poll(recorder: Recorder) -> None:
 
 
 def check_polls(path: Path | str) -> set[int]:
-    """Assert that the other tables have all rows of each poll in the table `polls`.
+    """Assert that each poll in the table `polls` has all its rows in the other tables.
 
     Return the times of polls whose flush was interrupted. They have rows in the other tables, but not in `polls`.
     """

@@ -84,7 +84,7 @@ def test_unused_groups_have_only_findings_of_kind_unused(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("hidden", [True, False, None])
-def test_unused_group_with_hidden_offsets_has_a_finding_that_it_may_be_used(hidden: bool | None) -> None:
+def test_finding_says_that_an_unused_group_with_missing_offsets_may_be_in_use(hidden: bool | None) -> None:
     rows = [row(CLEANUP, kind="group", name="tmp", groups=1, quiet_since=NOW, offsets_may_be_hidden=hidden)]
     (finding,) = unused(rows)
     assert ("it may be in use" in finding.what) is (hidden is True)

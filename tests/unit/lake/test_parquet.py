@@ -1,4 +1,4 @@
-"""Tests of `CompactedFile`, which reads the rows of one Kafka group without reading the blocks of other groups."""
+"""Tests of `CompactedFile`, which reads the rows of a Kafka group from one block (one or more Parquet row groups)."""
 
 from __future__ import annotations
 

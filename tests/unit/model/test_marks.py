@@ -1,4 +1,4 @@
-"""Tests of the tables of symbols."""
+"""Tests of the symbols for states and verdicts of groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of `Trail`, a compact record of the newest reads of a group: its size, its encoding, and its results."""
+"""Tests of `Trail`, a compact record of a group's newest reads that finds progress, rewinds and rebalances."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def test_filter_terms_about_verdicts_select_the_expected_groups(
     assert Need.WATCHING in query.needs
 
 
-def test_filter_progress_does_not_count_groups_without_a_verdict_as_searched(snapshot: Snapshot) -> None:
+def test_search_progress_of_a_filter_counts_no_group_without_a_verdict_as_searched(snapshot: Snapshot) -> None:
     assert parse("verdict:warn+").searched(snapshot) == (5, 6)
     assert parse("timelag:1s+").searched(snapshot) == (5, 6)
 

@@ -37,7 +37,7 @@ async def test_permissions_are_read_after_the_first_list_of_groups(admin: Script
     assert called.index("list_groups" if "list_groups" in called else "poll") < called.index("access")
 
 
-async def test_lags_are_marked_while_the_user_may_describe_only_some_topics(admin: ScriptedAdmin) -> None:
+async def test_lags_are_marked_as_incomplete_while_the_user_may_describe_only_some_topics(admin: ScriptedAdmin) -> None:
     async with watching(admin) as monitor:
         await until(monitor, lambda snapshot: snapshot.access is not None and snapshot.swept == 1)
         assert not facts.may_hide_topics(monitor.snapshot, "orders")
@@ -48,7 +48,7 @@ async def test_lags_are_marked_while_the_user_may_describe_only_some_topics(admi
 
 
 @pytest.mark.parametrize("selected", ["orders", None])
-async def test_lag_remains_marked_after_a_grant_until_it_is_read_again(
+async def test_lag_remains_marked_as_incomplete_after_a_grant_until_offsets_are_read_again(
     admin: ScriptedAdmin, selected: str | None
 ) -> None:
     """The user may now describe all topics, but the group's offsets were read before the grant."""

@@ -170,7 +170,7 @@ async def test_event_log_keeps_its_limit_when_100_000_groups_change_at_once(monk
 
 
 def judged(store: Store, tracker: EventTracker, judgment: Judgment | None) -> list[str]:
-    """Store a judgment by screening on group `g`, and return the texts of all events."""
+    """Store `judgment` as the result of screening group `g`. Return the texts of all events so far."""
     store.put_screened("g", judgment)
     tracker.compare_verdicts(store.snapshot())
     return [event.text for event in tracker.log.kept()]

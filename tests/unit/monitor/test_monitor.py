@@ -86,7 +86,7 @@ def three_groups() -> ScriptedAdmin:
 
 
 async def test_garbage_is_collected_only_after_a_snapshot_was_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If garbage were collected before the frame is drawn, a key press would have to wait for both steps."""
+    """If garbage were collected before the snapshot is drawn, a key press would wait for the collection, too."""
     monkeypatch.setattr(module, "_FIRST_DRAW", 0.0)
     events: list[str] = []
     tidied = asyncio.Event()

@@ -33,7 +33,7 @@ class Rewound:
     """A commit pattern: the group keeps up for 60 s. Then its offsets are set back once, and its lag stays constant."""
 
     def committed_offsets(self, topic: Topic, t: float) -> Sequence[int | None]:
-        """Return the log ends until 60 s, and then offsets that are 5,000 records lower."""
+        """Return the log end offsets while `t` is at most 60 s, and afterwards offsets that are lower by 5,000."""
         ends = topic.log_ends(t - 1)
         return ends if t < 60 else [max(0, end - 5_000) for end in ends]
 
@@ -122,7 +122,7 @@ async def test_monitor_finds_all_20_misbehaving_groups_and_at_most_two_others(
     assert len(found.keys() - expected.keys()) <= 2
 
 
-async def test_monitor_reports_for_how_long_a_broker_throttles_it() -> None:
+async def test_monitor_reports_for_how_long_a_broker_throttles_kgtui() -> None:
     async with AsyncExitStack() as stack:
         simulator = await stack.enter_async_context(Simulator(scenario="empty", brokers=1))
         simulator.faults.throttle(1, 50)

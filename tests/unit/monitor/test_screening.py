@@ -51,7 +51,7 @@ class Sweep:
 
     def read(self, offsets: Sequence[Position] | None, *, description: GroupDescription | None = None,
              lost: int | None = 0, after: float = 15.0) -> Judgment:  # fmt: skip
-        """Pass one read of `g`, `after` seconds after the previous one, and return the new judgment."""
+        """Pass one read of group `g`, `after` seconds after the previous read. Return the new judgment."""
         self.now += after
         trail = self.screening.add("g", self.now, offsets, description)
         lag = sum(row.lag or 0 for row in offsets or ())
@@ -99,7 +99,7 @@ async def test_stop_that_screening_observed_has_a_start_time(sweep: Sweep) -> No
     assert (found.kind, found.since, found.since_seen) == (Problem.STOP, stopped_at, True)
 
 
-async def test_group_that_commits_hourly_is_suspected_only_until_its_rate_is_known(sweep: Sweep) -> None:
+async def test_group_that_commits_hourly_is_suspected_only_until_its_commit_interval_is_known(sweep: Sweep) -> None:
     found = []
     for minute in range(200):
         hour = minute // 60

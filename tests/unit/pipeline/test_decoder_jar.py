@@ -62,7 +62,9 @@ def test_failed_compilation_is_reported_with_the_output_of_the_compiler(
     assert list((cache / "kgtui" / "spark-jars").iterdir()) == []
 
 
-def test_session_starts_without_the_decoder_if_it_cannot_be_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_spark_session_starts_without_the_java_decoder_if_compiling_the_decoder_fails(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null")
     messages: list[str] = []
     assert session._decoder_jars(messages.append) == ()

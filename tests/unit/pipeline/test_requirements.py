@@ -120,7 +120,7 @@ def test_pipeline_rejects_a_spark_home_with_a_wrong_spark_version(
         requirements.check_spark_home()
 
 
-def test_pipeline_accepts_an_unset_spark_home_or_the_required_version_in_it(
+def test_pipeline_accepts_a_spark_home_that_is_unset_or_has_the_required_version(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("SPARK_HOME", str(fake_spark_home(tmp_path, "spark-core_2.13-4.2.0.jar")))

@@ -77,10 +77,7 @@ def test_interrupted_wait_for_a_query_stops_the_query_in_another_thread() -> Non
 
 @pytest.fixture
 def replace_queries(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Any, Any]]:
-    """Return a function that replaces the queries of the bronze and the silver job with its arguments.
-
-    The function returns both arguments.
-    """
+    """Return a function that replaces the queries of the bronze and the silver job with its two arguments."""
 
     def replace(topic: FakeQuery, silver: FakeQuery) -> tuple[Any, Any]:
         monkeypatch.setattr(run, "_start_ingestion", lambda *_: {TOPIC: topic})

@@ -157,7 +157,7 @@ def test_a_schema_registry_assignment_is_unchanged_after_encoding_and_decoding()
 
 
 def test_missing_or_mistyped_fields_of_a_schema_registry_are_decoded_as_none() -> None:
-    """Unknown fields are ignored. Registries other than Confluent's, such as Karapace, may send such data."""
+    """Registries other than Confluent's, such as Karapace, may send incomplete data. Unknown fields are ignored."""
     data = b'{"host":"karapace","port":"8081","master_eligibility":"yes","leader":false,"new":[1]}'
     found = schema_registry.decode_identity(data)
     assert found == schema_registry.Identity(None, "karapace", None, None, "http", leader=False)

@@ -127,7 +127,7 @@ def test_diagnosis_says_that_no_member_owns_the_stopped_partition() -> None:
     assert diagnose(described(stopped(), unknown), GROUP, clock).who == ""
 
 
-def test_diagnosis_of_a_stopped_group_without_members_says_to_start_it() -> None:
+def test_diagnosis_of_a_stopped_group_without_members_advises_starting_the_application() -> None:
     snapshot = described(screened(sample_snapshot(), Problem.STOP, GroupStatus.ERR), state="Empty")
     found = diagnose(snapshot, GROUP, clock)
     assert (found.name, found.why, found.who) == ("STOPPED", "the reason", "the group has no members")

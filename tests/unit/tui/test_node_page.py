@@ -1,4 +1,4 @@
-"""Tests of the values on the page of the cluster or of a node."""
+"""Tests of the values on the page that describes the cluster or a node of the tree."""
 
 from __future__ import annotations
 

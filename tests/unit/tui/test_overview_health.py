@@ -142,7 +142,7 @@ def test_overview_shows_the_last_observed_progress_and_the_first_read() -> None:
     assert "progress" not in fields_by_label(snapshot)
 
 
-def test_overview_shows_the_trend_of_the_sweep_until_the_group_was_read_twice() -> None:
+def test_overview_shows_the_lag_trend_from_the_sweep_until_two_detailed_reads() -> None:
     trail = Trail()
     for number, position in enumerate((0, 100)):
         trail.add(1_759_999_000 + 10 * number, [Position(("t", 0), position, 600, 600 - position)])

@@ -162,7 +162,7 @@ async def test_computation_for_a_newer_snapshot_stops_the_computation_for_an_old
     assert index.problems().counts == {}
 
 
-async def test_problems_that_differ_only_in_time_or_reason_are_the_same() -> None:
+async def test_problems_that_differ_only_in_time_or_reason_count_as_the_same() -> None:
     store, index = await store_with(GROUPS), ProblemIndex()
     store.put_screened("g1", replace(STOPPED, reason="5 unread"))
     before = updated(index, store.snapshot())

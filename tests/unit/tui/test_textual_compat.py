@@ -88,7 +88,7 @@ def test_undivided_strip_is_freed_without_garbage_collection() -> None:
 
 
 def test_strip_shorter_than_all_cut_positions_is_freed_without_garbage_collection() -> None:
-    """Rows of the tree are such strips, because each row ends before the column of the scroll bar."""
+    """The rows of the tree are strips of this kind, because each row ends before the column of the scroll bar."""
     rendering.prevent_strip_cycles()
     assert objects_in_cycles(Strip.divide, 8, 10) == 0
 

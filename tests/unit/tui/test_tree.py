@@ -150,8 +150,8 @@ def test_tree_node_has_the_total_lag_and_the_number_of_unknown_lags() -> None:
 
 
 @pytest.mark.parametrize(("any_topic", "lags"), [(True, ["5", "–", "–"]), (False, ["≥ 5", "?", "–"])])
-def test_tree_says_that_lags_are_lower_bounds_if_topics_may_be_hidden(any_topic: bool, lags: list[str]) -> None:
-    """A Connect group has no offsets that could be hidden."""
+def test_tree_says_that_lags_are_lower_bounds_if_topics_may_be_forbidden(any_topic: bool, lags: list[str]) -> None:
+    """A Connect group has no offsets, so none can be missing."""
     rows: list[Row] = [
         ("a", "consumer", "consumer", "Stable", 1),
         ("b", "consumer", "consumer", "Empty", 1),
@@ -349,7 +349,7 @@ def test_tree_that_becomes_narrower_hides_the_members_column_before_the_lag_colu
     assert not shown(12)
 
 
-def test_tree_has_a_column_for_the_state_only_if_no_node_shows_it() -> None:
+def test_tree_has_a_state_column_only_if_no_node_shows_the_state() -> None:
     assert [grouping for grouping in GROUPINGS if "state" in shown(79, grouping)] == ["topic", "family", "flat"]
 
 

@@ -263,7 +263,7 @@ def test_text_of_a_duration_has_at_most_two_units(seconds: float, text: str) -> 
     assert duration(seconds) == text
 
 
-def test_health_is_a_lower_bound_if_offsets_in_some_topics_may_be_hidden() -> None:
+def test_lag_and_time_lag_are_lower_bounds_if_topics_may_be_forbidden() -> None:
     healthy = health_of(watch([offsets((10 * n, 900)) for n in range(12)]))
     assert (healthy.drain is None, healthy.time_lag is None) == (False, False)
     hidden = with_hidden_offsets(healthy, none_visible=False)

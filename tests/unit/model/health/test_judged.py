@@ -27,7 +27,7 @@ def test_start_of_a_stop_is_known_only_if_progress_was_observed_before(observed_
 
 
 def steady_lag(*lags: int) -> GroupHealth:
-    """Return the health of a group that commits with these lags at its reads, one every five seconds."""
+    """Return the health of a group that commits at each read. The reads are five seconds apart and have these lags."""
     return health_of(watch([offsets((1000 + 100 * n, 1000 + 100 * n + lag)) for n, lag in enumerate(lags)]))
 
 

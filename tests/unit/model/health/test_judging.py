@@ -107,7 +107,7 @@ def test_status_rewind_keeps_the_time_at_which_the_offset_went_back() -> None:
 @pytest.mark.parametrize("length", [30, 60, 120])
 @pytest.mark.parametrize(("commit_every", "read_every"), [(5, 2), (5, 5), (1, 2), (30, 2), (5, 10), (60, 15)])
 def test_a_stopped_partition_keeps_the_status_stop_for_hours(length: int, commit_every: int, read_every: int) -> None:
-    """Older samples are thinned out in these hours. This must not change the time since the last commit."""
+    """During the stop, older samples are thinned out. The time since the last commit must not change."""
     stops, kept, statuses = 1_800, Samples(), []
     for second in range(0, stops + 7_200, read_every):
         position = 10 * (min(second, stops) // commit_every) * commit_every
