@@ -1,4 +1,4 @@
-"""Tests of the test helpers in `tests/event_loop.py`."""
+"""Test of the decorator `longer_if_busy`, which repeats a failed test with a longer timeout."""
 
 from __future__ import annotations
 

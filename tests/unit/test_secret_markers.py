@@ -1,4 +1,4 @@
-"""Tests of the search for secrets, on which the tests for leaks rely."""
+"""Tests of the functions with which other tests search output and files for secrets."""
 
 from __future__ import annotations
 

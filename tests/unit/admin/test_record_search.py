@@ -1,4 +1,4 @@
-"""Tests of `RecordSearch`, which finds the timestamps of records in a partition, with synthetic logs."""
+"""Tests of `RecordSearch`, which finds the timestamps of records in a partition. The logs are synthetic."""
 
 from __future__ import annotations
 

@@ -222,7 +222,7 @@ def test_ls_shows_no_lag_for_a_group_that_the_user_may_not_describe(
 def test_ls_with_option_lag_finds_groups_that_read_no_record_for_a_day(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
-    """If the first unread record is less than a day old, the group may have lost its members a minute ago."""
+    """A group whose first unread record is newer is not reported, because its members may have just left."""
     admin.add("recent", state="Empty", lag=5)
     for group, age in (("idle", 90_000.0), ("recent", 80_000.0)):
         written = time.time() - age

@@ -1,4 +1,4 @@
-"""Findings are computed from few files and few rows: those of the newest time, about groups with problems."""
+"""Findings are computed from few rows: only the newest rows about groups with problems are read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of the judgment on a group: from its state, one read, screening and the exact health verdict."""
+"""Tests of the judgment on a group, which follows from its state, one read, screening or a health verdict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of the filter language: each spelling selects the right groups, and unknown values select no group."""
+"""Tests of the filter language: each spelling of a term selects the right groups; unknown values select no group."""
 
 from __future__ import annotations
 

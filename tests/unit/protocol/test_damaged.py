@@ -1,4 +1,4 @@
-"""Decoding a damaged frame returns a value or raises DecodeError. The size of the frame limits memory and time."""
+"""Decoding a damaged frame returns a value or raises DecodeError. Memory and time depend only on its size."""
 
 from __future__ import annotations
 

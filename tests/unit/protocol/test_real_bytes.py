@@ -1,4 +1,4 @@
-"""Decode responses of real brokers: DescribeGroups version 5 is from Kafka 3.9.2, all other responses from 4.3.1."""
+"""Tests with responses of real brokers: DescribeGroups v5 is from Kafka 3.9.2, all other responses from 4.3.1."""
 
 from __future__ import annotations
 

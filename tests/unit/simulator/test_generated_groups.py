@@ -1,4 +1,4 @@
-"""Tests of generated groups: their number, their state changes, and their dependence on the seed."""
+"""Tests of the groups that the simulator generates: their number, their state changes, and the effect of the seed."""
 
 from __future__ import annotations
 

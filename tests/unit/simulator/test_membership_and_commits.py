@@ -1,4 +1,4 @@
-"""Tests of logs, memberships and commit patterns, which are functions of time."""
+"""Tests of simulated logs, memberships and commit patterns, which are functions of time."""
 
 from __future__ import annotations
 

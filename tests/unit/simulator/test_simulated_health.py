@@ -1,4 +1,4 @@
-"""Simulated groups never commit a lower offset than before, and kgtui assesses their health as intended."""
+"""Simulated groups never commit a lower offset than before, and kgtui gives them the intended health verdicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of the text in place of an empty tree."""
+"""Tests of the text that is shown instead of an empty tree."""
 
 from __future__ import annotations
 

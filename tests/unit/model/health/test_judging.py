@@ -1,4 +1,4 @@
-"""Tests of health verdicts from polled offsets: when each of Burrow's rules applies, and what is undecided before."""
+"""Tests of health verdicts from polled offsets: when each of Burrow's rules applies, or its verdict is undecided."""
 
 from __future__ import annotations
 

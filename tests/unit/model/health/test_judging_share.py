@@ -31,7 +31,7 @@ def stuck(reads: int) -> list[Row]:
 
 
 @pytest.mark.parametrize(("empty", "status"), [(True, Status.STOP), (False, Status.STALL)])
-def test_share_group_without_progress_has_status_stop_if_empty_or_else_stall(empty: bool, status: Status) -> None:
+def test_share_group_without_progress_has_status_stop_if_empty_and_otherwise_stall(empty: bool, status: Status) -> None:
     assert health_of(read_history(stuck(11), empty=empty)).kind is status
     early = health_of(read_history(stuck(10), empty=empty))
     assert (early.status, kinds(early)) == (Status.OK, [(status.name, "time")])

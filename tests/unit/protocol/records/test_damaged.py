@@ -1,4 +1,4 @@
-"""Decoding damaged bytes returns a record or an `Undecodable`. The number of bytes limits memory and time."""
+"""Decoding damaged bytes returns a record or an `Undecodable`. Memory and time depend only on the number of bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decode records with known bytes, reject bytes that are not a record, and decode the members of classic groups."""
+"""Tests of decoding records with known bytes, bytes that are not a record, and the members of classic groups."""
 
 from __future__ import annotations
 
