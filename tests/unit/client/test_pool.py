@@ -362,7 +362,7 @@ async def test_only_long_responses_are_decoded_in_another_thread() -> None:
 
 
 async def test_first_response_of_an_api_is_decoded_in_another_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first response to an API compiles its decoder. This would delay key presses in the terminal UI."""
+    """Decoding the first response of an API compiles the decoder, which would block the event loop."""
     threads: list[threading.Thread] = []
     compile_struct = decoder_codegen.compile_struct
 

@@ -30,7 +30,7 @@ BEGIN = START / 1000
 
 
 async def marked_groups(lake: Path, poll: int) -> set[str]:
-    """Return the ids of the groups whose offsets a replay marks at a poll, given by its index."""
+    """Return the ids of the groups whose offsets a replay marks as incomplete at the poll with index `poll`."""
     recording = RecordingReader(lake)
     replay = await ReplayAdmin.open(recording, recording.polls()[poll])
     return set((await replay.committed_offsets(["pay", "ship"])).hidden)

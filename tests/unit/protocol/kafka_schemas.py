@@ -33,7 +33,7 @@ def versions(text: str | None) -> Versions:
 
 
 def kgtui_layout(struct: Struct, version: int) -> list[object]:
-    """Return the layout of one version as kgtui defines it, one row per field, in the order of the fields."""
+    """Return the fields and types that kgtui's table gives a message in `version`, one row per field, in order."""
     return [
         (
             field.name,
