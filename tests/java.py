@@ -36,8 +36,9 @@ def command(classpath: str, source: Path, options: Sequence[str] = ()) -> list[s
         options: options of the JVM, in addition to `FAST_START`.
     """
     if any(option.startswith(_WRITE_ARCHIVE) for option in options):
-        # While the JVM writes an archive of classes, the class path must contain only the jars that all programs use.
-        # The compiled program is therefore not added to it. Instead, Java's launcher compiles the program in memory.
+        # The JVM writes an archive of the classes on its class path, which must contain only the jars that all programs
+        # use. Java's launcher therefore compiles the program in memory, instead of adding the compiled program to the
+        # class path.
         return ["java", *FAST_START, *options, "-cp", classpath, str(source)]
     start = ["java", *FAST_START, *_use_archive(classpath), *options]
     return [*start, "-cp", f"{classpath}:{compiled(classpath, source)}", source.stem]
@@ -84,7 +85,7 @@ def write_archive(version: str) -> None:
     target = archive(version)
     if target.is_file():
         return
-    from tests.brokers.cluster import Cluster  # Imported here, because the module imports a Kafka client library.
+    from tests.brokers.cluster import Cluster  # Not at the top, because this import needs a Kafka client library.
 
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as folder:
         partial = Path(folder) / target.name

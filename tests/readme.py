@@ -34,7 +34,7 @@ def between(text: str, mark: str) -> str:
 
 
 def with_tables(text: str) -> str:
-    """Return the text of the README with sections that are generated again."""
+    """Return `text`, the text of the README, with newly generated sections in place of the old ones."""
     for mark in SECTIONS:
         old = f"<!-- {mark} -->\n{between(text, mark)}<!-- /{mark} -->"
         text = text.replace(old, f"<!-- {mark} -->\n{table(mark)}<!-- /{mark} -->")

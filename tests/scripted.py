@@ -48,10 +48,10 @@ class ScriptedAdmin:
         shares: id of a share group → start offsets of the group.
         bounds: (topic, partition) → log start and log end offset.
         configs: group id → configs of the group.
-        times: (topic, partition) → result of `record_times`, if the requested offset is the one in this value.
+        times: (topic, partition) → result of `record_times`. It is returned only for a request with the offset in it.
         topic_retention: result of `retention`.
         user_access: result of `access`.
-        hidden: group id → value of `Answer.hidden` for the group in results with offsets.
+        hidden: group id → topics whose offsets are hidden from the user.
         broken: node id or group id → `Fault` in every result for this broker or group. A `ClientError` is returned as a
             `Fault` NO_ANSWER, and is raised by polls of the listing feed.
         delete_outcomes: group id → outcome of the deletion of the group. All other groups are deleted successfully.
@@ -184,7 +184,11 @@ class ScriptedAdmin:
         return replace(answer, hidden=self._hidden_of(answer.rows))
 
     def _hidden_of(self, groups: Iterable[str]) -> dict[str, tuple[str, ...]]:
-        """Return the marks for these groups. If the user may describe only some topics, every group has a mark."""
+        """Return group id → topics whose offsets are hidden, for groups that may have hidden offsets.
+
+        If the user may describe only some topics, all groups are included. The tuple is empty if the topics are
+        unknown.
+        """
         hides = self.user_access.hides_topics
         return {group: self.hidden.get(group, ()) for group in groups if hides or group in self.hidden}
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 TIMEOUT = 90.0
 COMMITTED = 7
-"""Committed offset of every deletable group, in each partition for which the group has a commit."""
+"""Committed offset of each deletable group, the same in every partition with a commit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +45,10 @@ class DeletionCluster:
     """A cluster with live groups, which have members, and with Empty groups, which a test may delete.
 
     Attributes:
-        live: groups with members; kgtui must refuse to delete them.
-        deletable: group id → type of each Empty group that a test may delete.
-        make_simple: takes a group id and creates a simple group with one commit.
-        joined: takes a group id and returns a context manager, inside which the group has one member.
+        live: groups with members, which kgtui must refuse to delete.
+        deletable: group id → group type, for each Empty group that a test may delete.
+        make_simple: function that creates a simple group with the given id and one commit.
+        joined: context manager in which the group with the given id has one member.
     """
 
     bootstrap: str

@@ -1,4 +1,7 @@
-"""Run Kafka's own GroupsCommand. Tests compare its output, which is kept as bytes, with the output of kgtui."""
+"""Run Kafka's own GroupsCommand, so that tests can compare its output with the output of kgtui.
+
+Output is kept as bytes, so that tests compare every byte.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +14,12 @@ if TYPE_CHECKING:
 
 
 class Result(NamedTuple):
-    """The exit status and the output of one run of GroupsCommand."""
-
     status: int
     out: bytes
     err: bytes
 
     @property
     def first_error_line(self) -> str:
-        """The first line that GroupsCommand wrote to standard error."""
         return self.err.decode().partition("\n")[0]
 
 

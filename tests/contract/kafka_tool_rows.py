@@ -74,7 +74,7 @@ def from_json(groups: Iterable[Mapping[str, Any]], cluster: Mapping[str, Any]) -
         for name, member in members.items():
             tool_rows.members[group, name] = _member_of_json(found, member)
         for row in found["partitions"] or ():
-            # Kafka's tools do not print which member reads a partition of a streams group.
+            # Streams groups get no owner of a partition, because Kafka's tools do not print it.
             owner = None if found["type"] == "streams" else members.get(row["member_id"])
             tool_rows.offsets[group, row["topic"], str(row["partition"])] = _offset(
                 group,
@@ -189,8 +189,7 @@ def _offset(
     lag = row["lag"]
     if position is not None and end is not None and position > end:
         assert lag == 0
-        # The committed offset is greater than the log end offset. Kafka's tools then print a negative lag, but kgtui
-        # prints 0.
+        # For a committed offset after the log end, Kafka's tools print a negative lag, but kgtui prints 0.
         lag = end - position
     streams_lag = lag
     if position is None and start is not None and end is not None:

@@ -15,9 +15,8 @@ def rows(printed: str, groups: Sequence[str] = ()) -> list[Row]:
     """Return the rows of all tables in `printed`, the output of a tool. Each row maps column names to cells.
 
     A cell begins in the same text column as its header. Columns are counted in UTF-16 code units, as in Java.
-
     Group ids may contain any character, even line breaks, and some tools do not widen the GROUP column for long ids.
-    The ids in `groups` are therefore found by their text, not by their text column.
+    The function therefore finds the ids in `groups` by their text, not by their text column.
     """
     text = _units(printed)
     ids = sorted(map(_units, groups), key=len, reverse=True)
@@ -29,9 +28,9 @@ def rows(printed: str, groups: Sequence[str] = ()) -> list[Row]:
 
 
 def _table(header: str, body: str, ids: Sequence[str]) -> Iterator[Row]:
-    """Yield the rows of one table, which has the header line `header`. Read `body` up to its first empty line.
+    """Yield the rows of one table. The table's header is `header`, and its rows are the first lines of `body`.
 
-    `ids` are the group ids that the table can contain, as in `rows`.
+    The table ends at an empty line. `ids` are the group ids that may occur in the table.
     """
     columns = [(title[0], title.start()) for title in re.finditer(r"\S+(?: \(ID\))?", header)]
     width = columns[1][1]
@@ -54,5 +53,5 @@ def _units(text: str) -> str:
 
 
 def _text(units: str) -> str:
-    """Convert the result of `_units` back to the original text."""
+    """Convert text with one character per UTF-16 code unit back to normal text."""
     return units.encode("utf-16-le", "surrogatepass").decode("utf-16-le")

@@ -63,15 +63,15 @@ def groups_of(version: str) -> dict[str, LiveGroup]:
 
 
 def preview_features(release: str) -> dict[str, int] | None:
-    """Return the versions of the features to enable in addition to the defaults of `release`.
+    """Return feature → version, for features to enable in addition to those that `release` enables by default, or None.
 
-    Share groups must be enabled in Kafka 4.1, where they are a preview.
+    Kafka 4.1 has share groups only as a preview, which must be enabled.
     """
     return {"share.version": 1} if release == "4.1" else None
 
 
 def simulator(version: str) -> Simulator:
-    """Return a simulated cluster of three brokers with the groups of `groups_of`. Neither groups nor logs change."""
+    """Return a simulated cluster of three brokers with the groups from `groups_of`. Groups and logs never change."""
     clock = ManualClock()
     cluster = Simulator(kafka_version=version, scenario="empty", clock=clock, features=preview_features(version))
     roles = groups_of(version)

@@ -168,7 +168,7 @@ async def test_a_damaged_response_fails_only_the_poll_that_reads_it(kind: str, t
         groups = (await admin.list_groups()).rows
         feed = admin.listing_feed(1)
         await feed.poll()
-        # After the faults `cut` and `correlation`, the client sends its request once more on a new connection. The poll
+        # After the faults `cut` and `correlation`, the client repeats its request once on a new connection. The poll
         # therefore fails only if two responses are damaged.
         simulator.faults.damage(1, kind, times=2 if kind in {"cut", "correlation"} else 1)
         with pytest.raises((ClientError, ProtocolError)) as caught:

@@ -46,9 +46,9 @@ class Reports:
     """The reports of Kafka's tools and of kgtui about the groups of one broker.
 
     Attributes:
-        tables: words of a command line, without the broker address → rows that Kafka's tool printed.
         listed: group id → entry of the group in kgtui's list.
         ours: the groups that kgtui read, formatted as Kafka's tools would print them.
+        tables: command line, as a tuple of words without the broker address → rows that Kafka's tool printed.
     """
 
     live: Live
@@ -60,7 +60,7 @@ class Reports:
     def rows_of_kafka(self, commands: tuple[tuple[str, ...], ...]) -> list[tuple[str, list[Row]]]:
         """Return pairs of a command line and the rows that Kafka's tool printed for it.
 
-        The command lines are `commands`, repeated for each tool in `newer`.
+        The command lines are `commands`, and copies of them that run the tools for share and streams groups instead.
         """
         return [(" ".join(words), self.tables[words]) for words in self._with_newer(commands)]
 
@@ -70,11 +70,11 @@ class Reports:
 
     @property
     def newer(self) -> list[str]:
-        """The tools for share and streams groups. A tool is left out if the broker does not support its group type."""
+        """Names of Kafka's tools for share and streams groups, if the broker supports these group types."""
         return [tool for tool, group_type in NEWER.items() if group_type in self.live.types]
 
     def run(self) -> None:
-        """Run all command lines of Kafka's tools, and store the printed rows in `tables`."""
+        """Run Kafka's tools with all options that are compared, and store the printed rows in `tables`."""
         commands = [words for some in (LISTS, OFFSETS, MEMBERS, STATES) for words in self._with_newer(some)]
         if not self.live.version.startswith("3."):
             commands.append(("GroupsCommand", "--list"))
@@ -87,9 +87,9 @@ class Reports:
             self.tables[words] = [row for row in found if not self.has_wrong_lag(row.get("TOPIC", ""))]
 
     def has_wrong_lag(self, topic: str) -> bool:
-        """Return whether Kafka's tool prints a wrong lag for `topic`. The topic's rows are then not compared.
+        """Return whether Kafka's tool prints a wrong lag for `topic`, so that the topic's rows are not compared.
 
-        The tool of Kafka 4.2 does not read the committed offsets of repartition topics; the tool of Kafka 4.3 does.
+        Kafka 4.2's tool for streams groups does not read the committed offsets of repartition topics.
         """
         return self.live.version.startswith("4.2.") and topic.endswith("-repartition")
 
@@ -105,7 +105,7 @@ async def _read(live: Live) -> tuple[dict[str, Listing], GroupsRead, ClusterInfo
 
 @pytest.fixture(scope="module")
 def reports(live: Live) -> Iterator[Reports]:
-    """Yield the reports of one broker, on which one group's committed offset is greater than the log end offset."""
+    """Yield the reports of one broker. The committed offset of one of its groups is greater than the log end offset."""
     live.cluster.commit(AHEAD, {("orders", 2): 150})
     listed, read, cluster = asyncio.run(_read(live))
     reports = Reports(live, listed, read, kafka_tool_rows.from_python(read, cluster))
@@ -151,8 +151,8 @@ def test_kgtui_reports_the_same_group_states_as_kafka_tools(reports: Reports) ->
         for row in table:
             ours = reports.ours.states[row["GROUP"]]
             row["COORDINATOR (ID)"] = " ".join(row["COORDINATOR (ID)"].split())
-            # For a group without an assignor, the tool of Kafka 3.9 prints an empty cell, but newer tools and `ours`
-            # have `-`.
+            # For a group without an assignor, the tool of Kafka 3.9 prints an empty cell. Newer tools print `-`, as
+            # `ours` does.
             assert {title: cell or "-" for title, cell in row.items()} == {title: ours[title] for title in row}, words
 
 
@@ -222,7 +222,7 @@ def test_kgtui_ls_prints_the_sum_of_the_lags_that_kafka_tools_print(
 
 
 async def test_streams_partitions_without_a_commit_have_no_lag(broker_431: Cluster, tmp_path: Path) -> None:
-    """For such a partition, Kafka's tool calculates the lag from the log start offset, but kgtui reports no lag."""
+    """Without a commit, Kafka's tool calculates the lag from the log start offset, but kgtui reports no lag."""
     group = topic = "streams-that-never-read"
     broker_431.create_topic(topic, 2)
     broker_431.produce(topic, 10, 0)

@@ -37,12 +37,11 @@ MODULES = "org.apache.kafka.common.security"
 
 @dataclass
 class Site:
-    """The resources that the functions in `WRONG` use.
+    """The broker, the folder and the servers that a test of wrong input uses.
 
     Attributes:
-        broker: the real broker.
         folder: an empty folder.
-        stack: stops, after a test, the servers that the test has started.
+        stack: context in which the servers of the test run; closing it stops them.
     """
 
     broker: Secure
@@ -50,7 +49,7 @@ class Site:
     stack: ExitStack
 
     def tokens(self, **changes: Any) -> tuple[str, dict[str, str]]:
-        """Start a token endpoint with the attributes `changes`; return the broker's address and client properties."""
+        """Start a token endpoint with the attributes `changes`. Return the broker's address and client properties."""
         endpoint = self.stack.enter_context(token_server())
         self.broker.use_signed_tokens(endpoint)
         for name, value in changes.items():
@@ -77,7 +76,10 @@ class Site:
         return address, {"security.protocol": "SSL", **pem_trust(file), **more}
 
     def store(self, name: str, password: str = PASSWORD) -> tuple[str, dict[str, str]]:
-        """Return the broker's address, and client properties whose key store is file `name` from `make_stores`."""
+        """Return the broker's address, and client properties whose key store is the file `name`.
+
+        The function `make_stores` writes this file.
+        """
         authority = self.broker.certificates.authority
         if not authority.with_name("trust.p12").exists():
             make_stores(self.broker.certificates, PASSWORD)

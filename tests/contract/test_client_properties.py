@@ -100,7 +100,7 @@ REFERENCES = [
 def with_providers(text: str, folder: Path) -> dict[str, str]:
     """Return client properties that declare Kafka's config providers and whose client id is `text`.
 
-    The word FOLDER in `text` is replaced with the path of `folder`.
+    `text` contains references to configs, which Kafka resolves. The word FOLDER in `text` stands for the path `folder`.
     """
     package = "org.apache.kafka.common.config.provider"
     return {

@@ -31,9 +31,9 @@ class Written:
     live: Live
     raw: list[TopicRecord]
     records: list[CoordinatorRecord]
-    """The records that kgtui decoded, in the order of `raw`."""
+    """The records as kgtui decoded them, in the same order as the undecoded records in `raw`."""
     kafkas: list[kafka_coordinator.KafkaResult]
-    """Kafka's result for each record, in the order of `raw`."""
+    """The result of Kafka's decoder for each record, in the same order as the undecoded records in `raw`."""
 
     def of_group(self, group: str) -> list[CoordinatorRecord]:
         return [record for record in self.records if record.group == group]
@@ -41,9 +41,9 @@ class Written:
 
 @pytest.fixture(scope="module")
 def written(live: Live) -> Written:
-    """Return the records of one broker.
+    """Return the records in `__consumer_offsets` of one broker.
 
-    Live groups of every type wrote the records, as well as transactions, deletions and other actions.
+    The records were written by live groups of every type, and by transactions, deletions and other actions.
     """
     coordinator_records.write_records(live)
     raw = read_offsets_topic(live.cluster)

@@ -40,14 +40,14 @@ def folder(tmp_path: Path) -> StateFolder:
 
 @pytest.fixture(params=PARAMS)
 async def deletion_cluster(request: pytest.FixtureRequest) -> AsyncIterator[DeletionCluster]:
-    """Run a test once with each simulated and each real cluster, without deletable groups."""
+    """Run a test once on each simulated and each real cluster. These clusters have no groups that may be deleted."""
     async for deletion_cluster in deletion_clusters(request.param, request, with_deletable=False):
         yield deletion_cluster
 
 
 @pytest.fixture(params=PARAMS)
 async def with_deletable(request: pytest.FixtureRequest) -> AsyncIterator[DeletionCluster]:
-    """Run a test once with each cluster, which has an Empty group of every type that it supports."""
+    """Run a test once on each cluster. The cluster has a deletable Empty group of every type that it supports."""
     async for deletion_cluster in deletion_clusters(request.param, request, with_deletable=True):
         yield deletion_cluster
 
@@ -132,7 +132,7 @@ async def test_a_group_that_somebody_else_has_deleted_is_reported_as_gone(
 async def test_the_outcome_of_an_interrupted_deletion_is_determined_by_the_next_run(
     deletion_cluster: DeletionCluster, folder: StateFolder
 ) -> None:
-    """kgtui is stopped right after it has sent the request. When kgtui runs again, it determines the outcome."""
+    """The first run of kgtui stops right after it has sent the delete request. The next run determines the outcome."""
     deletion_cluster.make_simple("interrupted")
     planned = await plan(deletion_cluster.admin, ["interrupted"])
     delete, sent = deletion_cluster.admin.delete_groups, asyncio.Event()
@@ -183,7 +183,6 @@ async def test_the_outcome_of_a_deletion_is_uncertain_if_the_broker_does_not_res
 
 
 async def test_a_delete_request_rejected_by_a_former_coordinator_is_sent_to_the_new_one(folder: StateFolder) -> None:
-    """The new coordinator deletes the group."""
     async with simulated_live_groups.simulator("4.4") as cluster:
         simulated_live_groups.add_empty_group(cluster, "moved")
         async with connect(cluster.bootstrap.split(",")) as admin:

@@ -1,4 +1,4 @@
-"""Run `kgtui events` on a real broker while a group is created, reads records, is rewound, is left and is deleted."""
+"""Run `kgtui events` on a real broker while a test creates, uses, rewinds and deletes a group."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ def run_ours(words: Sequence[str]) -> Result:
 
 
 def run_here(words: Sequence[str], capfdbinary: pytest.CaptureFixture[bytes]) -> Result:
-    """Run `kgtui groups` in this process, which is faster than `run_ours`; return its exit status and output.
+    """Run `kgtui groups` in this process, which is faster than a child process; return its exit status and output.
 
     This function is only for command lines that fail before kgtui connects.
     """
@@ -130,7 +130,7 @@ def run_here(words: Sequence[str], capfdbinary: pytest.CaptureFixture[bytes]) ->
 
 
 def same_lines(ours: bytes, theirs: bytes) -> None:
-    """Assert that two outputs have the same header and the same rows, in any order. Ids may contain line breaks."""
+    """Assert that two outputs have the same first line, and the same other lines in any order."""
     head, _, rows = theirs.partition(b"\n")
     assert ours.partition(b"\n")[0] == head
     assert sorted(ours.partition(b"\n")[2].split(b"\n")) == sorted(rows.split(b"\n"))

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 READS_UNTIL_COMPLETE = 5
 """Maximum number of reads after the election of new leaders until the lag of the group is complete.
 
-The group is read every second. If a lookup of the leaders takes more than 0.1 s, the machine is busy, and the other
-brokers need more time to become leaders. The pause between two reads is then 10 times the duration of the lookup.
+The group is normally read once per second. On a busy machine, new leaders need more time. If a lookup of the leaders
+takes more than 0.1 s, the pause between two reads is therefore 10 times the duration of the lookup.
 """
 
 
@@ -37,7 +37,7 @@ def test_the_lag_is_complete_soon_after_a_killed_leader_is_replaced(tmp_path: Pa
 
 
 def test_a_killed_coordinator_causes_no_wrong_verdict_and_no_event(tmp_path: Path) -> None:
-    """The group is Empty all the time. Its new coordinator lists it some seconds after the old one was killed."""
+    """The group is Empty all the time. Some seconds pass until its new coordinator lists it."""
     extra = {"offsets.topic.replication.factor": "3", "min.insync.replicas": "1"}
     lists = tmp_path / "lists"
     with three_brokers(tmp_path / "cluster", extra) as cluster, ls_watch(cluster, lists):
@@ -102,7 +102,7 @@ async def _kill_a_leader(cluster: Cluster) -> None:
 async def _lag(admin: KafkaGroupAdmin) -> tuple[int | None, int]:
     """Read the group's lag in the same way as a poll of the terminal UI.
 
-    Return the lag in records, or None if it is unknown, and the number of partitions whose lag is unknown.
+    Return a tuple: the lag in records, or None if it is unknown, and the number of partitions whose lag is unknown.
     """
     groups = (await admin.list_groups()).rows
     read = await read_groups(admin, Deadline(10), offsets={GROUP: groups[GROUP]}, logs=Logs.COMMITTED_ENDS)

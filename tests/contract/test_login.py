@@ -124,7 +124,7 @@ async def test_the_login_error_for_a_missing_ticket_names_the_kinit_command(
 async def test_a_ticket_that_the_broker_cannot_decrypt_is_reported(
     secure_broker: Secure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The ticket is for another service on the broker's host, so the broker fails as if its keytab were outdated."""
+    """The ticket is for another service on the same host. The login fails as with an outdated keytab."""
     use_kdc(secure_broker, monkeypatch)
     other = f"other/{secure_broker.kdc.broker.partition('/')[2]}"
     secure_broker.kdc.add(other)
@@ -232,7 +232,7 @@ async def test_a_user_can_log_in_with_an_unsigned_token(secure_broker: Secure) -
 async def test_the_error_for_a_refused_token_shows_its_claims(
     secure_broker: Secure, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """For each of these tokens, the broker itself reports only that the token is invalid."""
+    """The broker itself reports only that the token is invalid."""
     caplog.set_level(logging.DEBUG)
     start = f"{secure_broker.sasl} refused the token (invalid_token): check that the broker expects this token"
     with token_server() as endpoint:
@@ -256,7 +256,7 @@ async def test_the_error_for_a_refused_token_shows_its_claims(
 async def test_the_error_for_a_token_outside_its_lifetime_mentions_time_and_clocks(
     secure_broker: Secure, clock: int, claim: str, word: str
 ) -> None:
-    """The client's clock is wrong by ten minutes, so the client considers the token valid; the broker refuses it."""
+    """The client's clock is wrong by ten minutes, so the client accepts a token that the broker refuses."""
     now = int(time.time())
     limit = now + clock // 2
     with token_server() as endpoint:
@@ -282,9 +282,8 @@ async def test_a_connection_logs_in_again_before_its_session_expires(
 ) -> None:
     """A broker closes a connection when its session expires, so kgtui must log in again before that (KIP-368).
 
-
-    Requests succeed on the same connection for longer than several sessions. With GSSAPI, the first Kerberos ticket
-    also expires during this time.
+    The test sends requests on one connection while several sessions expire. With GSSAPI, the first Kerberos ticket
+    expires, too.
     """
     # The test logs in again after half of the session's lifetime. With the default setting, a busy machine could delay
     # the login until the session has expired.
@@ -318,10 +317,7 @@ async def test_a_connection_logs_in_again_before_its_session_expires(
 async def test_a_ticket_that_expires_during_a_session_is_reported_until_renewed(
     secure_broker: Secure, monkeypatch: pytest.MonkeyPatch, timeout: float
 ) -> None:
-    """The broker ends each session after two seconds, and the first ticket is valid for `timeout` seconds.
-
-    The second ticket comes from `kinit`.
-    """
+    """A session lasts two seconds, and the first ticket lasts `timeout` seconds. `kinit` gets the second ticket."""
     use_kdc(secure_broker, monkeypatch)
     cache = secure_broker.kdc.ticket_cache("team", "-l", f"{timeout:.0f}s")
 
@@ -339,7 +335,7 @@ async def test_a_ticket_that_expires_during_a_session_is_reported_until_renewed(
         secure_broker.kdc.ticket_cache("team").replace(cache)
         async with asyncio.timeout(60):
             while True:
-                # After a failure, the connection pool waits before it connects again.
+                # Calls can still fail, because the connection pool waits after a failure before it connects again.
                 with suppress(ConnectError):
                     await pool.call(node, LIST_GROUPS, {}, timeout=30)
                     break

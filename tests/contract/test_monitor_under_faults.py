@@ -28,15 +28,15 @@ INTERVAL = 0.05
 """Time between two polls, in seconds."""
 
 WARM_UP = 60
-"""Number of polls before the test first measures memory, so that caches are filled and lazy imports are done."""
+"""Number of polls before the first measurement of memory, so that caches are filled and lazy imports are done."""
 
 ALLOWED_GROWTH = 300_000
 """Maximum growth of kgtui's memory during the faults, in bytes."""
 
 RECOVERED_WITHIN = 10.0
-"""Maximum time until everything is read without an error after the end of the faults, in seconds.
+"""Maximum time from the end of the faults until everything is read without an error, in seconds.
 
-Time in which the process had to wait for the CPU is not counted; see `counting_waits`.
+Time in which the process waits for the CPU is not counted.
 """
 
 _TIME_WAIT, _LISTEN = "06", "0A"
@@ -45,7 +45,7 @@ _TIME_WAIT, _LISTEN = "06", "0A"
 OPTIONS = MonitorOptions(
     interval=INTERVAL, timeout=1.0, failure_pause_max=0.5, list_load=1.0, publish_interval=0.0, sweep_rate=2_000.0,
     sweep_pause=0.2, metadata_interval=0.3,
-    kept_events=50,  # The default keeps so many events that memory would grow during the test.
+    kept_events=50,  # With the default, the monitor would store so many events that memory grows during the test.
 )  # fmt: skip
 
 
@@ -68,8 +68,8 @@ def open_connections(cluster: Simulator) -> int:
 def memory_of_kgtui() -> int:
     """Return how many bytes kgtui's code has allocated.
 
-    The following is not counted: the simulator; the decoders, which are generated once per message version; and the
-    samples of observed groups. The number of samples is limited, but faults make kgtui observe more groups.
+    Not counted are the simulator, the generated decoders, which exist once per message version, and the time series of
+    groups. The size of a time series is limited, but faults make kgtui store time series of more groups.
     """
     gc.collect()
     package = str(Path(facts.__file__).parents[1])
@@ -166,7 +166,7 @@ async def test_random_faults_cause_no_wrong_values_and_no_leaks(polls: int, chan
 
 @asynccontextmanager
 async def monitored() -> AsyncIterator[tuple[Simulator, Monitor]]:
-    """Run a monitor on a simulated cluster of three brokers and 30 groups, whose clock does not advance."""
+    """Run a monitor on a simulated cluster of three brokers and 30 groups. The cluster's clock does not advance."""
     tracemalloc.start()
     try:
         async with (

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tests.brokers.secure import Secure
 
 GROUP, LAG = "team-a-and-b", 7
-"""A group with committed offsets in two topics, and the group's total lag in records."""
+"""Id of a group that has committed offsets in two topics, and its total lag in records."""
 
 SEE_OTHER_TOPIC = Permission("DESCRIBE", "topic", "team-b-events")
 """Permission to describe the topic `team-b-events`, one of the two topics in which `GROUP` has offsets."""
@@ -41,7 +41,6 @@ async def changing(secure_broker: Secure) -> AsyncIterator[KafkaGroupAdmin]:
 async def test_the_monitor_marks_hidden_offsets_only_while_a_permission_is_missing(
     secure_broker: Secure, changing: KafkaGroupAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The tree, the panes and the header of the terminal UI show the monitor's snapshot, which has these marks."""
 
     def marked(snapshot: Snapshot) -> bool:
         return facts.hidden_offsets_fault(snapshot, GROUP) is not None and snapshot.hides_topics
@@ -75,7 +74,7 @@ async def test_kgtui_ls_watch_marks_hidden_offsets_only_while_a_permission_is_mi
 
 
 async def test_a_newly_denied_topic_is_found_without_permission_to_read_acls(secure_broker: Secure) -> None:
-    """The broker now leaves out a topic in which the group had an offset. kgtui then marks the lags of all groups."""
+    """The broker leaves out the group's offset in the denied topic. kgtui then marks the lags of all groups."""
 
     async def lag(group: str) -> tuple[LagTotal | None, str]:
         found = await select_groups(admin, groups=[group], lag=True, access_max_age=60, timeout=30)

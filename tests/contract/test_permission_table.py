@@ -49,7 +49,7 @@ README = Path(__file__).parents[2] / "README.md"
 def _problem(answer: Answer[object], *, found: bool) -> str:
     """Return the advice of the answer's first fault.
 
-    If the answer has no fault, return `""` if `found` is true, and `missing` otherwise.
+    If there is no fault, return `""` if the expected data was found, or `missing` if the broker left it out.
     """
     return answer.faults[0].advice if answer.faults else "" if found else "missing"
 
@@ -113,7 +113,7 @@ ACTIONS: dict[str, Callable[[KafkaGroupAdmin], Awaitable[str]]] = dict(
         strict=True,
     )
 )
-"""Maps each action (first cell of a line in the table) to the function that tries the action.
+"""Maps each action (first cell of a line in the README's table) to the function that tries the action.
 
 The function returns the advice of the fault, `missing` if data is missing without a fault, or `""` for success.
 """

@@ -27,7 +27,6 @@ async def as_principal(secure: Secure, principal: str) -> AsyncIterator[KafkaGro
 
 
 async def test_a_principal_with_only_the_describe_permission_can_delete_no_group(secure_broker: Secure) -> None:
-    """The principal sees all groups."""
     async with as_principal(secure_broker, "viewer") as admin:
         listed = set((await admin.list_groups()).rows)
         assert listed >= {*COMMITS, LIVE_GROUP}

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tests.brokers.cluster import Cluster
 
 SEARCHES = 40
-"""Number of random committed offsets per partition for which the test searches the age of the next record."""
+"""Number of random committed offsets per partition. For each offset, the test searches the age of the next record."""
 
 
 async def first_records(address: str, topic: str, asked: Sequence[int]) -> list[tuple[int, int]]:
@@ -59,7 +59,7 @@ def around(times: Sequence[int]) -> list[int]:
 
 
 async def test_list_offsets_returns_the_first_record_at_or_after_a_timestamp(broker: Cluster) -> None:
-    """A real broker and the simulator must do this in the same way."""
+    """Real brokers and the simulator must return the same records."""
     now = int(time.time() * 1000)
     times = [now - 90_000_000 + step for step in (0, 0, 0, 5, 5, 1_000, 60_000, 60_001, 3_600_000, 86_400_000)]
     broker.create_topic("timed", 1)
@@ -79,7 +79,7 @@ async def test_list_offsets_returns_the_first_record_at_or_after_a_timestamp(bro
 
 
 async def test_kgtui_show_prints_the_time_and_expiry_of_the_first_unread_record(broker: Cluster) -> None:
-    """The log ends with the records of an aborted transaction and the marker of the abort."""
+    """The log ends with an aborted record and the abort marker. One group has read everything except the marker."""
     now = int(time.time() * 1000)
     times = [now - 7_200_000 + 60_000 * number for number in range(100)]
     broker.create_topic("expiring", 1, replicas=1, **{"retention.ms": "86400000"})
@@ -115,7 +115,7 @@ async def test_kgtui_show_prints_the_time_and_expiry_of_the_first_unread_record(
 
 
 async def test_record_ages_on_a_broker_are_exact_to_the_second(broker: Cluster) -> None:
-    """Each partition has 50,000 records of three days: with a constant rate, a daily rhythm, or bursts."""
+    """Each partition has 50,000 records, written in three days at a constant rate, in a daily rhythm or in bursts."""
     shapes = {name: sorted(SHAPES[name][0](Random(name))) for name in ("steady", "daily", "bursts")}
     shift = int(time.time() * 1000) - 1_800_000_000_000
     broker.create_topic("ages", len(shapes))

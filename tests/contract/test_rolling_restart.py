@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from tests.brokers.cluster import Cluster
 
 FRESH_WITHIN = 10.0
-"""Maximum time from the broker's first response after a restart until all shown values are fresh, in seconds."""
+"""Maximum time from the first response of a restarted broker until all shown values are fresh, in seconds."""
 
 
 VERDICTS = (None, Problem.EMPTY, Problem.UNREADABLE)
-"""The right verdicts: before the first read, and then, if the group can be read or not."""
+"""Right verdicts: None before the first read, EMPTY after a successful read, UNREADABLE after a failed read."""
 
 
 class Watcher:
@@ -101,7 +101,7 @@ def ls_watch(cluster: Cluster, output: Path) -> Iterator[None]:
 
 
 def check_verdicts(lists: Sequence[Mapping[str, Any]]) -> None:
-    """Assert that `ls --watch` never printed a wrong verdict, and always the same time of the first read."""
+    """Assert that `ls --watch` printed no wrong verdict, and printed the same time of the first read in all lists."""
     groups = [group for one in lists for group in one["groups"]]
     assert {group["problem"] for group in groups} <= {None, "empty", "unreadable"}
     assert {group["state_since"] for group in groups} == {None}
@@ -154,7 +154,7 @@ async def _break_brokers(cluster: Cluster) -> None:
 
 
 async def _restart(cluster: Cluster, node: int, sent: signal.Signals, watcher: Watcher) -> None:
-    """End broker `node` with the signal `sent`, start it again, and assert that all values are soon fresh."""
+    """Stop broker `node` with the signal `sent`, start it again, and assert that all values are fresh soon after."""
     process = cluster.nodes[node - 1]
     os.kill(process.pid, sent)
     async with asyncio.timeout(60):
@@ -168,9 +168,9 @@ async def _restart(cluster: Cluster, node: int, sent: signal.Signals, watcher: W
 
 
 async def _responds(cluster: Cluster, node: int, watcher: Watcher) -> float:
-    """Wait until broker `node` lists groups and the metadata has all three brokers.
+    """Wait until broker `node` lists groups and the metadata contains all three brokers.
 
-    Return the time from then until all shown values are fresh, in seconds.
+    Then wait until all shown values are fresh, and return the duration of this second wait, in seconds.
     """
     address = cluster.bootstrap.split(",")[node - 1]
     async with asyncio.timeout(120):

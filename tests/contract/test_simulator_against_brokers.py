@@ -161,7 +161,7 @@ def real(broker: Cluster) -> Iterator[Cluster]:
 
 
 def simulated(version: str) -> Simulator:
-    """Return a simulated broker with the same topic and the same group as the broker of `real`."""
+    """Return a simulated broker that has the same topic and the same group as the real broker."""
     release = ".".join(version.split(".")[:2])
     features = preview_features(release)
     cluster = Simulator(brokers=1, scenario="empty", kafka_version=release, clock=ManualClock(), features=features)
@@ -243,7 +243,7 @@ def comparable(value: Any) -> Any:
 
 
 def common(row: Fields, low: int, high: int) -> Fields:
-    """Return a row of an ApiVersions response whose version range is limited to `low` to `high`."""
+    """Return a row of an ApiVersions response whose version range is limited to versions `low` to `high`."""
     return {**row, "MinVersion": max(low, row["MinVersion"]), "MaxVersion": min(high, row["MaxVersion"])}
 
 

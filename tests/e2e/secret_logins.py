@@ -40,7 +40,7 @@ class Login:
         properties: the client properties.
         secrets: kind of secret → text of the secret.
         variables: environment variables to which the properties refer, or which the login's libraries read.
-        created: function that returns kind of secret → texts of the secrets that a login creates, such as tokens.
+        created: function that returns the secrets that the login created, such as tokens: kind of secret → texts.
     """
 
     address: str
@@ -223,7 +223,10 @@ def _key_in_pem(broker: Secure, folder: Path, _: ExitStack) -> Login:
 
 
 def _encrypted_key(broker: Secure, folder: Path, password: str) -> tuple[Path, str]:
-    """Write the client's private key, encrypted with `password`; return the file's path and one of the file's lines."""
+    """Write the client's private key, encrypted with `password`; return the file's path and one of the file's lines.
+
+    Tests search outputs for this line, which is a part of the key.
+    """
     file = folder / "encrypted.key"
     _openssl("pkcs8", "-topk8", "-in", broker.certificates.client_key, "-out", file, "-passout", f"pass:{password}")
     return file, file.read_text().splitlines()[4]
@@ -252,14 +255,14 @@ def _kerberos_cache(broker: Secure, folder: Path, _: ExitStack) -> Login:
 
     def created() -> dict[str, list[str | bytes]]:
         content = cache.read_bytes()
-        # The last four bytes of the cache are the length of an optional second ticket.
+        # The cache ends with the ticket, followed by four bytes: the length of an optional second ticket.
         return {"session key": [match[1] for match in _SESSION_KEY.finditer(content)], "ticket": [content[-36:-4]]}
 
     return Login(broker.sasl, with_cache(cache), {}, dict(broker.kdc.variables), created)
 
 
 _SESSION_KEY = re.compile(rb"\0[\x11-\x14]\0\0\0[\x10\x20](.{16})", re.DOTALL)
-"""Matches a session key in a ticket cache: encryption type, length, and key. Group 1 is the first half of the key."""
+"""Matches a session key in a ticket cache: encryption type, length, and the key's first 16 bytes, which are group 1."""
 
 
 def _aws_profile(broker: Secure, folder: Path, _: ExitStack) -> Login:

@@ -1,6 +1,6 @@
-"""Places that could show secrets. `test_secrets` calls a function for each group of places.
+"""Places where kgtui could show a secret, such as outputs, logs and files.
 
-The function runs kgtui and searches the places.
+`test_secrets` calls one function per group of places. Each function runs kgtui and searches these places.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Tools:
 
 
 def record_login_messages(prepared: Prepared, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Treat every message that this process sends during a login, and every token in these messages, as a secret."""
+    """Add every message that this process sends during a login, and every token in it, to the secrets to search for."""
     ask = login_module._ask
 
     async def recording(raw: Any, api: Any, fields: Any) -> Any:
@@ -312,7 +312,7 @@ def _check_processes(prepared: Prepared) -> None:
 
 
 def content(file: Path) -> bytes:
-    """Return the content of a file in `/proc`; return nothing if the file cannot be read."""
+    """Return the content of a file in `/proc`, or empty bytes if the file cannot be read."""
     try:
         return file.read_bytes()
     except OSError:

@@ -40,9 +40,9 @@ SPARK = (
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 )
-"""Marks for tests that use Spark. They run in the xdist worker for Spark.
+"""Marks for tests that use Spark: they run in the xdist worker for Spark, and ignore each ResourceWarning.
 
-PySpark leaves sockets open, so that Python issues a ResourceWarning.
+Python issues this warning because PySpark leaves sockets open.
 """
 
 

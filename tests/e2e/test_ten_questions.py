@@ -168,7 +168,10 @@ QUESTIONS = (
 
 @pytest.fixture(scope="module", params=[200, pytest.param(2_000, marks=pytest.mark.full)])
 def scene(request: pytest.FixtureRequest, secure_broker: Secure) -> Iterator[TroubledGroups]:
-    """Groups with problems on the broker with an authorizer, and 200 groups without members."""
+    """Run groups with problems on a broker with an authorizer.
+
+    The parameter is the number of additional groups without members.
+    """
     scene = TroubledGroups(secure_broker, request.param)
     scene.start()
     yield scene
@@ -184,7 +187,7 @@ def connected(scene: TroubledGroups) -> tuple[str, ...]:
 def screens(
     scene: TroubledGroups, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[dict[tuple[int, int], Terminal]]:
-    """Maps each size to a terminal in which the UI runs. All these UIs observe the groups while the first tests run."""
+    """Yield a terminal with a running terminal UI for each size. Each UI observes the groups from the beginning."""
     with ExitStack() as stack:
         terminals = {
             size: stack.enter_context(Terminal(tmp_path_factory.mktemp("home"), size=size))

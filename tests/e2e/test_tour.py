@@ -42,7 +42,8 @@ def test_the_tree_shows_every_group_that_ls_prints(ui: Ui, cluster: SimulatorPro
     terminal.keys("End")
     last = max(names_shown(terminal.wait_for("web.recommend")) & set(ids))
     terminal.keys("Home")
-    # While the screen is being redrawn, its last lines can still show the end of the tree.
+    # While the screen is redrawn, its last lines can still show the end of the tree, so wait until these lines are
+    # gone.
     names = names_shown(terminal.wait_for(lambda screen: "audit.sink" in screen and last not in names_shown(screen)))
     terminal.keys("NPage")  # the first page down only moves the cursor to the last line
     for _ in ids:

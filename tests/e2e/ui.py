@@ -111,7 +111,7 @@ class Ui:
 
 
 def _complete(screen: str) -> bool:
-    """Return whether all brokers have answered. A narrow header shows the number of problems instead of brokers."""
+    """Return whether all brokers have responded. A narrow header shows the number of problems instead of brokers."""
     found = re.search(r"LIVE · (?:read-only · )?brokers (\d+)/(\d+) · [\d,]+ group", screen)
     return found[1] == found[2] if found is not None else bool(re.search(r"LIVE · .*\d+ (more|problem)", screen))
 

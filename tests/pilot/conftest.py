@@ -12,12 +12,15 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.grouping import TreeNodes
 
 _FIRST_VIEW = frozenset({"test_tree", "test_main_screen"})
-"""Modules that test which nodes are open when the app starts."""
+"""Test modules in which `open_tree` changes nothing, because they test which nodes are open when the app starts."""
 
 
 @pytest.fixture(autouse=True)
 def open_tree(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Open all nodes when the app starts, although the screens of tests are small, so that tests can name groups."""
+    """Open all nodes of the tree when the app starts, so that tests can select groups in the tree.
+
+    Otherwise, nodes would be closed on the small screens of tests.
+    """
     if request.path.stem in _FIRST_VIEW:
         return
     original = TreeModel.set_initial_openness

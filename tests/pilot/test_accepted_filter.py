@@ -31,7 +31,7 @@ async def test_accepting_a_filter_with_one_match_selects_the_matching_group(
         assert main_screen(app).group == selected
 
 
-async def test_an_operator_in_the_filter_is_explained_while_groups_match(tmp_path: Path) -> None:
+async def test_the_filter_bar_explains_that_or_is_not_an_operator(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -104,7 +104,10 @@ async def test_clearing_a_filter_before_its_match_is_shown_keeps_the_cursor(
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)])
 async def test_a_filter_without_a_match_leaves_the_right_side_empty(tmp_path: Path, size: tuple[int, int]) -> None:
-    """Neither the page of the cluster nor the panes of the previous group are shown, and their keys do nothing."""
+    """The right side shows neither the page of the cluster nor the panes of the previous group.
+
+    The keys of the page and the panes do nothing.
+    """
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=size) as pilot:
         await settled(pilot)

@@ -1,4 +1,7 @@
-"""Tests of panes that are not in front. They are created after the groups are shown, or when a pane is opened."""
+"""Tests of panes that are not in front.
+
+The widgets of such a pane are created after the first groups are shown, or when the pane is opened.
+"""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the app hold keys back for up to a minute, because a busy machine handles the keys before them slowly."""
+    """Let the app hold keys back for up to a minute. The default would be too short on a busy machine."""
     for name in ("HOLD_TIMEOUT", "ACTION_TIMEOUT"):
         monkeypatch.setattr(f"kgtui.tui.textual_compat.key_order.{name}", 60.0)
 
@@ -68,7 +68,7 @@ async def test_pane_key_right_after_the_enter_key_of_the_palette_opens_the_pane(
 
 
 class SlowPrompt(TextPrompt[None]):
-    """A dialog whose action ends when `finish` is set."""
+    """A dialog whose action lasts until the event `finish` is set."""
 
     PROMPT_TITLE = "Slow"
 
@@ -85,7 +85,7 @@ class SlowPrompt(TextPrompt[None]):
 
 
 async def start_slow_action(pilot: Pilot[Any], app: KgtuiApp, *keys: str) -> SlowPrompt:
-    """Open a dialog, press enter, which starts its action, and press more keys. Return the dialog."""
+    """Open a dialog, start its action with enter, and press `keys` while the action runs. Return the dialog."""
     await settled(pilot)
     dialog = SlowPrompt()
     await app.push_screen(dialog)

@@ -117,7 +117,7 @@ def rows_on_screen(app: App[None]) -> list[str]:
 
 
 async def test_text_that_changed_while_it_was_hidden_replaces_all_old_lines() -> None:
-    """The container is hidden twice, as a pane is. Textual clears the cache of the widget only the first time."""
+    """The test hides the text twice, because Textual clears the cached lines of a hidden widget only the first time."""
     app = TextApp()
     async with app.run_test(size=(40, 10)) as pilot:
         lines = app.query_one(TextLines)

@@ -69,7 +69,7 @@ async def test_the_header_counts_the_problems_of_the_cluster(tmp_path: Path) -> 
 
 
 async def test_the_page_shows_the_whole_reason_of_the_problem_under_the_cursor(tmp_path: Path) -> None:
-    """On a narrow page, the column with the reasons cuts them, but not to less than 24 cells."""
+    """A narrow page cuts off the reasons in the table, but shows at least 24 cells of each reason."""
     long = replace(BEHIND, reason="the lag grew by 80 records in 60 s, 1,204 records are unread")
     app, _ = app_on(sample_snapshot(screened={"share-mailer": long, "orders.enrich": STOPPED}), tmp_path)
     async with app.run_test(size=(120, 44)) as pilot:

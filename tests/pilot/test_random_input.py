@@ -35,9 +35,9 @@ SCREENS: list[tuple[str, ...]] = [
     ("ctrl+p",), ("ctrl+p", "s"), ("question_mark",), ("C",), ("E",), ("I",), ("t",), ("Y",), ("x",), ("e",), ("R",),
     ("c",), ("d",),
 ]  # fmt: skip
-"""Keys of the main screen that show each of its states, and open each screen and dialog of a live cluster."""
+"""Sequences of keys. Each of them opens a screen or dialog from the main screen, or changes the main screen."""
 DIALOGS = [("ctrl+p",), ("question_mark",), ("C",), ("E",), ("x",), ("e",)]
-"""Keys that open a dialog or screen without further input or settings."""
+"""Keys that open a screen or dialog in every session, whatever its settings."""
 SMALL = [(side, side) for side in range(12, 0, -1)]
 SMALL += [(width, 40) for width in range(1, 13)] + [(120, height) for height in range(1, 13)]
 """Sizes of the terminal, in columns and lines."""

@@ -80,7 +80,7 @@ async def test_keys_move_to_other_times_of_a_recording(tmp_path: Path, monkeypat
 async def test_the_page_of_a_replay_lists_the_changes_in_the_recording(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """At the first poll, the page says that there are none. Nothing is said about the time when kgtui started."""
+    """At the first poll, the page says that there are no changes. It does not mention the time when kgtui started."""
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
     monkeypatch.setenv("KGTUI_STATE_DIR", str(tmp_path / "state"))
     empty = Listing("consumer", "consumer", "Empty", 1)

@@ -413,7 +413,7 @@ async def test_the_tree_of_a_large_cluster_starts_with_closed_nodes(tmp_path: Pa
 
 
 async def test_rows_inserted_above_the_visible_area_are_redrawn_correctly(tmp_path: Path) -> None:
-    """The tree redraws exactly those lines of the screen on which another row than before is shown."""
+    """The tree redraws exactly those lines of the screen that show another row than before."""
     before = many_groups(3_000)
     app, monitor = app_on(snapshot_of(before), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:

@@ -150,7 +150,6 @@ async def test_history_pane_of_a_group_without_samples_is_empty(tmp_path: Path) 
 
 
 async def test_markup_in_member_ids_and_states_is_shown_as_text(tmp_path: Path) -> None:
-    """Markup and escape sequences in group states and member ids have no effect."""
     description = sample_history.describe(0)
     app, monitor = app_on(snapshot_of([(sample_history.GROUP, "consumer", "consumer", "Stable", 1)]), tmp_path)
     for number, name in enumerate(HOSTILE):
@@ -199,8 +198,8 @@ async def test_history_pane_of_a_recording_shows_gaps_and_enter_goes_to_a_change
             await until(pilot, lambda: "the disk is [/gone]" in screen_text(app))
 
 
-async def test_history_pane_of_a_live_session_also_lists_events_without_change_points(tmp_path: Path) -> None:
-    """There are no change points before the first full read of a group, and none for some kinds of events."""
+async def test_history_log_also_lists_events_that_samples_do_not_show(tmp_path: Path) -> None:
+    """Samples show no changes before the first full read of the group, and no changes of the coordinator."""
     first = NOW - (sample_history.POLLS - 1) * 10.0
     listing = Listing("consumer", "consumer", "Stable", 1)
     shown = [
@@ -228,7 +227,7 @@ async def test_history_pane_of_a_live_session_also_lists_events_without_change_p
 
 
 def test_history_log_names_members_and_events_in_their_columns() -> None:
-    """A verdict is a change, and its text does not repeat the word. Member ids are shortened."""
+    """A new verdict has `verdict` in column CHANGE and its reason in column DETAILS. Member ids are shortened."""
     member_id = "enrich-2-33d63ea3-1111-4222-8333-abcdefabcdef"
     point = ChangePoint(NOW, state="Stable")
     joined = Change(point, point._replace(at=NOW + 1, joined=(member_id,)))
@@ -242,7 +241,7 @@ def test_history_log_names_members_and_events_in_their_columns() -> None:
 
 
 @pytest.mark.parametrize("part", [0.0, 0.1, 0.48, 0.5, 0.99])
-def test_the_mark_below_the_plots_hides_no_digit_of_a_time(part: float) -> None:
+def test_the_cursor_mark_on_the_time_axis_covers_no_time_label(part: float) -> None:
     timeline = GroupTimeline(NOW - 600, NOW, [NOW - 300], [5.0], [1.0], [1.0], [1.0])
     line = plot_lines(timeline, 100, 20, with_curves=False, at=NOW - 600 * (1 - part))[-1]
     words = "".join(cell.text for cell in line).split()

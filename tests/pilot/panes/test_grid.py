@@ -88,7 +88,7 @@ async def test_keys_left_and_right_scroll_the_grid_to_hidden_members() -> None:
         assert grid(pane)["ITEM"].split() == first
 
 
-async def test_column_titles_of_the_grid_are_numbers_if_client_ids_end_equally() -> None:
+async def test_column_titles_of_the_grid_are_numbers_if_client_ids_have_equal_endings() -> None:
     snapshot = group_of_many_members(12)
     description = snapshot.details["orders.enrich"].value
     assert description.members is not None
