@@ -55,7 +55,7 @@ async def test_groups_of_a_stopped_broker_are_read_from_other_brokers() -> None:
 
 
 @longer_if_busy(1.0)
-async def test_a_silent_broker_affects_only_the_groups_that_it_coordinates(timeout: float) -> None:
+async def test_a_broker_that_does_not_respond_affects_only_groups_it_coordinates(timeout: float) -> None:
     async with cluster() as (simulator, admin):
         everything = {group: row.coordinator for group, row in (await admin.list_groups()).rows.items()}
         simulator.faults.black_hole(2)
@@ -126,7 +126,7 @@ async def test_a_connection_closed_by_the_broker_is_opened_again() -> None:
         assert (await admin.describe_groups(ids)).faults == ()
 
 
-async def test_only_the_forbidden_group_has_an_authorization_error() -> None:
+async def test_only_a_group_that_the_user_may_not_describe_has_an_authorization_error() -> None:
     async with cluster() as (simulator, admin):
         simulator.faults.forbid_groups(["payments.*"])
         ids = ["orders.invoice", "payments.ledger"]

@@ -101,7 +101,7 @@ def test_records_of_classic_groups_contain_their_members(written: Written) -> No
     assert [s.topics for s in subscriptions if isinstance(s, consumer.Subscription)] == [("orders",)] * 2
 
 
-def test_records_of_migrating_groups_contain_the_classic_members_metadata(written: Written) -> None:
+def test_records_of_a_migrating_group_contain_metadata_of_its_classic_members(written: Written) -> None:
     """While a group migrates to the new protocol, a classic member's record contains its metadata from JoinGroup."""
     newest = {
         record.member: record.value["ClassicMemberMetadata"]

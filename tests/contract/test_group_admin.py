@@ -100,7 +100,7 @@ async def _described_right(target: TargetCluster) -> None:
             assert {"READ", "DELETE", "DESCRIBE"} <= found.operations
 
 
-async def test_members_of_consumer_groups_own_all_partitions(target: TargetCluster) -> None:
+async def test_members_of_classic_and_consumer_groups_together_own_all_partitions(target: TargetCluster) -> None:
     expected_groups = [group for group in target.of("classic", "consumer") if group.members and group.log_end]
     answer = await target.admin.describe_groups([group.id for group in expected_groups])
     for group in expected_groups:

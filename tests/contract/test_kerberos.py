@@ -111,7 +111,7 @@ async def test_a_broker_that_requires_kerberos_encryption_is_reported(kdc: Kdc) 
         await login.asend(broker.wrap(b"\x04\x00\x40\x00", False).message)
 
 
-async def test_a_ticket_cache_is_used_without_a_configured_principal(kdc: Kdc) -> None:
+async def test_a_ticket_cache_can_be_used_without_configuring_a_principal(kdc: Kdc) -> None:
     mine = tickets(with_cache(kdc.ticket_cache("ada")))
     await mine.get(HOST)
     assert mine.principal == f"ada@{REALM}"
@@ -263,7 +263,9 @@ async def test_a_stopped_kdc_is_reported(kdc: Kdc, unused_tcp_port: int, monkeyp
     assert f"Cannot contact any KDC for realm '{REALM}'" in reason
 
 
-async def test_a_silent_kdc_is_reported_without_blocking_other_tasks(kdc: Kdc, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_kdc_that_does_not_respond_is_reported_without_blocking_other_tasks(
+    kdc: Kdc, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(tickets_module, "TIMEOUT", 0.5)
     with socket.create_server((HOST, 0)) as silent:
         monkeypatch.setenv("KRB5_CONFIG", str(kdc.write_config("silent.conf", silent.getsockname()[1])))

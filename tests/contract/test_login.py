@@ -152,7 +152,7 @@ async def test_kgtui_doctor_shows_the_result_of_a_kerberos_login(
 
 @pytest.mark.broker
 @pytest.mark.full
-def test_commands_log_in_with_kerberos(secure_broker: Secure, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kgtui_commands_can_log_in_with_kerberos(secure_broker: Secure, monkeypatch: pytest.MonkeyPatch) -> None:
     use_kdc(secure_broker, monkeypatch)
     keytab = with_keytab("team", secure_broker.keytabs["team"])
     cache = with_cache(secure_broker.kdc.ticket_cache("team"))
@@ -285,8 +285,8 @@ async def test_a_connection_logs_in_again_before_its_session_expires(
     The test sends requests on one connection while several sessions expire. With GSSAPI, the first Kerberos ticket
     expires, too.
     """
-    # The test logs in again after half of the session's lifetime. With the default setting, a busy machine could delay
-    # the login until the session has expired.
+    # In this test, kgtui logs in again after half of the session's lifetime. With the default setting, a busy machine
+    # could delay the login until the session has expired.
     monkeypatch.setattr(login_module, "RENEW_AFTER", (0.5, 0.5))
     use_kdc(secure_broker, monkeypatch)
     with token_server() as endpoint:

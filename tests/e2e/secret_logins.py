@@ -37,7 +37,6 @@ class Login:
 
     Attributes:
         address: address of the broker's listener for this login.
-        properties: the client properties.
         secrets: kind of secret → text of the secret.
         variables: environment variables to which the properties refer, or which the login's libraries read.
         created: function that returns the secrets that the login created, such as tokens: kind of secret → texts.

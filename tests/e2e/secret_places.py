@@ -45,7 +45,6 @@ class Prepared:
     """A login whose properties file exists, and the folders that kgtui uses.
 
     Attributes:
-        login: the login.
         config: path of the properties file.
         home: folder with kgtui's configuration folder and state folder. No file in it may contain a secret.
         wrong_address: address of a listener of the same broker on which the login fails.

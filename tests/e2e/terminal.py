@@ -250,7 +250,7 @@ class Terminal:
         assert expected <= modes, f"terminal modes that the program did not turn on again: {expected - modes}"
 
     def _wait_for_prompt(self, timeout: float) -> tuple[int, int]:
-        """Wait until the newest command that was entered has ended, and return the numbers in the prompt."""
+        """Wait until the newest entered command has ended; return its exit code and the number of the next command."""
         prompt = self._prompt(self.wait_for(self._prompt, timeout))
         assert prompt is not None
         return prompt

@@ -19,10 +19,7 @@ if TYPE_CHECKING:
 
 BROKER_TIMEOUT = 30.0
 LIVE_ROLES = ("classic", "static", "connect", "sr", "consumer", "mixed")
-"""Roles of the tested classic and consumer groups; `live[role]` is the group with a role.
-
-Share and streams groups are not listed here, because the test finds them by their type.
-"""
+"""Roles of the classic and consumer groups that are tested. Tests find share and streams groups by their type."""
 
 
 @pytest.fixture(scope="module")

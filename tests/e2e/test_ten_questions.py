@@ -1,7 +1,7 @@
 """The ten questions that somebody on call asks, each answered with at most three keys on a real broker.
 
-The scene is `tests.brokers.troubled_groups`. Each test prints how many keys it pressed, and how long the answer took
-after the last key. `pytest -rP` shows these lines. A typed name or filter does not count as a key.
+`tests.brokers.troubled_groups` creates the groups. Each test prints how many keys it pressed, and the time from the
+last key to the answer. `pytest -rP` shows these lines. A typed name or filter does not count as a key.
 
 On a screen of 120×40, the page of the cluster is beside the tree. Narrower screens show the tree or the page.
 """
@@ -44,7 +44,6 @@ class Question(NamedTuple):
     """A question, and how the screen answers it.
 
     Attributes:
-        text: the question.
         keys: the keys to press. A text with the prefix `text:` is typed, and does not count.
         answer: regular expressions that the screen must match, in any order.
         needs: regular expression that the screen matches when kgtui has observed the groups for long enough; empty if

@@ -79,13 +79,11 @@ class Ui:
     def select(self, expression: str, part: str = "") -> str:
         """Select the only group that matches a filter, and wait until its Overview is complete.
 
-        Return the screen's text.
-        On a narrow screen, the Overview replaces the tree.
+        Return the screen's text. On a narrow screen, the Overview replaces the tree.
 
         Args:
             expression: the filter.
-            part: part of the group's id, as the Overview displays it, for which the method waits. The default is
-                `expression`.
+            part: text that the Overview must show in the group's id, if `expression` is not a part of the id.
         """
         self.filter(expression, shown=1)
         self.terminal.keys("n", "1")

@@ -172,8 +172,7 @@ def fill(target: Path, coordinates: Iterable[Coordinate], resolve: Resolver, *, 
         if not any(partial.glob("*.jar")):
             raise SystemExit(f"Maven or Ivy found no jars for {target.name}")
         for second in partial.glob("slf4j-reload4j-*.jar"):
-            # Kafka 3.9 depends on reload4j. With slf4j-simple as a second SLF4J backend, Kafka's tools would print a
-            # warning.
+            # Kafka 3.9 depends on slf4j-reload4j. Kafka's tools would warn that there are two SLF4J backends.
             second.unlink()
         partial.chmod(0o755)
         try:

@@ -159,7 +159,9 @@ async def test_a_refused_delete_shows_the_reason(admin: ScriptedAdmin, tmp_path:
         assert app.screen is main_screen(app)
 
 
-async def test_key_d_works_before_an_empty_group_has_been_described(admin: ScriptedAdmin, tmp_path: Path) -> None:
+async def test_key_d_is_available_before_an_empty_group_has_been_described(
+    admin: ScriptedAdmin, tmp_path: Path
+) -> None:
     async with running(admin, tmp_path) as (app, pilot):
         screen = main_screen(app)
         for group, reason in (("payment", None), ("p\u0430yment", "the group has not been described yet")):

@@ -45,7 +45,7 @@ async def test_the_tree_shows_health_verdicts_in_their_own_column(tmp_path: Path
         assert row_of(app, "orders.export").split() == ["▴", "orders.export", "behind", "1", "1.2M"]
 
 
-async def test_a_narrow_tree_shows_health_verdicts_as_marks(tmp_path: Path) -> None:
+async def test_a_narrow_tree_shows_health_verdicts_as_symbols_instead_of_a_column(tmp_path: Path) -> None:
     app, _ = app_on(unhealthy_snapshot(), tmp_path)
     async with app.run_test(size=(100, 30)) as pilot:
         await settled(pilot)
@@ -134,7 +134,7 @@ async def test_the_overview_shows_the_reason_for_a_verdict_and_the_lag_trend(tmp
     assert "≥ 2 min age of the oldest unread record" in overview
 
 
-async def test_the_overview_says_how_long_kgtui_must_observe_before_verdict_stop(tmp_path: Path) -> None:
+async def test_overview_says_how_long_kgtui_must_observe_a_group_to_detect_a_stop(tmp_path: Path) -> None:
     app, _ = app_on(with_health(sample_snapshot(), "payments.settle", "new"), tmp_path)
     async with app.run_test(size=(160, 50)) as pilot:
         await settled(pilot)

@@ -53,7 +53,7 @@ async def test_a_key_right_after_a_cursor_key_acts_on_the_new_row(tmp_path: Path
         assert app.clipboard != before
 
 
-async def test_pane_key_right_after_the_enter_key_of_the_palette_opens_the_pane(tmp_path: Path) -> None:
+async def test_a_pane_key_pressed_right_after_enter_in_the_palette_opens_the_pane(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)

@@ -41,7 +41,9 @@ async def equals_full_redraw(app: KgtuiApp, pilot: Pilot[int]) -> bool:
     return app.export_screenshot() == before
 
 
-async def test_the_screen_after_each_key_equals_a_full_redraw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_screen_after_each_key_is_the_same_as_after_a_full_redraw(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(page, "SHORTEST_PAUSE", 0.01)
     app, monitor = app_on(snapshot_of(many_groups(200)), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:

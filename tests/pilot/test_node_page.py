@@ -151,7 +151,7 @@ async def test_the_page_of_a_node_shows_only_its_groups_and_their_changes(tmp_pa
         assert [row.event.group for row in page.query_one("#page-changes").rows] == ["orders.enrich"]  # type: ignore[attr-defined]
 
 
-async def test_keys_1_to_4_select_the_visible_part_of_the_cluster_page(tmp_path: Path) -> None:
+async def test_keys_1_to_4_select_which_part_of_the_cluster_page_is_visible(tmp_path: Path) -> None:
     app, _ = app_on(snapshot_with_problems(), tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)

@@ -117,7 +117,7 @@ async def test_first_finding_is_described_in_full_before_the_cursor_moves(
         await until(pilot, lambda: "Stopped committing on 2 partitions; 1,000 unread records." in unwrapped_text(app))
 
 
-async def test_enter_on_a_finding_goes_to_its_group_despite_the_filter(tmp_path: Path, lake: Path) -> None:
+async def test_enter_on_a_finding_goes_to_its_group_and_clears_the_filter(tmp_path: Path, lake: Path) -> None:
     app, _ = app_on(cluster(), tmp_path, filter="calm")
     async with app.run_test(size=(120, 40)) as pilot:
         await open_insights(pilot, app)

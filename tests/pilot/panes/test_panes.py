@@ -92,7 +92,7 @@ async def test_showing_another_group_moves_the_table_cursor_to_the_first_row() -
 
 
 async def test_text_of_a_hidden_overview_is_not_wrapped_to_another_width() -> None:
-    """A hidden pane has the width 0. Text that is wrapped to a few cells would be visible when the pane is shown."""
+    """A hidden pane has the width 0. Text wrapped to this width would still be visible when the pane is shown."""
     pane, snapshot = OverviewPane(), data.example_snapshot()
     app = PaneApp(pane, snapshot, "payments.settle")
     async with app.run_test(size=(100, 30)) as pilot:
