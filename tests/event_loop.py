@@ -19,11 +19,11 @@ _FACTORS = (1, 6, 36)
 
 
 def longer_if_busy(timeout: float) -> Callable[[Callable[..., Awaitable[None]]], Callable[..., Awaitable[None]]]:
-    """Return a decorator for a test in which some work must end within a short timeout, but other work must not.
+    """Return a decorator that repeats a failed test with longer timeouts, because the machine may have been too busy.
 
-    The test gets the timeout in seconds as its argument `timeout`. If the test fails, the machine may have been too
-    busy, so the test is repeated with a timeout that is 6 times as long, and then with one that is 36 times as long.
-    The decorated test fails if it fails with all three timeouts.
+    It is for tests in which some work must end within a short timeout, but other work must not. The test gets the
+    timeout in seconds as its argument `timeout`. The second timeout is 6 times as long as the first, and the third
+    36 times. The decorated test fails if it fails with all three timeouts.
     """
 
     def decorate(test: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:

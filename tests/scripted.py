@@ -48,7 +48,7 @@ class ScriptedAdmin:
         shares: id of a share group → start offsets of the group.
         bounds: (topic, partition) → log start and log end offset.
         configs: group id → configs of the group.
-        times: (topic, partition) → result of `record_times`. It is returned only for a request with the offset in it.
+        times: (topic, partition) → result of `record_times`, for requests with the offset that the result contains.
         topic_retention: result of `retention`.
         user_access: result of `access`.
         hidden: group id → topics whose offsets are hidden from the user.
@@ -186,8 +186,7 @@ class ScriptedAdmin:
     def _hidden_of(self, groups: Iterable[str]) -> dict[str, tuple[str, ...]]:
         """Return group id → topics whose offsets are hidden, for groups that may have hidden offsets.
 
-        If the user may describe only some topics, all groups are included. The tuple is empty if the topics are
-        unknown.
+        If the user may describe only some topics, all groups are included. An empty tuple means unknown topics.
         """
         hides = self.user_access.hides_topics
         return {group: self.hidden.get(group, ()) for group in groups if hides or group in self.hidden}

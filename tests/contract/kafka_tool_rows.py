@@ -74,7 +74,7 @@ def from_json(groups: Iterable[Mapping[str, Any]], cluster: Mapping[str, Any]) -
         for name, member in members.items():
             tool_rows.members[group, name] = _member_of_json(found, member)
         for row in found["partitions"] or ():
-            # Streams groups get no owner of a partition, because Kafka's tools do not print it.
+            # Kafka's tools do not print which member owns a partition of a streams group, so the owner is left out.
             owner = None if found["type"] == "streams" else members.get(row["member_id"])
             tool_rows.offsets[group, row["topic"], str(row["partition"])] = _offset(
                 group,

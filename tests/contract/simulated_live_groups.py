@@ -52,7 +52,7 @@ class ConstantOffsets:
 
 
 def groups_of(version: str) -> dict[str, LiveGroup]:
-    """Return the expected groups of a simulated cluster by role. Tests refer to each group by its role.
+    """Return role → expected group, for a simulated cluster. A role is the name by which tests refer to a group.
 
     Args:
         version: `2.4` to `4.4`, or a comma-separated list for a cluster with brokers of several releases. Such a
@@ -63,9 +63,9 @@ def groups_of(version: str) -> dict[str, LiveGroup]:
 
 
 def preview_features(release: str) -> dict[str, int] | None:
-    """Return feature → version, for features to enable in addition to those that `release` enables by default, or None.
+    """Return the features to enable in addition to the defaults of `release`, as feature → version; None if none.
 
-    Kafka 4.1 has share groups only as a preview, which must be enabled.
+    In Kafka 4.1, share groups are a preview, which must be enabled.
     """
     return {"share.version": 1} if release == "4.1" else None
 

@@ -74,7 +74,7 @@ class Reports:
         return [tool for tool, group_type in NEWER.items() if group_type in self.live.types]
 
     def run(self) -> None:
-        """Run Kafka's tools with all options that are compared, and store the printed rows in `tables`."""
+        """Run every command line of Kafka's tools that a test needs, and store the printed rows in `tables`."""
         commands = [words for some in (LISTS, OFFSETS, MEMBERS, STATES) for words in self._with_newer(some)]
         if not self.live.version.startswith("3."):
             commands.append(("GroupsCommand", "--list"))

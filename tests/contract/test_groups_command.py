@@ -166,8 +166,8 @@ def test_invalid_options_of_kgtui_groups_fail_as_in_kafkas_tool(capfdbinary: pyt
         if expected.first_error_line.startswith("This tool"):
             assert ours.first_error_line.startswith("This tool"), words
         elif "/does/not/exist" in words:
-            # kgtui prints the same line, and adds the reason why a file cannot be read. Kafka's tool prints this reason
-            # only in its stack trace.
+            # If a file cannot be read, kgtui adds the reason to the first line. Kafka's tool prints this reason only in
+            # its stack trace.
             assert ours.first_error_line.startswith(expected.first_error_line), words
         else:
             assert ours.first_error_line == expected.first_error_line, words

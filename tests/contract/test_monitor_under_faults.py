@@ -68,8 +68,8 @@ def open_connections(cluster: Simulator) -> int:
 def memory_of_kgtui() -> int:
     """Return how many bytes kgtui's code has allocated.
 
-    Not counted are the simulator, the generated decoders, which exist once per message version, and the time series of
-    groups. The size of a time series is limited, but faults make kgtui store time series of more groups.
+    The result excludes the simulator, the time series of groups, and the generated decoders, which exist once per
+    message version. Each time series has a limited size, but faults make kgtui store time series of more groups.
     """
     gc.collect()
     package = str(Path(facts.__file__).parents[1])

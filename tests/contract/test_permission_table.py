@@ -195,8 +195,7 @@ def test_commands_report_that_offsets_may_be_hidden(secure_broker: Secure, capfd
 def test_lags_are_lower_bounds_for_users_who_may_describe_only_some_topics(
     secure_broker: Secure, capfd: pytest.CaptureFixture[str], group: str
 ) -> None:
-    """Both groups have offsets in `team-a-events`. Only `team-a-and-b` also has offsets in a topic hidden from `team`.
-
+    """Two groups have offsets in `team-a-events`. Only `team-a-and-b` also has offsets in a topic hidden from `team`.
 
     The broker's responses about both groups look the same to `team`. `ls` and `check` exit with 0, because all data
     that `team` may see has been read. (`show` also reads configs, which `team` may not see.)

@@ -55,7 +55,7 @@ def test_kgtui_ls_and_show_print_equal_values_for_a_recording_and_its_brokers(ne
 
 
 def test_kgtui_check_finds_stopped_groups_in_a_recording(newest_live: Live, lake: str) -> None:
-    """The groups with lag committed no offsets during the recording, so their verdict must be STOP."""
+    """Groups with lag committed no offsets during the recording, so their verdict must be STOP."""
     ran = kgtui("check", "--lake", lake, "--for", "10s", "--commit-interval", "0.1s", "--all", "--format", "json")
     found = json.loads(ran.stdout)
     groups = {row["group"]: row for row in found["groups"]}

@@ -33,7 +33,7 @@ Other groups of places take many seconds per login.
 """
 
 ALSO_FAST = {("config-providers", "command output and recordings"), ("PLAIN", "screens, exports and processes")}
-"""Pairs of a login and another group of places that every test run also searches with this login."""
+"""Pairs of a login and a group of places. Every test run searches these places with this login, too."""
 
 SPARK = (
     pytest.mark.xdist_group("spark"),

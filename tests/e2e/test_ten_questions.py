@@ -186,7 +186,7 @@ def connected(scene: TroubledGroups) -> tuple[str, ...]:
 def screens(
     scene: TroubledGroups, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[dict[tuple[int, int], Terminal]]:
-    """Yield a terminal with a running terminal UI for each size. Each UI observes the groups from the beginning."""
+    """Yield size → terminal in which the terminal UI runs. All terminal UIs observe the groups from the beginning."""
     with ExitStack() as stack:
         terminals = {
             size: stack.enter_context(Terminal(tmp_path_factory.mktemp("home"), size=size))

@@ -36,7 +36,7 @@ CLIENT_ARTIFACTS = (
 )
 
 Coordinate = tuple[str, str, str]
-"""Group id, artifact id and version of a jar in Maven Central."""
+"""Maven coordinates of a jar: group id, artifact id and version."""
 
 Resolver = Callable[[Iterable[Coordinate], Path, bool], None]
 """Function that downloads jars into a folder.
@@ -172,7 +172,7 @@ def fill(target: Path, coordinates: Iterable[Coordinate], resolve: Resolver, *, 
         if not any(partial.glob("*.jar")):
             raise SystemExit(f"Maven or Ivy found no jars for {target.name}")
         for second in partial.glob("slf4j-reload4j-*.jar"):
-            # Kafka 3.9 depends on slf4j-reload4j. Kafka's tools would warn that there are two SLF4J backends.
+            # Delete slf4j-reload4j, a dependency of Kafka 3.9. Kafka's tools would warn about two SLF4J backends.
             second.unlink()
         partial.chmod(0o755)
         try:

@@ -103,7 +103,7 @@ async def choose(pilot: Pilot[int], *presses: str) -> None:
 
 
 async def test_choosing_another_cluster_closes_the_old_session_and_shows_the_new_cluster(tmp_path: Path) -> None:
-    """The screen shows groups and header of the new cluster. It keeps its theme, but not its marks and its filter.
+    """The screen shows groups and header of the new cluster. The theme is kept; marks and filter are not.
 
     The session of the first cluster is closed.
     """

@@ -387,7 +387,7 @@ async def test_exceptions_after_a_crash_cause_no_second_report(tmp_path: Path, m
 
 
 async def test_the_filter_bar_suggests_corrections_for_a_filter_without_a_match(tmp_path: Path) -> None:
-    """The filter bar shows what the user may have meant until the filter changes."""
+    """The suggestion is shown until the filter changes."""
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)

@@ -40,7 +40,7 @@ DIALOGS = [("ctrl+p",), ("question_mark",), ("C",), ("E",), ("x",), ("e",)]
 """Keys that open a screen or dialog in every session, whatever its settings."""
 SMALL = [(side, side) for side in range(12, 0, -1)]
 SMALL += [(width, 40) for width in range(1, 13)] + [(120, height) for height in range(1, 13)]
-"""Sizes of the terminal, in columns and lines."""
+"""Small sizes of the terminal, as (columns, lines)."""
 BURST = 10
 """Number of inputs that are sent without a pause between them."""
 

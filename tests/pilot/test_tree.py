@@ -153,7 +153,7 @@ async def test_no_cursor_is_drawn_after_the_selected_group_was_deleted(tmp_path:
 
 
 async def test_a_new_grouping_opens_the_node_of_the_selected_group(tmp_path: Path) -> None:
-    """In a tree with many groups, the nodes of a new grouping are closed, and the cursor stays on its group."""
+    """In a tree with many groups, all other nodes of the new grouping are closed. The cursor stays on its group."""
     app, _ = app_on(snapshot_of(many_groups(500)), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)

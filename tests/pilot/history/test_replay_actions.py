@@ -41,7 +41,7 @@ async def replaying(tmp_path: Path, at: str) -> AsyncIterator[tuple[KgtuiApp, Pi
 async def test_a_playing_replay_stops_on_a_key_and_at_the_recordings_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While the recording is playing, the header shows the speed. Keys `p` and `[` stop it.
+    """While the recording is playing, the header shows the speed. Keys `p` and `[` stop the replay.
 
     At the end of the recording, playing stops with a message.
     """

@@ -88,7 +88,7 @@ async def test_selecting_a_group_with_an_error_does_not_trigger_a_layout(tmp_pat
 async def test_moving_the_cursor_between_groups_and_nodes_recomputes_no_styles(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Otherwise, moving through a large tree would create garbage faster than it is collected."""
+    """Computing styles for each move in a large tree would create garbage faster than it is collected."""
     styled: list[object] = []
     apply = Stylesheet.apply
 

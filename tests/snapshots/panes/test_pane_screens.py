@@ -33,7 +33,7 @@ def pane_app(pane: Pane, group: str) -> PaneApp[Pane]:
 
 
 def test_overview_pane_of_a_reconciling_group(snap_compare: Compare) -> None:
-    """The labels are on the left and the facts beside them. The state Reconciling, the member behind the target epoch
+    """The labels are on the left and the values beside them. The state Reconciling, the member behind the target epoch
     and the classic member are amber, and the number of records that were deleted unread is red. Permissions, the
     offsets that a deletion would lose, and the Kafka command follow below.
     """
