@@ -119,7 +119,7 @@ def java_argument(properties: dict[str, str]) -> str:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with the files to which the references in `REFERENCES` point."""
+    """Return a folder with the files to which the config references in this module point."""
     folder: Path = tmp_path_factory.mktemp("providers")
     (folder / "s.properties").write_text("pass.word = a\\tb\nlatin=\N{SNOWMAN}\n", encoding="utf-8")
     (folder / "word").write_text("with newline\n")
@@ -136,7 +136,7 @@ def decoded(text: str) -> str:
 
 @pytest.fixture(scope="module")
 def kafka_says(tmp_path_factory: pytest.TempPathFactory, folder: Path) -> list[list[str]]:
-    """Run the Java program `PROGRAM`, which calls Kafka's own classes; return the words of each line that it prints."""
+    """Run a Java program that parses properties with Kafka's own classes; return the words of each printed line."""
     source: Path = tmp_path_factory.mktemp("ask") / "Ask.java"
     source.write_text(PROGRAM)
     command = [*java.command(jars.classpath("4.3.1"), source), *map(encoded, LINES)]

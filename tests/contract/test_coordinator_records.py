@@ -75,7 +75,7 @@ def test_the_offsets_topic_has_records_of_every_expected_type(written: Written) 
 
 
 def test_decoded_offset_commits_agree_with_the_live_groups(written: Written) -> None:
-    """For each partition, the newest commit record has the offset that `LiveGroup.committed` expects."""
+    """For each partition, the newest commit record has the committed offset of the live group."""
     newest = {
         (record.group, record.key["topic"], record.key["partition"]): record.value and record.value["offset"]
         for record in written.records

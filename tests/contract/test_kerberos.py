@@ -77,7 +77,7 @@ async def test_a_kerberos_login_with_a_keytab_is_accepted(kdc: Kdc) -> None:
     before = dict(os.environ)
     mine = tickets(keytab_of(kdc, "ada"))
     await mine.get(HOST)
-    assert dict(os.environ) == before, "the environment is changed"
+    assert dict(os.environ) == before, "the login changed environment variables"
     assert (mine.principal, mine.server(HOST)) == (f"ada@{REALM}", kdc.broker)
     key = gssapi.Credentials(usage="accept", store={"keytab": str(kdc.broker_keytab)})
     broker = gssapi.SecurityContext(creds=key, usage="accept")
@@ -277,7 +277,7 @@ async def test_a_kdc_that_does_not_respond_is_reported_without_blocking_other_ta
                 while not attempt.done():
                     await asyncio.sleep(0.01)
                     ticks += 1
-                assert waited() < 20, "MIT Kerberos waits for 30 s"
+                assert waited() < 20, "kgtui waited for MIT Kerberos, which gives up after 30 s"
             with pytest.raises(
                 ConnectError, match=r"after 0\.5 s, because no KDC of the realm answers: check the kdc entries"
             ):

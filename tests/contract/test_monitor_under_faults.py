@@ -224,4 +224,5 @@ async def _settled(cluster: Simulator, connections: int, tasks: int) -> None:
                 await asyncio.sleep(INTERVAL)
     except TimeoutError:
         names = sorted(task.get_name() for task in found)
-        pytest.fail(f"{open_connections(cluster)} connections instead of {connections}, {tasks} tasks before: {names}")
+        left = open_connections(cluster)
+        pytest.fail(f"{left} connections (expected: {connections}); running tasks (expected: {tasks}): {names}")

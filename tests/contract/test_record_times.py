@@ -137,7 +137,7 @@ async def test_record_ages_on_a_broker_are_exact_to_the_second(broker: Cluster) 
                 ranges += [row.unread.latest - row.unread.earliest] if name != "bursts" else []
                 rounds[name].append(row.rounds)
     figures = [f"{name} {median(counts):g} (maximum {max(counts)})" for name, counts in rounds.items()]
-    print(f"Kafka {broker.version}, median rounds of requests: {', '.join(figures)}")  # noqa: T201 - a figure to publish
+    print(f"Kafka {broker.version}, median number of rounds of requests: {', '.join(figures)}")  # noqa: T201 - a figure to publish
     assert sum(width >= 1 for width in ranges) <= len(ranges) // 10
     assert median(rounds["steady"]) <= 4
     assert median(rounds["daily"]) <= 12

@@ -78,7 +78,7 @@ class Prepared:
 
 @dataclass(repr=False)
 class Tools:
-    """The pytest fixtures that the functions in `PLACES` need."""
+    """The pytest fixtures with which a test runs kgtui and searches its output."""
 
     capfd: pytest.CaptureFixture[str]
     monkeypatch: pytest.MonkeyPatch

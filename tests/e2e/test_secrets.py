@@ -62,7 +62,7 @@ def _name(value: object) -> str:
 
 @pytest.fixture
 def tools(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Tools:
-    """Return the pytest fixtures that the functions in `PLACES` need."""
+    """Return the pytest fixtures with which a test runs kgtui and searches its output."""
     return Tools(capfd, monkeypatch, request)
 
 

@@ -46,7 +46,7 @@ def fixed_folder_and_age(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def app_on_findings(rows: dict[Table, list[dict[str, Any]]], **settings: Any) -> KgtuiApp:
-    """Return the app for a cluster with the groups `GROUPS` and `HOSTILE`, and a lake whose tables contain `rows`.
+    """Return the app for a cluster with usual and unusual group ids, and for a lake whose tables contain `rows`.
 
     `settings` are arguments of `DisplaySettings`.
     """
