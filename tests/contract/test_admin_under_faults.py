@@ -200,7 +200,7 @@ async def test_a_delete_request_is_not_repeated_if_the_response_is_missing(timeo
         assert {outcome.fault.name for outcome in outcomes if outcome.fault} == {"NO_ANSWER"}
 
 
-async def test_a_delete_request_rejected_by_the_old_coordinator_is_sent_to_the_new_one() -> None:
+async def test_a_delete_request_is_sent_to_the_new_coordinator_after_the_old_rejected_it() -> None:
     async with cluster() as (simulator, admin):
         await admin.list_groups()
         group = coordinated_by(simulator, 1, "Empty")[0]

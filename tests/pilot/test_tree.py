@@ -68,7 +68,7 @@ async def test_keys_move_the_cursor_and_open_and_close_tree_nodes(tmp_path: Path
         assert tree.model.cursor_row == 0
 
 
-async def test_key_n_goes_to_the_next_group_in_a_closed_node_and_wraps_around(tmp_path: Path) -> None:
+async def test_key_n_finds_groups_in_closed_nodes_and_wraps_around(tmp_path: Path) -> None:
     app, _ = app_on(snapshot_of(many_groups(1_000)), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
