@@ -25,7 +25,7 @@ Roles = dict[str, dict[str, list[int]]]
 
 @dataclass(slots=True)
 class ToolRows:
-    """The rows of the three tables that the tools print: states, members and offsets.
+    """The rows of the three tables that Kafka's tools print: states, members and offsets.
 
     Attributes:
         states: one row per group.

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 SIMULATED = ("2.4", "2.8", "3.3", "3.9", "4.1", "4.4", "4.4,3.9")
 REAL = {f"real {version}": named("live", version) for version in ALL_BROKER_VERSIONS}
-"""Maps each parameter of a test, such as `real 4.3.1`, to the fixture with live groups on a broker of that version."""
+"""Maps each test parameter for a real cluster, such as `real 4.3.1`, to the fixture that starts this cluster."""
 ON_BROKERS = tuple(
     pytest.param(param, marks=[pytest.mark.broker(name), *only_full(param.removeprefix("real "))])
     for param, name in REAL.items()
 )
 PARAMS = (*(f"simulated {version}" for version in SIMULATED), *ON_BROKERS)
 NEWEST = ("simulated 4.4", ON_BROKERS[0])
-"""Parameters of a test for the newest simulated cluster and the newest real cluster."""
+"""Test parameters that name the newest simulated cluster and the newest real cluster."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Test the admin API with stopped or silent brokers, moved coordinators, missing ACLs and damaged responses."""
+"""Test the admin API with stopped or unresponsive brokers, moved coordinators, missing ACLs and damaged responses."""
 
 from __future__ import annotations
 

@@ -49,7 +49,10 @@ class Site:
     stack: ExitStack
 
     def tokens(self, **changes: Any) -> tuple[str, dict[str, str]]:
-        """Start a token endpoint with the attributes `changes`. Return the broker's address and client properties."""
+        """Start a token endpoint whose attributes have the values in `changes`.
+
+        Return the broker's address, and client properties for a login with a token from this endpoint.
+        """
         endpoint = self.stack.enter_context(token_server())
         self.broker.use_signed_tokens(endpoint)
         for name, value in changes.items():

@@ -122,7 +122,7 @@ async def test_deletion_is_refused_if_a_member_joined_after_the_plan_was_made(
 async def test_a_group_that_somebody_else_has_deleted_is_reported_as_gone(
     deletion_cluster: DeletionCluster, folder: StateFolder
 ) -> None:
-    """The other deletion happens before the plan is executed. The status of the group is GONE instead of DELETED."""
+    """Somebody else deletes the group before the plan is executed. The status is then GONE instead of DELETED."""
     deletion_cluster.make_simple("raced")
     planned = await plan(deletion_cluster.admin, ["raced"])
     await deletion_cluster.admin.delete_groups(["raced"])

@@ -1,7 +1,7 @@
 """The monitor and `kgtui ls --watch` show no wrong values while three real brokers are restarted, killed and paused.
 
-The only group remains Empty with a constant lag, so every other state, lag or verdict that is shown is wrong, and so is
-every event of the group except a change of its coordinator.
+The only group remains Empty with a constant lag. Every other state, lag or verdict is therefore wrong. The only events
+that the group may have are changes of its coordinator.
 """
 
 from __future__ import annotations

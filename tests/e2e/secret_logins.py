@@ -261,7 +261,7 @@ def _kerberos_cache(broker: Secure, folder: Path, _: ExitStack) -> Login:
 
 
 _SESSION_KEY = re.compile(rb"\0[\x11-\x14]\0\0\0[\x10\x20](.{16})", re.DOTALL)
-"""Matches a session key in a ticket cache: encryption type, length, and the key's first 16 bytes, which are group 1."""
+"""Matches a session key in a ticket cache: its encryption type, length and first 16 bytes. The bytes are captured."""
 
 
 def _aws_profile(broker: Secure, folder: Path, _: ExitStack) -> Login:

@@ -294,7 +294,7 @@ def _export_variables(prepared: Prepared, terminal: Terminal) -> None:
 def _check_processes(prepared: Prepared) -> None:
     """Assert that no process of kgtui has a secret on its command line or in its environment.
 
-    Environment variables that the user sets for the login may contain secrets.
+    Environment variables that the user sets for the login are left out, because they may contain secrets.
     """
     given = {f"{name}={value}".encode() for name, value in prepared.login.variables.items()}
     mine = [

@@ -96,7 +96,7 @@ async def port_of_other_server(reply: bytes, context: ssl.SSLContext | None = No
 
 @pytest.mark.parametrize("side", ["http", "tls"])
 async def test_a_port_without_a_plaintext_kafka_listener_is_reported(tmp_path: Path, side: str) -> None:
-    """The port belongs to a web server in the first case, and to a TLS listener in the second case."""
+    """The port belongs to a web server or to a TLS listener."""
     context = None
     if side == "tls":
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

@@ -34,7 +34,7 @@ class Ui:
 
     @property
     def is_in_start_state(self) -> bool:
-        """Whether the screen shows the tree as after the start: without dialog, filter, marks or other grouping."""
+        """Whether the screen shows the tree with its default grouping, and without a dialog, a filter or marks."""
         lines = self.terminal.screen().rstrip("\n").split("\n")
         if len(lines) < 4 or HINT not in lines[1] or "q quit" not in lines[-1] or "marked" in lines[0]:
             return False
@@ -115,7 +115,7 @@ def _complete(screen: str) -> bool:
 
 
 def names_shown(screen: str) -> set[str]:
-    """Return the ids in the tree's lines of groups, as they are displayed."""
+    """Return the ids of the groups in the tree, as they are displayed."""
     return set(re.findall(r"^.\s*\S (\S.*?)\s{2,}", screen, re.MULTILINE))
 
 

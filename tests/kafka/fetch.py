@@ -214,7 +214,7 @@ def download(targets: Iterable[tuple[Path, list[Coordinate], bool]], chosen: str
     """Download the missing jars of several folders.
 
     Args:
-        targets: each folder with its jars, and whether to download the jars' dependencies, too.
+        targets: tuples of a folder, its jars, and whether to download the jars' dependencies, too.
         chosen: `maven`, `ivy`, or `auto` for Maven if it is installed.
     """
     maven = chosen == "maven" or (chosen == "auto" and shutil.which("mvn") is not None)

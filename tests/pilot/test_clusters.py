@@ -64,7 +64,7 @@ class Clusters:
         )
 
     def session(self, target: ClusterLabel, **fields: Any) -> Session:
-        """Return a session on a scripted cluster. When it is closed, the cluster's name is added to `closed`."""
+        """Return a session on a scripted cluster. Closing the session adds the cluster's name to `self.closed`."""
 
         async def close() -> None:
             self.closed.append(target.name)

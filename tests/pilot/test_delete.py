@@ -101,7 +101,7 @@ async def until(pilot: Pilot[None], true: Callable[[], bool]) -> None:
 
 
 async def result_shown(app: App[None], pilot: Pilot[None]) -> None:
-    """Wait until the result dialog is shown."""
+    """Wait until the dialog with the result of the deletion is shown."""
     await until(pilot, lambda: isinstance(app.screen, DeleteResultDialog) and app.screen.is_mounted)
     await pilot.pause()
 

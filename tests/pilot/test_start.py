@@ -109,7 +109,7 @@ async def test_ctrl_c_copies_selected_text_instead_of_quitting(tmp_path: Path) -
 
 
 async def test_a_configured_cluster_can_be_opened_from_the_start_screen(tmp_path: Path) -> None:
-    """If clusters are configured but none is the default, the screen only explains how to set the default."""
+    """The screen says that no cluster is the default. It shows no example, because clusters are configured."""
 
     async def another(name: str) -> Session:
         return session_of(ScriptedMonitor(sample_snapshot()), state_folder=StateFolder(tmp_path))

@@ -57,7 +57,7 @@ def offsets(poll: int) -> GroupOffsets:
 
 
 def live_samples(samples: int = POLLS, every: float = 10.0) -> SeriesStore:
-    """Return time series with the samples that a live session has taken of the sample group so far.
+    """Return time series with the samples that a live session has taken of the sample group.
 
     Args:
         samples: number of samples.
@@ -83,7 +83,8 @@ def time_of_poll(poll: int) -> float:
 def record(path: Path) -> Path:
     """Write a lake with one hour of polls, and return its path.
 
-    The sample group rebalances twice. After the gap, the group `early` no longer exists and the group `late` is new.
+    The sample group rebalances twice. The recording has a gap, after which group `early` is gone and group `late` is
+    new.
     """
     recording = RecordingBuilder(path)
     for poll in range(POLLS):

@@ -212,7 +212,7 @@ async def test_missing_gold_tables_are_listed_with_the_command_that_creates_them
 ) -> None:
     """A warning names the missing tables, the kinds of findings that need them, and the command that creates them.
 
-    Without the warning, users might think that the cluster has no such problems.
+    Without the warning, users might think that the cluster has no problems of these kinds.
     """
     path = write(tmp_path / "prod", rows_with_problems())
     for table in (CHURN, BASELINE):
@@ -370,7 +370,7 @@ async def test_insights_screen_responds_while_its_tables_are_read(
 def test_insights_screen_reads_the_lake_with_the_highest_precedence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The order is: the replayed lake, the lake of the running recorder, KGTUI_LAKE, the default folder."""
+    """From highest to lowest: the replayed lake, the lake of the running recorder, KGTUI_LAKE, the default folder."""
     app, _ = app_on(cluster(), tmp_path)
     session = app.session
     monkeypatch.delenv("KGTUI_LAKE", raising=False)
