@@ -21,7 +21,7 @@ BROKER_VERSIONS = ("4.3.1", "3.9.2")
 """Kafka versions whose brokers are started in every test run."""
 
 FULL_BROKER_VERSIONS = ("4.4.0", "4.2.0", "4.1.2", "4.0.2")
-"""Additional Kafka versions. With `tests/run --full`, tests that run with all `BROKER_VERSIONS` also run with these."""
+"""Additional Kafka versions, with which `tests/run --full` repeats the tests that run with all `BROKER_VERSIONS`."""
 
 ALL_BROKER_VERSIONS = (*BROKER_VERSIONS, *FULL_BROKER_VERSIONS)
 

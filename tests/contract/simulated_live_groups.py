@@ -63,7 +63,7 @@ def groups_of(version: str) -> dict[str, LiveGroup]:
 
 
 def preview_features(release: str) -> dict[str, int] | None:
-    """Return the features to enable in addition to the defaults of `release`, as feature → version; None if none.
+    """Return feature → version, for each feature that must be enabled explicitly in `release`; None if there is none.
 
     In Kafka 4.1, share groups are a preview, which must be enabled.
     """

@@ -124,7 +124,7 @@ async def test_the_login_error_for_a_missing_ticket_names_the_kinit_command(
 async def test_a_ticket_that_the_broker_cannot_decrypt_is_reported(
     secure_broker: Secure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The ticket is for another service on the broker's host. The login fails as with an outdated keytab."""
+    """The ticket is for another service on the broker's host. An outdated keytab causes the same error."""
     use_kdc(secure_broker, monkeypatch)
     other = f"other/{secure_broker.kdc.broker.partition('/')[2]}"
     secure_broker.kdc.add(other)

@@ -74,7 +74,7 @@ async def test_kgtui_ls_watch_marks_hidden_offsets_only_while_a_permission_is_mi
 
 
 async def test_a_newly_denied_topic_is_found_without_permission_to_read_acls(secure_broker: Secure) -> None:
-    """The broker leaves out the group's offset in the denied topic. kgtui then marks all lags as lower bounds."""
+    """The broker leaves out the group's offset in the denied topic. kgtui reports that all lags are lower bounds."""
 
     async def lag(group: str) -> tuple[LagTotal | None, str]:
         found = await select_groups(admin, groups=[group], lag=True, access_max_age=60, timeout=30)

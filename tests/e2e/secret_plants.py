@@ -92,7 +92,7 @@ def in_process_list(patch: Patch, secret: str) -> None:
     compose = ExportDialog.compose
 
     def starting(dialog: ExportDialog) -> Any:
-        # The program ends together with kgtui, because its standard input is then closed.
+        # This program exits when its standard input is closed, that is, when kgtui exits.
         subprocess.Popen([sys.executable, "-c", "input()", secret], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
         yield from compose(dialog)
 

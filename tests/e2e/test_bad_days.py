@@ -83,7 +83,7 @@ def test_a_slow_broker_does_not_delay_the_response_to_keys(ui: Ui, cluster_with_
 
 
 def test_the_groups_of_a_stopped_broker_remain_in_the_tree(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
-    """Other brokers coordinate these groups until the broker is started again."""
+    """Other brokers coordinate the groups until the stopped broker is started again."""
     groups = groups_in_header(ui.terminal.screen())
     cluster_with_faults.control("kill", node=3)
     ui.terminal.wait_for(lambda screen: "brokers 5/5" not in screen, FAULT_TIMEOUT)

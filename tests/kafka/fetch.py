@@ -78,9 +78,9 @@ def missing(target: Path, coordinates: Iterable[Coordinate]) -> list[Coordinate]
 
 
 def pom(coordinates: Iterable[Coordinate], transitive: bool) -> str:
-    """Return the text of a Maven project file (`pom.xml`) whose dependencies are these jars.
+    """Return the text of a Maven project file (`pom.xml`) that depends on the jars in `coordinates`.
 
-    `transitive` says whether Maven also downloads the dependencies of these jars.
+    `transitive` says whether Maven also downloads the dependencies of the jars.
     """
     others = "<exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion>"
     exclusions = "" if transitive else f"<exclusions>{others}</exclusions>"
@@ -124,7 +124,7 @@ def ivy_resolver(ivy: Path) -> Resolver:
 
 
 def ivy_module(coordinates: Iterable[Coordinate], transitive: bool) -> str:
-    """Return the text of an `ivy.xml` whose dependencies, in Maven's runtime scope, are these jars."""
+    """Return the text of an `ivy.xml` that depends, in Maven's runtime scope, on the jars in `coordinates`."""
     dependencies = "".join(
         f'<dependency org="{group}" name="{artifact}" rev="{version}" conf="default->default" '
         f'transitive="{str(transitive).lower()}"/>'

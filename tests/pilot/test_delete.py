@@ -272,7 +272,7 @@ async def test_deleting_a_group_is_refused_after_a_member_has_joined(admin: Scri
 async def test_deleting_several_groups_is_confirmed_by_typing_their_number(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
-    """The dialog has one row per group. The user must type the number of those groups that can be deleted."""
+    """The dialog has one row per group. The user must type the number of groups that can be deleted."""
     for name in ("a", "b", "c"):
         admin.add(name, state="Empty", lag=1)
     admin.add("live", members=(member(),))
