@@ -17,6 +17,7 @@ The package needs the extra `spark`, and also works through Spark Connect.
 | `submit` | builds the `spark-submit` command for YARN and Kubernetes |
 | `spark_errors` | Spark's errors as one-sentence messages |
 
-The package imports only `model`, `protocol` and `lake`, which need no third-party libraries, because they are sent to
-Spark executors. No other package imports PySpark, so that kgtui runs without the extra.
+Of kgtui, the package imports only `errors`, `private_files`, `model`, `protocol` and `lake`, because kgtui sends this
+code to Spark executors, where it must run without third-party libraries. No other package imports PySpark, so that
+kgtui also runs without the extra.
 """

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _SHIPPED = ("__init__.py", "errors.py", "private_files.py", "model", "protocol", "lake", "pipeline")
-"""Files and packages that are sent to Spark executors. They import only libraries that executors have."""
+"""Files and packages of kgtui that are sent to Spark executors. Their imports are installed on every executor."""
 
 
 def ship_code(spark: SparkSession) -> None:
@@ -30,7 +30,7 @@ def ship_code(spark: SparkSession) -> None:
 
 
 def pack_code(archive: Path) -> None:
-    """Write the pipeline and the packages that it imports into a zip file for Python."""
+    """Write the pipeline and the packages that it imports into a zip file, from which Python can import them."""
     root = Path(kgtui.__file__).parent
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as zipped:
         for part in _SHIPPED:

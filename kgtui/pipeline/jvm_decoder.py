@@ -1,10 +1,10 @@
 """The SQL function `kgtui.decode(key, value)`, which decodes a record of `__consumer_offsets` inside the JVM.
 
-Without it, decoding needs about twice as much CPU time. A second function decodes only offset commits (see
-`KeptRecords`).
+Decoding with Spark expressions and Python instead needs about twice as much CPU time. Class `KeptRecords` uses a second
+SQL function, which decodes only offset commits.
 
-`decoder_jar` compiles the Java source in the folder `jvm` with Janino, a compiler in Spark that needs no JDK. The name
-of the jar has a hash of its contents.
+`decoder_jar` compiles the Java source in the folder `jvm` with Janino, a Java compiler that is part of Spark and needs
+no JDK. The name of the jar contains a hash of the jar's contents.
 """
 
 from __future__ import annotations
@@ -44,16 +44,17 @@ if TYPE_CHECKING:
 
 
 def decoder_tables() -> str:
-    """Return text that describes the fields of all records of `__consumer_offsets` to the Java code.
+    """Return the text file from which the Java decoder reads the fields of all records of `__consumer_offsets`.
 
-    Each line has one of these forms, with cells separated by tabs. Truth values are 0 or 1.
+    Each line has one of these forms. Its cells are separated by tabs, and a truth value is 0 or 1. A line `message`
+    belongs to the line `type` above it, and a line `field` to the line `message` above it.
 
     | first cell | other cells |
     |---|---|
     | `result` | schema of the result of the SQL function, as JSON |
-    | `type` | record type; name of the value's message; its newest version; columns `type`, `record` and `about` of `group_events` |
-    | `message` | `key` or `value` of the record type before it, or `assignment`; label for error messages; version; flexible; strict |
-    | `field` | a field of the message before it: depth of nesting; name; name in JSON; type; array; nullable; tag or -1; whether the version has the field; minimum size of an array's element; whether the default is null; size of a type of fixed size, otherwise 0; whether the type is a struct; default |
+    | `type` | number of the record type; name and newest version of the value's message; values of the columns `type`, `record` and `about` of `group_events` |
+    | `message` | `key`, `value` or `assignment`; label for error messages; version; whether the version is flexible; whether invalid UTF-8 and bytes after the message are errors |
+    | `field` | nesting depth; name; name in JSON; type; whether the field is an array; whether it is nullable; tag, or -1; whether the version has the field; minimum bytes of an array element; whether the default is null; bytes of a fixed-size type, or 0; whether the type is a struct; default |
     """  # noqa: E501 - a row of the table is one line
     rows: list[tuple[object, ...]] = [("result", DECODED.json())]
     for schema in RECORD_SCHEMAS.values():
@@ -101,7 +102,7 @@ def _fields(struct: Struct, version: int, depth: int, *, flexible: bool) -> Iter
 
 
 def _default(field: Field) -> str:
-    """Return the default of an integer or text. Other defaults follow from the type."""
+    """Return the default of an integer or a string as text; empty for other types, whose defaults Java knows."""
     return str(field.default) if isinstance(field.default, (int, str)) else ""
 
 
@@ -144,7 +145,7 @@ def _make(jar: Path, sources: list[Path], tables: bytes) -> None:
             zipped.writestr(_TABLES, tables)
             for file in sorted(classes.rglob("*.class")):
                 zipped.write(file, file.relative_to(classes))
-        # This may replace an equal jar of another process.
+        # Another process may have written the same jar in the meantime. Replacing it is harmless.
         draft.replace(jar)
 
 
@@ -172,23 +173,23 @@ def _spark_jars() -> Path:
 
 
 _CATALOG = "spark.sql.catalog.kgtui"
-"""Spark option with the Java class of the catalog `kgtui`, which has the function."""
+"""Spark option with the Java class of the catalog `kgtui`, which contains the function `decode`."""
 
 _CATALOG_CLASS = "kgtui.spark.DecoderCatalog"
 
 
 def enable_decoder(spark: SparkSession) -> bool:
-    """Let a session use the function, and return whether it has the function.
+    """Make the SQL function `kgtui.decode` available in a session, and return whether this succeeded.
 
-    A Spark Connect server has it only if kgtui started the server, or if the jar was added. A function of another kgtui
-    version, with other fields, is not used.
+    A Spark Connect server has the function only if kgtui started the server, or if the jar was added to it. The
+    function of another kgtui version is not used if it returns other fields.
     """
     spark.conf.set(_CATALOG, _CATALOG_CLASS)
     try:
         schema = spark.sql("SELECT kgtui.decode(X'', X'') AS decoded").schema
         found = schema["decoded"].dataType.simpleString() == DECODED.simpleString()
     except (PySparkException, Py4JJavaError):
-        # PySpark does not convert the error of a missing class into a PySparkException.
+        # If the Java class is missing, PySpark raises a Py4JJavaError instead of a PySparkException.
         found = False
     if not found:
         spark.conf.unset(_CATALOG)
@@ -196,14 +197,14 @@ def enable_decoder(spark: SparkSession) -> bool:
 
 
 def has_decoder(spark: SparkSession) -> bool:
-    """Return whether `enable_decoder` has found the function."""
+    """Return whether the session can use the SQL function `kgtui.decode`."""
     return spark.conf.get(_CATALOG, None) is not None
 
 
 class KeptRecords:
-    """Decodes offset commits of one batch, and keeps other records on the driver, so that Spark reads the records once.
+    """Decodes the offset commits of one batch, and keeps all other records in the driver's memory.
 
-    Nothing is kept if these records are larger than 32 MB.
+    Spark then reads the batch only once. If the other records are larger than 32 MB in total, none is kept.
     """
 
     def __init__(self, spark: SparkSession) -> None:
@@ -218,18 +219,18 @@ class KeptRecords:
         return cls(spark) if getattr(spark, "_jvm", None) is not None and has_decoder(spark) else None
 
     def decode_commits(self, records: DataFrame) -> DataFrame:
-        """Decode bronze rows into rows of silver `commits`. Other records, and damaged commits, are kept.
+        """Decode bronze rows into rows of silver `commits`. Damaged commits, and other records, are kept in memory.
 
-        The result must be computed exactly once, because each computation keeps the records.
+        The result must be computed exactly once, because each computation keeps the records again.
         """
         decode = f"kgtui.decode_keeping_{self._id}(day, record_partition, record_offset, record_time, key, value)"
         decoded = with_positions(records).withColumn("commit", F.expr(decode))
         return rows_for(decoded, COMMITS)
 
     def take(self, expected: int | None) -> DataFrame | None:
-        """Return the kept records as bronze rows, and forget them.
+        """Return the kept records as bronze rows, and remove them from memory.
 
-        Returns None unless there are exactly `expected` records. There are fewer if they were too large.
+        Returns None if their number is not `expected`, for example because the records were too large to be kept.
         """
         kept = self._java.take(self._id, self._spark._jsparkSession, -1 if expected is None else expected)
         if kept is None:

@@ -1,7 +1,8 @@
-"""Check that Spark can start (PySpark, Java, Spark Connect server), and find or download its jars.
+"""Check that Spark can start (PySpark, Java, Spark Connect server), and find or download the jars that it needs.
 
-The checks run before a JVM, because its errors do not say what is missing. `spark.jars.packages` is not used, because
-it needs a Maven repository with exactly these versions. At module level, only the standard library is imported.
+The checks run before a JVM is started, because the JVM's errors do not say what is missing. Jars are not downloaded
+with Spark's option `spark.jars.packages`, because it works only with a Maven repository. At module level, only the
+standard library is imported.
 """
 
 from __future__ import annotations
@@ -282,7 +283,7 @@ def download_jars(jars: Iterable[Jar], into: Path) -> dict[Jar, Path]:
 
 
 def _split_credentials(url: str) -> tuple[str, str]:
-    """Split a URL into the URL without login, and `user:password` or `""`."""
+    """Return a URL without its credentials, and the credentials as `user:password`; `""` if it has none."""
     parts = urlsplit(url)
     credentials, _, host = parts.netloc.rpartition("@")
     return urlunsplit(parts._replace(netloc=host)), unquote(credentials)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _JARS_FILE = Path(__file__).with_name("s3_jars.txt")
 """File with the group, artifact, version and SHA-256 of one jar per line.
 
-It lists Hadoop's connector and only the parts of the AWS SDK that it uses, because the whole SDK has 600 MB.
+The jars are Hadoop's S3 connector and the parts of the AWS SDK that the connector uses. The whole SDK has 600 MB.
 """
 
 _CREDENTIALS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
@@ -46,9 +46,9 @@ def s3_options(lake: LakePath) -> dict[str, str]:
 
 
 def export_credentials(lake: LakePath) -> None:
-    """Set environment variables to the credentials in a lake's storage options, for Spark's JVM.
+    """Set environment variables for Spark's JVM to the credentials in a lake's storage options.
 
-    Spark options would show the credentials to all users, on the JVM's command line.
+    The credentials are not passed as Spark options, because all users of the machine can see the JVM's command line.
     """
     found = _storage_options(lake)
     for name in _CREDENTIALS:

@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from kgtui.lake.store import LakePath
 
 SECRETS = r"(?i)secret|password|passwd|token|credential|access[.]?key|jaas|private|kafka[.](sasl|ssl)[.]"
-"""Matches secrets. Spark hides options with such names or values from query plans, web UI and logs.
+"""Regular expression for options whose values Spark hides in query plans, in its web UI and in logs.
 
-All options of logins and TLS match, because references in them may have been replaced by secrets.
+It matches names and values. All SASL and TLS options of Kafka match, because any of them may contain a secret.
 """
 
 _LOG4J_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
 _STOP_TIMEOUT = 10.0
-"""Seconds to wait when a session is stopped: first for calls to the JVM, then for its exit."""
+"""Maximum time to wait for the call that stops a session, and then for the exit of the JVM, in seconds each."""
 
 _IN_SPARK_SUBMIT = "PYSPARK_GATEWAY_PORT"
 """Environment variable that is set in programs that `spark-submit` runs."""
@@ -43,9 +43,9 @@ _NOISE = re.compile(
     rb"(?m)^(?:WARNING: Using incubator modules: "
     rb"|Streaming ForeachBatch worker (?:is starting|Started|Completed) )[^\n]*(?:\n|\Z)"
 )
-"""Lines on the JVM's standard error that are not shown to users.
+"""Matches lines of the JVM's standard error that are not shown to users.
 
-The lines of Spark Connect about ForeachBatch contain the server's secret token.
+The lines about ForeachBatch, which Spark Connect prints, contain the server's secret token.
 """
 
 _NOISE_PREFIXES = (b"WARNING: Using", b"Streaming ForeachBatch")
@@ -56,7 +56,7 @@ def local_options(folder: str | None = None) -> dict[str, str]:
     """Return the configuration of sessions whose JVM is started by this process.
 
     Args:
-        folder: Spark's temporary files; None for the system's temporary folder.
+        folder: folder for Spark's temporary files; None for the system's temporary folder.
     """
     options = {
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
@@ -69,9 +69,9 @@ def local_options(folder: str | None = None) -> dict[str, str]:
         # Only the owner may read the files that Spark writes into a lake.
         "spark.hadoop.fs.permissions.umask-mode": "077",
         "spark.databricks.delta.snapshotPartitions": "2",
-        # Each small table in a join needs a page of memory, which could otherwise be as large as 64 MB.
+        # Size of a memory page. Each table in a join needs one, and by default, a page can be as large as 64 MB.
         "spark.buffer.pageSize": "2m",
-        # Line numbers of Python code in errors would cost five JVM calls per expression.
+        # Errors do not show line numbers of Python code, which would cost five JVM calls per expression.
         "spark.python.sql.dataFrameDebugging.enabled": "false",
     }
     if folder is not None:
@@ -95,14 +95,15 @@ def session_options(partitions: int | None = None) -> dict[str, str]:
     options = {
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.ansi.enabled": "true",
-        # Spark's defaults are Snappy, and INT96 timestamps, which need more space and have no statistics.
+        # Spark's default INT96 timestamps need more space and have no statistics. Its default compression is Snappy.
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
         "spark.sql.parquet.compression.codec": "zstd",
-        # Otherwise, the Kafka source silently returns no records of internal topics.
+        # Without this option, the Kafka source silently returns no records of internal topics.
         "spark.sql.streaming.kafka.useDeprecatedOffsetFetching": "true",
         "spark.sql.redaction.options.regex": SECRETS,
         "spark.sql.execution.arrow.maxRecordsPerBatch": "4096",
-        # The JVM does not compile methods with more than 8,000 bytes of bytecode.
+        # Maximum bytecode size of a method that whole-stage code generation may produce, in bytes. The JVM does not
+        # compile larger methods, so that they would be slow.
         "spark.sql.codegen.hugeMethodLimit": "8000",
         "spark.sql.streaming.stateStore.providerClass": (
             "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -114,7 +115,7 @@ def session_options(partitions: int | None = None) -> dict[str, str]:
 
 
 def _local_threads(target: str) -> int | None:
-    """Return the threads of a local master such as `local[4]`; None for other masters."""
+    """Return the number of threads of a local master, such as 4 for `local[4]`; None for other masters."""
     found = re.fullmatch(r"local(?:\[(\d+|\*)(?:,\s*\d+)?\])?", target)
     if found is None:
         return None
@@ -147,7 +148,7 @@ def start(
         return _start_submitted(session_options() | dict(options or {}), on_progress)
     target = remote or master or "local[*]"
     if target.startswith("local"):
-        # On a cluster, the path of this interpreter may differ, so `python3` on the PATH is used.
+        # Only a local Spark uses the path of this interpreter. On a cluster, `python3` is searched on the PATH.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     configuration = session_options(_local_threads(target))
     if remote is not None and not remote.startswith("local"):
@@ -163,7 +164,7 @@ def start(
             s3.export_credentials(lake)
         jars = requirements.find_jars(on_progress, further) + _decoder_jars(on_progress)
         configuration["spark.jars"] = ",".join(map(str, jars))
-        # Spark always creates a warehouse folder, by default in the working directory.
+        # Spark always creates a warehouse folder. Without this option, the folder would be in the working directory.
         configuration["spark.sql.warehouse.dir"] = str(Path(tempfile.gettempdir(), f"kgtui-spark-{os.getuid()}"))
         if target.startswith("local"):
             configuration |= loopback_options()
@@ -277,9 +278,10 @@ def stop(spark: SparkSession) -> None:
 
 
 def call_in_thread(work: Callable[[], object]) -> None:
-    """Call `work`, which calls the JVM, in a new thread, and wait at most `_STOP_TIMEOUT`. Its errors are ignored.
+    """Run `work`, which calls the JVM, in a new thread. Ignore its errors, and wait at most 10 seconds for its end.
 
-    Py4J has one connection per thread. After an interrupted call, this thread would receive the old response.
+    A new thread has its own Py4J connection. On the connection of the current thread, the response to an interrupted
+    call may still arrive.
     """
 
     def ignore_errors() -> None:
@@ -322,7 +324,7 @@ def filtered_jvm_stderr() -> Iterator[None]:
 
 def _forward(source: int, target: int) -> None:
     """Copy bytes between file descriptors, without `_NOISE`, until the source is closed."""
-    partial = b""  # an unfinished line, which may become a line of `_NOISE`
+    partial = b""  # beginning of a line whose end has not been read yet, if the line may match `_NOISE`
     try:
         while chunk := os.read(source, _CHUNK_BYTES):
             complete, newline, partial = (partial + chunk).rpartition(b"\n")

@@ -1,8 +1,8 @@
 """Sources of `__consumer_offsets` records: Spark's Kafka source, and folders of Parquet files.
 
-Spark returns records of internal topics only with `useDeprecatedOffsetFetching` and assigned partitions; otherwise, it
-silently returns none. A subscription would commit offsets into the topic that it reads. Therefore, the admin client
-lists the partitions, and `check_read_complete` checks that all were read.
+Spark's Kafka source silently returns no records of an internal topic, except with the option
+`useDeprecatedOffsetFetching` and assigned partitions. Therefore, the admin client lists the topic's partitions, and
+`check_read_complete` checks that Spark has read all of them.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ COLUMNS = ("partition", "offset", "timestamp", "key", "value")
 TOPIC = "__consumer_offsets"
 
 NOT_PERMITTED = f"not permitted to read {TOPIC}: the user needs Read and Describe on this topic"
-"""Message when access to the topic is denied to the admin client or to Spark."""
+"""Error message if the brokers deny the admin client, or Spark, access to the topic."""
 
 GROUP_PREFIX = "kgtui"
-"""Prefix of the group ids of Spark's consumers, for ACLs. They do not join these groups."""
+"""Prefix of the group ids of Spark's consumers, which ACLs must allow although the consumers join no group."""
 
 FILE_SCHEMA = StructType(
     [
@@ -72,7 +72,7 @@ class OffsetsTopic:
 
     @property
     def size(self) -> int:
-        """Maximum number of records, from the log start and log end offsets."""
+        """Sum of (log end offset - log start offset) over all partitions: the maximum number of records."""
         return sum(end - start for start, end in self.bounds.values())
 
 
@@ -93,7 +93,8 @@ def stream_topic(
     """Return a streaming DataFrame of the topic's records, with the columns `COLUMNS`.
 
     Args:
-        since: skip older records (seconds since the epoch). It is ignored after a checkpoint.
+        since: time before which records are skipped, in seconds since the epoch. It has no effect if the query that
+            uses this DataFrame has a checkpoint.
         max_records: maximum number of records per batch.
     """
     reader = spark.readStream.format("kafka").options(**kafka_options(topic))

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SPARK_ERRORS: tuple[type[Exception], ...] = (PySparkException, Py4JError, ConnectionError, EOFError)
-"""All exceptions of calls to Spark. PySpark does not convert errors of the connection to the JVM."""
+"""All exceptions that calls to Spark raise. If the connection to the JVM is lost, it is not a PySparkException."""
 
 _CAUSE = re.compile(r"^Caused by: (.+)$", re.MULTILINE)
 _RAISED_HERE = re.compile(r"kgtui\.errors\.\w+: ([^\n]+)")
-"""An error that code of kgtui has raised inside a streaming query. Spark reports it as text, with a stack trace."""
+"""Matches the message of a kgtui error in Spark's text about a streaming query that this error has stopped."""
 
 _CLASS = re.compile(r"^(?:[\w$]+\.)+[\w$]+: ")
 
@@ -83,7 +83,7 @@ _MESSAGES = {
     "Failed to construct kafka consumer": "Spark could not create a Kafka consumer with these client properties",
     "org.apache.kafka.common.errors.TimeoutException": f"the brokers did not respond in time when Spark read {TOPIC}",
 }
-"""Messages for the user, by part of Spark's error text. The first match is used."""
+"""Part of Spark's error text → message for the user. The first part that occurs in the text is used."""
 
 
 @contextmanager
@@ -109,7 +109,7 @@ def to_source_error(error: Exception) -> SourceError:
 
 
 def known_message(text: str) -> str | None:
-    """Return the message that explains an error text from Spark; None if there is none."""
+    """Return the message for the user that explains an error text from Spark; None for an unknown error."""
     return next((message for mark, message in _MESSAGES.items() if mark in text), None)
 
 

@@ -1,6 +1,6 @@
 """Read and write a lake's Delta tables with Spark, for the whole pipeline.
 
-Only SQL and options of DataFrames are used, because they also work through Spark Connect.
+Only SQL and options of DataFrames are used, instead of Delta's own API, because they also work through Spark Connect.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from kgtui.lake.store import LakePath
 
 MAY_REPEAT = "-anew"
-"""Suffix of the names of streaming queries that merge their rows instead of appending them.
+"""Suffix of the names of streaming queries that merge their rows by key instead of appending them.
 
-Their tables had rows before the first start, so they may read the records of these rows again.
+The table of such a query already had rows when the query first started, so the query may produce these rows again.
 """
 
 
 _COMMIT_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
-"""Option of the session with the `userMetadata` of the next commits."""
+"""Spark option with the text that the session's next commits to Delta tables store as `userMetadata`."""
 
 
 class SparkLake:
@@ -63,7 +63,7 @@ class SparkLake:
     def was_written(self, table: Table) -> bool:
         """Return whether rows were ever written to a bronze or silver table.
 
-        These tables are created empty, as version 0. Newer versions have rows, or only added columns.
+        Version 0 of such a table is empty. Each newer version either adds columns or writes rows.
         """
         return any(commit.get("operation") != "ADD COLUMN" for commit in self._commits(table, 0))
 
@@ -109,16 +109,16 @@ class SparkLake:
         since_day: str | None = None,
         changed_from: int | None = None,
     ) -> None:
-        """Insert the rows whose key the table does not contain yet, or update or delete the others.
+        """Merge rows into the table by key: insert rows with new keys; keep, update or delete rows with known keys.
 
         Args:
             rows: rows to insert. Two rows must not have the same key.
             matched: what happens to rows of the table whose key is in `rows`. With `DELETE`, no rows are inserted.
             days: the days of all `rows`, as ISO dates. If given, Delta Lake reads only the files of these days.
-            since_day: no row of the table with a key of `rows` has an earlier day, as an ISO date. If given, Delta Lake
-                reads only the files of this day and later days.
-            changed_from: earliest time of `rows` in milliseconds since the epoch, which is stored in the same commit
-                (see `kgtui.lake.table_changes`). Rewritten files contain older rows as well.
+            since_day: ISO date before which no row of the table has a key of `rows`. If given, Delta Lake does not read
+                the files of earlier days.
+            changed_from: earliest time of `rows`, in milliseconds since the epoch. It is stored in the metadata of the
+                commit, because the rewritten files also contain older rows.
         """
         # In foreachBatch, `rows` has its own session with the temporary view, so the SQL must run there.
         spark = rows.sparkSession
@@ -147,9 +147,9 @@ class SparkLake:
         spark.catalog.dropTempView(view)
 
     def overwrite(self, table: Table, rows: DataFrame, *, since: tuple[str, int] | None = None) -> None:
-        """Replace all rows of a table, or its newest rows, after creating the table or missing columns.
+        """Replace all rows of a table, or its newest rows. Create the table, or columns of it, if they are missing.
 
-        Added columns are null in rows that are not replaced.
+        In rows that are not replaced, new columns are null.
 
         Args:
             since: pair (name of a timestamp column or `day`, milliseconds since the epoch). Only rows from this time on
@@ -172,7 +172,7 @@ class SparkLake:
         return spark_uri(self.path(table))
 
     def _commits(self, table: Table, after: int) -> Iterator[dict[str, Any]]:
-        """Yield the `commitInfo` of versions after `after`, newest first. Spark would start a job for this."""
+        """Yield the `commitInfo` of all versions newer than `after`, newest first, without a Spark job."""
         for version in range(self.version(table) or 0, after, -1):
             with suppress(FileNotFoundError):
                 for line in (self.path(table) / LOG / f"{version:020}.json").read_text(encoding="utf-8").splitlines():
@@ -202,10 +202,10 @@ class SparkLake:
             return []
 
     def query_name(self, table: Table, layer: str, prefix: str = "") -> str:
-        """Return the name of the streaming query that writes a table, and of its checkpoint folder.
+        """Return the name of the streaming query that writes a table. Its checkpoint folder has the same name.
 
-        An existing query whose name begins with `prefix` is continued. Names of new queries end with `MAY_REPEAT` if
-        the table already has rows.
+        If there is a checkpoint whose name begins with `prefix`, its query is continued. Otherwise, the name is new,
+        and ends with `MAY_REPEAT` if the table already has rows.
         """
         folder = self.checkpoint(layer)
         folder.mkdir(parents=True, exist_ok=True)

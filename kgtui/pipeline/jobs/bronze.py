@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _LAYER = "bronze"
 _FIRST, _LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
-"""Range of the timestamps in the bronze table. `_LAST` is valid in every time zone."""
+"""Earliest and latest timestamp in the bronze table. In every time zone, `_LAST` is still in the year 9999."""
 _TOPIC, _FILES = "kafka-", "files-"
 """Prefixes of the names of streaming queries: the first for queries on a topic, the second for queries on files."""
 
@@ -31,8 +31,8 @@ _TOPIC, _FILES = "kafka-", "files-"
 def coordinator_records(records: DataFrame) -> DataFrame:
     """Convert Kafka records to rows of the bronze table. The column `day` is the UTC day of the record's timestamp.
 
-    Timestamps before 1970 and after the year 9999 are replaced by the nearest time in these years: in Kafka, -1 stands
-    for a missing timestamp, and Python and many readers of Delta tables do not know later years.
+    Timestamps before 1970, such as Kafka's -1 for a missing timestamp, are replaced by 1 January 1970. Timestamps after
+    the year 9999 are replaced by 30 December 9999, because Python and many readers of Delta tables reject later years.
     """
     in_range = F.least(F.greatest("timestamp", F.lit(_FIRST)), F.lit(_LAST))
     rows = records.select(*COLUMNS).withColumn("timestamp", in_range)
@@ -90,7 +90,7 @@ def _add_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) -> N
     If the table has no records in the offset ranges of the batch, the rows are appended, which is faster than a merge.
 
     Raises:
-        SourceError: the table has another record at an offset of the batch.
+        SourceError: a record of the batch differs from the record in the table with the same partition and offset.
     """
     lake = SparkLake(batch.sparkSession, path)
     ranges = _offset_ranges(batch)
@@ -121,10 +121,10 @@ def _offset_ranges(batch: DataFrame) -> list[Row]:
 
 
 def _rows_in(lake: SparkLake, ranges: list[Row]) -> DataFrame:
-    """Return the rows of the bronze table, of any day, that are in the offset ranges of a batch.
+    """Return the rows of the bronze table, on any day, whose offsets are in the given ranges.
 
     Args:
-        ranges: result of `_offset_ranges`.
+        ranges: one row per partition, with the lowest offset `first` and the highest offset `last`.
     """
     in_range = [
         (F.col("partition") == offsets.partition) & F.col("offset").between(offsets.first, offsets.last)
@@ -134,9 +134,9 @@ def _rows_in(lake: SparkLake, ranges: list[Row]) -> DataFrame:
 
 
 def _check_same_records(rows: DataFrame) -> None:
-    """Check that rows with the same partition and offset are the same record. Raises `SourceError`.
+    """Check that all rows with the same partition and offset have the same key and value. Raises `SourceError`.
 
-    Kafka never replaces the record at an offset. If the records differ, they come from two topics.
+    Kafka never replaces the record at an offset, so different records come from two topics.
     """
     record = F.struct("day", F.xxhash64("key", "value"), F.length("key"), F.length("value"))
     different = rows.groupBy("partition", "offset").agg(F.count_distinct(record).alias("records")).where("records > 1")

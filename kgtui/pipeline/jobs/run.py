@@ -109,7 +109,7 @@ def check_first_read(sources: Sources, progress: Any, rows: int | None) -> None:
     if sources.since is None:
         record_sources.check_read_complete(sources.topic, read_up_to or {}, rows)
     elif read_up_to is not None:
-        # The number of records is not checked, because there may be no records after `since`.
+        # `None`: the number of records is not checked, because the topic may have no records after `since`.
         record_sources.check_read_complete(sources.topic, read_up_to, None)
 
 

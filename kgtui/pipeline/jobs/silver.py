@@ -30,23 +30,23 @@ if TYPE_CHECKING:
 
 
 def decode_commits(records: DataFrame) -> DataFrame:
-    """Decode bronze rows into rows of silver `commits`. Other records, and a few unusual commits, are left out."""
+    """Decode the offset commits among bronze rows into rows of silver `commits`.
+
+    Damaged commits are left out. Without the decoder in the JVM, all commits that only Python can decode are left out.
+    """
     if has_decoder(records.sparkSession):
         return rows_for(decode_in_jvm(records.transform(commit_records)), COMMITS)
     return records.transform(regular_commits)
 
 
 def decode_non_commits(records: DataFrame) -> DataFrame:
-    """Decode the bronze rows whose keys are not keys of commits into rows of `record_decoding.SCHEMA`."""
+    """Decode all bronze rows that are not offset commits into rows of `record_decoding.SCHEMA`."""
     decode = decode_in_jvm if has_decoder(records.sparkSession) else decode_records
     return records.transform(non_commits).transform(decode)
 
 
 def decode_unusual_commits(records: DataFrame) -> DataFrame:
-    """Decode the commits that `decode_commits` leaves out into rows of `record_decoding.SCHEMA`.
-
-    In the JVM, these are only damaged commits.
-    """
+    """Decode the offset commits that `decode_commits` leaves out into rows of `record_decoding.SCHEMA`."""
     if has_decoder(records.sparkSession):
         return records.transform(commit_records).transform(decode_in_jvm).where("commit IS NULL")
     return records.transform(irregular_commits).transform(decode_records)
@@ -95,7 +95,7 @@ def decode_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) ->
     remaining = None if written is None else batch.count() - written
     others_kept = None if kept is None else kept.take(remaining)
     if remaining != 0:
-        # If the remaining records were not kept, all records are read again to find the remaining ones.
+        # If the records that are not decoded yet were not kept in memory, all records of the batch are read again.
         rest = batch if others_kept is None else others_kept
         others = rest.transform(decode_non_commits)
         decoded = _write_decoded(lake, others, partial(_append, f"{app}-others", batch_id))
@@ -113,11 +113,7 @@ def _merge(lake: SparkLake, table: Table, rows: DataFrame, days: list[str]) -> N
 
 
 def _write_decoded(lake: SparkLake, decoded: DataFrame, write_rows: WriteRows) -> int:
-    """Write decoded records into the silver tables, and return the number of records.
-
-    Args:
-        decoded: rows of `record_decoding.SCHEMA`.
-    """
+    """Write decoded records (rows of `record_decoding.SCHEMA`) into the silver tables, and return their number."""
     decoded = decoded.persist()
     try:
         count, days = _count_and_days(decoded)
@@ -134,15 +130,14 @@ def _write_decoded(lake: SparkLake, decoded: DataFrame, write_rows: WriteRows) -
 def _write_events(lake: SparkLake, events: DataFrame, days: list[str], write_rows: WriteRows) -> None:
     """Write new group events, and recompute the rebalances of their groups.
 
-    A rebalance may have begun in an earlier batch. Of the stored events, only those are read again that can change a
-    rebalance, and the last event about each object.
+    A rebalance may have begun in an earlier batch, so the stored events that it depends on are read again.
     """
     stored = lake.read(GROUP_EVENTS)
     starts = rebalance_starts(stored, events).persist()
     needed = needed_events(stored, starts).persist()
     try:
         days_needed = needed.select("day", "is_state").distinct().collect()
-        # Column `detail` is most of the table, and no rebalance depends on it.
+        # Column `detail` is not read, because it is most of the table, and no rebalance depends on it.
         earlier = stored.where(F.col("day").isin([row.day for row in days_needed]))
         earlier = earlier.withColumn("detail", F.lit(None).cast("string"))
         earlier = earlier.join(needed, [*GROUP_EVENTS.key, "day"], "left_semi")
@@ -161,16 +156,15 @@ def _write_events(lake: SparkLake, events: DataFrame, days: list[str], write_row
 
 
 def _write_rebalances(lake: SparkLake, computed: DataFrame, starts: DataFrame, days: list[date]) -> None:
-    """Write those rebalances that are new or have changed, and the earliest time of such a rebalance.
+    """Write new and changed rebalances of some groups into the table `rebalances`, and delete obsolete ones.
 
-    The gold job reads this time to find out what it must recompute. Stored rebalances that late events have made part
-    of others are deleted.
+    A stored rebalance is obsolete if late events have made it part of another rebalance. The earliest start of the
+    changed rebalances is stored in the Delta log, where the gold job finds out which times it must recompute.
 
     Args:
-        computed: rebalances of some groups, as rows of `rebalances`.
-        starts: result of `rebalance_starts`: these groups, and from which record offset on `computed` is complete.
-        days: days of the stored events from which they were computed. Late events may change the begin of a rebalance,
-            which is the time of one of its events.
+        computed: all rebalances of the groups from the record offset `since` on, as rows of `rebalances`.
+        starts: one row per group, with the record offset `since`.
+        days: days of the stored events from which `computed` was computed. Obsolete rebalances may begin on these days.
     """
     computed = computed.select(*REBALANCES.names).persist()
     first_day = computed.agg(F.min("day").alias("day")).collect()[0].day
@@ -193,10 +187,7 @@ def _write_rebalances(lake: SparkLake, computed: DataFrame, starts: DataFrame, d
 
 
 def _count_and_days(decoded: DataFrame) -> tuple[int, dict[Table, list[str]]]:
-    """Return the number of decoded records and, for each silver table that gets rows, the days of these rows.
-
-    The days are ISO dates.
-    """
+    """Return the number of decoded records, and a dict: silver table → days of its new rows, as ISO dates."""
     count = 0
     days: dict[Table, list[str]] = {}
     present = [F.col(name).isNotNull().alias(name) for name in STRUCTS]

@@ -79,7 +79,7 @@ def stop(*queries: StreamingQuery) -> None:
 def _rows_read(progress: Any) -> int:
     """Return the number of rows that a batch has read from all its sources.
 
-    The numbers of the sources are added, because PySpark leaves the total in the progress report null.
+    This is the sum over the sources, because PySpark sets the total in the progress report to null.
     """
     return sum(source["numInputRows"] or 0 for source in progress["sources"])
 
