@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 WEEKS = 8
-"""Number of earlier weeks whose same hour is compared."""
+"""How many earlier weeks an hour is compared with, in the same hour of the week."""
 DAYS = 14
-"""Number of earlier days that are used instead if fewer than `FEWEST` weeks have data."""
+"""How many earlier days an hour is compared with instead if fewer than `FEWEST` weeks have data."""
 FEWEST = 3
-"""Minimum number of earlier hours; with fewer, the normal value is null."""
+"""Minimum number of earlier hours with data for a comparison; with fewer, the normal value is null."""
 
 HOUR_OF_WEEK, HOUR_OF_DAY = "hour of week", "hour of day"
-"""Values of column `basis`: which earlier hours were compared."""
+"""Values of column `basis`: an hour was compared with the same hour of earlier weeks, or of earlier days."""
 
 _HOUR = 3_600
 _MONDAY = 4 * 24
@@ -44,8 +44,8 @@ def baseline(lag: DataFrame, *, before: DataFrame | None = None, since: int | No
     """Compute the gold table `baseline`.
 
     Args:
-        lag: the gold table.
-        before: earlier rows of `baseline`, for the comparison.
+        lag: gold `lag`.
+        before: rows of `baseline` before `since`, with which the new hours are compared.
         since: beginning of the first hour to return, in milliseconds since the epoch.
     """
     rows = lag if since is None else lag.filter(is_since("minute", since))
@@ -74,7 +74,7 @@ def _hourly_medians(lag: DataFrame) -> DataFrame:
 
 
 def _with_past(current: DataFrame, past: DataFrame) -> DataFrame:
-    """Add the array columns `weeks` and `days` with lag and rates of the same group in earlier hours."""
+    """Add the arrays `weeks` and `days`: lag and rates of the group in the same hour of earlier weeks and days."""
     then = past.select(
         F.col("group").alias("then_group"),
         _hours_since_epoch("hour").alias("then"),

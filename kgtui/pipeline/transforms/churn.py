@@ -1,6 +1,6 @@
-"""Gold `churn`: how often each group rebalanced in each hour, and how long this held up the group.
+"""Gold `churn`: how often and how long each group rebalanced in each hour.
 
-The sources are recorded changes, and rebalances decoded from `__consumer_offsets`.
+The sources are the changes in a recording, and the rebalances that are decoded from `__consumer_offsets`.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ _MEMBER_KEY = ("group", "member_id")
 _EVENTS = ("changes", "entered", "steps", "shuffles", "joined", "left", "moved")
 
 _LEAST_COVERED = 1_800.0
-"""Minimum recorded time of an hour, in seconds, for extrapolating rebalances to the whole hour."""
+"""Minimum time of an hour, in seconds, that must be recorded to extrapolate the rebalances to the whole hour."""
 
 _BURST_PAUSE = 1_800_000
-"""Maximum time between two rebalances of one burst, in milliseconds."""
+"""Maximum time between two rebalances of a group that belong to the same burst, in milliseconds."""
 
 
 def churn(
@@ -58,13 +58,14 @@ def churn(
     before: DataFrame | None = None,
     since: int | None = None,
 ) -> DataFrame:
-    """Compute the gold table `churn`. If the two sources differ, the larger count is used.
+    """Compute the gold table `churn`. Each count is the larger of the recorded count and the decoded count.
 
     Args:
-        timeline: result of `poll_timeline`.
-        recorded: result of `recorded_churn`.
-        rebalances, lag: tables of these names.
-        before: rows of `churn` before `since`, in which a burst may have begun.
+        timeline: one row per poll (see `poll_timeline`).
+        recorded: recorded counts per group and hour (see `recorded_churn`).
+        rebalances: silver `rebalances`.
+        lag: gold `lag`.
+        before: rows of `churn` before `since`, which show whether a burst of rebalances began earlier.
         since: beginning of the first hour to return, in milliseconds since the epoch.
     """
     names = (*_COUNTS, "times")
@@ -102,10 +103,12 @@ def _decoded_churn(rebalances: DataFrame) -> DataFrame:
 
 
 def _with_bursts(rows: DataFrame, before: DataFrame | None) -> DataFrame:
-    """Add `burst_since` (see gold `churn`) and the first and last rebalance of the hour, in milliseconds.
+    """Add the times of the first and last rebalance of each hour, and `burst_since`, in milliseconds.
+
+    `burst_since` is the first rebalance of the burst that the hour's last rebalance belongs to.
 
     Args:
-        rows: one row per group and hour, with the ordered array `times` of its rebalances.
+        rows: one row per group and hour, with the times of its rebalances in the ordered array `times`.
         before: rows of `churn` for earlier hours.
     """
     nothing = F.lit(None).cast("bigint")
@@ -115,8 +118,8 @@ def _with_bursts(rows: DataFrame, before: DataFrame | None) -> DataFrame:
         continues = at - burst["last"] <= _BURST_PAUSE
         return F.struct(at.alias("last"), F.when(continues, burst["first"]).otherwise(at).alias("first"))
 
-    # `began` is the first rebalance in the hour's last burst. If it is the first of the hour, the burst may have begun
-    # earlier.
+    # `began` is the first rebalance in the hour's last burst. If it is also the first rebalance of the hour, the burst
+    # may have begun in an earlier hour.
     began = F.aggregate("times", start, step, lambda burst: burst["first"])
     rows = rows.withColumns({"first_at": F.array_min("times"), "last_at": F.array_max("times"), "began": began})
     if before is not None:
@@ -143,11 +146,11 @@ def _incoming_rates(lag: DataFrame) -> DataFrame:
 def _with_rate(rows: DataFrame) -> DataFrame:
     """Add the columns `per_hour`, `records_held_up`, `source` and `flapping`.
 
-    - `per_hour`: recorded (extrapolated to the hour) or decoded rebalances, whichever are more
-    - `records_held_up`: records that are written while the group rebalances
-    - `source`: layers with data about the group in this hour
-    - `flapping`: whether the number of rebalances and `per_hour` reach the limits in `RebalanceRate`. If polls cover
-      less than half of the hour, the number must reach both limits.
+    - `per_hour`: the recorded rebalances, extrapolated to a whole hour, or the decoded rebalances if they are more
+    - `records_held_up`: number of records that were written while the group rebalanced
+    - `source`: whether a recording, decoded records, or both have data about the group in this hour
+    - `flapping`: whether there are at least `FLAPPING_LEAST` rebalances, and `per_hour` is at least `FLAPPING`. If
+      polls cover less than half of the hour, there must be at least `FLAPPING` rebalances.
     """
     recorded, decoded = F.col("recorded_rebalances"), F.col("decoded_rebalances")
     recorded_rate = recorded * 3600 / F.nullif(F.col("covered_seconds"), F.lit(0.0))
@@ -168,7 +171,7 @@ def _to_table(rows: DataFrame) -> DataFrame:
         "hour": to_timestamp(F.col("hour")),
         "burst_since": to_timestamp(F.col("burst_since")),
         "last_rebalance": last,
-        # Without a recording, decoded rebalances show which time is covered.
+        # Without a recording, the covered time of an hour is from its first to its last decoded rebalance.
         "covered_from": F.coalesce("covered_from", first),
         "covered_to": F.coalesce("covered_to", last),
     }).transform(conform, CHURN)  # fmt: skip
@@ -182,8 +185,8 @@ def recorded_churn(
     Changes during a gap between polls are not counted, because their number is unknown.
 
     Args:
-        since: time from which all changes are returned, in milliseconds since the epoch. Earlier hours are incomplete.
-            None returns all changes.
+        since: time in milliseconds since the epoch. The counts of earlier hours may be too small. With None, all
+            counts are complete.
 
     Returns:
         DataFrame with the columns group, hour (ms), rebalances, state_changes, epoch_steps (sum of all increases of the
@@ -211,8 +214,8 @@ def recorded_churn(
         F.coalesce(sum_of_doubles(F.col("seconds")), F.lit(0.0)).alias("rebalancing_seconds"),
         F.collect_set(F.when(rebalanced, F.col("at"))).alias("times"),
     )
-    # Each count may miss some rebalances, so the largest is used: changes to a rebalancing state, epoch increases, and
-    # polls with new or missing members.
+    # Rebalances are counted in three ways: changes to a rebalancing state, increases of the group epoch, and polls with
+    # new or missing members. Each way may miss rebalances, so the largest count is used.
     return sums.select(
         "group",
         "hour",
@@ -228,9 +231,9 @@ def recorded_churn(
 
 
 def _owners_since(owners: DataFrame, keyframe: int) -> DataFrame:
-    """Return the rows from a keyframe on, and earlier rows of partitions without an owner in it.
+    """Return the rows since a keyframe, and older rows of each partition that has no owner in the keyframe.
 
-    A new owner of such a partition is compared with its last owner.
+    The older rows show the partition's last owner, with which its next owner is compared.
     """
     recent = owners.filter(F.col("keyframe") >= keyframe)
     unowned = recent.filter((F.col("poll") == keyframe) & F.col("owner").isNull()).select(*PARTITION_KEY)
@@ -243,7 +246,7 @@ def _owners_since(owners: DataFrame, keyframe: int) -> DataFrame:
 
 
 def _covered_hours(timeline: DataFrame) -> DataFrame:
-    """Return hour (ms), covered_seconds (without gaps), covered_from and covered_to for each hour with polls."""
+    """Return one row per hour with polls: hour (ms), covered_seconds (without gaps), covered_from and covered_to."""
     spans = timeline.select(F.coalesce("previous", "poll").alias("from"), F.col("poll").alias("to"))
     return spans.transform(_split_by_hour).groupBy("hour").agg(
         F.sum("seconds").alias("covered_seconds"),
@@ -253,11 +256,10 @@ def _covered_hours(timeline: DataFrame) -> DataFrame:
 
 
 def _group_changes(rows: DataFrame) -> DataFrame:
-    """Compare each row of table `groups` with the group's previous row, unless a gap is between them.
+    """Compare each row of table `groups` with the group's previous row, unless there is a gap between the two polls.
 
-    The columns are group, hour (of the first poll with the change), `at` (time of the poll), `changes` (1 if the state
-    changed), `entered` (1 if a rebalance began), `steps` (increase of the group epoch) and `has_epoch`. The rules are
-    those of `kgtui.model.health.read_history`.
+    The columns are group, hour (of the poll with the change), `at` (time of this poll), `changes` (1 if the state
+    changed), `entered` (1 if a rebalance began), `steps` (increase of the group epoch) and `has_epoch`.
     """
     order = Window.partitionBy("group", "lifetime").orderBy("poll")
     state, epoch = F.lag("state").over(order), F.lag("group_epoch").over(order)
@@ -275,7 +277,7 @@ def _group_changes(rows: DataFrame) -> DataFrame:
 
 
 def _member_changes(rows: DataFrame) -> DataFrame:
-    """Return group, hour, `at` (time of the poll), `joined`, `left` and `shuffles` (always 1)."""
+    """Return one row per poll with new or missing members: group, hour, `at`, `joined`, `left`, and `shuffles` = 1."""
     rows = rows.withColumns({
         "appeared": begins_lifetime(_MEMBER_KEY),
         "vanished": missing_from_next_keyframe(_MEMBER_KEY),
@@ -298,7 +300,7 @@ def _member_changes(rows: DataFrame) -> DataFrame:
 
 
 def _owner_changes(rows: DataFrame) -> DataFrame:
-    """Return one row per moved partition: group, hour, and `moved` (always 1)."""
+    """Return one row for each time that a partition got another owner: group, hour, and `moved` = 1."""
     order = Window.partitionBy(*PARTITION_KEY, "lifetime").orderBy("poll")
     before = F.last("owner", ignorenulls=True).over(order.rowsBetween(Window.unboundedPreceding, -1))
     moves = rows.withColumn("moved", (F.col("owner") != before).cast("int"))
@@ -309,7 +311,7 @@ def _owner_changes(rows: DataFrame) -> DataFrame:
 def _rebalancing_seconds(rows: DataFrame) -> DataFrame:
     """Return the seconds that each group spent rebalancing in each hour.
 
-    A rebalance ends at the group's next change, or at the last poll before a gap.
+    A rebalance is counted until the group's next recorded row, or until the last poll before a gap.
     """
     later = F.lead("poll").over(Window.partitionBy("group", "keyframe").orderBy("poll"))
     spans = rows.select("group", "state", "gone", F.col("poll").alias("from"), F.least(later, "lasts").alias("to"))
@@ -318,12 +320,12 @@ def _rebalancing_seconds(rows: DataFrame) -> DataFrame:
 
 
 def _follows_a_poll() -> Column:
-    """Return whether no gap comes directly before the poll of a row."""
+    """Return whether there is no gap between the poll of a row and the poll before it."""
     return F.col("poll") > F.col("steady_since")
 
 
 def _split_by_hour(spans: DataFrame) -> DataFrame:
-    """Split spans (`from` to `to`) at full hours. Adds hour, begin, finish (all in ms) and seconds."""
+    """Split each time span (`from` to `to`) at full hours. Add hour, begin and finish in ms, and its seconds."""
     first, last = (_hour(name) for name in ("from", "to"))
     pieces = spans.withColumn("hour", F.explode(F.sequence(first, last, F.lit(HOUR).cast("long"))))
     pieces = pieces.withColumns({

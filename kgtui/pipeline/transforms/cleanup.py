@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 OFFSETS_RETENTION = 604_800
 """Default value of the broker option `offsets.retention.minutes`, converted to seconds."""
 IDLE = 86_400
-"""Seconds without members and commits after which a group is unused."""
+"""Time without members and commits after which a group is unused, in seconds."""
 
 _DAY = 86_400
 _EMPTY = "Empty"
@@ -55,11 +55,11 @@ def cleanup(
     """Compute the gold table `cleanup`.
 
     Args:
-        recorded: result of `recorded_activity`.
-        decoded: result of `decoded_activity`.
+        recorded: activity of each group on each day according to polls, from `recorded_activity`.
+        decoded: the same according to records of `__consumer_offsets`, from `decoded_activity`.
         since: first day to return.
-        offsets_retention: seconds for which brokers keep the offsets of a group without members.
-        idle: see `IDLE`.
+        offsets_retention: time for which brokers keep the offsets of a group without members, in seconds.
+        idle: time without members and commits after which a group is unused, in seconds.
     """
     groups = _combined(recorded, decoded).withColumn("family", family_of(F.col("group")))
     groups = groups.withColumn("unused", _is_unused(idle)).withColumn("expires_at", _expires_at(offsets_retention))
@@ -86,7 +86,8 @@ def family_of(group: Column) -> Column:
     As in the terminal UI, the family is the prefix up to the first separator.
     """
     family = F.lit(None).cast("string")
-    # The first separators take precedence. They come last, because each match replaces the previous one.
+    # The first separators in the constant take precedence. The loop handles them last, because each match replaces the
+    # family of an earlier one.
     for separators in reversed(FAMILY_SEPARATORS):
         positions = F.array(*(F.instr(group, separator) for separator in separators))
         end = F.array_min(F.filter(positions, lambda position: position > 1))
@@ -96,9 +97,9 @@ def family_of(group: Column) -> Column:
 
 
 def _combined(recorded: DataFrame, decoded: DataFrame) -> DataFrame:
-    """Join both activities into one row per group and day.
+    """Join the recorded and the decoded activity into one row per group and day.
 
-    On a day with polls, groups that are only in decoded records no longer exist.
+    On a day with polls, a group that only decoded records mention is left out, because it no longer exists.
     """
     columns = (*_ACTIVITY, "at", "first")
     recorded_days = recorded.select("day").distinct().withColumn("recorded_day", F.lit(True))
@@ -115,12 +116,12 @@ def _combined(recorded: DataFrame, decoded: DataFrame) -> DataFrame:
         name: F.coalesce(f"recorded_{name}", f"decoded_{name}")
         for name in ("type", "state", "members", "partitions", "topics", "lag")
     }
-    # Each source gives the latest possible time. Decoded records are preferred, because polls show nothing before the
-    # recording.
+    # The times since when a group is quiet or Empty come from decoded records if possible, because polls show nothing
+    # before the beginning of the recording.
     since = {name: F.coalesce(f"decoded_{name}", f"recorded_{name}") for name in ("quiet_since", "empty_since")}
     in_recorded, in_decoded = F.col("recorded_at").isNotNull(), F.col("decoded_at").isNotNull()
     source = F.when(in_recorded & in_decoded, BOTH).when(in_recorded, RECORDED).otherwise(SILVER)
-    # Decoded records contain the commits in all topics, so no offsets can be hidden.
+    # ACLs can hide offsets only from polls. Decoded records contain the commits in all topics.
     hidden = {"offsets_may_be_hidden": F.col("offsets_may_be_hidden") & ~in_decoded}
     return both.withColumns({**latest, **earliest, **rest, **since, **hidden, "source": source}).withColumn(
         "quiet_since", F.greatest("quiet_since", "last_commit", "empty_since")
@@ -136,10 +137,10 @@ def _is_unused(idle: int) -> Column:
 def _expires_at(retention: int) -> Column:
     """Return the latest time (ms) at which brokers delete a group's offsets (KIP-211).
 
-    The retention begins with the last commit or, in classic groups with a protocol type, when the group became Empty.
-    The result is null without offsets, and for share groups, whose offsets do not expire.
+    The retention time begins with the last commit or, in classic groups with a protocol type, when the group became
+    Empty. The result is null for groups without offsets, and for share groups, whose offsets do not expire.
 
-    Polls do not show commits of an unchanged offset, so `quiet_since` replaces unknown commits.
+    Polls do not show a commit that repeats an offset. Without decoded commits, `quiet_since` replaces the last commit.
     """
     group_type, is_simple = F.col("type"), F.coalesce(F.col("protocol") == "", F.lit(False))
     by_commit = F.when(F.col("decoded_last_commit").isNotNull(), F.col("last_commit")).otherwise(F.col("quiet_since"))
@@ -180,12 +181,12 @@ def _to_table(rows: DataFrame) -> DataFrame:
 
 
 def groups_without_members(timeline: DataFrame, groups: DataFrame, *, since: date | None = None) -> DataFrame:
-    """Return the groups that may have had no members at the end of a day. Others cannot be unused.
+    """Return the ids of all groups that may have had no members at the end of a day, and so may be unused.
 
     Args:
-        timeline: result of `poll_timeline`.
+        timeline: one row per poll (see `poll_timeline`).
         groups: recorded table `groups`.
-        since: first of the days.
+        since: first day to search.
     """
     times = time_slots(timeline, _DAY, None if since is None else day_start(since)).select("at", "keyframe")
     at_end = state_at(with_timeline(groups, timeline), times, GROUP_KEY)
@@ -198,15 +199,15 @@ def recorded_activity(
     """Return the state and last activity of each group at the end of each day, from recorded tables.
 
     Args:
-        timeline: result of `poll_timeline`.
-        since: first day to return. Earlier days only show the last activity.
+        timeline: one row per poll (see `poll_timeline`).
+        since: first day to return. Rows of earlier days are used only to find the last activity.
 
     Returns:
         DataFrame with the columns day, group, type, protocol, state, members, partitions, topics, lag and
         offsets_may_be_hidden, and with five times in milliseconds:
         - `last_commit`: last poll that showed a changed offset; null if there is none
-        - `quiet_since`: like `last_commit`; otherwise the first poll with a partition of the group, or else with the
-          group
+        - `quiet_since`: `last_commit` if it is not null; otherwise the first poll that showed an offset of the group,
+          or else the first poll that showed the group
         - `empty_since`: first poll that showed the group in the state Empty; null in another state
         - `first`, `at`: first poll that showed the group, and last poll of the day
     """
@@ -240,7 +241,7 @@ def recorded_activity(
 
 
 def _with_empty_since(groups: DataFrame) -> DataFrame:
-    """Add `empty_since` and `first` (see `recorded_activity`), from this and earlier rows."""
+    """Add `empty_since` (when an Empty group became Empty; otherwise null) and `first` (first poll with the group)."""
     order = Window.partitionBy("group").orderBy("poll")
     empty = F.coalesce(F.col("state") == _EMPTY, F.lit(False))
     begins = empty & ~F.coalesce(F.lag("state").over(order) == _EMPTY, F.lit(False))
@@ -299,7 +300,7 @@ def decoded_activity(commits: DataFrame, events: DataFrame, days: DataFrame) -> 
 def _committed(commits: DataFrame, days: DataFrame) -> DataFrame:
     """Return the last commit, and the numbers of partitions and topics with offsets, per day and group.
 
-    Commits are first reduced to one per day and partition, because joining all of them would be slow.
+    First, only the last commit of each day and partition is kept, because a join of all commits would be slow.
     """
     daily = commits.groupBy("day", *PARTITION_KEY).agg(
         F.max_by("offset", "record_offset").alias("offset"),

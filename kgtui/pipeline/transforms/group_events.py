@@ -25,19 +25,20 @@ _ABOUT = {
     "TARGET_ASSIGNMENT_MEMBER": "target_member",
     "CURRENT_MEMBER_ASSIGNMENT": "current",
 }
-"""Last part of a record type's name → value of column `about`; all others have `other`.
+"""Part of a record type's name after `_GROUP_` → value of column `about`.
 
-The last part follows `_GROUP_`, such as MEMBER_METADATA in CONSUMER_GROUP_MEMBER_METADATA.
+For example, CONSUMER_GROUP_MEMBER_METADATA has the value `member`. Types that are not listed have the value `other`.
 """
 
 _MEMBER_STATES = {0: "STABLE", 1: "UNREVOKED", 2: "UNRELEASED"}
-"""Names of Kafka's `MemberState` by number. Share groups use only STABLE."""
+"""Number of a member state in a record → its name in Kafka. Share groups use only STABLE."""
 
 
 def event_row(record: CoordinatorRecord) -> dict[str, Any]:
-    """Return the columns of `group_events` for a record, without its position, `created` and nulls.
+    """Return the values of the columns of `group_events` that can be computed from the record alone.
 
-    Times are in milliseconds since the epoch.
+    The position of the record and `created` are missing, and so may be columns that are null. Times are in milliseconds
+    since the epoch.
     """
     group_type, about = type_and_about(record.type)
     row = {
@@ -81,7 +82,7 @@ def _classic(record: CoordinatorRecord, value: Mapping[str, Any]) -> dict[str, A
 
 
 def _classic_assignment(protocol_type: str, members: Sequence[Any]) -> str | None:
-    """Return all assignments as JSON; None unless they have the format of Kafka's consumer."""
+    """Return the assignments of all members as JSON; None if the format is not that of Kafka's consumer."""
     assignments = {member.member_id: member.assignment for member in members}
     if protocol_type != "consumer" or any(type(assignment) is not tuple for assignment in assignments.values()):
         return None
@@ -132,8 +133,9 @@ def _topic_or_subtopology(row: Mapping[str, Any]) -> str:
 def with_created(events: DataFrame) -> DataFrame:
     """Set the column `created`: whether a record is the first one about a group since its creation.
 
-    It is true after a tombstone, and for the oldest record if its epoch is 0 or 1. With a higher epoch, it is null,
-    because compaction may have removed earlier records.
+    `created` is true for the first record after a tombstone, and for the oldest record of a group if its epoch is 0 or
+    1. If the epoch of the oldest record is higher, `created` is null, because compaction may have removed earlier
+    records.
 
     Args:
         events: all events of some groups.

@@ -47,11 +47,11 @@ def uint32_at(data: Column, position: Column) -> Column:
 
     The result is arbitrary if the data is too short, so the caller must check the length.
 
-    Spark cannot cast binary data to a number, and `conv(hex(…))` is slow. Its CRC-32 is fast, and can be inverted for
-    four bytes. CRC-32 is linear over XOR, so the XOR of four table entries, one per byte of the checksum, is the value
-    (see `crc32_inverse_tables`).
+    Spark cannot cast binary data to a number, and `conv(hex(…))` is slow. Spark's CRC-32 is fast, and the checksum of
+    four bytes determines these bytes. CRC-32 is linear over XOR. The value is therefore the XOR of four table entries,
+    one per byte of the checksum (see `crc32_inverse_tables`).
     """
-    # Spark evaluates `checksum` only once, although the result contains it four times.
+    # The result contains the expression `checksum` four times, but Spark evaluates it only once.
     checksum = F.crc32(F.substring(data, position, F.lit(4)))
     shifted = (F.shiftright(checksum, 8 * index) if index else checksum for index in range(4))
     lowest, *others = (_table(index)[byte.bitwiseAND(F.lit(_BYTE_VALUES - 1))] for index, byte in enumerate(shifted))
@@ -64,7 +64,7 @@ def int64_at(data: Column, position: Column) -> Column:
 
 
 def _table(index: int) -> Column:
-    """Return one of `crc32_inverse_tables`, as one literal because 256 would make the plan much larger."""
+    """Return one of `crc32_inverse_tables` as one literal, because 256 literals would slow down query planning."""
     numbers = F.split(F.lit(",".join(map(str, crc32_inverse_tables()[index]))), ",")
     return numbers.cast(ArrayType(LongType(), containsNull=False))
 
@@ -93,13 +93,13 @@ LATEST_MS = 253_402_300_799_999
 """Last millisecond of the year 9999, in milliseconds since 1970; later times are invalid."""
 
 _COMMIT_KEYS, _OTHER_KEYS = b"\x00\x00", b"\x00\x02"
-"""Bounds of the keys of offset commits, as bytes; the second one is excluded."""
+"""The keys of offset commits are at least `_COMMIT_KEYS` and less than `_OTHER_KEYS`, compared as bytes."""
 
 _INT16, _INT32 = 1 << 15, 1 << 31
-"""Smallest unsigned numbers that are no valid int16 or int32, because they are negative when signed."""
+"""Unsigned 16-bit and 32-bit numbers from these values on are negative when read as int16 and int32."""
 
 _UNKNOWN_EPOCH = 0xFFFFFFFF
-"""An unknown leader epoch: -1, read as an unsigned number."""
+"""Leader epoch -1, which means that the epoch is unknown, read as an unsigned number."""
 
 _NEVER = b"\xff" * 8
 """Bytes of the expiry time -1, which means that the commit does not expire."""
@@ -107,18 +107,18 @@ _NEVER = b"\xff" * 8
 _UUID_SIZE = 16
 
 _ONE_BYTE = 126
-"""Maximum bytes of metadata whose length fits one byte in a commit value of version 4."""
+"""Maximum size of the metadata, in bytes, whose varint length takes up one byte in a commit of version 4."""
 
 _POSITION = ("day", "partition", "offset", "timestamp", "key")
 _TOMBSTONE, _UNKNOWN = -1, -2
-"""Values of column `_layout` if the value is null, or has an unknown version.
+"""Values of column `_layout` for tombstones, and for commits whose value has an unknown version.
 
-Otherwise, `_layout` is 0 (versions 0 and 2), 1, 3 or 4.
+For other commits, `_layout` is 0 (versions 0 and 2), 1, 3 or 4.
 """
 
 
 def regular_commits(records: DataFrame) -> DataFrame:
-    """Decode regular commits and tombstones of commits into rows of silver `commits`. Others are left out."""
+    """Decode regular commits (see the module) into rows of silver `commits`. Other records are left out."""
     return records.transform(commit_records).transform(_with_fields).where(_is_regular()).transform(_to_table)
 
 
@@ -128,7 +128,7 @@ def commit_records(records: DataFrame) -> DataFrame:
 
 
 def non_commits(records: DataFrame) -> DataFrame:
-    """Return the bronze rows whose keys are not keys of commits.
+    """Return the bronze rows that are not offset commits, according to their keys.
 
     Spark skips most of the data, because Parquet files have statistics about keys.
     """
@@ -144,12 +144,12 @@ def irregular_commits(records: DataFrame) -> DataFrame:
 
 
 def _with_fields(commits: DataFrame) -> DataFrame:
-    """Add the fields of commits. For irregular records, their values are meaningless."""
+    """Add the decoded fields of offset commits. The fields of irregular commits have meaningless values."""
     return commits.transform(_with_layout).transform(_with_sizes).transform(_extract_fields)
 
 
 def _with_layout(commits: DataFrame) -> DataFrame:
-    """Add `_layout` (see `_TOMBSTONE`) and the length of the group id. Null values become empty bytes."""
+    """Add `_layout`, which says where the fields of a value are, and `_group_size`. Null values become empty bytes."""
     value = F.coalesce("value", F.lit(b""))
     version = _bytes(value, 1, 2)
     layout = F.when(version == F.lit(b"\0\4"), 4).when(version == F.lit(b"\0\3"), 3).when(version == F.lit(b"\0\1"), 1)
@@ -180,10 +180,10 @@ def _with_sizes(commits: DataFrame) -> DataFrame:
 
 
 def _extract_fields(commits: DataFrame) -> DataFrame:
-    """Add all fields, and `_tail`: the bytes after the commit time.
+    """Add all fields of a commit, and `_tail`: the bytes after the commit time.
 
-    The increasing number `_row` makes Spark filter by `_is_regular` after this step. Otherwise, Spark would compute all
-    fields twice.
+    The column `_row` prevents Spark from moving the filter `_is_regular` before this step, because then Spark would
+    compute all fields twice.
     """
     key, value, size = F.col("key"), F.col("value"), F.col("_size")
     after = F.col("_begins") + size
@@ -218,7 +218,7 @@ def _is_valid_key() -> Column:
     group_size, topic_size = F.col("_group_size"), F.col("_topic_size")
     return (
         (group_size + topic_size + 10 == F.length("key"))
-        & (group_size < _INT16)  # Kafka encodes string lengths as signed 16-bit integers
+        & (group_size < _INT16)  # The length of a Kafka string is a signed 16-bit integer.
         & (topic_size < _INT16)
         & (F.col("_part") < _INT32)
         & F.is_valid_utf8("_group")
@@ -277,7 +277,7 @@ def _uuid_text(uuid: Column) -> Column:
 
 
 def _bytes(data: Column, position: Column | int, size: Column | int) -> Column:
-    """Return `size` bytes from a position, which starts at 1."""
+    """Return `size` bytes of binary data, beginning at a position from 1 on."""
     return F.substring(data, position, size)
 
 
@@ -286,10 +286,10 @@ def _text(data: Column, position: Column, size: Column) -> Column:
 
 
 def _int16(data: Column, position: Column) -> Column:
-    """Return the last two of four bytes as an unsigned number, because `uint32_at` reads four."""
+    """Return two bytes as an unsigned number: the last two of the four bytes at a position (from 1)."""
     return uint32_at(data, position).bitwiseAND(F.lit(0xFFFF)).cast("int")
 
 
 def _number(data: Column) -> Column:
-    """Return up to seven bytes as an unsigned number. Slow, so only for rare fields."""
+    """Return at most seven bytes as an unsigned number. This is slow, so it is only used for rare fields."""
     return F.conv(F.hex(data), 16, 10).cast("long")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 HISTORY = 86_400_000
-"""Only time lags of this period before a row are searched, in milliseconds."""
+"""How far back time lags are searched for the beginning of a problem, in milliseconds."""
 
 _KEY = ("group", "topic", "partition")
 
@@ -26,9 +26,9 @@ def with_age_histories(rows: DataFrame, lag: DataFrame) -> DataFrame:
     """Return, for each row, the time lags of its group or partition up to the time of the row.
 
     Args:
-        rows: rows with group, topic, partition, `at` and `steady_since` (both in milliseconds). Time lags before
-            `steady_since`, or more than `HISTORY` before `at`, are left out.
-        lag: the gold table.
+        rows: rows with group, topic, partition, and two times in milliseconds: `at`, and `steady_since` (first poll
+            after the latest gap). Time lags before `steady_since`, or more than `HISTORY` before `at`, are left out.
+        lag: gold `lag`.
 
     Returns:
         DataFrame with the columns at, group, topic, partition, and `ages`: array of structs with `at` in milliseconds
@@ -49,30 +49,33 @@ def with_age_histories(rows: DataFrame, lag: DataFrame) -> DataFrame:
 
 
 def rising_since(ages: Column) -> Column:
-    """Apply `kgtui.model.health.backlog_start.rising_since` to an array of `with_age_histories`."""
+    """Apply the Python function `backlog_start.rising_since` to a column `ages` of `with_age_histories`."""
     return _in_python(backlog_start.rising_since, ages)
 
 
 def behind_since(ages: Column) -> Column:
-    """Apply `kgtui.model.health.backlog_start.behind_since` to an array of `with_age_histories`."""
+    """Apply the Python function `backlog_start.behind_since` to a column `ages` of `with_age_histories`."""
     return _in_python(backlog_start.behind_since, ages)
 
 
 def _in_python(function: Callable[[Sequence[tuple[int, float]]], int], ages: Column) -> Column:
-    # Spark expressions would evaluate the nested searches once per element. Arrow would require pyarrow on the workers.
+    # A Python function is used, because Spark expressions would repeat the search for each element. The function does
+    # not use Arrow, which would require pyarrow on the workers.
     run = F.udf(lambda pairs: function([tuple(pair) for pair in pairs]), LongType(), useArrow=False)
     return run(ages)
 
 
 def with_problem_times(rows: DataFrame, before: DataFrame | None, lag: DataFrame | None) -> DataFrame:
-    """Add `bad_since`: when the current problem began, with a bad status in every window since then.
+    """Add the columns `bad_since` and `ended_since` to rows of gold `health`.
 
-    Windows before the latest gap do not count. It is null if the status is OK or unknown. Also add `ended_since`: the
-    `bad_since` of the window before, if the status of a group is OK again.
+    - `bad_since`: when the current problem began. The status has been bad in all windows since then, without a gap
+      between them. It is null if the status is OK or unknown.
+    - `ended_since`: if a group's status is OK again, `bad_since` of the previous window; otherwise null
 
     Args:
         before: rows of `health` for earlier days; None if there are none.
-        lag: gold `lag`, whose time lags show when a group began to fall behind; None to use only `started`.
+        lag: gold `lag`, whose time lags show when a group began to fall behind. With None, a problem begins at the time
+            in column `started`.
     """
     order = Window.partitionBy(*_KEY).orderBy("at")
     bad, is_group = F.coalesce(F.col("status") != "OK", F.lit(False)), F.col("topic").isNull()
@@ -86,7 +89,7 @@ def with_problem_times(rows: DataFrame, before: DataFrame | None, lag: DataFrame
     began = F.when(F.col("begins"), F.coalesce("earlier", to_timestamp(F.coalesce("started", "at"))))
     since = F.when(F.col("bad") & ~is_group, F.last("began", ignorenulls=True).over(order))
     rows = rows.withColumn("began", began).withColumn("bad_since", since)
-    # A group's problem began with the first problem of a partition.
+    # The problem of a group began when the problem of its first partition began.
     earliest = F.min("bad_since").over(Window.partitionBy("at", "group"))
     began = F.when(F.col("begins"), F.coalesce("earlier", earliest, to_timestamp(F.col("at"))))
     since = F.when(F.col("bad"), F.last("began", ignorenulls=True).over(order))
@@ -97,10 +100,11 @@ def with_problem_times(rows: DataFrame, before: DataFrame | None, lag: DataFrame
 
 
 def _with_earlier_problems(rows: DataFrame, before: DataFrame | None, follows: Column) -> DataFrame:
-    """Add `earlier`: the `bad_since` of the window before, if it is in `before`.
+    """Add `earlier`: `bad_since` of the previous window, if this window is in `before`; otherwise null.
 
     Args:
-        follows: whether there is no gap between the two windows.
+        before: rows of `health` for earlier days; None if there are none.
+        follows: whether there is no gap between a window and the previous window.
     """
     if before is None:
         return rows.withColumn("earlier", F.lit(None).cast("timestamp"))
@@ -116,10 +120,10 @@ def _with_earlier_problems(rows: DataFrame, before: DataFrame | None, follows: C
 
 
 def _with_start_of_rise(rows: DataFrame, lag: DataFrame) -> DataFrame:
-    """Correct `started` in windows in which a bad status begins, with earlier time lags.
+    """In windows in which the status becomes WARN or STOP, correct the time `started` with earlier time lags.
 
-    WARN begins when the time lag began to rise, maybe before the commits of the window. STOP begins with the last
-    commit, but not before there were unread records.
+    WARN starts when the time lag began to rise, which may be before the window. STOP starts at the last commit, or
+    when the oldest unread record was written, if this was later.
     """
     begins = rows.filter(F.col("begins") & F.col("topic").isNotNull() & F.col("status").isin("WARN", "STOP"))
     ages = with_age_histories(begins, lag).select(

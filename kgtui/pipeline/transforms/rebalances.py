@@ -1,8 +1,9 @@
 """Silver `rebalances`: rebalances of groups, reconstructed from the records that each rebalance leaves.
 
-- Classic groups: one record at the end, with all members and assignments. The previous record shows the changes.
-- Consumer, share and streams groups: changed subscriptions, then the new group epoch and target assignment, and then
-  one record for each member that reaches the new epoch.
+- Classic groups: each rebalance leaves one record with all members and assignments. A comparison with the previous
+  record shows the changes.
+- Consumer, share and streams groups: a rebalance leaves records of changed subscriptions, then of the new group epoch
+  and the target assignment, and then one record for each member that reaches the new epoch.
 """
 
 from __future__ import annotations
@@ -26,23 +27,23 @@ def rebalances(events: DataFrame) -> DataFrame:
     """Compute the silver table `rebalances`.
 
     Args:
-        events: all events of some groups, with the column `created` set by `with_created`. If only `needed_events` are
-            given, rebalances with record offsets before `since` are wrong.
+        events: all events of some groups, with the column `created`. If `needed_events` has selected the events, the
+            rebalances with record offsets before `since` are wrong.
     """
     classic = events.where("type = 'classic'").transform(_classic)
     return classic.unionByName(events.where("type <> 'classic'").transform(_by_epoch))
 
 
 def rebalance_starts(stored: DataFrame, new: DataFrame) -> DataFrame:
-    """Return from where on new events can change rebalances: one row per group, with the record offset `since`.
+    """Return one row per group with new events: the record offset `since` from which on its rebalances may change.
 
-    A new event belongs to the rebalance whose epoch record precedes it, or to a later one. That rebalance may have
-    begun right after the epoch record before, so that `since` follows the second epoch record before the first new
-    event. A rebalance of a classic group depends on the record before it only.
+    A new event belongs to the rebalance of the last epoch record before it, or to a later rebalance. The first records
+    of that rebalance may directly follow the epoch record before it. Therefore, `since` follows the second to last
+    epoch record before the first new event. In a classic group, `since` is the offset of the first new event.
 
     Args:
-        stored: all stored events. Only a few columns of them are read.
-        new: events that are new, which may include events that are stored already.
+        stored: all rows of silver `group_events`, of which only a few columns are read.
+        new: new events. Some of them may be stored already.
     """
     first = new.groupBy(*_GROUP).agg(F.min("record_offset").alias("first"))
     before = stored.join(F.broadcast(first), [*_GROUP]).where("record_offset < first AND type <> 'classic'")
@@ -53,14 +54,14 @@ def rebalance_starts(stored: DataFrame, new: DataFrame) -> DataFrame:
 
 
 def needed_events(stored: DataFrame, starts: DataFrame) -> DataFrame:
-    """Return the keys and days of the stored events that rebalances of some groups depend on.
+    """Return the keys and days of the stored events from which some groups' rebalances are computed.
 
-    These are all events from `since` on and, as the state before, the last event about each object. Column `is_state`
-    says which of the two an event is.
+    These are all events from the record offset `since` on, and the last event before it about each group and member,
+    which describes the state at that offset. The column `is_state` is true for events before `since`.
 
     Args:
-        stored: all stored events. Only a few columns of them are read.
-        starts: result of `rebalance_starts`.
+        stored: all rows of silver `group_events`, of which only a few columns are read.
+        starts: one row per group, with the record offset `since` (see `rebalance_starts`).
     """
     keys = stored.select(*_GROUP, "type", "about", "member_id", "tombstone", "record_offset", "day")
     keys = keys.join(F.broadcast(starts), [*_GROUP])
@@ -72,7 +73,7 @@ def needed_events(stored: DataFrame, starts: DataFrame) -> DataFrame:
 
 
 def _classic(events: DataFrame) -> DataFrame:
-    """Return the rebalances of classic groups, from the record of each new generation."""
+    """Return the rebalances of classic groups: one for each record with a new generation."""
     order = Window.partitionBy(*_GROUP).orderBy("record_offset")
     none_if_created = F.when(F.col("created"), F.array().cast(_IDS))
     generations = (
@@ -102,10 +103,11 @@ def _classic(events: DataFrame) -> DataFrame:
 
 
 def _by_epoch(events: DataFrame) -> DataFrame:
-    """Return the rebalances of other groups, one per group epoch."""
+    """Return the rebalances of consumer, share and streams groups: one per group epoch."""
     order = Window.partitionBy(*_GROUP).orderBy("record_offset")
     epochs = F.count(F.when((F.col("about") == "group") & ~F.col("tombstone"), 1))
-    # Subscriptions and tombstones come before the record of the epoch that they cause, and all other records after it.
+    # Records of subscriptions, and tombstones, precede the record of the epoch that they cause. All other records of a
+    # rebalance follow the record of its epoch.
     precedes = (F.col("about") == "member") | F.col("tombstone")
     epochs_before = F.coalesce(epochs.over(order.rowsBetween(Window.unboundedPreceding, -1)), F.lit(0))
     epochs_until = epochs.over(order.rowsBetween(Window.unboundedPreceding, 0))
@@ -149,7 +151,7 @@ def _owners_or_empty(column: str) -> Column:
 
 
 def _owners(assignment: Column) -> Column:
-    """Convert an assignment to texts: partition, line break (never part of its name), member id."""
+    """Convert an assignment to an array of texts. Each text is a partition, a line break and the owner's member id."""
     return F.flatten(
         F.transform(
             F.map_entries(assignment),
@@ -159,7 +161,7 @@ def _owners(assignment: Column) -> Column:
 
 
 def _moved(before: Column, after: Column) -> Column:
-    """Return the number of partitions with another owner, from arrays of `_owners`."""
+    """Return how many partitions have different owners in two arrays of partitions with owners."""
 
     def partition(owner: Column) -> Column:
         return F.substring_index(owner, "\n", 1)

@@ -1,7 +1,7 @@
-"""Decode irregular records with Python: the records that `offset_commits` cannot decode with Spark expressions.
+"""Decode records with Python, if the module `offset_commits` cannot decode them with Spark expressions.
 
-Each row has the position of a record, and the structs `commit`, `event` (for `group_events`) and `quarantine`. Exactly
-one struct is not null: each record belongs to one silver table.
+Each decoded row has the position of a record, and the structs `commit`, `event` and `quarantine`, one per silver table.
+Exactly one struct is not null, because each record belongs to one table.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ def _struct(table: Table) -> StructType:
 
 
 DECODED = StructType([StructField(name, _struct(table)) for name, table in STRUCTS.items()])
-"""The struct columns of `SCHEMA`."""
+"""Type of a decoded record: the structs `commit`, `event` and `quarantine`."""
 
 SCHEMA = StructType(
     [StructField(column.name, TYPES[column.type]) for column in COMMITS.columns if column.name in POSITION]
     + DECODED.fields
 )
-"""Schema of the result of `decode_records`."""
+"""Schema of decoded rows: the position of the record, and the structs `commit`, `event` and `quarantine`."""
 
 
 def decode_records(records: DataFrame) -> DataFrame:
@@ -69,7 +69,7 @@ def decode_records(records: DataFrame) -> DataFrame:
 
 
 def with_positions(records: DataFrame) -> DataFrame:
-    """Rename the columns of bronze rows that are in `POSITION`, beside `key` and `value`."""
+    """Select key, value and position of bronze rows, with the position's columns renamed as in `POSITION`."""
     return records.select(
         "day",
         F.col("partition").alias("record_partition"),
@@ -81,13 +81,13 @@ def with_positions(records: DataFrame) -> DataFrame:
 
 
 def rows_for(decoded: DataFrame, table: Table) -> DataFrame:
-    """Select the rows of one silver table from the result of `decode_records`."""
+    """Select the rows of one silver table from decoded rows (rows of `SCHEMA`)."""
     struct = next(name for name, candidate in STRUCTS.items() if candidate is table)
     return decoded.where(F.col(struct).isNotNull()).select(*POSITION, f"{struct}.*").transform(conform, table)
 
 
 def decode_record(key: bytes | None, value: bytes | None) -> tuple[str, dict[str, Any]]:
-    """Decode a record, and return the name of its struct and the struct's fields.
+    """Decode a record. Return the name of its struct (`commit`, `event` or `quarantine`), and the struct's fields.
 
     Times are in milliseconds since the epoch.
     """
