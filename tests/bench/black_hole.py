@@ -108,7 +108,10 @@ async def _compare(seeds: tuple[list[str], list[str]], calls: int) -> tuple[list
 
 
 def measure(calls: int = CALLS, rounds: int = ROUNDS) -> tuple[list[float], list[float]]:
-    """Start both clusters in another process; return the result of `_compare` for `calls` × `rounds` calls."""
+    """Start both clusters in another process, and measure at least `calls` × `rounds` calls per cluster.
+
+    Return the durations of all calls to the healthy cluster, and to the faulty cluster, in milliseconds.
+    """
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
     process = context.Process(target=_brokers, args=(there,), daemon=True)

@@ -46,7 +46,7 @@ class Size:
     """Parameters of the benchmark at one scale.
 
     Attributes:
-        groups: number of groups.
+        groups: number of groups on the broker.
         topics: number of topics with 10 partitions each. Each group has offsets in one of these topics.
         rounds: number of runs of `kgtui ls`, and also of Kafka's `GroupsCommand`. The two commands take turns.
         lag_rounds: number of runs of `kgtui ls --lag`. Kafka's `--describe --all-groups` runs only once.

@@ -52,12 +52,11 @@ class Size:
     """Parameters of the benchmark at one scale.
 
     Attributes:
-        groups: number of groups.
         polls: number of polls that are recorded live while CPU time is measured.
         segments: number of keyframes in the synthetic lake.
-        seeks: number of seeks in the synthetic lake.
-        timelines: number of timelines to load that cover one hour; the same number of timelines that cover one day is
-            loaded, too.
+        seeks: number of seeks to random times in the synthetic lake.
+        timelines: number of loaded timelines that cover one hour, and also number of those that cover one day. A
+            timeline is the history of one group.
         interval: time between two polls of the live recording, in seconds.
         segment_polls: number of polls per keyframe in the synthetic lake.
     """

@@ -1,7 +1,7 @@
 """Measure `kgtui insights` on gold tables of 100,000 groups and 30 days, all of them except `lag`.
 
-The rows of the newest day are generated. The files of the earlier days are links to its files; only the statistics in
-the Delta log have other times. This is enough, because kgtui must not open files of earlier days at all.
+The rows of the newest day are generated. For each earlier day, the Delta log contains links to the files of the newest
+day, with statistics that have the earlier times. This is enough, because kgtui must never open files of earlier days.
 """
 
 from __future__ import annotations
@@ -36,14 +36,15 @@ if TYPE_CHECKING:
     from kgtui.lake.schemas import Table
 
 END = datetime(2026, 11, 21, tzinfo=UTC)
-"""End of the gold tables."""
+"""Time at which the gold tables end, which is the end of the newest day."""
 
 _DAY = END - timedelta(days=1)
-_ENVIRONMENTS, _UNHEALTHY, _BEHIND, _UNUSED = 400, 100, 20, 5
-"""Number of families, and which part of the groups is unhealthy, is behind, or is unused: one group in this many."""
+_FAMILIES = 400
+_UNHEALTHY, _BEHIND, _UNUSED = 100, 20, 5
+"""One of 100 groups is unhealthy, one of 20 groups is behind, and one of 5 groups is unused."""
 
 _CHUNK = 10_000
-"""Number of groups whose rows are written at a time. Each time, a table gets a file."""
+"""Number of groups whose rows are written at a time, into one file per table."""
 
 _NOT_NULL: dict[str, Any] = {"string": "recorded", "boolean": False, "long": 0, "int": 0, "double": 0.0}
 _TIME = pa.timestamp("us", tz="UTC")
@@ -63,7 +64,7 @@ TINY = Size(400, 3)
 
 
 def figures(size: Size) -> Iterator[Figure]:
-    """Yield CPU time and elapsed time of the command, including the start of Python."""
+    """Yield CPU time and elapsed time of `kgtui insights`, including the start of Python."""
     with tempfile.TemporaryDirectory(prefix="kgtui-bench-") as folder:
         lake = write_gold(Path(folder) / "lake", size.groups, size.days)
         rounds = [_measure("insights", f"--lake={lake}") for _ in range(_ROUNDS)]
@@ -86,7 +87,7 @@ def write_gold(path: Path, groups: int, days: int) -> Path:
     """Create a lake with the gold tables `health`, `baseline`, `forecast`, `churn` and `cleanup`, and return `path`."""
     folder = LakeFolder.of(path)
     folder.prepare()
-    names = sorted(f"team-{number % _ENVIRONMENTS:03d}.service-{number:06d}" for number in range(groups))
+    names = sorted(f"team-{number % _FAMILIES:03d}.service-{number:06d}" for number in range(groups))
     for first in range(0, groups, _CHUNK):
         numbers = np.arange(first, min(first + _CHUNK, groups))
         for table, columns in _columns(names, numbers):
@@ -97,7 +98,7 @@ def write_gold(path: Path, groups: int, days: int) -> Path:
 
 
 def _columns(names: list[str], numbers: np.ndarray[Any, Any]) -> Iterator[tuple[Table, dict[str, Any]]]:
-    """Yield the columns of each table for some groups. Columns that are left out are null or have one value."""
+    """Yield each table with its columns for some groups. Columns are left out if all rows have the same value."""
     some = pa.array([names[number] for number in numbers])
 
     def slots(seconds: int, selected: np.ndarray[Any, Any]) -> tuple[Any, Any, dict[str, Any]]:
@@ -141,7 +142,7 @@ def _columns(names: list[str], numbers: np.ndarray[Any, Any]) -> Iterator[tuple[
         "kind": "group", "name": unused, "family": family, "groups": 1, "covered_to": END, "quiet_since": _DAY
     }  # fmt: skip
     if numbers[0] == 0:
-        families = pa.array([f"team-{number:03d}.*" for number in range(0, _ENVIRONMENTS, _UNUSED)])
+        families = pa.array([f"team-{number:03d}.*" for number in range(0, _FAMILIES, _UNUSED)])
         yield CLEANUP, {
             "kind": "family", "name": families, "groups": 250, "covered_to": END, "quiet_since": _DAY
         }  # fmt: skip
@@ -171,7 +172,7 @@ def _not_null(kind: str) -> Any:
 
 
 def _add_earlier_days(table: Path, days: int) -> None:
-    """Add the files of the newest day to the table again for each earlier day, with other times in the statistics."""
+    """For each earlier day, add links to the newest day's files to the table, with earlier times in the statistics."""
     deltalake = load_deltalake()
     from deltalake.transaction import AddAction
 
@@ -192,5 +193,5 @@ def _add_earlier_days(table: Path, days: int) -> None:
 
 
 def _earlier(days: int, found: re.Match[str]) -> str:
-    """Return the date that was found, which ends with `T`, minus a number of days."""
+    """Return a date minus `days` days. The match `found`, and the result, have the form `2026-11-20T`."""
     return f"{datetime.fromisoformat(found.group()[:-1]).date() - timedelta(days=days)}T"

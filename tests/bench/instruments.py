@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 LONG_MS = 20.0
-"""CPU time in milliseconds. If a callback takes longer, a user notices a delay after pressing a key."""
+"""CPU time above which a callback counts as long, in milliseconds. A user may notice longer delays."""
 
 
 class Callbacks:

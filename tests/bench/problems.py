@@ -54,19 +54,21 @@ COMMIT_EVERY = 5.0
 """Time between two commits of a group, in seconds."""
 
 SAMPLES_WINDOW = 90.0
-"""Time that screening needs to read a group often enough to see that the lag grows from read to read, in seconds."""
+"""Time in which screening reads a group often enough to see that its lag grows from read to read, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Size of the benchmark at one scale.
+    """Parameters of the benchmark at one scale.
+
+    The search for problems and the sweep are measured separately, with different groups.
 
     Attributes:
-        groups: number of groups; 20 of them misbehave.
-        begin: time at which groups begin to misbehave, in seconds after the first read of all groups.
+        groups: number of groups in the search for problems; 20 of them misbehave.
+        begin: time from the first read of all groups to the begin of the misbehavior, in seconds.
         seconds: time for which the monitor then looks for misbehaving groups, in seconds.
-        swept: number of groups, with 10 partitions each, in the measurement of how fast all groups are read.
-        swept_seconds: length of the part of this measurement after all groups have been read once, in seconds.
+        swept: number of groups in the measurement of the sweep. Each group reads 10 partitions.
+        swept_seconds: time for which the sweep is measured after it has read all groups once, in seconds.
     """
 
     groups: int = 1_000
@@ -132,12 +134,13 @@ async def _until(monitor: Monitor, holds: Callable[[Snapshot], bool], timeout: f
         await reached.wait()
 
 
-class _Way(NamedTuple):
-    """A way to misbehave.
+class _Misbehavior(NamedTuple):
+    """A way in which groups misbehave.
 
     Attributes:
-        groups: number of groups.
-        window: time for which the group still seems healthy after the misbehavior has begun, in seconds.
+        name: description of the misbehavior, and prefix of the ids of these groups.
+        groups: number of groups that misbehave in this way.
+        window: time for which these groups still seem healthy after the misbehavior has begun, in seconds.
         problem: the problem that the monitor must find.
     """
 
@@ -148,21 +151,21 @@ class _Way(NamedTuple):
 
 
 _WINDOW = DEFAULT_WATCHING.window
-WAYS = (
-    _Way("stopped", 3, _WINDOW, Problem.STOP),
-    _Way("one partition stopped", 3, _WINDOW, Problem.STOP),
-    _Way("the group reads half as fast as producers write", 3, SAMPLES_WINDOW, Problem.BEHIND),
-    _Way("went back", 3, 0.0, Problem.REWIND),
-    _Way("records deleted unread", 2, 0.0, Problem.DATA_LOST),
-    _Way("the group rebalances every 10 s", 2, 30.0, Problem.FLAPPING),
-    _Way("the group stays in a rebalance", 2, 15.0, Problem.REBALANCING),
-    _Way("all members left", 2, 0.0, Problem.STOP),
+MISBEHAVIORS = (
+    _Misbehavior("stopped", 3, _WINDOW, Problem.STOP),
+    _Misbehavior("one partition stopped", 3, _WINDOW, Problem.STOP),
+    _Misbehavior("the group reads half as fast as producers write", 3, SAMPLES_WINDOW, Problem.BEHIND),
+    _Misbehavior("went back", 3, 0.0, Problem.REWIND),
+    _Misbehavior("records deleted unread", 2, 0.0, Problem.DATA_LOST),
+    _Misbehavior("the group rebalances every 10 s", 2, 30.0, Problem.FLAPPING),
+    _Misbehavior("the group stays in a rebalance", 2, 15.0, Problem.REBALANCING),
+    _Misbehavior("all members left", 2, 0.0, Problem.STOP),
 )
 
 
 @dataclass
-class _Scene:
-    """The groups and producers on a broker.
+class _Workload:
+    """The groups and producers that the benchmark runs on a broker.
 
     Attributes:
         ends: log end offset of every partition of the topics `t-0`, `t-1`, …
@@ -192,22 +195,23 @@ class _Scene:
             if self._commit_all() == 0:
                 break
             time.sleep(1.0)
-        self.members += [Members(self.broker, f"{WAYS[7].name} {n}", "t-0", CLASSIC) for n in range(WAYS[7].groups)]
+        leaving = MISBEHAVIORS[7]
+        self.members += [Members(self.broker, f"{leaving.name} {n}", "t-0", CLASSIC) for n in range(leaving.groups)]
         for members in self.members:
             members.wait_until_assigned()
             members.commit(dict.fromkeys(range(PARTITIONS), BACKLOG - 100))
         self._run(self._keep_writing)
 
     def misbehave(self) -> None:
-        """Begin all kinds of misbehavior in `WAYS`."""
+        """Begin all kinds of misbehavior in `MISBEHAVIORS`."""
         self.frozen, self.began_at = self.ends, time.time()
         self.broker.delete_records("deleted", 0, BACKLOG // 2)
         for members in self.members:
             members.leave()
-        for number in range(WAYS[6].groups):
-            self._join_only(f"{WAYS[6].name} {number}")
-        for number in range(WAYS[5].groups):
-            self._run(self._flap, f"{WAYS[5].name} {number}")
+        for number in range(MISBEHAVIORS[6].groups):
+            self._join_only(f"{MISBEHAVIORS[6].name} {number}")
+        for number in range(MISBEHAVIORS[5].groups):
+            self._run(self._flap, f"{MISBEHAVIORS[5].name} {number}")
 
     def stop(self) -> None:
         """Stop all threads, and close all connections."""
@@ -244,12 +248,12 @@ class _Scene:
         half = stuck + (ends - stuck) // 2
         behind = ends - 500 if began else ends
         offsets = ((stuck - 1,) * 2, (ends, stuck - 1), (half, half), (behind, behind))
-        for way, values in zip(WAYS, offsets, strict=False):
-            for number in range(way.groups):
-                yield f"{way.name} {number}", f"t-{number}", values
-        for number in range(WAYS[4].groups):
-            yield f"{WAYS[4].name} {number}", "deleted", (BACKLOG // 4,)
-        for number in range(self.groups - sum(way.groups for way in WAYS)):
+        for misbehavior, values in zip(MISBEHAVIORS, offsets, strict=False):
+            for number in range(misbehavior.groups):
+                yield f"{misbehavior.name} {number}", f"t-{number}", values
+        for number in range(MISBEHAVIORS[4].groups):
+            yield f"{MISBEHAVIORS[4].name} {number}", "deleted", (BACKLOG // 4,)
+        for number in range(self.groups - sum(misbehavior.groups for misbehavior in MISBEHAVIORS)):
             yield f"good-{number}", f"t-{number % TOPICS}", (ends, ends)
 
     def _commit_all(self) -> int:
@@ -298,30 +302,30 @@ def _commit_request(group: str, topic: str, offsets: tuple[int, ...]) -> OffsetC
 
 
 @contextmanager
-def _running(scene: _Scene) -> Iterator[None]:
+def _running(workload: _Workload) -> Iterator[None]:
     try:
-        scene.start()
+        workload.start()
         yield
     finally:
-        scene.stop()
+        workload.stop()
 
 
 async def _find(broker: Cluster, size: Size) -> list[Figure]:
-    expected = {f"{way.name} {number}": way for way in WAYS for number in range(way.groups)}
-    scene = _Scene(broker, size.groups)
+    expected = {f"{each.name} {number}": each for each in MISBEHAVIORS for number in range(each.groups)}
+    workload = _Workload(broker, size.groups)
     found: dict[str, float] = {}
     others: set[str] = set()
     all_found = asyncio.Event()
-    with _running(scene):
+    with _running(workload):
         async with connect(broker.bootstrap.split(",")) as admin:
             monitor = Monitor(admin, MonitorOptions())
 
             def note(snapshot: Snapshot) -> None:
-                for group, judgment in snapshot.problems() if scene.began_at is not None else ():
-                    way = expected.get(group)
-                    if way is None:
+                for group, judgment in snapshot.problems() if workload.began_at is not None else ():
+                    misbehavior = expected.get(group)
+                    if misbehavior is None:
                         others.add(group)
-                    elif way.problem in (judgment.kind, *judgment.others):
+                    elif misbehavior.problem in (judgment.kind, *judgment.others):
                         found.setdefault(group, time.time())
                 if len(found) == len(expected):
                     all_found.set()
@@ -329,32 +333,32 @@ async def _find(broker: Cluster, size: Size) -> list[Figure]:
             monitor.subscribe(note)
             task = asyncio.create_task(monitor.run())
             monitor.set_view(None)
-            existing = size.groups - WAYS[5].groups - WAYS[6].groups
+            existing = size.groups - MISBEHAVIORS[5].groups - MISBEHAVIORS[6].groups
             await _until(monitor, lambda snapshot: snapshot.swept >= existing, 120.0)
             await asyncio.sleep(size.begin)
-            await asyncio.to_thread(scene.misbehave)
+            await asyncio.to_thread(workload.misbehave)
             with suppress(TimeoutError):
                 async with asyncio.timeout(size.seconds):
                     await all_found.wait()
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
-    assert scene.began_at is not None
-    return list(_figures_of(expected, found, others, scene.began_at, size))
+    assert workload.began_at is not None
+    return list(_figures_of(expected, found, others, workload.began_at, size))
 
 
 def _figures_of(
-    expected: Mapping[str, _Way], found: Mapping[str, float], others: set[str], began: float, size: Size
+    expected: Mapping[str, _Misbehavior], found: Mapping[str, float], others: set[str], began: float, size: Size
 ) -> Iterator[Figure]:
     """Yield, per kind of misbehavior, the time until all groups were found.
 
     Then yield the number of misbehaving groups that were missed, and of other groups that were wrongly suspected.
     """
-    for way in WAYS:
-        times = [at - began for group, at in found.items() if expected[group] is way]
-        if len(times) == way.groups:
-            healthy = f"the groups seem healthy for the first {way.window:.0f} s"
-            name = f"time until all {way.groups} groups with this problem are found: {way.name} ({healthy})"
-            yield Figure(name, max(times), "s", target=way.window + 60)
+    for each in MISBEHAVIORS:
+        times = [at - began for group, at in found.items() if expected[group] is each]
+        if len(times) == each.groups:
+            healthy = f"the groups seem healthy for the first {each.window:.0f} s"
+            name = f"time until all {each.groups} groups with this problem are found: {each.name} ({healthy})"
+            yield Figure(name, max(times), "s", target=each.window + 60)
     name = f"misbehaving groups that were not found (20 of {size.groups:,} groups misbehave)"
     yield Figure(name, len(expected) - len(found), "groups", target=0)
     yield Figure("other groups that were suspected", len(others), "groups", target=2)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Kind = Literal["commits", "commits with topic ids", "commits and 1 % other records"]
 
 MIXED: Kind = "commits and 1 % other records"
-"""One record in `_COMMITS_PER_OTHER` has another record type. All other records are offset commits."""
+"""One of 100 records is not an offset commit, but has another record type of `__consumer_offsets`."""
 
 PARTITIONS = 16
 """Number of partitions of `__consumer_offsets`. `write_records` writes one file per partition."""

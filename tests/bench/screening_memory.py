@@ -15,7 +15,7 @@ from tests.bench.figures import Figure
 
 PARTITIONS = 10
 READS, INTERVAL = 12, 120
-"""Number of reads per group, and the time between two reads in seconds. Both suffice to find stopped groups."""
+"""Number of reads per group, and time between two reads in seconds. They are large enough to find stopped groups."""
 
 
 def figure(groups: int) -> Figure:

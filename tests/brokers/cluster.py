@@ -101,7 +101,7 @@ class Cluster:
 
         Args:
             name: key of the tool in `tools.MAIN_CLASSES`.
-            arguments: arguments of the tool; `--bootstrap-server` is added if it is missing.
+            arguments: command line arguments; `--bootstrap-server` is added if it is missing.
         """
         all_arguments = [*arguments]
         if "--bootstrap-server" not in all_arguments:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 HOST = "127.0.0.1"
 
-# Ports that `free_ports` has already returned. The function must not return a port twice, although the port seems free
-# until a broker starts to listen on it, which takes seconds.
+# Ports that `free_ports` has already returned, so that it does not return them again. Such a port seems free until its
+# broker has started, which takes seconds.
 _handed_out: set[int] = set()
 _handing_out = threading.Lock()
 
@@ -24,8 +24,8 @@ CLUSTER_ID = "a2d0dWktdGVzdHMtMDAwMQ"
 
 FAST_GROUPS = {
     "group.initial.rebalance.delay.ms": "0",
-    # These settings are only the minimums of the heartbeat interval and the session timeout. Tests set shorter values
-    # for some groups. All other groups keep Kafka's defaults, which tests check.
+    # The next two options only allow tests to set a short heartbeat interval and session timeout for some groups. All
+    # other groups have Kafka's defaults, which some tests check.
     "group.consumer.min.heartbeat.interval.ms": "200",
     "group.consumer.min.session.timeout.ms": "1000",
 }

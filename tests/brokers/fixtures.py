@@ -42,10 +42,10 @@ NAMES = (*LIVE, "secure_broker", *(named("broker", version) for version in BROKE
 """Names of the brokers and sets of live groups that are started together, the slowest first."""
 
 _FULL_VERSION = {named(kind, version): version for version in FULL_BROKER_VERSIONS for kind in ("live", "broker")}
-"""Maps each broker or set of live groups that only `tests/run --full` starts to its Kafka version."""
+"""Name of a broker or set of live groups that only `tests/run --full` starts → its Kafka version."""
 
 _KIND = {"broker": "broker", "live": "live", "newest_live": "live"}
-"""Maps each fixture that runs a test once per Kafka version to the kind of its values: `broker` or `live`."""
+"""Fixture that runs a test once per Kafka version → what it provides: a broker (`broker`) or live groups (`live`)."""
 
 _ON_ALL_VERSIONS = [pytest.param(version, marks=only_full(version)) for version in ALL_BROKER_VERSIONS]
 

@@ -31,7 +31,7 @@ class Live:
 
     Attributes:
         cluster: the cluster that coordinates the groups.
-        types: the group types that the cluster supports.
+        types: the group types that the brokers support.
         groups: role → group, as returned by `tests.brokers.groups.expected`.
         registries: the members of the group with the protocol type `sr`.
         worker: the Connect worker.

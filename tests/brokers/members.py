@@ -33,8 +33,6 @@ class Members:
     """The members of one group, with the client ids `GROUP-1`, `GROUP-2`, …
 
     Args:
-        cluster: the cluster of the group.
-        group: group id.
         topic: the topic to which every member subscribes.
         members: one configuration per member, such as `CLASSIC` or `KIP_848`. The settings in `IDLE` are added to each
             configuration.

@@ -227,7 +227,6 @@ class Secure:
         """Let a token endpoint return signed tokens that the broker accepts at the address `sasl`.
 
         Args:
-            endpoint: the token endpoint.
             claims: claims that replace or extend the usual claims, for example to create a token that the broker
                 refuses.
         """

@@ -88,7 +88,6 @@ def run_tool(
     Args:
         version: version of Kafka, such as `4.3.1`.
         tool: key of the tool in `MAIN_CLASSES`.
-        arguments: arguments of the tool.
         log_level: minimum level of the log messages that the tool writes to standard error, such as `error` or `off`.
         timeout: maximum duration, in seconds.
     """

@@ -55,11 +55,11 @@ _STEP = 1.0  # time between two commits of the groups that make progress, in sec
 
 
 class TroubledGroups:
-    """The groups of the module's docstring. They exist from `start` to `stop`.
+    """Groups with typical problems, which exist from `start` to `stop`. The module's docstring lists the groups.
 
     Args:
-        secure: the broker.
-        unused: number of groups `old-team-…`.
+        secure: the broker on which the groups are created.
+        unused: number of groups whose ids begin with `old-team-`.
     """
 
     def __init__(self, secure: Secure, unused: int) -> None:

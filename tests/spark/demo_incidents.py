@@ -76,10 +76,12 @@ def _of_group(group: dict[str, Any], topics: dict[str, Any], plan: HistoryPlan) 
 
 
 def _of_speeds(name: str, speeds: list[tuple[float, float]], kept: float, plan: HistoryPlan) -> Iterator[Incident]:
-    """Return the incidents of a group that reads with different speeds; see `VariableSpeed`.
+    """Return the incidents of a group whose reading speed changes.
 
     Args:
-        kept: how long the topic keeps records, in seconds.
+        speeds: (time, speed) of each change. The time is in seconds since the start of the history. The speed is the
+            number of records read per record written.
+        kept: retention time of the topic, in seconds.
     """
     if not speeds:
         return
@@ -92,7 +94,7 @@ def _of_speeds(name: str, speeds: list[tuple[float, float]], kept: float, plan: 
     if age < 60:
         return
     if speed < 1:
-        # The time lag grows until it equals the retention time of the topic.
+        # Records are lost as soon as the time lag equals the retention time of the topic.
         left = (kept - age) / (1 - speed)
         if left <= kept:
             yield Incident(Kind.AT_RISK, name, begin, seconds=max(left, 0.0))

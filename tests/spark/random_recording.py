@@ -82,7 +82,7 @@ class _Cluster:
             self._tables.member(f"g{group}", member)
 
     def _change_partitions(self, group: int, keyframe: bool) -> None:
-        """Group 3 never reads, and group 2 reads slowly, so that their time lags grow."""
+        """Change a group's offsets at random. Group 2 reads slowly and group 3 never, so that their time lags grow."""
         for index in range(_PARTITIONS):
             most = (1_000, 1_000, 5, 0)[group]
             reads = self._random.random() < 0.5

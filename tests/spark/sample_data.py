@@ -67,7 +67,6 @@ def record(recording: RecordingBuilder, cluster: Cluster, start: int, polls: int
 
     Args:
         start: time of the first poll, in milliseconds since the epoch.
-        polls: number of polls.
         gap: reason for the gap before the first poll; empty if there is no gap.
     """
     for number in range(polls):

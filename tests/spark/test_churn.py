@@ -84,7 +84,7 @@ def test_gold_table_churn_counts_rebalances_per_hour_from_polls_and_decoded_reco
         ("flaps", at(3_600), 0, 2, 0, 0, 0, 0, 300.0, None, 2_700.0, 0.0, False, "recorded", None, None, at(6_900)),
         ("flaps", at(14_400), 3, 0, None, 1, 2, 3, 0.0, None, 360.0, 30.0, False, "recorded",
          at(14_520), at(14_760), at(14_760)),
-        # Without a recording, the end of the data is the last decoded rebalance.
+        # This group has no recording, so `covered_to` is the time of its last decoded rebalance.
         ("records", at(10_800), 7, None, 7, 7, 0, 14, 28.0, None, None, 7.0, True, "silver",
          at(10_800), at(13_800), at(13_800)),
     ]  # fmt: skip

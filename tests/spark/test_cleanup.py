@@ -82,8 +82,7 @@ def test_gold_table_cleanup_lists_unused_groups_and_families_from_polls_and_reco
         tables.commit("share", "t", 0, None, 9, kind="share", spso=4, lag=5)
     timeline, groups, partitions, _ = tables.frames(spark)
     since = at(3 * DAYS).date()
-    # As in the gold job, only the history of groups without members is used, and the inputs of `cleanup` are
-    # checkpointed.
+    # Like the gold job, use only the history of groups without members, and checkpoint the inputs of `cleanup`.
     asked = groups_without_members(timeline, groups, since=since)
     assert {row.group for row in asked.collect()} == {"old.a", "old.b", "new.a", "alone", "waits", "share", "shrinks"}
     partitions = partitions.join(asked, "group", "left_semi")

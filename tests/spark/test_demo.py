@@ -1,4 +1,4 @@
-"""`kgtui pipeline demo`: the findings are the incidents that the simulator was told to simulate."""
+"""`kgtui pipeline demo` finds exactly the incidents that the simulator simulates."""
 
 from __future__ import annotations
 

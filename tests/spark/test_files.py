@@ -52,9 +52,7 @@ def test_overlapping_files_and_deleted_checkpoints_cause_no_duplicate_rows(lake:
 
 
 @pytest.mark.parametrize("later", [0, 86_400_000_000])
-def test_other_records_at_known_offsets_are_rejected_instead_of_dropped(
-    lake: SparkLake, tmp_path: Path, later: int
-) -> None:
+def test_a_record_that_differs_from_the_stored_record_is_rejected(lake: SparkLake, tmp_path: Path, later: int) -> None:
     """The files come from two clusters, or from a topic that was deleted and created again, perhaps on another day."""
     folder = tmp_path / "records"
     noon = 1_795_262_400_000_000

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tests.spark.record_samples import Record
 
 FORGED_COUNTS = ("7fffffff", "ffffffff", "80000000", "ffffffff07", "ffffffff7f", "ffffffffff01", "00")
-"""Lengths in bytes and numbers of elements that are much too large, negative or invalid, in hexadecimal."""
+"""Encoded lengths of strings and arrays that are much too large, negative or invalid, in hexadecimal."""
 
 
 def classic_groups() -> list[Record]:

@@ -175,7 +175,7 @@ def random_log(random: Random, group: str) -> GroupLog:
 
 
 def test_rebalances_from_needed_events_equal_those_from_all_events(spark: SparkSession) -> None:
-    """New events are the last ones of a group, or late ones. Earlier rebalances do not change."""
+    """The new events are the last events of a group, or late events. Rebalances before them do not change."""
     random = Random(18)
     rows: list[dict[str, Any]] = []
     is_new: set[int] = set()

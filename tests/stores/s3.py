@@ -20,7 +20,6 @@ class Bucket:
 
     Attributes:
         url: `http://127.0.0.1:PORT` of the server.
-        name: name of the bucket.
     """
 
     url: str

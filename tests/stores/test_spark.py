@@ -71,7 +71,7 @@ def rows(uri: str) -> dict[str, int | None]:
     return {table.table.title: table.contents.rows for table in tables if table.contents is not None}
 
 
-def test_second_pipeline_and_maintenance_of_its_tables_wait_for_the_first(bucket: Bucket) -> None:
+def test_a_second_pipeline_run_and_maintenance_are_refused_during_a_run(bucket: Bucket) -> None:
     folder = LakeFolder.of(bucket.uri())
     with held(recorder_lock(folder.pipeline_lock), lambda message: None):
         with (
