@@ -17,7 +17,7 @@ The package needs the extra `spark`, and also works through Spark Connect.
 | `submit` | builds the `spark-submit` command for YARN and Kubernetes |
 | `spark_errors` | Spark's errors as one-sentence messages |
 
-Of kgtui, the package imports only `errors`, `private_files`, `model`, `protocol` and `lake`, because kgtui sends this
-code to Spark executors, where it must run without third-party libraries. No other package imports PySpark, so that
-kgtui also runs without the extra.
+The package is sent to Spark executors, together with `model`, `protocol`, `lake` and two small modules. It imports no
+other part of kgtui, because these run without third-party libraries. No other package imports PySpark, so that kgtui
+also runs without the extra.
 """

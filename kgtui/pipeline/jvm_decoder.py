@@ -102,7 +102,7 @@ def _fields(struct: Struct, version: int, depth: int, *, flexible: bool) -> Iter
 
 
 def _default(field: Field) -> str:
-    """Return the default of an integer or a string as text; empty for other types, whose defaults Java knows."""
+    """Return the default of an integer or a string as text; empty for all other types."""
     return str(field.default) if isinstance(field.default, (int, str)) else ""
 
 

@@ -95,7 +95,8 @@ def session_options(partitions: int | None = None) -> dict[str, str]:
     options = {
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.ansi.enabled": "true",
-        # Spark's default INT96 timestamps need more space and have no statistics. Its default compression is Snappy.
+        # By default, Spark writes INT96 timestamps, which need more space and have no statistics, and compresses with
+        # Snappy instead of the more efficient Zstandard.
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
         "spark.sql.parquet.compression.codec": "zstd",
         # Without this option, the Kafka source silently returns no records of internal topics.

@@ -43,7 +43,7 @@ RECORDS = 20
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Parameters of the benchmark at one scale.
+    """Parameters of the benchmark at one scale (tiny, quick or full).
 
     Attributes:
         groups: number of groups on the broker.

@@ -49,7 +49,7 @@ TARGET_DAY_MS = 2_000.0
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Parameters of the benchmark at one scale.
+    """Parameters of the benchmark at one scale (tiny, quick or full).
 
     Attributes:
         polls: number of polls that are recorded live while CPU time is measured.
@@ -83,12 +83,14 @@ def record_figures(size: Size) -> Iterator[Figure]:
             poll = asyncio.run(_cpu_per_poll(Path(folder) / "live", size, callbacks))
     cpu = poll + lake.keyframe_cpu / size.segment_polls
     what = f"{size.groups:,} groups × {PARTITIONS}, a tenth of the groups commit per poll"
-    yield Figure(f"record, {what}: CPU per poll", cpu, "s", "interval", size.interval, 0.15, of_ratio=True)
-    yield Figure("record: CPU time per poll for keyframes and compaction", lake.keyframe_cpu / size.segment_polls, "s")
-    yield Figure("record: CPU time of the event loop's longest callback", callbacks.worst, "ms", target=LONG_MS)
-    day = lake.bytes * KEYFRAMES_PER_DAY * POLLS_PER_KEYFRAME / size.segment_polls
-    yield Figure("record: size per day, extrapolated from one keyframe", day / 1e6, "MB", target=TARGET_DAY_BYTES / 1e6)
-    yield Figure("record: bytes per row", lake.bytes / max(lake.rows, 1), "B")
+    yield Figure(f"recording, {what}: CPU time per poll", cpu, "s", "interval", size.interval, 0.15, of_ratio=True)
+    keyframe_cpu = lake.keyframe_cpu / size.segment_polls
+    yield Figure("recording: CPU time per poll for keyframes and compaction", keyframe_cpu, "s")
+    yield Figure("recording: CPU time of the event loop's longest callback", callbacks.worst, "ms", target=LONG_MS)
+    megabytes = lake.bytes * KEYFRAMES_PER_DAY * POLLS_PER_KEYFRAME / size.segment_polls / 1e6
+    target = TARGET_DAY_BYTES / 1e6
+    yield Figure("recording: size per day, extrapolated from one keyframe", megabytes, "MB", target=target)
+    yield Figure("recording: bytes per row", lake.bytes / max(lake.rows, 1), "B")
 
 
 @contextmanager

@@ -53,7 +53,7 @@ _ROUNDS = 3
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Parameters of the benchmark at one scale."""
+    """Parameters of the benchmark at one scale (tiny, quick or full)."""
 
     groups: int = 100_000
     days: int = 30

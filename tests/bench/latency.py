@@ -37,7 +37,7 @@ _TIMEOUT = 300.0
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Parameters of the benchmark at one scale.
+    """Parameters of the benchmark at one scale (tiny, quick or full).
 
     Attributes:
         commits: number of commits.

@@ -39,7 +39,7 @@ _WARM_UP_FROM = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Parameters of the benchmark at one scale.
+    """Parameters of the benchmark at one scale (tiny, quick or full).
 
     Attributes:
         decode: number of records to decode.

@@ -59,7 +59,7 @@ SAMPLES_WINDOW = 90.0
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Parameters of the benchmark at one scale.
+    """Parameters of the benchmark at one scale (tiny, quick or full).
 
     The search for problems and the sweep are measured separately, with different groups.
 

@@ -34,7 +34,7 @@ During the first sweep, kgtui may use a quarter of a core, because the sweep rea
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Parameters of the benchmark at one scale.
+    """Parameters of the benchmark at one scale (tiny, quick or full).
 
     Attributes:
         groups: number of groups in the cluster.
@@ -143,11 +143,10 @@ def _latencies(size: Size, keys: _Keyboard, bare_keys: _Keyboard, when: str = ""
             bare.append(bare_keys.press(key))
         p50, bare_p50 = statistics.median(times), statistics.median(bare)
         p99, bare_p99 = percentile(times, 0.99), percentile(bare, 0.99)
-        yield Figure(f"{name}, key to frame{when}, p50", p50, "ms", "minimal app", bare_p50, 15)
-        yield Figure(f"{name}, key to frame{when}, p99", p99, "ms", "minimal app", bare_p99, 60)
-        yield Figure(
-            f"{name}, key to frame{when}, p99, as a ratio", p99, "ms", "minimal app", bare_p99, 3, of_ratio=True
-        )
+        yield Figure(f"{name}: time from key to frame{when}, p50", p50, "ms", "minimal app", bare_p50, 15)
+        yield Figure(f"{name}: time from key to frame{when}, p99", p99, "ms", "minimal app", bare_p99, 60)
+        ratio_name = f"{name}: time from key to frame{when}, p99, as a ratio"
+        yield Figure(ratio_name, p99, "ms", "minimal app", bare_p99, 3, of_ratio=True)
 
 
 def _filtering(size: Size, ui: Terminal, keys: _Keyboard, bare_keys: _Keyboard) -> Iterator[Figure]:
@@ -163,7 +162,7 @@ def _filtering(size: Size, ui: Terminal, keys: _Keyboard, bare_keys: _Keyboard) 
         ui.press(ESCAPE)
         time.sleep(0.5)
         keys.synchronize()
-    name, median = "substring filter, key to frame", statistics.median
+    name, median = "substring filter: time from key to frame", statistics.median
     yield Figure(f"{name}, p50", median(times), "ms", "minimal app", median(bare), 60)
     yield Figure(f"{name}, worst", max(times), "ms", "minimal app", max(bare))
 
@@ -216,7 +215,7 @@ def _expanding(size: Size, bare_keys: _Keyboard) -> Iterator[Figure]:
             collapse.append(keys.press(LEFT))
             bare.append(bare_keys.press(PAGE_DOWN))
         for action, times in (("expand", expand), ("collapse", collapse)):
-            name = f"{action} a node with {groups} groups, key to frame, p50"
+            name = f"{action} a node with {groups} groups: time from key to frame, p50"
             yield Figure(name, statistics.median(times), "ms", "minimal app", statistics.median(bare), 40)
 
 

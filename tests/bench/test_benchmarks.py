@@ -16,7 +16,7 @@ EXPECTED = {
     "screen": "nothing changes",
     "sweep": "every group is read",
     "problems": "not found",
-    "record": "CPU per poll",
+    "record": "CPU time per poll",
     "replay": "one poll forward",
     "pipeline": "decode",
     "insights": "kgtui insights",

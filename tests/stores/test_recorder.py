@@ -23,8 +23,8 @@ from tests.unit.lake.test_maintenance import dead_pid
 if TYPE_CHECKING:
     from tests.stores.s3 import Bucket
 
-UNWANTED_SERVER = "http://127.0.0.1:1"
-"""Address at which no server listens."""
+ADDRESS_WITHOUT_SERVER = "http://127.0.0.1:1"
+"""URL of a port on which no server listens."""
 
 
 @pytest.fixture(autouse=True)
@@ -169,14 +169,14 @@ async def test_recorder_error_for_missing_credentials_names_the_variables_to_set
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
     # Without credentials, the clients would ask the metadata service of the machine.
-    monkeypatch.setenv("AWS_METADATA_ENDPOINT", UNWANTED_SERVER)
+    monkeypatch.setenv("AWS_METADATA_ENDPOINT", ADDRESS_WITHOUT_SERVER)
     assert "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY" in await error_of_recorder(bucket.uri())
 
 
 async def test_recorder_error_explains_that_the_store_does_not_answer(
     bucket: Bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("AWS_ENDPOINT_URL", UNWANTED_SERVER)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", ADDRESS_WITHOUT_SERVER)
     assert "the store does not answer" in await error_of_recorder(bucket.uri())
     monkeypatch.delenv("AWS_ALLOW_HTTP")
     # Use another bucket name, because this test has already opened the first bucket with AWS_ALLOW_HTTP.

@@ -49,12 +49,12 @@ def with_age_histories(rows: DataFrame, lag: DataFrame) -> DataFrame:
 
 
 def rising_since(ages: Column) -> Column:
-    """Apply the Python function `backlog_start.rising_since` to a column `ages` of `with_age_histories`."""
+    """Return when the time lags in an array `ages` (see `with_age_histories`) began to rise, in milliseconds."""
     return _in_python(backlog_start.rising_since, ages)
 
 
 def behind_since(ages: Column) -> Column:
-    """Apply the Python function `backlog_start.behind_since` to a column `ages` of `with_age_histories`."""
+    """Return when the backlog with the time lags in `ages` (see `with_age_histories`) began, in milliseconds."""
     return _in_python(backlog_start.behind_since, ages)
 
 

@@ -27,8 +27,8 @@ def rebalances(events: DataFrame) -> DataFrame:
     """Compute the silver table `rebalances`.
 
     Args:
-        events: all events of some groups, with the column `created`. If `needed_events` has selected the events, the
-            rebalances with record offsets before `since` are wrong.
+        events: all events of some groups, with the column `created`. If the events were selected with `needed_events`,
+            only the rebalances from the record offset `since` on are right.
     """
     classic = events.where("type = 'classic'").transform(_classic)
     return classic.unionByName(events.where("type <> 'classic'").transform(_by_epoch))

@@ -1,7 +1,7 @@
 """Decode records with Python, if the module `offset_commits` cannot decode them with Spark expressions.
 
-Each decoded row has the position of a record, and the structs `commit`, `event` and `quarantine`, one per silver table.
-Exactly one struct is not null, because each record belongs to one table.
+Each decoded row has the position (day, partition, offset, timestamp) of a record, and the structs `commit`, `event` and
+`quarantine`, one per silver table. Exactly one struct is not null, because each record belongs to one table.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ SCHEMA = StructType(
     [StructField(column.name, TYPES[column.type]) for column in COMMITS.columns if column.name in POSITION]
     + DECODED.fields
 )
-"""Schema of decoded rows: the position of the record, and the structs `commit`, `event` and `quarantine`."""
+"""Schema of decoded rows: the columns in `POSITION`, and the structs `commit`, `event` and `quarantine`."""
 
 
 def decode_records(records: DataFrame) -> DataFrame:
