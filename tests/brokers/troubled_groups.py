@@ -38,17 +38,17 @@ STOPPED, FLAPPING, BLOCKED, DRAINING = "payments.settle", "orders.enrich", "sear
 EXPIRING, DELETED = "audit.archive", "geo.lookup"
 
 PARTITIONS = 12
-"""Number of partitions of the topic `payments`, which three members of `STOPPED` own."""
+"""Number of partitions of the topic `payments`, which three members of the group `STOPPED` own."""
 
 STOPPED_FOR, EXPIRES_IN, RETENTION = 1_500, 1_800, 7_200
-"""Age of the oldest unread record of `STOPPED`, time until the oldest unread record of `EXPIRING` expires, and
-retention time of the topic that `EXPIRING` reads.
+"""Three times in seconds, at the creation of the groups.
 
-All three values are in seconds. The first two are measured when the groups are created.
+They are the age of the oldest unread record of the group `STOPPED`, the time until the oldest unread record of the
+group `EXPIRING` expires, and the retention time of the topic that this group reads.
 """
 
 BACKLOG, DRAINED_PER_SECOND = 200_000, 200
-"""Number of unread records of `DRAINING` at the start, and number of records that this group reads per second."""
+"""Unread records of the group `DRAINING` at the start, and number of records that it reads per second."""
 
 TIMEOUT = 60.0
 _STEP = 1.0  # time between two commits of the groups that make progress, in seconds

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 STEPS = ("started", "reading the files", "decoding", *(f"computing gold/{table.name}" for table in GOLD))
 """Names of the steps of a pipeline run, in order.
 
-When a step begins, `pipeline_program` prints its name first in a line.
+When a step begins, `pipeline_program` prints a line that begins with the name of the step.
 """
 
 _TIMEOUT = 800.0

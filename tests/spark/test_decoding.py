@@ -99,7 +99,7 @@ def bronze_rows(spark: SparkSession, records: list[Record]) -> DataFrame:
 
 @pytest.fixture(params=["java", "java in two passes", "expressions and python"])
 def decoder(request: pytest.FixtureRequest, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let the session decode records with the decoder in Java, in one or two passes, or without this decoder."""
+    """Decode with Java in one pass, with Java in two passes (commits, then other records), or without Java."""
     assert has_decoder(spark)
     if request.param == "java in two passes":
         monkeypatch.setattr(KeptRecords, "take", lambda *_: None)

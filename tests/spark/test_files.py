@@ -68,7 +68,7 @@ def test_a_record_that_differs_from_the_stored_record_is_rejected(lake: SparkLak
 
 @pytest.mark.full
 def test_decoding_in_many_batches_with_late_records_equals_one_run(lake: SparkLake, tmp_path: Path) -> None:
-    """A batch reads only the stored events that its rebalances depend on."""
+    """A batch does not read all stored events, but only the events that its rebalances depend on."""
     random = Random(5)
     records: list[Record] = [record for _ in range(2) for record in every_record_type(3, random.randint(0, 9))]
     hour, noon = 3_600_000_000, 1_795_262_400_000_000

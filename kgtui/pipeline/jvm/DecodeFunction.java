@@ -42,8 +42,8 @@ public class DecodeFunction implements UnboundFunction, ScalarFunction {
     }
 
     /**
-     * Returns false, although equal records have equal results. Spark calls a deterministic function several times per
-     * row if a filter uses its result.
+     * Returns false, although equal records have equal results. Otherwise, Spark would call the function several times
+     * per row if a filter uses its result.
      */
     public boolean isDeterministic() {
         return false;

@@ -17,12 +17,12 @@ import org.apache.spark.util.AccumulatorV2;
 /**
  * The records that {@link KeepingFunction} could not decode into commits, collected on the driver.
  *
- * <p>So Spark does not have to read all records a second time to find them. If they are larger than {@code MAX_BYTES},
- * none are kept.
+ * <p>Spark therefore reads the records only once. If the collected records are larger than {@code MAX_BYTES} in total,
+ * none is kept.
  */
 public class KeptRecords extends AccumulatorV2 {
     private static final long MAX_BYTES = 32L << 20;
-    /** Memory that a record needs in addition to its key and value. */
+    /** Memory of a kept record in addition to its key and value, in bytes. */
     private static final long ROW_BYTES = 200;
     private static final Map INSTANCES = new ConcurrentHashMap();
     private static final StructType SCHEMA = new StructType()

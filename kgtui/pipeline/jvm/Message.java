@@ -5,7 +5,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** The table of one version of a message. */
+/** Describes one version of a message: its fields, and how they are encoded. */
 class Message {
     final int version;
     /** Name and version for error messages. */
@@ -25,7 +25,7 @@ class Message {
         open.add(struct);
     }
 
-    /** Add a field. Its depth says to which of the structs before it the field belongs. */
+    /** Add a field. A field with nesting depth n belongs to the last struct with nesting depth n - 1 before it. */
     void add(String[] cells) {
         Field field = new Field(cells);
         int depth = Integer.parseInt(cells[1]);
@@ -58,7 +58,7 @@ class Message {
         }
     }
 
-    /** One field. The attributes are those of {@code kgtui.protocol.schema.Field} for one version. */
+    /** One field in one version of a message, with the attributes of {@code kgtui.protocol.schema.Field}. */
     static class Field {
         final String name, jsonName, type;
         final boolean array, nullable;
@@ -73,7 +73,7 @@ class Message {
         final long number;
         /** Default of a string. */
         final String text;
-        /** Size in bytes of the types of fixed size; 0 for other types. */
+        /** Size in bytes if the type has a fixed size; otherwise 0. */
         final int size;
         /** Fields of a struct; null for other types. */
         final Struct struct;
@@ -94,7 +94,7 @@ class Message {
             number = size > 0 && size < 16 && !text.isEmpty() ? Long.parseLong(text) : 0;
         }
 
-        /** Returns the value that a missing field gets. */
+        /** Returns the value of a field that is missing in the data. */
         Object defaultValue() {
             if (nullByDefault) {
                 return null;
@@ -111,7 +111,7 @@ class Message {
             return type.equals("string") ? (Object) text : new byte[size];
         }
 
-        /** Returns whether a value equals the value that a missing field gets. */
+        /** Returns whether a value equals the value of a missing field. */
         boolean isDefault(Object value) {
             if (value == null || nullByDefault) {
                 return value == null && nullByDefault;
@@ -133,7 +133,7 @@ class Message {
     static class Node {
         final Struct struct;
         final Object[] values;
-        /** Tagged fields that are not in the table: number as Long, to the content as bytes; null if there are none. */
+        /** Unknown tagged fields: tag as Long to content as bytes; null if there are none. */
         java.util.TreeMap unknown;
 
         /** Create a struct with the default of each field. */

@@ -82,7 +82,7 @@ class MessageReader {
         return field.size > 0 ? fixed(field) : text(field, field.nullable);
     }
 
-    /** Reads the mark before a nullable struct: a varint in a tagged field, an int8 in other fields. */
+    /** Reads whether a nullable struct is null: a varint if tagged, otherwise an int8. */
     private boolean isNull(Message.Field field) {
         return field.tag < 0 ? bytes(1) < 0 : uvarint() == 0;
     }
@@ -127,7 +127,7 @@ class MessageReader {
         throw new DamagedException("a variable-length integer has more than five bytes");
     }
 
-    /** Reads a length or a number of elements; it is negative for null. */
+    /** Reads the length of a string, or the number of elements of an array. It is negative for null. */
     private long length(boolean wide) {
         return message.flexible ? uvarint() - 1 : bytes(wide ? 4 : 2);
     }

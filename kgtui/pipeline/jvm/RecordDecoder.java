@@ -9,8 +9,8 @@ import org.apache.spark.unsafe.types.UTF8String;
 /**
  * Decodes records with the same results as {@code decode_record} in {@code kgtui.pipeline.transforms.record_decoding}.
  *
- * <p>Nearly all records are offset commits, so these have a decoder of their own, which returns null for commits with
- * unusual content. All other records are decoded with the tables in {@link Tables}.
+ * <p>Nearly all records are offset commits, so offset commits have a fast decoder. It returns null for commits that it
+ * does not support. They, and all other records, are decoded with the descriptions of messages in {@link Tables}.
  */
 class RecordDecoder {
     private static final int HEADER = 2, NEWEST_COMMIT = 4, UUID_SIZE = 16;
@@ -73,7 +73,7 @@ class RecordDecoder {
 
     // -- offset commits ---------------------------------------------------------------------------------------------
 
-    /** Returns the columns of a commit; null if the record is not a commit, or if its content is unusual. */
+    /** Returns the columns of a commit; null if the record is not a commit, or if it is not supported. */
     private static Object[] usualCommit(byte[] key, byte[] value) {
         if (key == null || key.length < 10 || key[0] != 0 || (key[1] & 0xFE) != 0) {
             return null;
@@ -95,7 +95,7 @@ class RecordDecoder {
         return value == null || addValue(row, value) ? row : null;
     }
 
-    /** Adds the columns of a commit's value to a row; returns false if the value is unusual. */
+    /** Adds the columns of a commit's value to a row; returns false if the fast decoder does not support the value. */
     private static boolean addValue(Object[] row, byte[] value) {
         if (value.length < 20 || value[0] != 0 || value[1] < 0 || value[1] > NEWEST_COMMIT) {
             return false;
@@ -109,7 +109,7 @@ class RecordDecoder {
         }
         int size;
         if (version == NEWEST_COMMIT) {
-            // The length is a varint. One of more than two bytes is unusual.
+            // The length is a varint, of which only one or two bytes are supported.
             size = value[at++];
             if (size < 0) {
                 size = size & 0x7F | value[at++] << 7;
@@ -173,7 +173,7 @@ class RecordDecoder {
 
     // -- all records ------------------------------------------------------------------------------------------------
 
-    /** Category and details of the reason why a record cannot be decoded. They are set while the record is decoded. */
+    /** Why a record cannot be decoded, and what is known about it. The attributes are set while it is decoded. */
     private static class Failure {
         String fault = "damaged key";
         Integer number;
@@ -196,7 +196,7 @@ class RecordDecoder {
         row[struct.fieldIndex(column)] = UTF8String.fromString(text);
     }
 
-    /** Returns the columns of a commit or event. Throws DamagedException, and sets {@code failure} before. */
+    /** Returns the columns of a commit or event. Before it throws a DamagedException, it sets {@code failure}. */
     private static Object[] decodeWithTables(byte[] key, byte[] value, Failure failure) {
         if (key == null || key.length < HEADER) {
             throw new DamagedException(key == null ? "the record has no key" : tooShort("key", key));

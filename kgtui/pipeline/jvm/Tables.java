@@ -10,7 +10,7 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * The record types, and the tables of their keys and values.
+ * The record types, and the descriptions of their keys and values.
  *
  * <p>They are read from {@code tables.tsv} in the jar, which {@code kgtui.pipeline.jvm_decoder} writes and documents.
  */
@@ -62,10 +62,10 @@ class Tables {
     /** A record type, with the message of its key and the messages of all versions of its value. */
     static class RecordType {
         final int number;
-        /** Name of the value's message for versions that are not known. */
+        /** Name of the value's message, for error messages about unknown versions. */
         final String valueName;
         final Message[] values;
-        /** The columns group type, record and about of {@code group_events}. */
+        /** Values of the columns {@code type}, {@code record} and {@code about} of {@code group_events}. */
         final String groupType, record, about;
         Message key;
 
