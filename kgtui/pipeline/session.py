@@ -309,7 +309,7 @@ def _is_not_from_py4j(record: logging.LogRecord) -> bool:
 
 @contextmanager
 def filtered_jvm_stderr() -> Iterator[None]:
-    """Remove `_NOISE` from the standard error of processes that are started in this context, until they exit."""
+    """Hide the lines that match `_NOISE` on the standard error of processes that are started in this context."""
     sys.stderr.flush()
     original = os.dup(2)
     read_end, write_end = os.pipe()
@@ -324,7 +324,7 @@ def filtered_jvm_stderr() -> Iterator[None]:
 
 
 def _forward(source: int, target: int) -> None:
-    """Copy bytes between file descriptors, without `_NOISE`, until the source is closed."""
+    """Copy lines between file descriptors until the source is closed. Leave out lines that match `_NOISE`."""
     partial = b""  # beginning of a line whose end has not been read yet, if the line may match `_NOISE`
     try:
         while chunk := os.read(source, _CHUNK_BYTES):

@@ -145,7 +145,7 @@ def stream_files(spark: SparkSession, folder: Path | str, *, max_files: int | No
 def security_options(properties: Mapping[str, str]) -> dict[str, str]:
     """Return the properties for authentication, TLS and timeouts, as options for Spark's Kafka source.
 
-    Spark hides their secrets from query plans, because the names match `session.SECRETS`.
+    Spark hides the SASL and TLS options in query plans, because their names match `session.SECRETS`.
     """
     return {
         f"kafka.{name}": value

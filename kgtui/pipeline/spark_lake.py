@@ -41,7 +41,7 @@ class SparkLake:
     """A lake with the Spark session that reads and writes its tables.
 
     Args:
-        path: path or URI of the lake. Spark must see a local folder at the same path.
+        path: path or URI of the lake. If it is a local path, the lake must have the same path on Spark's machines.
 
     Raises:
         LakeError: the folder contains files but no lake, or its lake has a newer format version.
@@ -120,7 +120,8 @@ class SparkLake:
             changed_from: earliest time of `rows`, in milliseconds since the epoch. It is stored in the metadata of the
                 commit, because the rewritten files also contain older rows.
         """
-        # In foreachBatch, `rows` has its own session with the temporary view, so the SQL must run there.
+        # In foreachBatch, `rows` belongs to another session than `self.spark`. The SQL must run in the session of
+        # `rows`, because only this session has the temporary view.
         spark = rows.sparkSession
         view = f"kgtui_{table.layer}_{table.name}"
         rows.transform(conform, table).createOrReplaceTempView(view)
@@ -204,8 +205,8 @@ class SparkLake:
     def query_name(self, table: Table, layer: str, prefix: str = "") -> str:
         """Return the name of the streaming query that writes a table. Its checkpoint folder has the same name.
 
-        If there is a checkpoint whose name begins with `prefix`, its query is continued. Otherwise, the name is new,
-        and ends with `MAY_REPEAT` if the table already has rows.
+        If the name of a checkpoint folder begins with `prefix`, this name is returned, so that its query continues.
+        Otherwise, the name is new, and it ends with `MAY_REPEAT` if the table already has rows.
         """
         folder = self.checkpoint(layer)
         folder.mkdir(parents=True, exist_ok=True)

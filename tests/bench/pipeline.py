@@ -72,7 +72,8 @@ def figures(size: Size) -> Iterator[Figure]:
         what = f"time per million records of a complete run over {run['records']:,} records on 2 cores"
         yield Figure(what, per_million, "s", f"run over {runs[0]['records']:,}", reference, 1.1, of_ratio=True)
     for layer, layer_seconds in runs[-1]["seconds"].items():
-        yield Figure(f"{layer} in this run", layer_seconds, "s", "whole run", _total(runs[-1]))
+        what = f"time of the {layer} job in the run over {runs[-1]['records']:,} records"
+        yield Figure(what, layer_seconds, "s", "whole run", _total(runs[-1]))
     if size.one_core:
         one_core = _measure(1, 0, (size.one_core,))["runs"][str(size.one_core)]
         reference_run = two_cores["runs"].get(str(size.one_core), one_core)

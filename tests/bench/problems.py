@@ -65,7 +65,7 @@ class Size:
 
     Attributes:
         groups: number of groups in the search for problems; 20 of them misbehave.
-        begin: time from the first read of all groups to the begin of the misbehavior, in seconds.
+        begin: time from the first read of all groups to the beginning of the misbehavior, in seconds.
         seconds: time for which the monitor then looks for misbehaving groups, in seconds.
         swept: number of groups in the measurement of the sweep. Each group reads 10 partitions.
         swept_seconds: time for which the sweep is measured after it has read all groups once, in seconds.

@@ -29,7 +29,7 @@ POLL = 300.0
 """Time between two polls, in seconds."""
 
 TOLERANCE = 2 * POLL
-"""Maximum difference between the begin or end of a finding and the begin or end of the incident, in seconds."""
+"""Maximum difference between the beginning or end of a finding and that of the incident, in seconds."""
 
 
 @pytest.mark.full

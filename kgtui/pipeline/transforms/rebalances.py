@@ -35,11 +35,11 @@ def rebalances(events: DataFrame) -> DataFrame:
 
 
 def rebalance_starts(stored: DataFrame, new: DataFrame) -> DataFrame:
-    """Return one row per group with new events: the record offset `since` from which on its rebalances may change.
+    """Return one row per group with new events. Its rebalances may change from the record offset `since` on.
 
-    A new event belongs to the rebalance of the last epoch record before it, or to a later rebalance. The first records
-    of that rebalance may directly follow the epoch record before it. Therefore, `since` follows the second to last
-    epoch record before the first new event. In a classic group, `since` is the offset of the first new event.
+    All records of a rebalance are between the records of the previous and of the next group epoch. The first new event
+    may belong to the rebalance of the last epoch before it. Therefore, `since` follows the record of the second to last
+    epoch before the event. In a classic group, `since` is the offset of the first new event.
 
     Args:
         stored: all rows of silver `group_events`, of which only a few columns are read.
