@@ -93,7 +93,7 @@ def _columns(
 ) -> list[array[float]]:
     """Return five columns: time in seconds since the epoch, lag, members, written records/s, read records/s.
 
-    Unknown values are NaN. If a poll could not read the offsets, the rates at this poll and at the next one are unknown.
+    Unknown values are NaN. If a poll could not read the offsets, the rates at this poll and at the next are unknown.
 
     Args:
         unread: times (ms) of the polls that could not read the offsets.

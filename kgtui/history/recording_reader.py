@@ -192,7 +192,7 @@ class RecordingReader:
             try:
                 return table.read_keyframe(day, keyframe)
             except FileNotFoundError:
-                # Compaction has deleted a file of this version of the table. Open the newest version.
+                # A file of this version of the table was deleted after compaction. Open the newest version.
                 table.open(renew=True)
                 return table.read_keyframe(day, keyframe)
 

@@ -30,8 +30,8 @@ class StateTimes(NamedTuple):
     """When the states of the groups at one recorded poll began.
 
     Attributes:
-        since: group id → start of its state, in seconds since the epoch. Groups that did not change their state in
-            the searched part of the recording are missing.
+        since: group id → start of its state, in seconds since the epoch. Groups that were in their state during the
+            whole searched part of the recording are missing.
         search: the part of the recording that was searched.
     """
 
