@@ -134,7 +134,7 @@ class ViewTier:
         self._visible = shown
 
     def want_configs(self, group: str | None) -> None:
-        """Also read the configs of this group while it is selected, or of no group."""
+        """Also read the configs of a group while it is selected. None reads no configs."""
         if group != self._configs_of:
             self._configs_of = group
             self._wake_selected.set()
@@ -173,9 +173,9 @@ class ViewTier:
                         await wake.wait()
 
     async def _until_woken(self, work: Coroutine[object, object, None]) -> None:
-        """Run a read, and cancel it shortly after the user has selected another group.
+        """Run a read of the selected group, and cancel it shortly after the user has selected another group.
 
-        A silent coordinator would otherwise delay the next selected group.
+        Otherwise, a coordinator that does not respond would delay the read of the next selected group.
         """
         reading, woken = asyncio.ensure_future(work), asyncio.ensure_future(self._wake_selected.wait())
         try:
@@ -205,7 +205,7 @@ class ViewTier:
             await self._timer.pause_for(self._timer.interval, wake=self._wake_visible)
 
     def read_soon(self, groups: Iterable[str], tasks: asyncio.TaskGroup) -> None:
-        """Start to read groups in full, with one task per coordinator. Groups in flight are skipped.
+        """Start to read groups in full, with one task per coordinator. Groups that are being read are skipped.
 
         Args:
             groups: ids of the groups.
@@ -266,8 +266,8 @@ class ViewTier:
     def _report(self, result: ReadResult, recorded_at: float | None) -> None:
         """Pass the result of a read to `on_read`.
 
-        In a replay, it gets the time of the recorded data. It is dropped if the user has selected another time since
-        the read began.
+        In a replay, the time of the result is replaced with the time of the recorded data. The result is dropped if the
+        user has selected another time since the read began.
 
         Args:
             recorded_at: time of the recorded data when the read began; None for live data.
@@ -296,7 +296,7 @@ class ViewTier:
         if description is not None or offsets is not None:
             summary = store.put_summary(group, now, description, offsets, fault)
             if summary is not None:
-                # The summary may still have the lag of an earlier read, which must not enter the time series again.
+                # If this read got no lag, the summary has an earlier lag, which the time series already contains.
                 lag = summary.lag if summary.lag_at == now else None
                 self._series.add(group, now, lag, summary.members, description=description, offsets=offsets)
         incomplete = description is None or (offsets is None and listing.has_offsets)
@@ -371,5 +371,5 @@ class DetailTiers:
         self._health.set_view(selected)
 
     def want_configs(self, group: str | None) -> None:
-        """Also read the configs of this group while it is selected, or of no group."""
+        """Also read the configs of a group while it is selected. None reads no configs."""
         self._view.want_configs(group)

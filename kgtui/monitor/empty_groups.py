@@ -71,7 +71,7 @@ class EmptyGroupSearch:
     def _next(self, first: Iterable[str]) -> list[str]:
         """Return the ids of the next groups to search.
 
-        They have at most `RECORD_TIME_PARTITIONS` partitions in total, except for a larger single group.
+        These groups have at most `RECORD_TIME_PARTITIONS` partitions in total. A larger group is returned alone.
         """
         store, partitions = self._store, 0
         found: list[str] = []
@@ -142,7 +142,9 @@ class EmptyGroupTier:
 
 
 async def unread_times(admin: GroupAdmin, read: GroupsRead, *, limit: int, timeout: float) -> dict[str, float]:
-    """Search for unread records, and return group id → result of `unread_since`, unless that is None.
+    """Return group id → latest time of the first unread record of a partition, in seconds since the epoch.
+
+    Groups without unread records are missing, and groups for which one of these times cannot be found.
 
     Args:
         read: the offsets of the groups, with log starts and log ends.
@@ -156,9 +158,9 @@ async def unread_times(admin: GroupAdmin, read: GroupsRead, *, limit: int, timeo
 
 
 def unread_since(rows: Sequence[PartitionLag], times: Mapping[TopicPartition, RecordTime]) -> float | None:
-    """Return the latest time of a first unread record among the partitions, in seconds since the epoch.
+    """Find the first unread record of each partition, and return the latest time of these records.
 
-    None if there are no unread records, or if one of the times is unknown.
+    The time is in seconds since the epoch; None if there are no unread records, or one of the times is unknown.
 
     Args:
         rows: offsets and lag of all partitions of a group.

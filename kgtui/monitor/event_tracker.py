@@ -36,16 +36,16 @@ More of them would delay key presses.
 _FOUND = frozenset({
     Problem.DATA_LOST, Problem.LOSS_NEAR, Problem.NO_PARTITIONS, Problem.FLAPPING, Problem.BEHIND
 })  # fmt: skip
-"""Problems whose beginning is invisible. The time at which kgtui finds them is used instead."""
+"""Problems whose beginning cannot be observed. Their events have the time at which kgtui found the problem."""
 
 _OBSERVED_BEFORE = 30.0
-"""Seconds for which a group was read at every poll before a problem whose beginning counts as observed."""
+"""The beginning of a problem counts as observed if the group was read in full for this many seconds before."""
 
 _FROM_BEFORE = ONLY_COUNTED | {Problem.EMPTY}
 """Problems that groups may have had before kgtui started.
 
-They cause no event as the first verdict on a group, or in place of each other. Otherwise, a cluster with many abandoned
-groups would hide all other events.
+No event is added if the first verdict on a group has such a problem, or if one such problem replaces another.
+Otherwise, a cluster with many abandoned groups would hide all other events.
 """
 
 
@@ -74,7 +74,7 @@ class EventTracker:
         self.found: dict[str, FoundProblem] = {}
 
     def listed(self, group: str, before: Listing | None, after: Listing, at: float) -> None:
-        """Add the events between two listings of a group.
+        """Add the events for the differences between two listings of a group.
 
         Args:
             before: the earlier listing; None if the group is new.
@@ -101,7 +101,7 @@ class EventTracker:
                 self._forget(group)
 
     def described(self, description: GroupDescription, listing: Listing, at: float, *, in_full: bool) -> None:
-        """Add the events between this description of a group and the previous one.
+        """Add the events for the differences between this description of a group and the previous one.
 
         Args:
             in_full: whether the group is read in full. Its members are then always remembered.
@@ -124,11 +124,11 @@ class EventTracker:
             self._forget(group)
 
     def listed_without_members(self, group: str, listing: Listing, listed_at: float | None, at: float) -> None:
-        """Add the events for members that left a group that is listed without members.
+        """Add the events for members that left, because a broker now lists their group without members.
 
         Args:
-            listed_at: time of the list, in seconds since the epoch. It is ignored if the group was described later,
-                because members may have joined since.
+            listed_at: time of the list, in seconds since the epoch. A list that is older than the last description of
+                the group is ignored, because members may have joined after it.
             at: time of the events, in seconds since the epoch.
         """
         last = self._descriptions.get(group)
@@ -140,7 +140,7 @@ class EventTracker:
     def offsets_read(
         self, group: str, listing: Listing, before: GroupOffsets | None, after: GroupOffsets, at: float
     ) -> None:
-        """Add the events between two reads of the offsets of a group.
+        """Add the events for the differences between two reads of the offsets of a group.
 
         Args:
             before: None if there was no previous read.
@@ -157,7 +157,7 @@ class EventTracker:
     def configs_read(
         self, group: str, listing: Listing, before: Collection[GroupConfig], after: Collection[GroupConfig], at: float
     ) -> None:
-        """Add the events between two reads of the configs of a group."""
+        """Add the events for the differences between two reads of the configs of a group."""
         if before != after:
             self.log.add(config_events(group, at, listing, before, after))
 
@@ -176,8 +176,8 @@ class EventTracker:
         """Add the events for changed judgments on groups that were passed to `judged`.
 
         One call compares at most `_VERDICTS_AT_ONCE` groups. A group that cannot be read, or has too few reads, keeps
-        its verdict. The event of a problem names the previous verdict only if the beginning of the problem was
-        observed.
+        its previous verdict. The event of a problem names the previous verdict only if the beginning of the problem
+        was observed.
         """
         for group in list(islice(self._judged, _VERDICTS_AT_ONCE)):
             del self._judged[group]

@@ -6,9 +6,9 @@ Therefore:
 - In all clusters, automatic collections are disabled while the data of a poll is stored.
 - With many groups, they stay disabled. The objects of the first load are frozen (`gc.freeze`). Later objects of each
   group are untracked, because they are never part of a cycle.
-- Cycles then come only from exceptions, layouts and closed dialogs. `GcTuning.tidy` collects new ones when memory has
-  grown, and all others while the user is away. It freezes objects if there are too many, so that no collection takes
-  longer than 20 ms.
+- Cycles then come only from exceptions, layouts and closed dialogs. `GcTuning.tidy` collects new cycles when memory has
+  grown, and old cycles while the user is away. It freezes objects if too many are not frozen, so that no collection
+  takes longer than 20 ms.
 
 With many groups, glibc is also configured to return large freed blocks to the operating system.
 """
@@ -33,10 +33,10 @@ _GROWTH = 20_000
 """Number of new memory blocks, about 2 MB, after which the next collection starts."""
 
 _YOUNG = 12_000
-"""With more new objects than this, the next collection is postponed.
+"""If there are more new objects than this, the next collection is postponed.
 
-Most of them are responses in progress, which will soon be freed. A collection that visits them takes longer than 5 ms,
-and twice as long on a busy machine.
+Most of these objects belong to responses that are being stored, and will soon be freed. A collection that visits so
+many objects takes longer than 5 ms.
 """
 
 _POSTPONED_MOST = 30
@@ -103,8 +103,8 @@ class GcTuning:
     def freeze_once(self, groups: int) -> None:
         """Freeze all objects after the first load of many groups, and disable automatic collections.
 
-        Call this method after the groups have been drawn. Only the first call with enough groups has an effect. Garbage
-        is frozen too, because the user would have to wait for a full collection.
+        Call this method after the groups have been drawn. Only the first call with at least `_FREEZE_FROM` groups has
+        an effect. Garbage is not collected before, because a full collection would block the terminal UI.
 
         Args:
             groups: number of groups in the cluster.
@@ -203,8 +203,8 @@ def _begin_to_untrack() -> None:
 def _return_large_blocks() -> Callable[[int], object] | None:
     """Make glibc return large blocks to the operating system when they are freed.
 
-    By default, glibc keeps them after the first one. With 100,000 groups, responses to ListGroups would keep 15 to 20
-    MB.
+    By default, glibc keeps large blocks after the first one was freed. With 100,000 groups, it would keep the 15 to 20
+    MB of responses to ListGroups.
 
     Returns:
         glibc's `malloc_trim`, which returns smaller free blocks; None with other C libraries.

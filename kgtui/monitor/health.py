@@ -46,7 +46,7 @@ A large group keeps at least `MIN_READS_PER_PARTITION` reads per partition, beyo
 """
 
 _MANY_PARTITIONS = 500
-"""The reads of a group with at least this many partitions are stored in a thread, because that takes long."""
+"""The reads of a group with at least this many partitions are stored in a thread, because storing them takes long."""
 
 _READS_BEFORE_VERDICT = 2
 """Number of reads that are needed for the first verdict, because one read cannot show progress."""
@@ -133,7 +133,7 @@ class ReadResult(NamedTuple):
     Attributes:
         at: seconds since the epoch.
         description: None if the description could not be read.
-        offsets: None if they could not be read, or if such groups have none.
+        offsets: None if they could not be read, or if groups of this type have none.
         fault: whether the description or the offsets could not be read completely.
     """
 
@@ -238,7 +238,7 @@ class HealthTier:
             return
         history = self._histories.get(group) or ReadHistory()
         if history.read_at is not None and read.at < history.read_at:
-            # In a replay, the user has gone back, so some stored reads are newer than this one.
+            # In a replay, the user has gone back to an earlier time. Drop all stored reads, because some are newer.
             self._forget(group)
             history = ReadHistory()
         self._histories[group] = history
@@ -255,10 +255,10 @@ class HealthTier:
             await asyncio.to_thread(history.add, read.at, read.description, read.offsets, fault=read.fault)
         since = self._store.state_since.get(group)
         if history.empty_since is not None and since is not None and self._store.groups[group].state == EMPTY:
-            # The list of groups showed when the group became Empty, possibly long before its first read.
+            # The group became Empty when the list of groups first showed this, possibly long before its first read.
             history.empty_since = since, False
         elif history.empty_since is not None and since is None and self._timer.recorded_at is None:
-            # The group became Empty before the first list of its coordinator.
+            # The group has been Empty at least since the first list of its coordinator.
             broker = self._store.brokers.get(self._store.groups[group].coordinator)
             if broker is not None and broker.answered_since is not None:
                 history.empty_since = min(history.empty_since[0], broker.answered_since), True
@@ -316,5 +316,5 @@ class HealthTier:
 
 
 def _capacity(history: ReadHistory) -> int:
-    """Return the maximum number of partition reads of a read history."""
+    """Return how many partition reads a read history can contain."""
     return len(history.samples) * history.length

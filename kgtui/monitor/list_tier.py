@@ -29,8 +29,8 @@ class PendingRemoval:
 
     Attributes:
         node: id of the broker that listed the groups before.
-        groups: ids of the missing groups that no broker has listed since then.
-        unlisted: ids of the brokers that may coordinate the groups now, and have sent no list since then.
+        groups: ids of the missing groups that no broker has listed since `since`.
+        unlisted: ids of the brokers that may coordinate the groups now, and have sent no list since `since`.
         broker_left: whether the groups are missing because their broker has left the cluster.
         since: time at which the groups were first missing, in seconds since the epoch.
     """
@@ -45,8 +45,8 @@ class PendingRemoval:
 class PendingRemovals:
     """Removes missing groups from the store after all brokers that may coordinate them have sent their lists.
 
-    When groups move, the old coordinator drops them before the new one has loaded them. They stay in the store until
-    then, so that a restart of a broker does not make them flicker.
+    When groups move, the old coordinator drops them before the new one has loaded them. The groups stay in the store in
+    the meantime, so that they do not disappear from the screen while a broker restarts.
 
     Args:
         remove: called with the id of a broker, and the ids of its groups that can be removed.
@@ -71,7 +71,7 @@ class PendingRemovals:
     def broker_joined(self, node: int) -> None:
         """Note that a broker has joined the cluster or has come back.
 
-        All removals also wait for its list. If it has come back, its own groups stay in the store.
+        All removals also wait for the list of this broker. If it has come back, its own groups stay in the store.
         """
         self._pending = [one for one in self._pending if not (one.broker_left and one.node == node)]
         for one in self._pending:
@@ -99,7 +99,7 @@ class PendingRemovals:
     def broker_silent(self, node: int) -> None:
         """Note that a broker did not respond. Removals wait for its list for at most `REMOVAL_GRACE` seconds.
 
-        Groups of a broker that has left the cluster wait for all lists.
+        The groups of a broker that has left the cluster are removed only after all lists, without this limit.
         """
         self._silent.add(node)
         self._settle()
@@ -152,7 +152,7 @@ class ListTier:
         self._listed: set[int] = set()
         self._left_at: dict[int, float] = {}
         self._missing = MissingGroups(admin, store, options.timeout)
-        # A replay reads no brokers, so that a group is gone as soon as it is not in the list.
+        # In a replay, groups are removed as soon as they are missing in a list, because no coordinator can be asked.
         self._removals = PendingRemovals(store.drop if timer.recorded_at else self._check_missing, timer.now)
         self._missing_found = asyncio.Event()
         self._wake = asyncio.Event()
@@ -171,7 +171,7 @@ class ListTier:
                 failures = 0 if await self._follow_cluster() else failures + 1
                 await self._timer.pause_for(metadata_pause(options, failures, len(self._left_at)), wake=self._wake)
                 for task in (check, *self._polls.values()):
-                    # None of these loops returns, so a bug has ended this one. `result` raises the exception.
+                    # A polling loop ends only because of a bug. `task.result` raises the exception that ended it.
                     if task.done():
                         task.result()
         finally:
@@ -181,7 +181,7 @@ class ListTier:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     def _check_missing(self, node: int, groups: Collection[str]) -> None:
-        """Let the groups of a broker be removed after their coordinators have confirmed that they do not exist."""
+        """Schedule a check of missing groups, which removes those that do not exist according to their coordinators."""
         self._missing.add(node, groups)
         self._missing_found.set()
 
@@ -275,8 +275,8 @@ class ListTier:
         await self._store.take_list(node, delta, first=first)
         self._missing.listed(delta.updated)
         self._listed.add(node)
-        # The broker no longer lists these groups. Its first list is compared with the store, which has groups of a
-        # broker that has come back.
+        # `missing` has the groups that the broker no longer lists. A first list contains no removed groups, so it is
+        # compared with the store, which still has the groups of a broker that has come back.
         missing = self._store.coordinated_by(node) - delta.updated.keys() if first else delta.removed
         self._removals.add(node, missing, self._polls)
         if missing:

@@ -40,8 +40,9 @@ async def compare_with_log_starts(
 ) -> dict[str, LogStartCheck]:
     """Compare positions with log start offsets, and return group id → result.
 
-    Groups are missing if offsets could not be read. To send fewer requests, log starts are read only for unread records
-    behind a position that does not move, and every `_PAUSE` seconds for all unread records.
+    Groups are missing if offsets could not be read. To send fewer requests, log start offsets are usually read only for
+    partitions with unread records and a position that does not move. Every `_PAUSE` seconds, they are read for all
+    partitions with unread records.
 
     Args:
         trails: group id → the last reads of the group, of which `read` is the newest.
@@ -57,7 +58,7 @@ async def compare_with_log_starts(
         if due or any(waited > 1 for waited in trail.waited):
             found = positions_of(read.committed.get(group, ()), read.share.get(group, ()), read.bounds)
             if len(found) != len(trail.waited):
-                # The trail has ignored this read, because partitions are missing in it.
+                # This read lacks some partitions, so it is not in the trail, and cannot be compared.
                 continue
             checked = [
                 row
@@ -80,7 +81,7 @@ async def compare_with_log_starts(
 
 
 def _due(trail: Trail) -> bool:
-    """Return whether all partitions are due: after the second read, and then every `_PAUSE` seconds."""
+    """Return whether to compare all partitions now: after the second read, and then every `_PAUSE` seconds."""
     if len(trail.samples) < 2:
         return False
     before = trail.samples[-2].at

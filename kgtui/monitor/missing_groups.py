@@ -75,7 +75,7 @@ class MissingGroups:
         """Check some of the groups, the longest unchecked ones first. Return whether groups were removed."""
         batch = list(self._nodes)[:MISSING_GROUPS_PER_CHECK]
         gone = await confirmed_gone(self._admin, batch, timeout=self._timeout)
-        # While the groups were checked, a broker may have listed some of them.
+        # Skip groups that a broker has listed while they were checked.
         checked = {group: node for group in batch if (node := self._nodes.pop(group, None)) is not None}
         for group, node in checked.items():
             if group not in gone:

@@ -33,7 +33,7 @@ _LIST_DELAY = 0.15
 _BACKGROUND_FACTOR = 10.0
 """Factor for the time between two snapshots if only summaries or health verdicts have changed.
 
-Such changes are rarely visible, or slow. Fewer snapshots reduce the work of the terminal UI.
+Such changes are slow or rarely visible, and fewer snapshots reduce the work of the terminal UI.
 """
 
 _FIRST_DRAW = 1.0
@@ -55,8 +55,8 @@ class Monitor:
         admin: access to the cluster. The monitor does not close it.
         options: polling intervals and limits.
         now: returns seconds since the epoch.
-        recorded_at: in a replay, returns the time of the recorded data in seconds since the epoch. Data of the same
-            time is not a new read. None for a live cluster.
+        recorded_at: in a replay, returns the time of the recorded data in seconds since the epoch. Reads of data with
+            the same time count as one read. None for a live cluster.
 
     Attributes:
         snapshot: the newest snapshot; empty before the first poll.
@@ -75,7 +75,7 @@ class Monitor:
         self._options = options = options or MonitorOptions()
         self._timer = PollTimer(options.interval, now, recorded_at)
         self._gc = GcTuning()
-        # In a replay, each step to another time would look like changes.
+        # In a replay, no events are kept, because each step to another time would cause many of them.
         self.events = EventLog(options.kept_events if recorded_at is None else 0)
         self._events_since = now() if recorded_at is None else None
         self._tracker = EventTracker(self.events, EVENT_MEMBERS)
@@ -104,7 +104,7 @@ class Monitor:
 
     async def run(self) -> None:
         """Poll until this task is cancelled. Failed requests become faults in the snapshots."""
-        # The first snapshot waits for lists of groups, as if another one had just been published.
+        # Act as if a snapshot had just been published, so that the first snapshot waits for some lists of groups.
         self._published_at = asyncio.get_running_loop().time()
         try:
             async with asyncio.TaskGroup() as tiers:
@@ -143,7 +143,7 @@ class Monitor:
             self._details.set_view(selected, visible)
 
     def want_configs(self, group: str | None) -> None:
-        """Also read the configs of this group while it is selected, or of no group."""
+        """Also read the configs of a group while it is selected. None reads no configs."""
         self._configs_of = group
         if self._details is not None:
             self._details.want_configs(group)
@@ -214,7 +214,7 @@ class Monitor:
         self.snapshot = replace(snapshot, events=self.events.kept(), events_since=self._events_since)
         for listener in list(self._listeners):
             listener(self.snapshot)
-        # The terminal UI first draws its first frame and handles the keys that were pressed meanwhile.
+        # Tidying blocks the event loop, so it waits until the terminal UI has drawn its first frame and handled keys.
         drawn = self._complete_at is not None and self._published_at - self._complete_at >= _FIRST_DRAW
         if drawn and self._tidying is None:
             self._tidying = asyncio.get_running_loop().call_later(PAUSE, self._tidy)

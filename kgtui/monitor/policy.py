@@ -25,9 +25,9 @@ LONGEST_INTERVAL = 300.0
 """Longest polling interval of each broker's list of groups that a user can set, in seconds."""
 
 SCREEN_GAPS = GapRule(at_least=30.0, intervals=3.0)
-"""When the time between two reads of a group in the terminal UI is a gap.
+"""Decides whether the time between two full reads of a group by the terminal UI is a gap.
 
-Groups are read in full only while they are in view.
+Gaps are common, because groups are read in full only while they are in view.
 """
 
 ABANDON_AFTER = 0.25
@@ -52,10 +52,13 @@ MISSING_CHECK_PAUSE = 1.0
 """Pause between two checks whether the groups that no broker lists exist, in seconds."""
 
 MISSING_CHECK_MAX_PAUSE = 30.0
-"""Longest pause between two such checks, in seconds. The pause doubles while no check finds that a group is gone."""
+"""Longest pause between two checks of unlisted groups, in seconds.
+
+The pause doubles while no check finds that a group is gone.
+"""
 
 MISSING_GROUPS_PER_CHECK = 1_000
-"""Maximum number of groups that are described in one such check."""
+"""Maximum number of unlisted groups that are described in one check whether they exist."""
 
 REPLAY_INTERVAL = 2.0
 """Polling interval in seconds while the terminal UI replays a recording.
@@ -100,13 +103,16 @@ EMPTY_SEARCH_PAUSE = 2.0
 """Minimum pause, in seconds, between two searches for the times of unread records in Empty groups."""
 
 EMPTY_SEARCH_LOAD = 0.1
-"""Maximum duration of a search in Empty groups, as a fraction of the next pause."""
+"""Maximum quotient of the duration of a search in Empty groups and the pause after it.
+
+After a long search, the pause is made longer, so that this maximum holds.
+"""
 
 SHOW_RECORD_TIME_PARTITIONS = 20_000
 """Maximum number of partitions in which `kgtui show` and `kgtui check` search for unread records."""
 
 RETENTION_PAUSE = 2.0
-"""Seconds before retention times are read, so that one request covers all topics that come into view."""
+"""Seconds until requested retention times are read, so that one request covers all topics that come into view."""
 
 
 ACCESS_MAX_AGE = 30.0
@@ -173,7 +179,7 @@ class MonitorOptions:
 def metadata_pause(options: MonitorOptions, failures: int, left: int) -> float:
     """Return the seconds until the cluster's metadata is read again.
 
-    The maximum is `failure_pause_max` after a failed read, and while a broker may come back.
+    After a failed read, and while a broker may come back, the pause is limited by `failure_pause_max`.
 
     Args:
         failures: number of consecutive reads of the metadata that failed.
@@ -252,10 +258,10 @@ RECORD_LOG_BATCH = 4_000
 """Maximum number of partitions whose log start and log end offsets the recorder reads with one call."""
 
 RECORD_GAPS = GapRule(at_least=5.0, intervals=3.0)
-"""When the time between two polls of the recorder is a gap."""
+"""Decides whether the time between two polls of the recorder is a gap."""
 
 _SETTLED = frozenset({STABLE, EMPTY, None})
-"""States in which members do not change. None is for brokers that do not list states."""
+"""States in which the members of a group do not change; None is the state if the broker does not report states."""
 
 
 def groups_to_describe(
@@ -295,7 +301,7 @@ CHECK_SHORTEST_INTERVAL = 0.05
 """Shortest time, in seconds, between two reads that a user of `kgtui check` can set."""
 
 CHECK_GAPS = GapRule(at_least=60.0, intervals=4.0)
-"""When the time between two reads of `kgtui check`, live or recorded, is a gap."""
+"""Decides whether the time between two reads of `kgtui check`, live or recorded, is a gap."""
 
 CHECK_MIN_TIMEOUT = 10.0
 """Minimum timeout of one read by `kgtui check`, in seconds, unless `--timeout` is shorter."""

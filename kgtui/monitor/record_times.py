@@ -1,6 +1,6 @@
 """Searches for the times of unread records in the selected group and in groups with a possible problem.
 
-They give the exact age of the oldest unread record.
+These times give the exact age of the oldest unread record.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class RecordTimeTier:
             precision = 0.0 if selected else PRECISION
             answer = await self._admin.record_times(positions, rules, precision=precision, timeout=self._timeout)
         except KgtuiError:
-            return  # The first read after `RECORD_TIME_PAUSE` seconds requests this search again.
+            return  # The next read of the group after `RECORD_TIME_PAUSE` seconds requests this search again.
         times = dict(self._known.get(group, {}))
         times.update((tp, with_expiry(found, rules.get(tp[0]))) for tp, found in answer.rows.items())
         self._known[group] = times
@@ -144,10 +144,10 @@ class RecordTimeTier:
 
 
 def _missing(offsets: GroupOffsets, known: Times, *, exact: bool) -> dict[TopicPartition, LogPosition]:
-    """Return the partitions with unread records and no record time at the current committed offset.
+    """Return the partitions whose first unread record has no known time.
 
     Args:
-        exact: whether to return also partitions whose time range is at least one second long.
+        exact: whether to return also partitions for which the known time may be wrong by a second or more.
     """
     return {
         tp: position

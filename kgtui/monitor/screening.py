@@ -1,11 +1,12 @@
 """Finds groups with a possible problem by simple rules, which may report a healthy group but miss no problem.
 
-The sweep passes each read to `Screening`, which adds it to the group's trail, applies the rules, and stores judgments.
-Groups with a possible problem are then read in full for an exact verdict (`kgtui.monitor.suspects`).
+The sweep passes each read to `Screening`, which adds it to the group's trail (the data of its last reads), applies the
+rules, and stores judgments. Groups with a possible problem are then read in full for an exact verdict
+(`kgtui.monitor.suspects`).
 
 | problem | rule |
 |---|---|
-| data lost | there are unread records, and the position has not moved and is before the log start offset |
+| data lost | a partition has unread records, and its position does not move and is before the log start offset |
 | stopped | a partition has unread records, and its position has not moved for longer than a window of commits takes |
 | rewound | a position moved backward, and has not reached its previous value again |
 | flapping | at least three rebalances in `FLAPPING_SECONDS`, counted from states, members, assignment and epoch |
@@ -52,9 +53,9 @@ UNSETTLED_CLASSIC = 15.0
 """Seconds after which a classic group in a rebalance gets the status WARN."""
 
 UNSETTLED_OTHER = 60.0
-"""Seconds after which a group of another type in a rebalance gets the status WARN.
+"""Seconds after which a group in a rebalance gets the status WARN, unless its type is classic.
 
-Their rebalances stop only some partitions.
+The limit is longer than for classic groups, because only some partitions are not read during such a rebalance.
 """
 
 FLAPPING_SECONDS = 1_200
@@ -74,7 +75,10 @@ The sweep alone would miss the next rebalance if it is short.
 
 _WAITED = round(DEFAULT_WATCHING.window)
 _PACES = 3
-"""A group is stopped after this multiple of its usual time between two reads with progress (`Trail.pace`)."""
+"""A group counts as stopped if it makes no progress for this multiple of its usual time between commits.
+
+`Trail.pace` has this usual time, in seconds.
+"""
 
 _LASTING = frozenset({Problem.FLAPPING, Problem.BEHIND})
 _UNSETTLED = REBALANCING | {NOT_READY}
@@ -225,7 +229,7 @@ class Screening:
                 rebalance = after.state != NOT_READY
         else:
             self._unsettled.pop(group, None)
-            # The previous list showed no members, so there was a rebalance.
+            # The group was Empty and is Stable now, so a rebalance took place between the two lists.
             rebalance = before is not None and before.state == EMPTY and after.state == STABLE
         if len(self.changed) < _MOST_CHANGED:
             self.changed[group] = None
@@ -282,12 +286,10 @@ class Screening:
             self._store.store_summary(group, replace(summary, trail=trail.encode()))
 
     def _share(self, judgment: Judgment) -> Judgment:
-        """Return a stored equal judgment, to save memory."""
+        """Return an equal judgment that is already stored, if there is one, to save memory."""
         if len(self._shared) > _MOST_SHARED:
             self._shared.clear()
         return self._shared.setdefault(judgment, judgment)
-
-    # The rules
 
     def _problems(self, group: str, listing: Listing, trail: Trail, lost: int) -> Iterator[Judgment]:
         now = self._store.now()
@@ -363,8 +365,8 @@ def _with_earlier_begin(found: Judgment, known: Judgment | None) -> Judgment:
 
 
 def _not_moving(trail: Trail) -> Iterator[Judgment]:
-    """Yield a judgment if a position before unread records has not moved for too long."""
-    # Values in `Trail.waited` are the seconds without progress plus 1.
+    """Yield a judgment if a partition has unread records, and its position has not moved for too long."""
+    # `Trail.waited` has for each partition the seconds without progress plus 1; 0 without unread records.
     longest, limit = max(trail.waited, default=0) - 1, max(_WAITED, _PACES * trail.pace)
     if longest <= limit:
         return
@@ -379,7 +381,7 @@ def _not_moving(trail: Trail) -> Iterator[Judgment]:
 
 
 def _growing(trail: Trail) -> Iterator[Judgment]:
-    """Yield a judgment if the lag grew in each sample, and records from before the first sample are unread."""
+    """Yield a judgment if the lag grew in each sample, and records older than the first sample are still unread."""
     samples = trail.samples
     if len(samples) < SAMPLES or any(sample.unknown for sample in samples):
         return

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 K = TypeVar("K")
 
 _SORT_BELOW = 8
-"""Minimum entries of a list per change, for which bisection is faster than sorting again."""
+"""If a list has at least this many entries per change, bisection is faster than sorting the list again."""
 
 
 def index_of(ids: Sequence[str], group: str) -> int | None:

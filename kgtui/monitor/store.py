@@ -388,8 +388,8 @@ class Store:
         if self._forgotten > len(self.groups) // 3:
             self.groups, self._forgotten = dict(self.groups), 0
         for part in self._stale.difference(_LIVE):
-            # After removals, `copy` is ten times as fast as `dict(…)`. Each removal makes it slower, so `self.groups`
-            # is recreated above after many.
+            # After removals, `dict.copy` is ten times as fast as `dict(…)`, but each removal makes `copy` slower.
+            # Therefore, `self.groups` is recreated after many removals.
             self._frozen[part] = untrack(getattr(self, part).copy())
         self._stale.clear()
         self._serial += 1

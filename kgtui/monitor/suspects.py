@@ -34,8 +34,8 @@ class FullReader(Protocol):
 class SuspectTier:
     """Reads suspects in full, so that they get an exact verdict.
 
-    The most severe problems come first. Among equal problems, groups that are already observed come first, because
-    their verdicts need more reads.
+    The most severe problems come first. Among equal problems, groups that were already chosen come first, because an
+    exact verdict needs several reads.
 
     Args:
         view: reads the groups, except those that are in its view anyway.
@@ -97,7 +97,7 @@ class SuspectTier:
     def _worst_first(self, suspects: Iterable[Collection[str]]) -> Iterator[str]:
         """Yield the ids of at most `MonitorOptions.suspects` suspects in the order of reading.
 
-        Groups that are already observed come first for each problem. Both are sorted by id.
+        For each problem, the groups that are already observed come first, sorted by id, and then the others by id.
         """
         left = self._most
         for groups in suspects:

@@ -40,7 +40,7 @@ _EXPECTED_PARTITIONS = 50.0
 """Assumed number of partitions per group until the first batch of groups has been read."""
 
 _COMMITTING_SECONDS = 600.0
-"""Seconds after its last progress for which a group without members is read as often as others."""
+"""For this many seconds after a commit, a group without members is read as often as a group with members."""
 
 _CHANGED_PER_BATCH = 0.5
 """Maximum number of groups with a changed state in a batch, as a fraction of its other groups.
@@ -100,8 +100,8 @@ class SweepTier:
             busy, empty = sweep_groups(self._store.by_listing, node)
             if not busy and not empty:
                 break
-            # Groups without members that commit offsets are read as often as other groups. The second round reads all
-            # groups to find them.
+            # Groups that commit offsets without having members are read as often as groups with members. To find
+            # them, the second round reads all groups.
             busy += [group for group in empty if rounds == 1 or group in self._committing]
             empty = [group for group in empty if rounds != 1 and group not in self._committing]
             seconds = 0.0
@@ -135,7 +135,7 @@ class SweepTier:
             read += len(listed)
             answered = not listed or await self._read(listed, set(changed))
             now = self._timer.now()
-            # Due times count from the start of the round, so that the next batches follow sooner after a slow one.
+            # Due times count from the start of the round, so that after a slow batch, the next batches follow sooner.
             due = round_began + read * len(self._sweeps) / self._rate(first=first)
             if not first:
                 due = max(due, began + (now - began) / options.sweep_load, round_began + seconds * done / len(groups))
