@@ -182,7 +182,7 @@ async def _search_record_times(admin: GroupAdmin, watch: ClusterWatch, retention
 async def check_recorded(args: argparse.Namespace, admin: ReplayAdmin, query: Query, watching: Watching) -> int:
     """Print the health verdicts on groups in a recording, and return the exit code.
 
-    They are based on the shown poll, and on the polls in the `args.seconds` before it.
+    The verdicts are based on the shown poll, and on the polls in the `args.seconds` before it.
     """
     from kgtui.commands.group_watch import RecordedWatch
 
@@ -225,7 +225,7 @@ async def _retention(admin: GroupAdmin, watch: Watch, timeout: float) -> Retenti
 
 
 def _without_health(query: Query) -> Query:
-    """Health is known only after the watch."""
+    """Return the filter without its terms about health, because health is known only after the watch."""
     return replace(query.limited((Need.DESCRIPTION, Need.OFFSETS)), order=query.order)
 
 
@@ -283,7 +283,7 @@ def _judge(
 
 
 def _updated(first: Snapshot, health: Mapping[str, GroupHealth], watch: Watch) -> Snapshot:
-    """Return the first snapshot with the health of each watched group and the data of its last read."""
+    """Return the snapshot `first`, with the health and the last read of each watched group added."""
     from kgtui.model.summary import Summary
 
     summaries = dict(first.summaries)
@@ -344,7 +344,7 @@ def _counts(selected: Iterable[GroupHealth]) -> dict[str, int]:
 
 
 def _notify_limits(results: CheckResults, selected: Sequence[GroupHealth]) -> None:
-    """Print which reads failed, which verdicts may change and, on a terminal, the number of groups per verdict."""
+    """Print which reads failed, which verdicts are not final and, on a terminal, the number of groups per verdict."""
     answered, brokers = results.coverage.brokers
     if answered < brokers:
         notify(f"partial result: {answered} of {brokers} brokers answered")

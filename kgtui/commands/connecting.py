@@ -40,7 +40,7 @@ async def connected(args: argparse.Namespace) -> AsyncIterator[KafkaGroupAdmin]:
 
     Raises:
         ConfigError: the options or the configuration are wrong.
-        UnreachableError: no broker answered a request in the block.
+        UnreachableError: no broker answered a request that was sent inside the `async with` block.
     """
     from kgtui.admin.kafka import connect
     from kgtui.config import ASSUMED, load, resolve
@@ -98,7 +98,7 @@ async def open_recording(lake: str, at: str | None, *, option: str = "--at") -> 
 
 
 async def as_of(snapshot: Snapshot, admin: GroupAdmin) -> Snapshot:
-    """Return the snapshot; for a recording, with the time of the shown poll and the start of all states."""
+    """Return a cluster's snapshot unchanged. If it comes from a recording, add the time of the poll and state times."""
     poll: RecordedPoll | None = getattr(admin, "poll", None)
     if poll is None:
         return snapshot

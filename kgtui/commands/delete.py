@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
 async def _run(args: argparse.Namespace, query: Query | None, folder: StateFolder) -> int:
     """Plan the deletion, ask for confirmation, delete, and return the exit code.
 
-    A second connection would print the warnings about the client properties again.
+    All steps use one connection, because a second one would print the warnings about the client properties again.
     """
     async with connected(args) as admin:
         deletion, matching, missing = await _plan(args, admin, query, folder)
@@ -129,7 +129,7 @@ def _confirm(args: argparse.Namespace, deletion: Plan) -> None:
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Let Ctrl-C interrupt a read from the terminal. With asyncio, it would wait for Enter."""
+    """Let Ctrl-C interrupt a read from the terminal. With asyncio's handler, Ctrl-C has no effect until Enter."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -180,7 +180,7 @@ async def _plan(
     selection = await _matching(admin, query, args.group, timeout)
     groups = selection.ids
     if args.group and not selection.coverage.complete:
-        # The broker of an unlisted group may not have answered. The plan then refuses the group.
+        # Keep groups that are not listed, because their broker may not have answered. The plan refuses such groups.
         groups = list(dict.fromkeys(args.group))
     else:
         missing = notify_missing(args, query, selection)

@@ -34,7 +34,7 @@ SAMPLE = 200
 """Maximum number of groups that are described to find the user's authorized operations."""
 
 STEPS_TIMEOUT = 10.0
-"""Maximum seconds of the stepwise test of a bootstrap server."""
+"""Maximum duration of the test of a bootstrap server in steps (such as name lookup and TCP), in seconds."""
 
 LIMITED_BELOW = {
     "ListGroups": (
@@ -46,13 +46,13 @@ LIMITED_BELOW = {
     "FindCoordinator": ((4, "coordinators are looked up one at a time"),),
     "DescribeShareGroupOffsets": ((1, "the lag of share groups is unknown"),),
 }
-"""API → pairs `(version, limitation)`, for brokers with which kgtui uses a lower version."""
+"""API name → pairs (version, limitation). Brokers with a lower version of the API have the limitation."""
 
 LIMITED_WITHOUT = {
     **{entry.describe_rpc: entry.absence for entry in GROUP_TYPES.values() if entry.feature},
     "DescribeShareGroupOffsets": "start offsets of share groups are unknown",
 }
-"""Maps each API to the limitation of brokers without that API."""
+"""API name → limitation of brokers without this API."""
 
 
 class NamedGroup(NamedTuple):
@@ -256,7 +256,7 @@ async def _group_operations(admin: KafkaGroupAdmin, diagnosis: DoctorResults, de
     listed = await admin.list_groups(timeout=deadline.left())
     diagnosis.groups = len(listed.rows)
     diagnosis.faults += [fault for fault in listed.faults if fault.broker in diagnosis.versions]
-    # The sample has groups of every type, because each type has its own describe RPC.
+    # Describe groups of every type, because each type has its own describe RPC.
     by_type: dict[str | None, list[str]] = {}
     for group, row in listed.rows.items():
         by_type.setdefault(row.type, []).append(group)

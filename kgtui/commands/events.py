@@ -134,7 +134,7 @@ class _Printer:
         self.printed = False
 
     def print(self, events: Iterable[Event], snapshot: Snapshot) -> None:
-        """Print the matching events. The snapshot decides filter terms about more than the event."""
+        """Print the events that match. Filter terms about data that an event lacks are decided from the snapshot."""
         found = [event for event in events if self._matches(event, snapshot)]
         self.printed = self.printed or bool(found)
         if found and self._args.format == "json":
@@ -214,9 +214,9 @@ async def _print_new(
 
 
 def _notify_if_missing(args: argparse.Namespace, query: Query, snapshot: Snapshot, groups: Sequence[str]) -> None:
-    """Print a message with similar ids if no group matches now. Events of later groups are still printed.
+    """Print a message with similar ids if no group matches now. If groups match later, their events are printed.
 
-    Filters that need data which is not read yet are not checked.
+    Nothing is checked if the filter needs more data than the list of groups.
     """
     if not query.needs and notify_missing(args, query, _as_selection(snapshot, groups)):
         notify("waiting for groups that match; press Ctrl-C to end")

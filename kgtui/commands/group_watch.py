@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import GroupOffsets
 
 _OVERTIME = 1.0
-"""Seconds to wait for the last read after its timeout, so that it can report its own error."""
+"""Seconds for which the last read may continue after its timeout, so that it can report its own error."""
 
 
 class Clock:
@@ -73,7 +73,7 @@ class _Watch:
         histories: group id → results of all reads.
         group_faults: group id → why its last read failed.
         without_offsets: groups whose last read succeeded without any offsets.
-        hidden: groups with possibly hidden offsets; see `mark_hidden`.
+        hidden: groups whose offsets brokers may have hidden because of missing permissions. `mark_hidden` fills it.
     """
 
     def __init__(self, groups: Iterable[str], watching: Watching) -> None:
@@ -82,7 +82,7 @@ class _Watch:
         self.without_offsets: set[str] = set()
         self.hidden: set[str] = set()
         self._offsets_read: set[str] = set()  # Groups whose last read of offsets succeeded, even if it found none.
-        self._incomplete: set[str] = set()  # Groups whose last read of offsets possibly lacks topics.
+        self._incomplete: set[str] = set()  # Groups whose last read of offsets may lack topics.
         self._hidden_topics: dict[str, tuple[str, ...]] = {}
 
     def mark_hidden(self, access: Access) -> None:
@@ -91,8 +91,8 @@ class _Watch:
         A hidden group gets a fault if it has no listed offsets, or if the user may not describe a topic of its members.
 
         Args:
-            access: permissions after the last read. If they show all topics, only groups that were last read with fewer
-                permissions are hidden.
+            access: permissions after the last read. If the user may describe all topics now, only groups that were last
+                read with fewer permissions are hidden.
         """
         self.hidden = set(self._offsets_read if access.hides_topics else self._incomplete)
         for group in self.hidden - self.group_faults.keys():
@@ -175,7 +175,7 @@ class ClusterWatch(_Watch):
     async def run(self) -> None:
         """Read at the start, at every interval, and at the end. Failed reads raise no error."""
         start = self._clock.now()
-        # Round before `ceil`: a rounding error, such as 3.0000000000000004, would add a read.
+        # Round before `ceil`, because a quotient such as 3.0000000000000004 would add a read.
         steps = math.ceil(round(self._schedule.seconds / self._schedule.interval, 6))
         try:
             for step in range(1, steps + 1):

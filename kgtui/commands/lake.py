@@ -89,7 +89,7 @@ def _print_status(args: argparse.Namespace) -> int:
 
 
 def _print_results(results: Iterable[MaintenanceResult]) -> int:
-    """Print each table when it is finished, and return the exit code."""
+    """Print the result for each table as soon as the table is finished, and return the exit code."""
     code = 0
     for result in results:
         if result.error:

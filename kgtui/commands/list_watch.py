@@ -59,7 +59,8 @@ class ListWatch:
         """Read the groups once.
 
         Returns:
-            The selected groups; and group id → time in seconds since the epoch, for groups with earlier values.
+            The selected groups; and group id → time of the last successful read, in seconds since the epoch, for groups
+            that keep earlier values.
 
         Raises:
             UnreachableError: no broker responds, and there was no earlier read.
@@ -115,11 +116,11 @@ def _nothing_read(last: Selection, error: UnreachableError) -> Selection:
 
 
 class RepeatedScreening:
-    """Screens each new list of groups for problems, and keeps the earlier reads that the rules need.
+    """Screens each new list of groups for problems, and keeps the data of earlier reads that the rules need.
 
     Args:
         admin: reads log start offsets of partitions without progress, and times of unread records in Empty groups.
-        timeout: maximum seconds of such a read.
+        timeout: maximum seconds of a read by `admin`.
         interval: seconds between two lists of groups.
 
     Attributes:

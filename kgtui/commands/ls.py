@@ -71,9 +71,9 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--watch takes a duration above 0, such as 5s")
     gc_enabled = gc.isenabled()
     if args.watch is None:
-        # A collection would free nothing, because all groups stay alive until the end.
+        # A garbage collection would free nothing, because all groups stay alive until the end.
         gc.disable()
-        # The last garbage collection of the interpreter skips frozen objects.
+        # At exit, Python runs a last garbage collection, which skips frozen objects.
         atexit.register(gc.freeze)
     try:
         return run_async(_run(args, query))

@@ -60,11 +60,12 @@ class CommandParser(argparse.ArgumentParser):
         self._module = module
         self._epilog: Callable[[], str] | None = None
         super().__init__(allow_abbrev=False, add_help=add_help, **texts)
-        # An empty name may come from an unset variable, and would select the default cluster. Filters may be empty.
+        # Reject empty values, except filters. For example, `--cluster "$NAME"` with an unset variable would select the
+        # default cluster.
         self.register("type", None, _not_empty)
 
     def add_subparsers(self, **options: Any) -> Any:
-        """Add subcommands. Words after the command may be empty here, because the subcommand's parser checks them."""
+        """Add subcommands. This parser accepts empty words after the command; the subcommand's parser checks them."""
         action = super().add_subparsers(**options)
         action.type = str
         return action
@@ -87,7 +88,8 @@ class CommandParser(argparse.ArgumentParser):
         """Return argparse's help text, followed by the result of the command's `epilog`."""
         if self._epilog is not None:
             self.epilog = self._epilog()
-        # In the constructor, argparse would call `_formatter` for every option, and importing `rich_argparse` is slow.
+        # Set the formatter only here. Otherwise, argparse would use it for every option that is added, and import the
+        # slow module `rich_argparse`.
         self.formatter_class = _formatter
         return super().format_help()
 
@@ -184,7 +186,7 @@ def build(prog: str = "kgtui", *, only: Collection[str] | None = None) -> Comman
     )
     add_cluster_options(parser)
     add_ui_options(parser)
-    # Without `prog`, argparse would spend time on formatting the usage.
+    # Pass `prog`, because argparse would otherwise format the usage to find it, which takes time.
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", prog=prog, title="commands")
     for name, (module, summary) in COMMANDS.items():
         if only is None or name in only:

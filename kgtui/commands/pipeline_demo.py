@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         _record(lake, history)
     except BaseException:
-        # The path of the temporary folder is not printed after an error.
+        # Remove a temporary folder, because its path was not printed, so that the user cannot find it.
         if args.lake is None:
             shutil.rmtree(lake, ignore_errors=True)
         raise

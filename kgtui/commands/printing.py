@@ -32,7 +32,7 @@ _CLEAR = "\x1b[H\x1b[2J"
 def print_text(text: str) -> None:
     """Print text on stdout in its encoding.
 
-    Symbols such as `…` that the encoding lacks become ASCII, and other characters escapes.
+    If the encoding lacks a character, a symbol such as `…` is replaced with ASCII, and any other character is escaped.
 
     Raises:
         KgtuiError: stdout cannot be written, such as to a full disk.
@@ -121,7 +121,7 @@ def print_error(text: str) -> None:
 
 
 def notify_faults(faults: Iterable[Fault]) -> None:
-    """Print faults on stderr, with only the first group for each kind of fault."""
+    """Print faults on stderr. Of several groups with the same error, only the first is printed, with their number."""
     lines: dict[tuple[str, int | None], str] = {}
     counts: dict[tuple[str, int | None], int] = {}
     for fault in faults:
@@ -180,7 +180,7 @@ class Progress:
         self._shown = False
 
     def update(self, sentence: str) -> None:
-        """Show `sentence`, unless the previous one is newer than `_REDRAW` (terminal) or `_REPEAT`."""
+        """Show `sentence`, unless the previous one was shown less than `_REDRAW` (terminal) or `_REPEAT` ago."""
         now = time.monotonic()
         if now - self._last < self._every:
             return

@@ -36,8 +36,8 @@ class Selection:
         faults: why some data could not be read.
         members: whether members were read.
         lag: whether offsets and log end offsets were read.
-        searched: pair (groups with enough data for the filter, groups that needed such data). Neither counts groups
-            that id, type or state rule out.
+        searched: pair of numbers (groups with enough data for the filter, groups that need such data). Groups that the
+            filter excludes by id, type or state are not counted.
         listed: group id → type and state, for all groups of the cluster.
     """
 
@@ -193,7 +193,7 @@ async def select_groups(
         UnreachableError: no broker answered.
     """
     if query is None and not members and not lag:
-        # The most common case needs none of the slow imports below.
+        # This is the most common case. It returns before the slow imports below.
         snapshot, faults = await _list_with_access(admin, wanted=False, max_age=access_max_age, timeout=timeout)
         ids = sorted(snapshot.groups if not groups else snapshot.groups.keys() & set(groups))
         return Selection(snapshot, ids, _coverage(snapshot, len(ids)), faults, listed=snapshot.groups)
@@ -216,7 +216,7 @@ async def select_groups(
     if show_lag:
         summaries, unread = snapshot.summaries, snapshot.group_faults.keys()
         snapshot = with_hidden_faults(snapshot, [group for group in ids if group in summaries and group not in unread])
-    # Unselected groups with faults might match the filter if their data could be read.
+    # Also report the faults of groups that are not selected, because these groups might match if they could be read.
     concerned = set(snapshot.group_faults) if query.needs else set(ids)
     faults += others + tuple(f for group, f in sorted(snapshot.group_faults.items()) if group in concerned)
     return Selection(
@@ -261,10 +261,12 @@ async def _list_with_access(
 async def _enrich(
     admin: GroupAdmin, snapshot: Snapshot, query: Query, *, members: bool, lag: bool, deadline: Deadline
 ) -> tuple[Snapshot, tuple[Fault, ...], GroupsRead]:
-    """Read the members and the lag of groups. Return the snapshot, general faults, and everything that was read.
+    """Read the members and the lag of groups.
+
+    Returns the extended snapshot, the faults that do not concern a single group, and everything that was read.
 
     Args:
-        deadline: has one step left for the members, and two for the lag.
+        deadline: divides the time that is left: one step for the members, and two steps for the lag.
     """
     from kgtui.admin.groups_read import GroupsRead
     from kgtui.admin.reading import Logs, read_groups

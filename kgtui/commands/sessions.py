@@ -109,7 +109,7 @@ class SessionOpener:
         from kgtui.tui.session import ClusterLabel
 
         admin = connect(target.seeds, target.properties)
-        # `connections` is closed when the user opens another cluster, or by `_stack` when kgtui ends.
+        # `connections` is closed when the user opens another cluster, or with `self._stack` when kgtui ends.
         connections = await self._stack.enter_async_context(AsyncExitStack())
         connections.push_async_callback(admin.close)
         self._opened[target.name] = target, command_config
@@ -186,7 +186,7 @@ class SessionOpener:
 
 
 async def _failed_attempts(target: Target) -> tuple[tuple[str, str], ...]:
-    """Return pairs (address, reason of the failure), or `()` if a connection succeeds."""
+    """Try to connect. Return pairs (address, why it failed), or `()` if a connection succeeds."""
     from kgtui.admin.kafka import connect
 
     try:
@@ -266,7 +266,7 @@ class LakeReplayPosition:
     async def advance(self, seconds: float) -> bool:
         """Move forward by some seconds of recorded time. Returns False if the last poll is already shown.
 
-        Seconds that do not reach the next poll count for the next call. Gaps are skipped immediately.
+        If the seconds do not reach the next poll, they are added to those of the next call. Gaps are skipped at once.
         """
         shown = self._admin.poll
         self._ahead = self._ahead + seconds if self._ahead_of == shown else seconds

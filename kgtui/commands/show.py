@@ -68,7 +68,7 @@ async def _run(args: argparse.Namespace) -> int:
 
 
 async def _with_recorded_times(snapshot: Snapshot, admin: GroupAdmin) -> Snapshot:
-    """Add the times that only all polls of a recording together show."""
+    """Add times that kgtui finds by searching all polls of a recording, such as when a problem began."""
     recording: RecordingReader | None = getattr(admin, "recording", None)
     if recording is None:
         return snapshot
@@ -109,7 +109,7 @@ async def read_details(
         timeout=deadline.step(),
     )
     offsets |= {group: replace(offsets[group], record_times=found) for group, found in times.items()}
-    # Old brokers have no group configs, and answer NOT_SUPPORTED.
+    # Leave out NOT_SUPPORTED for configs, because old brokers have no group configs.
     faults = [
         fault for step, fault in (*read.faults, *positions.faults) if step != CONFIGS or fault.name != "NOT_SUPPORTED"
     ]

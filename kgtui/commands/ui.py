@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 START_TIME = 2.0
 """Time after the start during which garbage collection is disabled, in seconds."""
 THREAD_SWITCH_INTERVAL = 0.0005
-"""Python's thread switch interval, in seconds; short, so that Textual's key thread runs soon."""
+"""Python's thread switch interval, in seconds. It is short, so that Textual's thread that reads keys runs soon."""
 
 
 def run(args: argparse.Namespace) -> int:

@@ -37,7 +37,7 @@ def _has_marks(snapshot: Snapshot) -> bool:
 def notify_lower_bounds(snapshot: Snapshot, groups: Iterable[str], query: Query | None) -> None:
     """Print a message if lags are lower bounds, because the user may not describe all topics.
 
-    Groups without visible offsets do not count, because each of them has a fault.
+    Groups without visible offsets are not counted, because a fault of each such group is printed instead.
     """
     if snapshot.access is None or not _has_marks(snapshot):
         return

@@ -44,7 +44,7 @@ def to_table(data: Any) -> pa.Table:
 
 
 def text_columns(table: Table) -> list[str]:
-    """Return the text columns. They are read dictionary-encoded, because many values repeat."""
+    """Return the names of the text columns, which are read dictionary-encoded, because many values repeat."""
     return [column.name for column in table.columns if column.type == "string"]
 
 
@@ -120,7 +120,7 @@ def to_rows(table: pa.Table) -> list[dict[str, Any]]:
 
 
 def filter_polls(rows: pa.Table, polls: Sequence[int]) -> pa.Table:
-    """Return the rows of some polls. Readers drop the rows of interrupted flushes in this way."""
+    """Return only the rows of the given polls. Readers use this to drop the rows of interrupted flushes."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -158,7 +158,7 @@ def to_one_chunk(rows: pa.Table) -> pa.Table:
 
 
 def _ranked(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Replace dictionary-encoded text with its rank, because numbers sort faster."""
+    """Replace each text of a dictionary-encoded column with its rank, because numbers are sorted faster."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -37,14 +37,14 @@ if TYPE_CHECKING:
     from kgtui.lake.store import LakePath
 
 COMPACTED = "compact-"
-"""Prefix of the files that compaction writes. Their rows are sorted by key and poll."""
+"""Prefix of the names of files that compaction writes. The rows in these files are sorted by key and poll."""
 
 WRITTEN = "part-"
 """Prefix of the names of files that a flush of the recorder writes."""
 
 _APP = "kgtui-recorder"
 DAY = f"partition.{PARTITION}"
-"""Key in the dicts of `RecordedTable.files`: the UTC day of the rows in the file."""
+"""Key in the dicts that `RecordedTable.files` returns. Its value is the UTC day of the rows in the file."""
 
 
 def load_deltalake() -> Any:
@@ -202,7 +202,7 @@ class RecordedTable:
             return dictionary_schema(self.table).empty_table().select(list(columns))
         session, stored = query
         first, last = span
-        # The SQL must name only existing columns. An older kgtui may have written fewer.
+        # The SQL must name only existing columns, and a table of an older kgtui may lack some.
         names = ", ".join(f'"{name}"' for name in columns if name in stored)
         literal = group.replace("'", "''")
         rows = to_table(
@@ -220,7 +220,7 @@ class RecordedTable:
     def read_keyframe(self, day: date, keyframe: int) -> RowBlocks:
         """Return all rows of a keyframe and of the polls until the next keyframe.
 
-        If compaction has written exactly these rows to one file, they are read only when `RowBlocks.read` is called.
+        If a compacted file contains exactly these rows, they are read from disk only by `RowBlocks.read`.
 
         Args:
             keyframe: milliseconds since the epoch.

@@ -189,7 +189,7 @@ class LakeFolder:
         write_json(self.path / MARKER, content)
 
     def _foreign_files(self) -> list[str]:
-        """Return the files of other programs, without lock and marker files that a process may be creating."""
+        """Return the names of all files except lock files and temporary marker files, which kgtui may be creating."""
         return [name for name in _names(self.path) if not name.startswith((LOCK, f".{MARKER}."))]
 
     @contextmanager

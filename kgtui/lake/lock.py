@@ -35,7 +35,7 @@ _LONGEST = 4_096
 
 
 class RecorderLock:
-    """The lock of one lake. This process holds it from `take` to `release`.
+    """The lock of one lake on a local disk. This process holds the lock from `take` to `release`.
 
     Attributes:
         crashed_holder: previous holder that ended without releasing the lock; otherwise None.
@@ -112,7 +112,7 @@ class RecorderLock:
     def _refuse_living(self, file: int, before: Holder | None) -> None:
         """Raise `RefusedError` if `before`, the holder in the lock file, is alive on another machine.
 
-        Its file lock may not be visible here, so the modification time is checked.
+        The kernel's file lock may not work between machines, so the modification time of the lock file is checked.
         """
         foreign = before is not None and not before.is_local
         if foreign and time.time() - os.fstat(file).st_mtime < STALE:
@@ -147,7 +147,7 @@ def held(lock: AnyLock, on_lost: Callable[[str], None]) -> Iterator[None]:
                 on_lost(str(error))
                 return
             except OSError:
-                continue  # the store does not answer; try again later
+                continue  # The store does not answer. Try again after the next pause.
 
     thread = threading.Thread(target=renew, name="renew the lock", daemon=True)
     thread.start()
@@ -177,7 +177,7 @@ def current_holder(path: LakePath) -> Holder | None:
 
 
 def recorder_lock(path: LakePath) -> AnyLock:
-    """Return the lock whose lock file has this path. It is not taken yet."""
+    """Return a lock for the lock file at this path, without taking the lock."""
     if isinstance(path, StorePath):
         from kgtui.lake.store_lock import StoreLock
 

@@ -50,7 +50,7 @@ class Holder:
         """Return whether the process still holds the lock.
 
         Args:
-            age: seconds since the last renewal.
+            age: seconds since the last renewal of the lock, which decides for a process on another machine.
         """
         return is_running(self.pid) if self.is_local else age < STALE
 

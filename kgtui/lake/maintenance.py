@@ -143,7 +143,7 @@ def prune(
     stored = list(tables(folder))
     _check_names(folder, keep, stored)
     today = utc_datetime(time.time() if now is None else now).date()
-    # Table `polls` comes first. After an interruption, readers ignore rows whose polls are no longer in `polls`.
+    # Prune table `polls` first. If pruning is interrupted, readers ignore rows whose polls are no longer in `polls`.
     for table in sorted(stored, key=lambda table: (table.layer, table.name) != (LAYER, POLLS.name)):
         days = keep.days(table)
         if days is not None:
@@ -190,7 +190,8 @@ def _compact_recorded(folder: LakeFolder, stored: Sequence[StoredTable]) -> str:
         writer = LakeWriter(folder)
         newest = writer.begin()
         if newest is not None:
-            # `newest + 1` includes the newest keyframe. This is safe, because no recorder is adding polls to it.
+            # Pass `newest + 1`, so that polls of the newest keyframe are compacted too. No recorder is adding polls to
+            # this keyframe.
             writer.maintain(newest + 1, None, time.time())
         for table in stored:
             if table.layer == LAYER:

@@ -33,7 +33,7 @@ _HARDLY_REPEATED = frozenset({"committed", "spso", "lag", "log_end"})
 _LOOKED_UP = frozenset({_GROUP, "keyframe", "poll"})
 """Columns for which files have statistics, because readers search for their values."""
 _MAX_ROW_GROUP = 4_000_000
-"""Maximum number of rows in a Parquet row group: so many that `write_table` writes one per call."""
+"""Maximum number of rows in a Parquet row group; large, so that each call of `write_table` writes one row group."""
 
 
 class RowBlocks(Protocol):
@@ -102,7 +102,7 @@ class CompactedFile:
         return index if index < len(self._blocks) and self._blocks[index].first <= group else None
 
     def read(self, blocks: Sequence[int], columns: Sequence[str]) -> pa.Table:
-        # One thread at a time may read, because all share the read position of the ParquetFile.
+        # Only one thread at a time may read, because all threads share the read position of the `ParquetFile`.
         with self._lock:
             if self._blocks is None:
                 rows = self._file.read(list(columns))
@@ -135,7 +135,8 @@ def _blocks(metadata: pq.FileMetaData) -> list[_Block] | None:
     for row_group in range(metadata.num_row_groups):
         statistics = metadata.row_group(row_group).column(column).statistics
         if statistics is None or not statistics.has_min_max:
-            # The writer omits the minimum and maximum of group ids above 4,096 bytes. The file is then one block.
+            # The Parquet writer omits the statistics of group ids longer than 4,096 bytes. The whole file is then read
+            # as one block.
             return None
         if blocks and blocks[-1].last >= statistics.min:
             blocks[-1] = _Block(blocks[-1].first, statistics.max, range(blocks[-1].row_groups.start, row_group + 1))
@@ -147,13 +148,13 @@ def _blocks(metadata: pq.FileMetaData) -> list[_Block] | None:
 def read_rows(paths: Sequence[LakePath], table: Table, columns: Sequence[str], where: Any) -> pa.Table:
     """Return the rows of files that match a filter expression, with dictionary-encoded text.
 
-    pyarrow creates the dataset, because deltalake needs ten milliseconds per file.
+    pyarrow reads the files, because deltalake needs ten milliseconds per file.
     """
     import pyarrow.dataset as ds
 
     form = ds.ParquetFileFormat(dictionary_columns=set(text_columns(table)))
     schema = dictionary_schema(table)
-    # Without a schema, pyarrow would use the columns of the first file, and later files may have more.
+    # Pass a schema. Otherwise, pyarrow would use only the columns of the first file, and later files may have more.
     schema = schema.remove(schema.get_field_index(PARTITION))
     files = [arrow_file(path) for path in paths]
     file_system = files[0][1] if files else None
@@ -208,7 +209,8 @@ def write_rows(path: LakePath, rows: pa.Table, *, compact: bool) -> dict[str, An
             store_schema=False,
         ) as file:
             for start, stop in _cuts(rows) if compact else [(0, rows.num_rows)]:
-                # Otherwise, each Parquet row group would contain the dictionary of all `rows`.
+                # `_plain` removes the dictionary encoding. Otherwise, each Parquet row group would contain the
+                # dictionary of all `rows`.
                 file.write_table(_plain(rows.slice(start, stop - start)), row_group_size=_MAX_ROW_GROUP)
     except BaseException:
         # Callers repeat a failed write, so incomplete files would fill the disk.
@@ -226,7 +228,7 @@ def write_rows(path: LakePath, rows: pa.Table, *, compact: bool) -> dict[str, An
 
 
 def _cuts(rows: pa.Table) -> Iterator[tuple[int, int]]:
-    """Yield the first index and the index after the last for each Parquet row group."""
+    """Yield for each Parquet row group a pair (index of its first row, index after its last row)."""
     import pyarrow.compute as pc
 
     start = end = 0

@@ -41,7 +41,7 @@ The command line replaces it with a function that reads `[storage]` of `config.t
 
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+):(/?)")
 _OTHER_SCHEMES = ("adl", "dbfs", "gcs", "http", "https", "oss", "s3n", "viewfs", "wasb", "wasbs", "webhdfs")
-"""Schemes of stores that kgtui cannot use. A text such as `s3n:b` is not taken for the name of a local folder."""
+"""Schemes of stores that kgtui cannot use. They are refused, so that `s3n:b` is not taken for a local folder."""
 _WRITE_BUFFER = 8 << 20
 
 
@@ -125,7 +125,7 @@ class StorePath:
 
     def write_bytes(self, data: bytes) -> None:
         """Write a file, completely or not at all, in place of an existing file."""
-        # deltalake accepts only parts that are smaller than the buffer.
+        # Write half a buffer at a time, because deltalake accepts only data that is smaller than the buffer.
         with self.file_system().open_output_stream(self.key, buffer_size=_WRITE_BUFFER) as file:
             for start in range(0, len(data), _WRITE_BUFFER // 2):
                 file.write(data[start : start + _WRITE_BUFFER // 2])

@@ -1,8 +1,9 @@
 """The recorder's lock of a lake in a store, enforced by the store's conditional writes.
 
-To take the lock, a process writes the lock file if it does not exist. If its holder is dead, the process writes it if
-nobody has changed it since it was read. The holder renews the file before each flush, if the file is still its own. A
-holder without renewal for `STALE` seconds counts as dead.
+To take the lock, a process creates the lock file, on condition that no lock file exists. It replaces the lock file of a
+dead holder, on condition that nobody has changed the file since it was read. The holder writes the file again before
+each flush, on condition that the file is still its own. A holder that has not done so for `STALE` seconds counts as
+dead.
 
 Some stores lack conditional writes, or ignore the conditions. Their lock file shows who is recording, but two processes
 can take the lock at the same time.
@@ -209,12 +210,12 @@ class ConditionalFile:
         )
 
     def write(self, holder: Holder, tag: str | None) -> str | None:
-        """Write the lock file and return its new tag; None if the condition does not hold.
+        """Write the lock file on condition that its tag is `tag`. Return the new tag; None if the condition fails.
 
-        A file with this object's own content is always replaced, because the response of an earlier write can be lost.
+        A file that this object wrote is always replaced, because the response to the earlier write can be lost.
 
         Args:
-            tag: the tag that the file must have; None if it must not exist.
+            tag: the tag that the file must have; None if the file must not exist.
         """
         import obstore
         from obstore.exceptions import AlreadyExistsError, NotFoundError, PreconditionError
@@ -233,7 +234,7 @@ class ConditionalFile:
         return None
 
     def test(self) -> float | None:
-        """Return the time of the store in seconds since the epoch; None if it does not enforce conditional writes.
+        """Return the store's time in seconds since the epoch; None if the store does not enforce conditional writes.
 
         A test file is written twice, on condition that it does not exist. The second write must fail.
         """

@@ -81,7 +81,7 @@ def _changed_from(metadata: object) -> int | None:
 
 
 def _milliseconds(value: object) -> int:
-    """Convert a minimum in the statistics of a file to milliseconds since the epoch."""
+    """Convert the minimum of a time column, from the statistics of a file, to milliseconds since the epoch."""
     if isinstance(value, int):
         return value
     try:

@@ -35,7 +35,7 @@ class Batch:
     """The rows of some successive polls with the same keyframe, which are appended together.
 
     Attributes:
-        keyframe: milliseconds since the epoch.
+        keyframe: time of the keyframe, in milliseconds since the epoch.
         last: time of the newest poll, in milliseconds since the epoch, and serial number of the batch.
         parts: table → one pair ((day, keyframe, poll), rows) per poll. The rows lack these three columns.
         done: tables to which this batch was already appended.
@@ -87,8 +87,9 @@ class LakeWriter:
         return sum(batch.size for batch in self._sealed) + (self._open.size if self._open else 0)
 
     def begin(self) -> int | None:
-        """Create missing tables and columns, and return the newest poll in milliseconds since the epoch; None without
-        polls.
+        """Create missing tables and columns, and return the time of the newest poll; None without polls.
+
+        The time is in milliseconds since the epoch.
         """
         with owner_only():
             for table in self._tables.values():
@@ -188,7 +189,7 @@ class LakeWriter:
         return set(read["poll"].to_pylist())
 
     def _compact_polls(self, keyframe: int) -> None:
-        """Merge the files of table `polls` before the current keyframe, because opening a lake reads all of them."""
+        """Merge the files of table `polls` from before the current keyframe, because opening a lake reads all files."""
         table = self._tables[POLLS.name]
         days: dict[date, list[dict[str, Any]]] = {}
         for file in table.files():

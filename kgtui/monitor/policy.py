@@ -103,10 +103,7 @@ EMPTY_SEARCH_PAUSE = 2.0
 """Minimum pause, in seconds, between two searches for the times of unread records in Empty groups."""
 
 EMPTY_SEARCH_LOAD = 0.1
-"""Maximum quotient of the duration of a search in Empty groups and the pause after it.
-
-After a long search, the pause is made longer, so that this maximum holds.
-"""
+"""The pause after a search in Empty groups is at least the duration of the search divided by this number."""
 
 SHOW_RECORD_TIME_PARTITIONS = 20_000
 """Maximum number of partitions in which `kgtui show` and `kgtui check` search for unread records."""

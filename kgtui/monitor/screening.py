@@ -75,7 +75,7 @@ The sweep alone would miss the next rebalance if it is short.
 
 _WAITED = round(DEFAULT_WATCHING.window)
 _PACES = 3
-"""A group counts as stopped if it makes no progress for this multiple of its usual time between commits.
+"""A group counts as stopped if it makes no progress for this many times its usual time between two reads with progress.
 
 `Trail.pace` has this usual time, in seconds.
 """

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from kgtui.output.formats import Format
 
 _STEADY = 0.05
-"""A slower change of the lag, in records per second, is shown as 0."""
+"""If the lag changes by less than this number of records per second, its trend is shown as 0."""
 _LONG_TIME_LAG = 60.0
-"""Minimum time lag, in seconds, with which the estimated time to catch up is shown."""
+"""The estimated time to catch up is shown if the time lag is at least this number of seconds."""
 _WATCHED = "the reads of this check"
 
 
@@ -40,7 +40,7 @@ class CheckResults:
         snapshot: has the health of every group that was watched.
         ids: ids of the groups to print, in this order.
         counts: verdict → number of checked groups, including groups that are not printed.
-        failed: whether some verdict is `fail_on` or worse.
+        failed: whether some verdict is at least as bad as the value of `--fail-on`.
         seconds: how long the groups were watched.
         interval: time between two reads, in seconds.
         coverage: how many brokers answered, and how many groups could be read.
@@ -71,7 +71,7 @@ def _cells(snapshot: Snapshot, group: str) -> list[str]:
 
 
 def as_json(results: CheckResults) -> bytes:
-    """Encode the verdicts like the JSON of `kgtui ls`, plus the key `check` with a summary.
+    """Encode the verdicts as JSON, with the keys of `kgtui ls` and the key `check` with a summary.
 
     Durations are in seconds.
     """

@@ -79,9 +79,9 @@ _UNSAFE = re.compile(
     "[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e0fff]"
 )
-"""Characters that JSON may contain, but that control a terminal or are invisible.
+"""Matches characters that JSON may contain, but that control a terminal or are invisible.
 
-They are DEL and the C1 controls, bidi controls, zero-width and format characters, line separators, and surrogates.
+These are DEL and the C1 controls, bidi controls, zero-width and format characters, line separators, and surrogates.
 """
 
 
@@ -93,8 +93,8 @@ def _utf16(char: str) -> tuple[int, ...]:
 def json_bytes(value: object, *, one_line: bool = False) -> bytes:
     r"""Encode a value as JSON in UTF-8, with a line feed at the end.
 
-    Characters that a terminal would interpret or not show are escaped, such as `\u202e`. So are lone surrogates, to
-    which Python decodes invalid UTF-8 in an id (`surrogateescape`).
+    Characters that a terminal would interpret or not show are escaped, such as `\u202e`. Lone surrogates, to which
+    Python decodes invalid UTF-8 in an id (`surrogateescape`), are escaped too.
     """
     import json
 

@@ -38,8 +38,8 @@ class GroupList:
         faults: what could not be read, and why.
         members: whether members were read.
         lag: whether offsets were read, so that the lag is known.
-        repeated: whether more lists follow. Each JSON document is then written in one line.
-        earlier: group id → time at which its values were read, in seconds since the epoch, if its newest read failed.
+        repeated: whether more lists follow (`--watch`). Each JSON document is then written in one line.
+        earlier: for groups whose newest read failed: group id → time of the printed values, in seconds since the epoch.
     """
 
     snapshot: Snapshot

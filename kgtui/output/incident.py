@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 MAX_NEIGHBORS = 50
-"""Maximum number of other groups on the same topics that are listed."""
+"""Maximum number of other groups on the same topics that an incident lists."""
 MAX_ROWS = 1_000
 """Maximum number of rows in a Markdown table. JSON has all rows."""
 MAX_CHARACTERS = 300
-"""Maximum number of characters of a value in Markdown."""
+"""Maximum length of a value in Markdown, in characters."""
 
 
 def incident(snapshot: Snapshot, group: str, *, version: str, command_config: str | None = None) -> dict[str, Any]:
@@ -71,7 +71,7 @@ def incident(snapshot: Snapshot, group: str, *, version: str, command_config: st
 
 
 def _listed(snapshot: Snapshot, group: str) -> Snapshot:
-    """Return a snapshot that lists the group, from its last description if necessary."""
+    """Return a snapshot that lists the group. If the group is gone, its last description is used."""
     reading = snapshot.details.get(group)
     if group in snapshot.groups or reading is None:
         return snapshot
@@ -136,8 +136,8 @@ def _assignment_object(found: Assignment) -> dict[str, Any]:
 def _neighbors(snapshot: Snapshot, group: str) -> dict[str, Any] | None:
     """Return the other groups on the topics of this group, for JSON; None if its topics are not known.
 
-    `groups` has the id, state and lag of at most `MAX_NEIGHBORS` groups, and `count` their full number. `swept` has the
-    number of groups that were read, and of all groups of the cluster.
+    The key `groups` has the id, state and lag of at most `MAX_NEIGHBORS` groups, and `count` the full number of such
+    groups. The key `swept` has the number of groups whose topics were read, and the number of all groups.
     """
     summary, offsets = snapshot.summaries.get(group), snapshot.offsets.get(group)
     topics = set(summary.topics or () if summary is not None else ())
