@@ -141,8 +141,8 @@ def add_cluster_options(parser: argparse.ArgumentParser, *, again: bool = False)
     """Add the options that every command takes.
 
     Args:
-        again: True for the parser of a command. The options then have no defaults, which would override options before
-            the command.
+        again: True for the parser of a command. Its options have no defaults, because defaults would override the
+            options before the command.
     """
     unset: Any = argparse.SUPPRESS if again else None
     flag: Any = argparse.SUPPRESS if again else False
@@ -201,7 +201,8 @@ def add_ui_options(parser: argparse.ArgumentParser, *, again: bool = False) -> N
     """Add the options of the terminal UI.
 
     Args:
-        again: True for the parser of a command; see `add_cluster_options`.
+        again: True for the parser of a command. Its options have no defaults, because defaults would override the
+            options before the command.
     """
     unset: Any = argparse.SUPPRESS if again else None
     flag: Any = argparse.SUPPRESS if again else False
@@ -266,7 +267,7 @@ def parse_args(words: Sequence[str]) -> argparse.Namespace:
     named = COMMANDS.keys() & set(words)
     about_all = not named and not HELP.isdisjoint(words)
     try:
-        # Creating parsers is slow, so only commands in the command line get one.
+        # Creating parsers is slow, so only the commands that are named in the command line get a parser.
         args = build(only=None if about_all else named).parse_args(list(words))
     except UsageError:
         # Parse again with all commands, so that the error message lists them all.

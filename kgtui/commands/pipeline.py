@@ -128,7 +128,8 @@ def _check_lake(path: str) -> None:
 def _prepare_lake(path: str, sources: Sources, interval: float | None) -> None:
     """Create the lake and its tables.
 
-    Raises `LakeError`, also if `run` (`interval` is None) has nothing to read. `watch` waits for data.
+    Raises `LakeError` if this fails, or if `kgtui pipeline run` (`interval` is None) has nothing to read. `kgtui
+    pipeline watch` waits for data instead.
     """
     from kgtui.lake.folder import LakeFolder, is_table, update_retention
     from kgtui.lake.schemas import BRONZE, COORDINATOR_RECORDS, POLLS, SILVER

@@ -273,7 +273,7 @@ async def _enrich(
     from kgtui.model.query import Need
 
     read, needs = GroupsRead(), frozenset[Need]()
-    # Members are read first, so that offsets are read only for groups whose members match the filter.
+    # Read members before offsets, so that offsets are read only for groups whose members match the filter.
     if members:
         ids = query.limited(needs).select(snapshot)
         if ids:

@@ -68,7 +68,7 @@ async def _run(args: argparse.Namespace) -> int:
 
 
 async def _with_recorded_times(snapshot: Snapshot, admin: GroupAdmin) -> Snapshot:
-    """Add times that kgtui finds by searching all polls of a recording, such as when a problem began."""
+    """Add times that only a search in all polls of a recording finds, such as the last progress of a group."""
     recording: RecordingReader | None = getattr(admin, "recording", None)
     if recording is None:
         return snapshot

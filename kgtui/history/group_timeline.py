@@ -279,8 +279,8 @@ def poll_changes(rows: pa.Table, recorded_polls: Sequence[RecordedPoll]) -> dict
 def _sum_changes(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
     """Return a column for each name in `SUMS`, with the change since the partition's previous row.
 
-    In a partition's first row after a keyframe, it is the complete value. `columns` must be sorted by topic, partition
-    and poll.
+    The first row of a partition after a keyframe has the complete value instead of the change. `columns` must be sorted
+    by topic, partition and poll.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -298,7 +298,7 @@ def _sum_changes(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
 
 
 def _movements(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
-    """Return `written`, `read` and `rewound`, in records since the previous row; null if unknown or negative."""
+    """Return columns `written`, `read` and `rewound`: records since the previous row; null if unknown or negative."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -130,7 +130,7 @@ class _RecordedState:
         *,
         whole: bool,
     ) -> list[Event]:
-        """Apply a poll to the rows of all groups, and return their events.
+        """Apply the changes of a poll to the rows of all groups, and return the events of the groups.
 
         Args:
             moved: group id → positions before and after the poll, if the change may be an event.
@@ -198,7 +198,7 @@ class _RecordedState:
     def _last_description(
         self, group: str, before: RowValues | None, members: Mapping[str, RowValues]
     ) -> LastDescription:
-        """Return the last recorded description, from the rows before a poll."""
+        """Return the last description of a group before a poll, from the group's rows before this poll."""
         last = self._descriptions.get(group)
         if last is None:
             last = self._descriptions[group] = LastDescription(appeared=before is None and self._begun)

@@ -42,7 +42,7 @@ class StateTimes(NamedTuple):
 class StateChanges:
     """The times at which the states of all groups changed, up to the end of a keyframe.
 
-    Creating this reads from disk. `at` is then fast for each poll of the keyframe.
+    The constructor reads from disk, so that `at` is fast for each poll of the keyframe.
 
     Args:
         poll: a poll of the last keyframe that is searched.

@@ -75,12 +75,12 @@ class LakeFolder:
 
     @property
     def lock(self) -> LakePath:
-        """Path of the lock file; see `kgtui.lake.lock`."""
+        """Path of the lock file of the recorder, so that only one process records into the lake."""
         return self.path / LOCK
 
     @property
     def pipeline_lock(self) -> LakePath:
-        """Path of the lock file that a run of the pipeline holds; see `kgtui.lake.lock`."""
+        """Path of the lock file of the pipeline, so that only one run at a time writes the tables."""
         return self.path / PIPELINE_LOCK
 
     def table(self, name: str, layer: str = LAYER) -> LakePath:

@@ -60,7 +60,7 @@ class EventTracker:
         members: maximum number of members and owned partitions that are remembered.
 
     Attributes:
-        found: group id → when its problem was found, for judgments that do not say when it began.
+        found: group id → when the group's problem was found, if it is not known when the problem began.
     """
 
     def __init__(self, log: EventLog, members: int) -> None:

@@ -33,7 +33,7 @@ _READS_PER_COMMIT = ceil(DEFAULT_WATCHING.commit_interval / MonitorOptions().int
 MIN_READS_PER_PARTITION = DEFAULT_WATCHING.rules.intervals * _READS_PER_COMMIT
 """Minimum number of reads that are kept per partition.
 
-At the default polling interval, they cover all commits that Burrow's rules need.
+At the default polling interval, so many reads cover all commits that Burrow's rules need.
 """
 
 READS_PER_PARTITION = 2 * MIN_READS_PER_PARTITION
@@ -42,7 +42,8 @@ READS_PER_PARTITION = 2 * MIN_READS_PER_PARTITION
 _READS_PER_GROUP, _READS_IN_ALL = 60_000, 600_000
 """Maximum number of partition reads (40 bytes each) that are kept of one group, and of all groups.
 
-A large group keeps at least `MIN_READS_PER_PARTITION` reads per partition, beyond the first limit.
+For a group with very many partitions, `MIN_READS_PER_PARTITION` reads per partition are kept even beyond the first
+limit.
 """
 
 _MANY_PARTITIONS = 500
@@ -52,16 +53,15 @@ _READS_BEFORE_VERDICT = 2
 """Number of reads that are needed for the first verdict, because one read cannot show progress."""
 
 _SLICE_SECONDS = 0.003
-"""Maximum seconds for which a verdict blocks the event loop without a pause."""
+"""Maximum seconds for which the computation of a verdict blocks the event loop without a pause."""
 
 _CPU_OF_ALL, _CPU_OF_SELECTED = 0.01, 0.05
 """Maximum fraction of one CPU for the verdicts on all groups, and on the selected group."""
 
 _CPU_CREDIT = 0.05
-"""Maximum credit, and maximum debt, of CPU time for verdicts, in seconds.
+"""Maximum CPU time, in seconds, that verdicts can save up, and maximum CPU time that they can use in advance.
 
-The credit grows by `_CPU_OF_ALL` seconds per second, and each verdict uses some. Without credit, only the selected
-group gets verdicts.
+Verdicts get `_CPU_OF_ALL` seconds of CPU time per second. When none is left, only the selected group gets verdicts.
 """
 
 _RETENTION_TOPICS = 20_000

@@ -76,9 +76,9 @@ NO_SWEEP = 0.001
 """
 
 EVENT_MEMBERS = 20_000
-"""Maximum number of remembered members and owned partitions, to find members that join or leave.
+"""Maximum number of members and owned partitions that are remembered, to find members that join or leave.
 
-Groups that are read in full have precedence.
+The members of groups that are read in full are remembered first.
 """
 
 RETENTION_MAX_AGE = 600.0
@@ -132,8 +132,9 @@ class MonitorOptions:
         visible_groups: maximum number of visible groups that are read in full, besides the selected group.
         sweep_rate: maximum number of groups per second that the sweep reads from all brokers together.
         first_sweep_factor: factor by which the first sweep reads more groups per second.
-        large_first_factor, large_later_factor: factors by which the first sweep, and later sweeps, read fewer groups
-            per second with more groups than `LARGE_CLUSTER`, because listing and drawing them takes CPU time, too.
+        large_first_factor, large_later_factor: in clusters with more than `LARGE_CLUSTER` groups, factors by which the
+            first sweep, and later sweeps, read fewer groups per second. Listing and drawing so many groups takes CPU
+            time, too.
         sweep_batch: maximum number of groups that the sweep reads from one broker at the same time.
         sweep_partitions: maximum number of partitions in one request, except for a larger single group.
         sweep_pause: minimum time from the start of one sweep to the start of the next. Each sweep reads all groups with
@@ -216,7 +217,8 @@ def sweep_groups(by_listing: Mapping[Listing, list[str]], node: int) -> tuple[li
 def listed_without_members(listing: Listing) -> bool:
     """Return whether a group's listing shows that it has no members.
 
-    The sweep does not describe such groups. False without a type (old brokers), so that the description shows the type.
+    The sweep does not describe groups without members. The result is False if an old broker listed the group without
+    a type, because only a description shows the type.
     """
     return listing.state == EMPTY and listing.type is not None
 

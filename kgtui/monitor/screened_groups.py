@@ -11,8 +11,9 @@ class ScreenedGroups:
 
     Attributes:
         judgments: group id → judgment. Change it only with `put`.
-        by_kind: problem → ids of the groups, in the order in which they were found. The inner values are always None.
-        empty: ids of the groups with `Problem.EMPTY` among their problems. The values are always None.
+        by_kind: problem → dict with the ids of the groups as keys, in the order in which they were found. All values
+            are None.
+        empty: dict with the ids of the groups as keys that have `Problem.EMPTY`. All values are None.
     """
 
     def __init__(self) -> None:

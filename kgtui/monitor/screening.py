@@ -10,7 +10,7 @@ rules, and stores judgments. Groups with a possible problem are then read in ful
 | stopped | a partition has unread records, and its position has not moved for longer than a window of commits takes |
 | rewound | a position moved backward, and has not reached its previous value again |
 | flapping | at least three rebalances in `FLAPPING_SECONDS`, counted from states, members, assignment and epoch |
-| falling behind | the lag grew in every sample, and records that existed at the first sample are still unread |
+| falling behind | the lag grew in each of the last reads, and records older than the first of them are still unread |
 | no partitions | no member has a partition, in two descriptions |
 | rebalancing | the state is unsettled for longer than `unsettled_limit` |
 | empty, unused, abandoned | the group has unread records, but no members |
@@ -194,7 +194,8 @@ class Screening:
     def without_problem_to_observe(self) -> set[str]:
         """Return groups without a known problem that should be read in full if they are not too many.
 
-        These are `near_log_start`, and groups with a rebalance in the last `OBSERVED_AFTER_REBALANCE` seconds.
+        They are the groups in `near_log_start`, and groups with a rebalance in the last `OBSERVED_AFTER_REBALANCE`
+        seconds.
         """
         since = self._store.now() - OBSERVED_AFTER_REBALANCE
         self._rebalanced_at = {group: at for group, at in self._rebalanced_at.items() if at > since}
@@ -381,7 +382,7 @@ def _not_moving(trail: Trail) -> Iterator[Judgment]:
 
 
 def _growing(trail: Trail) -> Iterator[Judgment]:
-    """Yield a judgment if the lag grew in each sample, and records older than the first sample are still unread."""
+    """Yield a judgment if the lag grew in each of the last reads, and records older than these reads are unread."""
     samples = trail.samples
     if len(samples) < SAMPLES or any(sample.unknown for sample in samples):
         return

@@ -73,9 +73,9 @@ def write(folder: Path, found: dict[str, Any], form: ExportFormat) -> Path:
 
 
 def file_stem(group: str) -> str:
-    """Return a file name without suffix that is safe on every system.
+    """Return a file name for a group, without suffix, that is valid on every system.
 
-    It contains a hash if the group id does not fit.
+    If the group id is long, or contains other characters than `A-Za-z0-9._-`, the file name contains a hash of the id.
     """
     plain = re.sub(r"[^A-Za-z0-9._-]+", "_", group[:200])[:60].strip("._-")
     if plain == group:

@@ -1,7 +1,7 @@
 """Schemas of the bronze table (raw records of `__consumer_offsets`) and of the silver tables (decoded records).
 
-Except in table `rebalances`, each row is one record, stored only once by its position (`record_partition` and
-`record_offset`). All records of a group are in one partition, in the order of `record_offset`.
+Except in table `rebalances`, each row is one record. No record is stored twice: `record_partition` and `record_offset`
+identify it. All records of a group are in one partition of `__consumer_offsets`, in the order of `record_offset`.
 """
 
 from __future__ import annotations

@@ -25,10 +25,10 @@ LOST = Column(
 
 
 def covered(about: str, *, nullable: bool = False) -> tuple[Column, ...]:
-    """Return the columns with the sources of a row and the time that their data covers.
+    """Return columns `source`, `covered_from` and `covered_to`.
 
     Args:
-        about: which time this is, for the descriptions of the columns.
+        about: what the time from `covered_from` to `covered_to` is, for the descriptions of these columns.
     """
     layers = "layers from which the row was computed: `recorded`, `silver` or `recorded, silver`"
     return (
