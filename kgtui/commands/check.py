@@ -232,7 +232,8 @@ def _without_health(query: Query) -> Query:
 def _report(args: argparse.Namespace, query: Query, selection: Selection, watch: Watch, retention: Retention) -> int:
     """Print the verdicts, failed reads and undecided verdicts, and return the exit code.
 
-    It is 1 if the check failed, some data could not be read, no group matches, or a group of `--group` does not exist.
+    The exit code is 1 if the check failed, some data could not be read, no group matches, or a group of `--group` does
+    not exist.
     """
     from kgtui.model.health import Lack
     from kgtui.output import check_results

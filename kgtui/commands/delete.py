@@ -129,7 +129,7 @@ def _confirm(args: argparse.Namespace, deletion: Plan) -> None:
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Let Ctrl-C interrupt a read from the terminal. With asyncio's handler, Ctrl-C has no effect until Enter."""
+    """Let Ctrl-C interrupt a read from the terminal. With asyncio's handler, it has no effect before Enter."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

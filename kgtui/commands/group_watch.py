@@ -72,7 +72,7 @@ class _Watch:
     Attributes:
         histories: group id → results of all reads.
         group_faults: group id → why its last read failed.
-        without_offsets: groups whose last read succeeded without any offsets.
+        without_offsets: groups whose last read succeeded, but returned no offsets.
         hidden: groups whose offsets brokers may have hidden because of missing permissions. `mark_hidden` fills it.
     """
 
@@ -88,7 +88,8 @@ class _Watch:
     def mark_hidden(self, access: Access) -> None:
         """Fill `hidden` after the last read, and add faults to `group_faults`.
 
-        A hidden group gets a fault if it has no listed offsets, or if the user may not describe a topic of its members.
+        A group in `hidden` gets a fault if its last read returned no offsets, or if one of its members reads a topic
+        that the user may not describe.
 
         Args:
             access: permissions after the last read. If the user may describe all topics now, only groups that were last
@@ -144,7 +145,7 @@ class _Watch:
 class ClusterWatch(_Watch):
     """Reads groups of a cluster on a schedule.
 
-    Each coordinator has its own task, so that a slow broker does not delay the others.
+    The groups of each coordinator are read in a separate task, so that a slow broker does not delay other brokers.
     """
 
     def __init__(

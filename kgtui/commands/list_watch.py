@@ -182,7 +182,7 @@ class RepeatedScreening:
     async def _forget_missing(self, snapshot: Snapshot) -> None:
         """Forget groups that are not in the list, but only those whose coordinators say that they do not exist.
 
-        Groups of a broker that did not answer are kept. Other groups may be moving to another coordinator.
+        A group may be missing because its broker did not answer, or because it moves to another coordinator.
         """
         store, now = self._store, snapshot.taken_at
         self.missing.listed(snapshot.groups)

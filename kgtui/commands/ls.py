@@ -62,7 +62,7 @@ def epilog() -> str:
 def run(args: argparse.Namespace) -> int:
     """Return the exit code: 1 if some groups or brokers could not be read.
 
-    It is also 1 if missing permissions may hide all offsets of a listed group, or all groups.
+    The exit code is also 1 if missing permissions may hide all offsets of a listed group, or all groups.
     """
     query = query_of(args) if args.filter or args.expr else None
     if args.watch is True:

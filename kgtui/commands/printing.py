@@ -180,7 +180,7 @@ class Progress:
         self._shown = False
 
     def update(self, sentence: str) -> None:
-        """Show `sentence`, unless the previous one was shown less than `_REDRAW` (terminal) or `_REPEAT` ago."""
+        """Show `sentence`, unless the last one was shown less than `_REDRAW` (terminal) or `_REPEAT` seconds ago."""
         now = time.monotonic()
         if now - self._last < self._every:
             return

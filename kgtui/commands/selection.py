@@ -240,7 +240,7 @@ async def _list_with_access(
 
     Args:
         wanted: whether to read the permissions at the same time as the groups, to find out if a lag is a lower bound.
-        max_age: maximum age of the permissions in seconds; see `GroupAdmin.access`.
+        max_age: permissions that were read more than this number of seconds ago are read again.
     """
     if wanted:
         from kgtui.admin.reading import access_of
@@ -266,7 +266,7 @@ async def _enrich(
     Returns the extended snapshot, the faults that do not concern a single group, and everything that was read.
 
     Args:
-        deadline: divides the time that is left: one step for the members, and two steps for the lag.
+        deadline: divides the time that is left into one step for the members, and two steps for the lag.
     """
     from kgtui.admin.groups_read import GroupsRead
     from kgtui.admin.reading import Logs, read_groups
@@ -324,7 +324,7 @@ def _coverage(snapshot: Snapshot, groups: int, failed: int = 0) -> Coverage:
 
 async def list_groups(admin: GroupAdmin, *, timeout: float) -> tuple[Snapshot, tuple[Fault, ...]]:
     """List all groups. Returns a snapshot and the faults of brokers. Raises `UnreachableError`."""
-    # Both requests are sent together, so that neither delays the other.
+    # The list of groups and the metadata are requested at the same time, so that neither request delays the other.
     answer, cluster = await asyncio.gather(admin.list_groups(timeout=timeout), admin.cluster(timeout=timeout))
     now = time.time()
     failed = {fault.broker: fault for fault in answer.faults if fault.broker is not None and fault.group is None}

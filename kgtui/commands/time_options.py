@@ -29,7 +29,7 @@ def parse_duration(option: str, text: str) -> float:
 def parse_time(option: str, text: str, last: float) -> float:
     """Parse a point in time: RFC 3339, a time of day, or a duration such as `15m` before `last`.
 
-    Without a UTC offset, it is local time. Returns seconds since the epoch.
+    A time without a UTC offset is a local time. Returns seconds since the epoch.
 
     Args:
         option: the option that the error message names.

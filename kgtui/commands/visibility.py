@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 def with_hidden_faults(snapshot: Snapshot, groups: Iterable[str]) -> Snapshot:
     """Return the snapshot with a fault for each of the groups whose offsets are hidden.
 
-    Offsets are hidden if a member reads a topic that the user may not describe. They may also be hidden if no offsets
-    are visible and the user may describe only some topics.
+    Offsets of a group are hidden if a member reads a topic that the user may not describe. Offsets may also be hidden
+    if the group has no visible offsets, and the user may describe only some topics.
     """
     if not _has_marks(snapshot) and not snapshot.offsets:
         return snapshot

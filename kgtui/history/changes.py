@@ -237,7 +237,7 @@ def _release(*parts: Mapping[Any, Any]) -> None:
 
 
 def _owners(description: GroupDescription, members: Iterable[Member]) -> dict[TopicPartition, str]:
-    """Return partition → id of the member that reads it, or whose streams task reads it."""
+    """Return partition → id of the member that owns it, or that reads it in a task of a streams group."""
     found = {tp: member.member_id for tp, member in owners_of(tuple(members)).items()}
     if description.topology is not None:
         for member in members:

@@ -40,8 +40,8 @@ def group_timeline(
     """Compute the timeline of one group: its lag, rates and number of members at each poll, and its changes.
 
     Args:
-        groups, members, partitions: rows of this group in these tables.
-        faults: rows of table `faults` that name this group or no group.
+        groups, members, partitions: all rows of the group in table `groups`, `members` or `partitions`.
+        faults: rows of table `faults` with the id of the group, or without a group id.
         recorded_polls: consecutive polls in order. The first poll is a keyframe.
         since, until: seconds since the epoch. Polls before `since` only give the state at `since`.
     """
@@ -315,7 +315,7 @@ def _movements(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
 
 
 def _values(columns: Mapping[str, pa.Array]) -> tuple[pa.Array, pa.Array, pa.Array]:
-    """Return position, log end offset and lag (see `kgtui.model.offsets`) of each row; null if unknown."""
+    """Return the columns position, log end offset and lag, with one value per row; null if unknown."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

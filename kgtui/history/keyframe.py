@@ -29,8 +29,8 @@ class Keyframe:
 
     Args:
         load: returns the rows of the table with a given name. It is called once per table.
-        polls: times of the keyframe and of these polls, in milliseconds since the epoch. Rows of other polls are
-            ignored, because they come from interrupted writes.
+        polls: times of the keyframe and of the polls until the next keyframe, in milliseconds since the epoch. Rows of
+            other polls are ignored, because they come from interrupted writes.
         reading: returns a context manager that converts read errors to `LakeError`.
     """
 
@@ -147,7 +147,7 @@ class TableState:
             yield from block.groups()
 
     def prepare(self, groups: Iterable[str]) -> None:
-        """Read the rows of these groups from disk together, because each read has a high fixed cost."""
+        """Read the rows of some groups from disk in one step, because each read has a high fixed cost."""
         found = (self._blocks.block_of(escape_surrogates(group)) for group in groups)
         self._blocks.load(index for index in found if index is not None)
 

@@ -82,11 +82,11 @@ class PointInTime:
 
     @cached_property
     def group_faults(self) -> Mapping[tuple[str, str], Fault]:
-        """(scope, group id) → fault, for all faults that name a group. For the scope, see `faults`."""
+        """(scope, group id) → fault, for all faults that name a group. The scope says what could not be read."""
         return {(scope, fault.group): fault for scope, fault in self.faults if fault.group is not None}
 
     def prepare(self, groups: Collection[str], *, offsets: bool) -> None:
-        """Read the data of these groups from disk together.
+        """Read the data of some groups from disk in one step.
 
         Without this call, `description`, `members` and `offsets` read from disk once per group.
 
@@ -136,7 +136,7 @@ class PointInTime:
     def bounds(self, tp: TopicPartition) -> PartitionBounds | None:
         """Return the log start and log end offset of a partition; None if they were not recorded.
 
-        They are recorded only for partitions in which a group has an offset or that a member owns.
+        These offsets are recorded only for partitions in which a group has an offset or that a member owns.
         """
         return self._logs.get(tp) or self._every_log.get(tp)
 
@@ -183,8 +183,8 @@ class LagChange(NamedTuple):
     def by(self) -> int:
         """Increase of the lag in records; negative if the lag decreased.
 
-        It is 0 if one lag is unknown, or if brokers may have left out topics at only one of the polls, because the two
-        lags can then not be compared.
+        The value is 0 if the two lags cannot be compared: if one lag is unknown, or if brokers may have left out topics
+        at only one of the polls.
         """
         if self.before is None or self.after is None or self.hidden_before is not self.hidden_after:
             return 0

@@ -289,7 +289,7 @@ class RetentionRefresher:
         return self._asked is None or now - self._asked >= RETENTION_MAX_AGE
 
     async def refresh(self, topics: Collection[str], *, now: float, timeout: float) -> None:
-        """Read the retention of these topics and store it in the lake. Errors are only logged."""
+        """Read the retention of some topics and store it in the lake. Errors are only logged."""
         if not topics:
             return
         self._asked = now
@@ -330,7 +330,7 @@ class Poller:
         """Read all groups in a snapshot's list of groups.
 
         Args:
-            owned: partitions that members own. Their log start and end offsets are always read.
+            owned: partitions that members own. The log start and log end offsets of these partitions are always read.
             access: permissions of kgtui's user; None if unknown.
             now: seconds of any clock that is the same for all calls.
             timeout: maximum seconds for all reads together.

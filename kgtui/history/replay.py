@@ -80,7 +80,10 @@ class ReplayAdmin:
         return self.poll.at + time.monotonic() - self._since
 
     async def seek(self, at: float | RecordedPoll | None) -> RecordedPoll:
-        """Show another poll, and return it. For `at`, see `open`.
+        """Show another poll, and return it.
+
+        Args:
+            at: a poll; or seconds since the epoch, for the newest poll up to then; or None, for the newest poll.
 
         Raises:
             LakeError: the recording starts after `at`, or cannot be read. The current poll then stays selected.
@@ -208,8 +211,8 @@ class ReplayAdmin:
     async def access(self, *, max_age: float = 0.0, timeout: float = DEFAULT_TIMEOUT) -> Access:
         """Return the newest permissions of the recorder's user.
 
-        If brokers may have hidden offsets of every group at the shown poll, the user could not describe all topics. If
-        they may have hidden offsets of only some groups, the user could.
+        If brokers may have hidden offsets of every group at the shown poll, the user may not describe all topics. If
+        brokers may have hidden offsets of only some groups, the user may describe all topics.
         """
         return await asyncio.to_thread(self._access)
 

@@ -60,7 +60,10 @@ class StateChanges:
         self._rows = self._changes(recording.rows_since(GROUPS, COLUMNS, self._keyframes[0], poll))
 
     def covers(self, poll: RecordedPoll) -> bool:
-        """Return whether `at` can be called for a poll: one since the last keyframe, recorded before the search."""
+        """Return whether `at` can be called for a poll.
+
+        The poll must belong to the last searched keyframe, and must have been recorded before the search.
+        """
         return poll.keyframe == self._keyframes[-1] and poll.ms <= self._recorded.ms
 
     def _changes(self, rows: pa.Table) -> pa.Table:

@@ -114,7 +114,7 @@ def to_values(column: pa.ChunkedArray) -> list[Any]:
 
 
 def to_rows(table: pa.Table) -> list[dict[str, Any]]:
-    """Convert a table into one dict per row, column name → value (see `to_values`)."""
+    """Convert a table into one dict per row: column name → Python value."""
     columns = [to_values(column) for column in table.columns]
     return [dict(zip(table.column_names, values, strict=True)) for values in zip(*columns, strict=True)]
 

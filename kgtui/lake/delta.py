@@ -193,8 +193,9 @@ class RecordedTable:
 
         Args:
             query: result of `query`; None for an empty result.
-            columns, span: see `read`.
+            columns: names without `day`.
             group: group id with escaped surrogates.
+            span: pair (keyframe, poll); only rows of these polls and the polls between them.
         """
         import pyarrow as pa
 

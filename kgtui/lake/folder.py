@@ -228,7 +228,7 @@ class LakeFolder:
 def is_table(path: LakePath) -> bool:
     """Return whether a folder is a Delta table.
 
-    Its log must have a commit. An empty log can be left when a process is killed.
+    The log of the table must have a commit, because a killed process can leave an empty log.
     """
     return any(name.endswith(".json") for name in log_names(path))
 

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from kgtui.lake.store import LakePath
 
 BLOCK = 8_192
-"""Minimum number of rows in a Parquet row group of a compacted file; they are read in a few milliseconds."""
+"""Minimum number of rows in a Parquet row group of a compacted file. So many rows are read in a few milliseconds."""
 
 _GROUP = "group"
 _HARDLY_REPEATED = frozenset({"committed", "spso", "lag", "log_end"})
-"""Columns without dictionary encoding. Their values rarely repeat, so this saves a tenth of the disk space."""
+"""Columns without dictionary encoding. Their values rarely repeat, so plain encoding saves 10 % of the disk space."""
 _LOOKED_UP = frozenset({_GROUP, "keyframe", "poll"})
 """Columns for which files have statistics, because readers search for their values."""
 _MAX_ROW_GROUP = 4_000_000

@@ -34,9 +34,9 @@ A program waits at most about 40 s for a store; deltalake's defaults are several
 """
 
 configured_options: Callable[[], Mapping[str, Mapping[str, str]]] = dict
-"""Returns a dict: beginning of a URI → storage options for lakes with such URIs.
+"""Function that returns a dict: beginning of a URI → storage options for lakes whose URIs begin like this.
 
-The command line replaces it with a function that reads `[storage]` of `config.toml`. It is called only for stores.
+The command line replaces this function with one that reads `[storage]` of `config.toml`. It is called only for stores.
 """
 
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+):(/?)")

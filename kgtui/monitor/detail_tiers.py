@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 class AccessTier:
     """Reads the permissions of the user repeatedly, and puts them into the store.
 
-    They are read again when they are `ACCESS_MAX_AGE` old, when a broker starts or stops refusing requests, and when
-    the user refreshes the screen.
+    The permissions are read again when they are `ACCESS_MAX_AGE` seconds old, when a broker starts or stops refusing
+    requests, and when the user refreshes the screen.
 
     Args:
         changed: called after new permissions have been stored.

@@ -1,7 +1,7 @@
 """Searches for the times of unread records in Empty groups, to find unused groups.
 
-A group that was Empty when kgtui started may have lost its members a minute or a year ago. It gets the problem `UNUSED`
-if the first unread record in each partition is more than a day old.
+A group that was Empty when kgtui started may have lost its members a minute or a year ago. The group gets the problem
+`UNUSED` if the first unread record in each partition is more than a day old.
 """
 
 from __future__ import annotations
@@ -142,9 +142,10 @@ class EmptyGroupTier:
 
 
 async def unread_times(admin: GroupAdmin, read: GroupsRead, *, limit: int, timeout: float) -> dict[str, float]:
-    """Return group id → latest time of the first unread record of a partition, in seconds since the epoch.
+    """Find the first unread record in each partition of the groups.
 
-    Groups without unread records are missing, and groups for which one of these times cannot be found.
+    Returns group id → latest time of these records, in seconds since the epoch. Groups without unread records are
+    missing, and groups for which one of these times cannot be found.
 
     Args:
         read: the offsets of the groups, with log starts and log ends.

@@ -36,7 +36,7 @@ More of them would delay key presses.
 _FOUND = frozenset({
     Problem.DATA_LOST, Problem.LOSS_NEAR, Problem.NO_PARTITIONS, Problem.FLAPPING, Problem.BEHIND
 })  # fmt: skip
-"""Problems whose beginning cannot be observed. Their events have the time at which kgtui found the problem."""
+"""Problems whose beginning cannot be observed. kgtui shows the time at which it found the problem instead."""
 
 _OBSERVED_BEFORE = 30.0
 """The beginning of a problem counts as observed if the group was read in full for this many seconds before."""
@@ -124,7 +124,7 @@ class EventTracker:
             self._forget(group)
 
     def listed_without_members(self, group: str, listing: Listing, listed_at: float | None, at: float) -> None:
-        """Add the events for members that left, because a broker now lists their group without members.
+        """Add the events for members that must have left, because a broker lists their group without members.
 
         Args:
             listed_at: time of the list, in seconds since the epoch. A list that is older than the last description of

@@ -104,7 +104,7 @@ class GcTuning:
         """Freeze all objects after the first load of many groups, and disable automatic collections.
 
         Call this method after the groups have been drawn. Only the first call with at least `_FREEZE_FROM` groups has
-        an effect. Garbage is not collected before, because a full collection would block the terminal UI.
+        an effect. Garbage is not collected first, because a full collection would block the terminal UI.
 
         Args:
             groups: number of groups in the cluster.

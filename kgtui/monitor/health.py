@@ -87,7 +87,7 @@ class RetentionTier:
         self.known = Retention()
 
     def want(self, topics: Iterable[str]) -> None:
-        """Make `run` read the retention times of these topics. Topics that were read recently are skipped."""
+        """Make `run` read the retention times of some topics. Topics that were read recently are skipped."""
         now, age = self._timer.now(), RETENTION_MAX_AGE
         old = [topic for topic in topics if now - self._asked.get(topic, -age) >= age]
         if old:
@@ -255,7 +255,7 @@ class HealthTier:
             await asyncio.to_thread(history.add, read.at, read.description, read.offsets, fault=read.fault)
         since = self._store.state_since.get(group)
         if history.empty_since is not None and since is not None and self._store.groups[group].state == EMPTY:
-            # The group became Empty when the list of groups first showed this, possibly long before its first read.
+            # Use the time at which a list first showed the group as Empty, because its first read can be much later.
             history.empty_since = since, False
         elif history.empty_since is not None and since is None and self._timer.recorded_at is None:
             # The group has been Empty at least since the first list of its coordinator.
@@ -291,9 +291,9 @@ class HealthTier:
         return min(due, key=lambda group: self._due.get(group, 0.0), default=None) if self._cpu_credit > 0 else None
 
     async def _compute_verdict(self, group: str) -> None:
-        """Compute the verdict on a group in slices.
+        """Compute the verdict on a group in short steps, between which other tasks run.
 
-        No reads are stored meanwhile, so that the input does not change.
+        No reads are stored until the verdict is complete, so that the input does not change.
         """
         self._unjudged.discard(group)
         began = self._timer.now()

@@ -39,7 +39,7 @@ KEY_REPEAT_LIMIT = 1.0
 SHOWN_AFTER_LEAVING = 60.0
 """Minimum seconds for which a broker that has left the cluster is shown as not responding.
 
-It then disappears as soon as other brokers list its groups.
+After this time, the broker disappears as soon as other brokers list its groups.
 """
 
 REMOVAL_GRACE = 10.0
@@ -52,13 +52,13 @@ MISSING_CHECK_PAUSE = 1.0
 """Pause between two checks whether the groups that no broker lists exist, in seconds."""
 
 MISSING_CHECK_MAX_PAUSE = 30.0
-"""Longest pause between two checks of unlisted groups, in seconds.
+"""Longest pause between two checks whether groups that no broker lists exist, in seconds.
 
 The pause doubles while no check finds that a group is gone.
 """
 
 MISSING_GROUPS_PER_CHECK = 1_000
-"""Maximum number of unlisted groups that are described in one check whether they exist."""
+"""Maximum number of groups that no broker lists and that are described in one check whether they exist."""
 
 REPLAY_INTERVAL = 2.0
 """Polling interval in seconds while the terminal UI replays a recording.
@@ -268,8 +268,7 @@ def groups_to_describe(
 ) -> set[str]:
     """Return the ids of the groups that the recorder describes in one poll.
 
-    These are groups whose listing has changed or whose members may be changing, and every group at least once per
-    `interval`.
+    A group is described if its listing has changed, if its members may be changing, and at least once per `interval`.
 
     Args:
         listings: group id → newest listing.
@@ -312,7 +311,7 @@ WATCH_FIRST_TIMEOUT = 10.0
 def check_timeout(interval: float, timeout: float) -> float:
     """Return the timeout of one read of `kgtui check`, in seconds.
 
-    It is two intervals, but at least `CHECK_MIN_TIMEOUT` and at most `timeout`.
+    The timeout is two intervals, but at least `CHECK_MIN_TIMEOUT` and at most `timeout`.
 
     Args:
         interval: time between two reads, in seconds.
@@ -324,8 +323,8 @@ def check_timeout(interval: float, timeout: float) -> float:
 def watch_timeout(interval: float, slowest: float | None, timeout: float) -> float:
     """Return the timeout of one read of `kgtui ls --watch`, in seconds.
 
-    It is one interval, so that a hanging broker delays the output only once. In a slow cluster, it is four times the
-    duration of the slowest complete read.
+    The timeout is one interval, so that a hanging broker delays the output only once. In a slow cluster, it is four
+    times the duration of the slowest complete read.
 
     Args:
         interval: time between two reads, in seconds.

@@ -147,7 +147,7 @@ def _missing(offsets: GroupOffsets, known: Times, *, exact: bool) -> dict[TopicP
     """Return the partitions whose first unread record has no known time.
 
     Args:
-        exact: whether to return also partitions for which the known time may be wrong by a second or more.
+        exact: whether to include partitions for which the known time may be wrong by a second or more.
     """
     return {
         tp: position

@@ -7,12 +7,12 @@ rules, and stores judgments. Groups with a possible problem are then read in ful
 | problem | rule |
 |---|---|
 | data lost | a partition has unread records, and its position does not move and is before the log start offset |
-| stopped | a partition has unread records, and its position has not moved for longer than a window of commits takes |
+| stopped | a partition has unread records, and its position has not moved for the window of Burrow's rules |
 | rewound | a position moved backward, and has not reached its previous value again |
 | flapping | at least three rebalances in `FLAPPING_SECONDS`, counted from states, members, assignment and epoch |
 | falling behind | the lag grew in each of the last reads, and records older than the first of them are still unread |
 | no partitions | no member has a partition, in two descriptions |
-| rebalancing | the state is unsettled for longer than `unsettled_limit` |
+| rebalancing | a state that belongs to a rebalance lasts longer than `unsettled_limit` |
 | empty, unused, abandoned | the group has unread records, but no members |
 
 Groups with a position in the older half of a log are read in full too, because only the exact verdict compares the

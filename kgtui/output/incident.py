@@ -136,8 +136,8 @@ def _assignment_object(found: Assignment) -> dict[str, Any]:
 def _neighbors(snapshot: Snapshot, group: str) -> dict[str, Any] | None:
     """Return the other groups on the topics of this group, for JSON; None if its topics are not known.
 
-    The key `groups` has the id, state and lag of at most `MAX_NEIGHBORS` groups, and `count` the full number of such
-    groups. The key `swept` has the number of groups whose topics were read, and the number of all groups.
+    Key `groups` has the id, state and lag of at most `MAX_NEIGHBORS` of these groups, and key `count` the number of all
+    of them. Key `swept` has two numbers: the groups that kgtui has read, and all groups of the cluster.
     """
     summary, offsets = snapshot.summaries.get(group), snapshot.offsets.get(group)
     topics = set(summary.topics or () if summary is not None else ())

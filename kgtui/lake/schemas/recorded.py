@@ -1,11 +1,15 @@
 """Schemas of the recorded tables, which contain the changes between polls.
 
-Each row has `day` (UTC day, by which tables are partitioned), `poll` (time of the poll in milliseconds since the epoch)
-and `keyframe` (the newest poll up to `poll` that wrote the complete state).
+Each row has three columns that say when it was written:
 
-To get the state at a poll, take the rows with the same `keyframe` and no later `poll`, keep the newest row of each key,
-and remove rows whose `gone` is true. Ignore rows whose `poll` is not in table `polls`: they come from an interrupted
-flush, because `polls` is written last.
+- `day`: UTC day of the poll, by which tables are partitioned.
+- `poll`: time of the poll in milliseconds since the epoch.
+- `keyframe`: time of the newest poll up to `poll` that wrote the complete state.
+
+To get the state at a poll, take the rows with the `keyframe` of this poll and with no later `poll`. Keep the newest row
+of each key. Then remove rows whose `gone` is true.
+
+Ignore rows whose `poll` is not in table `polls`. They come from an interrupted flush, because `polls` is written last.
 """
 
 from __future__ import annotations
