@@ -59,8 +59,8 @@ def run(args: argparse.Namespace) -> int:
     if not entries and args.format == "table":
         notify(f"no matching entry in {log}")
     if damaged:
-        lines = "1 damaged line" if damaged == 1 else f"{damaged} damaged lines"
-        notify(f"skipped {lines} in {log}")
+        damaged_lines = "1 damaged line" if damaged == 1 else f"{damaged} damaged lines"
+        notify(f"skipped {damaged_lines} in {log}")
     return 1 if damaged else 0
 
 

@@ -87,7 +87,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _kinds(text: str) -> list[str]:
-    """Return the kinds of events in a list that is separated by commas."""
+    """Split a list of kinds of events at its commas, and check that all kinds exist."""
     kinds, known = [kind.strip() for kind in text.split(",")], [kind.value for kind in EventKind]
     for kind in kinds:
         if kind not in known:

@@ -160,7 +160,7 @@ def _prepare_lake(path: str, sources: Sources, interval: float | None) -> None:
 
 
 def _sources(args: argparse.Namespace, since: float | None) -> Sources:
-    """Return the sources of records. For a cluster, this reads the bounds of `__consumer_offsets`."""
+    """Return the sources of records. For a cluster, read the log start and log end offsets of `__consumer_offsets`."""
     from kgtui.pipeline.jobs.run import Sources
     from kgtui.pipeline.sources import records_folder
 

@@ -133,7 +133,8 @@ class _RecordedState:
         """Apply the changes of a poll to the rows of all groups, and return the events of the groups.
 
         Args:
-            moved: group id → positions before and after the poll, if the change may be an event.
+            moved: group id → committed or share-partition start offsets before and after the poll, if the change may be
+                an event.
             whole: whether the poll is a keyframe.
         """
         listed_before, members_before = self._advance(poll, tables, whole=whole)
@@ -238,9 +239,9 @@ class _RecordedState:
         return pc.unique(groups["group"].cast("string").filter(empty))
 
     def _read_positions(self, keyframe: int, until: int, memberless: pa.Array) -> PositionChanges:
-        """Find positions that moved backward, and all changed positions of groups without members.
+        """Find positions that moved backward, and all changed positions of the groups in `memberless`.
 
-        Arrow finds them, because a recording can have millions of positions. Times are in milliseconds.
+        Arrow is used, because a recording can have millions of positions. Times are in milliseconds.
         """
         import pyarrow as pa
         import pyarrow.compute as pc

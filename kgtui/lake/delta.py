@@ -64,7 +64,7 @@ def load_deltalake() -> Any:
 
 
 def storage_errors() -> tuple[type[Exception], ...]:
-    """Return the types of the exceptions of disk, deltalake and pyarrow, for an `except` clause."""
+    """Return the types of the exceptions that the disk, deltalake and pyarrow raise, for an `except` clause."""
     import pyarrow as pa
 
     return (OSError, load_deltalake().exceptions.DeltaError, pa.ArrowException)

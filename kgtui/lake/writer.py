@@ -36,7 +36,7 @@ class Batch:
 
     Attributes:
         keyframe: time of the keyframe, in milliseconds since the epoch.
-        last: time of the newest poll, in milliseconds since the epoch, and serial number of the batch.
+        last: time of the newest poll, in milliseconds since the epoch; it is also the serial number of the batch.
         parts: table → one pair ((day, keyframe, poll), rows) per poll. The rows lack these three columns.
         done: tables to which this batch was already appended.
     """
@@ -119,9 +119,9 @@ class LakeWriter:
             self._open = None
 
     def flush(self) -> tuple[int, int]:
-        """Append all sealed batches to the tables, and return the numbers of appended polls and rows.
+        """Append all sealed batches to the tables. Return a pair: number of appended polls, number of appended rows.
 
-        Raises one of `storage_errors`. The next flush writes the rows that are left.
+        Raises one of `storage_errors`. The next flush then writes the remaining rows.
         """
         polls = rows = 0
         with owner_only():
@@ -139,7 +139,7 @@ class LakeWriter:
     def discard(self) -> list[Batch]:
         """Drop all batches that were not completely written, and return them.
 
-        Readers ignore rows in the lake whose polls are not in table `polls`.
+        Rows that were already written do no harm, because readers ignore rows whose polls are not in table `polls`.
         """
         self.seal()
         dropped, self._sealed = self._sealed, []

@@ -156,7 +156,7 @@ class ListTier:
         self._removals = PendingRemovals(store.drop if timer.recorded_at else self._check_missing, timer.now)
         self._missing_found = asyncio.Event()
         self._wake = asyncio.Event()
-        # Only one list is stored at a time, in slices. Otherwise, a key press would wait for a slice of each list.
+        # Only one list is stored at a time, in short steps. Otherwise, a key press would wait for a step of each list.
         self._storing = asyncio.Lock()
 
     async def run(self) -> None:

@@ -1,4 +1,7 @@
-"""Compares positions with log start offsets: counts lost records, and finds groups that may lose records soon."""
+"""Compares positions with log start offsets: counts lost records, and finds groups that may lose records soon.
+
+A position is a committed offset or a share-partition start offset.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ _PAUSE = 120
 """Minimum seconds between two comparisons of all partitions of a group with their log starts."""
 
 _OLDER_PART = 0.5
-"""A position in this fraction of the log, from the log start on, is near the log start."""
+"""A position in the oldest part of a log, with this fraction of the log's records, counts as near the log start."""
 
 
 class LogStartCheck(NamedTuple):
@@ -28,7 +31,7 @@ class LogStartCheck(NamedTuple):
 
     Attributes:
         lost: number of unread records that retention has deleted.
-        near: whether some position is in the older part of its log; None if not all partitions were compared.
+        near: whether some position is near the log start (`_OLDER_PART`); None if not all partitions were compared.
     """
 
     lost: int

@@ -15,6 +15,8 @@ rules, and stores judgments. Groups with a possible problem are then read in ful
 | rebalancing | a state that belongs to a rebalance lasts longer than `unsettled_limit` |
 | empty, unused, abandoned | the group has unread records, but no members |
 
+A position is a committed offset or a share-partition start offset.
+
 Groups with a position in the older half of a log are read in full too, because only the exact verdict compares the
 speed of the group with the retention.
 """

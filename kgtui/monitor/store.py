@@ -91,7 +91,7 @@ class Store:
         return self._clock()
 
     async def take_list(self, node: int, delta: ListingDelta, *, first: bool) -> None:
-        """Store the groups that are new or have changed in a broker's list, in slices.
+        """Store the groups that are new or have changed in a broker's list, in steps between which other tasks run.
 
         Groups that are no longer listed stay in the store until `drop` is called.
 

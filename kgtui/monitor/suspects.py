@@ -71,7 +71,7 @@ class SuspectTier:
                 await self._timer.pause_for(max(self._timer.interval, SUSPECT_INTERVAL))
 
     def choose(self) -> list[str]:
-        """Return the ids of the suspects to read in full, and store how many others there are."""
+        """Return the ids of the suspects to read in full, and store how many suspects are not chosen."""
         suspects = self._suspects()
         chosen: list[str] = []
         partitions = 0

@@ -191,7 +191,7 @@ QUARANTINE = table(
 )
 
 SILVER = (COMMITS, GROUP_EVENTS, REBALANCES, QUARANTINE)
-"""All silver tables."""
+"""All silver tables of a lake."""
 
 
 COORDINATOR_RECORDS = table(
