@@ -132,8 +132,10 @@ def _why_no_match(args: argparse.Namespace, query: Query, selection: Selection) 
         if why.excluded == 1:
             return [f"the id of group {example} matches, but other terms of the filter exclude the group"]
         return [
-            f"the ids of {why.excluded:,} groups match, such as {example}, but other terms of the filter exclude the "
-            "groups"
+            (
+                f"the ids of {why.excluded:,} groups match, such as {example}, "
+                "but other terms of the filter exclude the groups"
+            )
         ]
     if not why.similar and why.word is not None:
         return [_doctor(args, why.word)]
