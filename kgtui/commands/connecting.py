@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 def timeout_of(args: argparse.Namespace) -> float:
-    """Return the maximum duration of the command, in seconds. Raises `UsageError` unless it is above 0."""
+    """Return the maximum duration of the command, in seconds. Raises `UsageError` if `--timeout` is not above 0."""
     timeout = defaults.TIMEOUT if args.timeout is None else float(args.timeout)
     if not 0 < timeout < float("inf"):
         raise UsageError("--timeout takes a number of seconds above 0")

@@ -322,7 +322,7 @@ async def list_all_groups(admin: GroupAdmin) -> tuple[ClusterInfo, list[tuple[st
 
 
 async def _poll(admin: GroupAdmin, node: int) -> ListingDelta:
-    """List the groups of one broker. Error codes in `LOADING` repeat the request, as in Kafka's client."""
+    """List the groups of one broker. As in Kafka's client, repeat the request after an error code in `LOADING`."""
     import asyncio
 
     from kgtui.admin.deadline import Deadline

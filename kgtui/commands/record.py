@@ -96,7 +96,7 @@ async def _run(args: argparse.Namespace, options: RecorderOptions, seconds: floa
         recorder = Recorder(monitor, admin, args.lake, options, notify=notify)
         with _stop_on_signal(recorder, seconds):
             watching = asyncio.create_task(monitor.run())
-            # If an error ends the monitor, the recorder would get no more lists of groups.
+            # Stop the recorder if an error ends the monitor, because it would get no more lists of groups.
             watching.add_done_callback(lambda _: recorder.stop())
             try:
                 await recorder.run()

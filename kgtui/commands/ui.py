@@ -50,7 +50,7 @@ def _start(args: argparse.Namespace, demo: Options | None) -> int:
 
     start_log(debug=args.debug)
     sys.setswitchinterval(THREAD_SWITCH_INTERVAL)
-    # Nearly all objects of the start stay alive, so collections would only delay the start.
+    # Nearly all objects of the start stay alive, so garbage collections would only delay the start.
     gc.disable()
     try:
         return asyncio.run(_run(args, demo))

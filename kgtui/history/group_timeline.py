@@ -129,7 +129,7 @@ def _unread(
     faults: Mapping[int, list[dict[str, Any]]],
     recorded_polls: Iterable[RecordedPoll],
 ) -> set[int]:
-    """Return the times (ms) of the polls at which a fault kept the offsets from being read."""
+    """Return the times (ms) of the polls that could not read the offsets because of a fault."""
     found: set[int] = set()
     active: set[tuple[object, object, object]] = set()
     coordinator: int | None = None
@@ -153,7 +153,7 @@ def _change_points(
     polls: Mapping[int, PollChange],
     recorded_polls: Iterable[RecordedPoll],
 ) -> list[ChangePoint]:
-    """Return the state at the first poll, and at each poll at which it changed."""
+    """Return the state of a group at the first poll, and at each poll at which this state changed."""
     change_points: list[ChangePoint] = []
     member_ids: frozenset[str] = frozenset()
     state = ChangePoint(0.0, listed=False)

@@ -51,7 +51,7 @@ class AccessRecorder:
     async def record(self, *, timeout: float) -> Access | None:
         """Read the permissions from the cluster, store them if they have changed, and return them.
 
-        Errors are only logged. The result is then the last permissions that were read, or None.
+        Errors are only logged. After an error, the result is the permissions that were read last, or None.
         """
         try:
             self._last = access = await self._admin.access(max_age=ACCESS_MAX_AGE, timeout=timeout)

@@ -263,7 +263,9 @@ class _RecordedState:
 
 
 def _changed_positions(table: pa.Table, keyframe: int, memberless: pa.Array) -> pa.Table:
-    """Return the position changes that may be events: poll, group, topic, partition, before, after.
+    """Return the changes of committed and share-partition start offsets that may be events.
+
+    The result has columns `poll`, `group`, `topic`, `partition`, `before` and `after`.
 
     Args:
         table: rows of table `partitions` in one chunk, sorted by key and poll. Rows from before the keyframe are

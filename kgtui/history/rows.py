@@ -27,7 +27,11 @@ T = TypeVar("T")
 RowValues = tuple[Any, ...]
 
 COMMIT, SHARE, OWNED = "commit", "share", "owned"
-"""Values of column `kind` of table `partitions`: the group has a committed offset, a share offset, or only an owner."""
+"""Values of column `kind` of table `partitions`.
+
+They mean that the group has a committed offset, a share-partition start offset, or only a member that owns the
+partition.
+"""
 
 _MEMBER_COLUMNS = ("client_id", "host", "instance_id", "rack", "epoch", "protocol")
 _DETAILS = tuple(one.name for one in fields(Member) if one.name not in ("member_id", *_MEMBER_COLUMNS))

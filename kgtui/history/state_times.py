@@ -102,7 +102,7 @@ class StateChanges:
         if self._rows.num_rows:
             rows = self._rows.filter(pc.less_equal(self._rows["poll"], poll.ms))
             polls = rows["poll"].to_pylist()
-            # Rows of a group are sorted by poll, so the last one remains in the dict.
+            # The rows of a group are sorted by poll, so the dict keeps the time of the last change of its state.
             for group, ms, gone in zip(to_values(rows["group"]), polls, rows["gone"].to_pylist(), strict=True):
                 since[str(group)] = 0.0 if gone or ms == self._keyframes[0] else ms / 1000
         return StateTimes({group: at for group, at in since.items() if at and group in listed}, self._search)

@@ -127,7 +127,7 @@ class RecorderLock:
 
 @contextmanager
 def held(lock: AnyLock, on_lost: Callable[[str], None]) -> Iterator[None]:
-    """Hold a lock until the end of the context. A thread renews it.
+    """Hold a lock until the end of the `with` block. A thread renews the lock.
 
     Args:
         on_lost: the thread calls it with a message for the user if another process has taken the lock.

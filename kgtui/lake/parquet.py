@@ -196,7 +196,7 @@ def write_rows(path: LakePath, rows: pa.Table, *, compact: bool) -> dict[str, An
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
-    # One call writes the file in a store, so that it is never incomplete.
+    # Write a file of a store to memory first, because only one call can write it to the store completely or not at all.
     content = BytesIO() if isinstance(path, StorePath) else None
     try:
         with pq.ParquetWriter(
@@ -213,7 +213,7 @@ def write_rows(path: LakePath, rows: pa.Table, *, compact: bool) -> dict[str, An
                 # dictionary of all `rows`.
                 file.write_table(_plain(rows.slice(start, stop - start)), row_group_size=_MAX_ROW_GROUP)
     except BaseException:
-        # Callers repeat a failed write, so incomplete files would fill the disk.
+        # Delete the incomplete file. Callers repeat a failed write, so such files would fill the disk.
         path.unlink(missing_ok=True)
         raise
     if isinstance(path, StorePath) and content is not None:

@@ -221,7 +221,7 @@ def options_for(path: LakePath) -> dict[str, str]:
 
 
 def arrow_file(path: LakePath) -> tuple[str, Any]:
-    """Return the path and file system with which pyarrow opens a file; None for the local file system."""
+    """Return the path and file system with which pyarrow opens a file. The file system is None for a local file."""
     return (path.key, path.file_system()) if isinstance(path, StorePath) else (str(path), None)
 
 

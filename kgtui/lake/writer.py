@@ -27,7 +27,7 @@ _VACUUM_EVERY = 3_600.0
 """Minimum time between two removals of unused files, in seconds."""
 
 _CHUNK = 4_096
-"""Number of rows per step, so that other threads are never blocked for long."""
+"""Number of rows that are converted or freed in one step, so that other threads are never blocked for long."""
 
 
 @dataclass(slots=True)

@@ -31,10 +31,10 @@ _PRECISION = 0.1
 """Accuracy with which the time of a record is searched, as a fraction of the record's age."""
 
 _LONGEST_PAUSE = 60.0
-"""Maximum pause between two searches, in seconds."""
+"""Maximum pause between two searches in Empty groups, in seconds."""
 
 _RETRY_AFTER = 3_600.0
-"""Seconds until a search without a result is repeated."""
+"""Seconds until the search in a group is repeated if it had no result."""
 
 
 class EmptyGroupSearch:

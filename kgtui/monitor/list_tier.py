@@ -1,4 +1,4 @@
-"""Tier 0, which polls the list of groups of each broker. No broker delays another."""
+"""Tier 0, which polls the list of groups of each broker. A slow broker does not delay the polls of other brokers."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kgtui.model.trail import Position, Trail
 
 _PAUSE = 120
-"""Minimum seconds between two comparisons of all partitions of a group with their log starts."""
+"""Minimum seconds between two comparisons of all positions of a group with the log start offsets."""
 
 _OLDER_PART = 0.5
 """A position in the oldest part of a log, with this fraction of the log's records, counts as near the log start."""

@@ -61,7 +61,7 @@ class MissingGroups:
             self.due_in = 0.0
 
     def listed(self, groups: Iterable[str]) -> None:
-        """Remove groups that a broker lists again."""
+        """Stop checking groups that a broker lists again."""
         for group in groups if self._nodes else ():
             self._nodes.pop(group, None)
 

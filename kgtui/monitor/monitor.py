@@ -187,7 +187,7 @@ class Monitor:
             self._complete_at = asyncio.get_running_loop().time()
             self._publish_soon(0.0)
         else:
-            # One snapshot per broker would be expensive. The other lists arrive at about the same time.
+            # Wait for the lists of other brokers, which arrive soon, because one snapshot per list would be expensive.
             self._publish_soon(at_least=_LIST_DELAY if self._lists.polling else 0.0)
 
     def _publish_soon(self, factor: float = 1.0, *, at_least: float = 0.0) -> None:

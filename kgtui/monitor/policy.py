@@ -49,16 +49,16 @@ The controller reassigns the groups of a dead broker after `broker.session.timeo
 """
 
 MISSING_CHECK_PAUSE = 1.0
-"""Pause between two checks whether the groups that no broker lists exist, in seconds."""
+"""Pause, in seconds, between two checks whether groups that no broker lists exist."""
 
 MISSING_CHECK_MAX_PAUSE = 30.0
-"""Longest pause between two checks whether groups that no broker lists exist, in seconds.
+"""Longest pause, in seconds, between two checks whether groups that no broker lists exist.
 
 The pause doubles while no check finds that a group is gone.
 """
 
 MISSING_GROUPS_PER_CHECK = 1_000
-"""Maximum number of groups that no broker lists and that are described in one check whether they exist."""
+"""Maximum number of groups that are described in one check whether groups that no broker lists exist."""
 
 REPLAY_INTERVAL = 2.0
 """Polling interval in seconds while the terminal UI replays a recording.

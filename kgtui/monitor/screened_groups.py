@@ -11,9 +11,9 @@ class ScreenedGroups:
 
     Attributes:
         judgments: group id → judgment. Change it only with `put`.
-        by_kind: problem → dict with the ids of the groups as keys, in the order in which they were found. All values
-            are None.
-        empty: dict with the ids of the groups as keys that have `Problem.EMPTY`. All values are None.
+        by_kind: problem → dict whose keys are the ids of the groups with this problem, in the order in which they were
+            found. The values are None.
+        empty: dict whose keys are the ids of the groups with `Problem.EMPTY`. The values are None.
     """
 
     def __init__(self) -> None:

@@ -50,7 +50,7 @@ The limit ensures that the sweep also reads other groups.
 
 
 class SweepTier:
-    """Polling loop of tier 2, with one task per coordinator, so that none delays another.
+    """Polling loop of tier 2, with one task per coordinator, so that a slow coordinator does not delay the others.
 
     The first sweep reads all groups as fast as the policy allows. Later sweeps read all groups with members, and some
     Empty groups. Members change rarely, so descriptions are read less often than offsets.
@@ -139,7 +139,7 @@ class SweepTier:
             due = round_began + read * len(self._sweeps) / self._rate(first=first)
             if not first:
                 due = max(due, began + (now - began) / options.sweep_load, round_began + seconds * done / len(groups))
-            # If the coordinator did not respond to this batch, the pause is longer.
+            # If the coordinator did not respond, wait until `sweep_pause` seconds after the start of the batch.
             pause = (due if answered else began + options.sweep_pause) - now
             # `min` limits the pause, which would be far too long if the clock was set back.
             await self._timer.pause_for(min(pause, max(seconds, options.sweep_pause)))

@@ -44,7 +44,7 @@ def lag(value: int | None, lower_bound: bool | int, fault: Fault | None = None) 
 
     Args:
         value: the total lag, or None.
-        lower_bound: whether the lag of some partitions is unknown or may be hidden, or their number.
+        lower_bound: whether the lag of some partitions is unknown or may be hidden, or the number of these partitions.
         fault: why the group could not be read, or None.
     """
     if value is None:
