@@ -29,7 +29,7 @@ _STEADY = 0.05
 """If the lag changes by less than this number of records per second, its trend is shown as 0."""
 _LONG_TIME_LAG = 60.0
 """The estimated time to catch up is shown if the time lag is at least this number of seconds."""
-_WATCHED = "the reads of this check"
+_SOURCE = "computed from the reads of kgtui check"
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +233,7 @@ def _bad_partitions(health: GroupHealth) -> list[dict[str, Any]]:
 
 def _health(name: str, title: str, kind: Type, value: Callable[[GroupHealth], Any], **more: Any) -> GroupField:
     """Return an output field whose value comes from the health of a group."""
-    return Field(name, title, kind, _WATCHED, lambda snapshot, group: value(snapshot.health[group]), **more)
+    return Field(name, title, kind, _SOURCE, lambda snapshot, group: value(snapshot.health[group]), **more)
 
 
 def _stopped_after(health: GroupHealth) -> float | None:
@@ -252,7 +252,7 @@ VERDICT_TEXT = _health(
 CAUSE = _health("cause", "CAUSE", "string", lambda health: health.kind.name if health.reads else None)
 BASIS = _health("basis", "BASIS", "string", lambda health: health.basis)
 REASON: GroupField = Field(
-    "reason", "REASON", "string", _WATCHED,
+    "reason", "REASON", "string", _SOURCE,
     lambda snapshot, group: reason(snapshot.health[group], TYPE.value(snapshot, group)),
 )  # fmt: skip
 UNDECIDED = _health("undecided", "UNDECIDED", "array", lambda health: [*map(_undecided_object, health.undecided)])
@@ -266,9 +266,7 @@ LAG = _health("lag", "LAG", "long", lambda health: None if health.lag is None el
 LAG_UNKNOWN = _health(
     "lag_unknown", "LAG UNKNOWN", "int", lambda health: None if health.lag is None else health.lag.unknown
 )
-OFFSETS_MAY_BE_HIDDEN: GroupField = Field(
-    "offsets_may_be_hidden", "MAY BE HIDDEN", "boolean", _WATCHED, may_hide_topics
-)
+OFFSETS_MAY_BE_HIDDEN: GroupField = Field("offsets_may_be_hidden", "MAY BE HIDDEN", "boolean", _SOURCE, may_hide_topics)
 MAX_LAG = _health("max_lag", "MAX LAG", "object", _max_lag, encode=_partition_object)
 TREND = _health("trend", "TREND", "double", lambda health: health.trend, format=trend_text, encode=_rounded)
 TREND_SECONDS = _health("trend_seconds", "TREND OVER", "double", lambda health: health.trend_seconds, encode=_rounded)
