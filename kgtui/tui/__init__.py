@@ -31,6 +31,6 @@ This package imports `monitor`, `actions`, `history`, `insights`, `lake`, `outpu
 
 import os
 
-# Textual reads TEXTUAL_FPS, the frame rate, while it is imported. A key pressed just after a frame takes nearly two
-# frames to show: 33 ms at the default of 60, 8 ms at 250.
+# Textual reads TEXTUAL_FPS (frames per second) when it is imported. A pressed key takes effect on the screen up to two
+# frames later: after 33 ms at Textual's default of 60 frames per second, but after 8 ms at 250.
 os.environ.setdefault("TEXTUAL_FPS", "250")

@@ -47,9 +47,9 @@ The process gets SIGHUP when an SSH connection is lost.
 """
 
 TERMINAL_CHECK_INTERVAL = 1.0
-"""Time between two checks whether the terminal still exists, in seconds.
+"""Time between two checks whether the terminal was closed, in seconds.
 
-If the terminal is not the process's controlling terminal, closing the terminal sends no SIGHUP.
+The checks are necessary because closing the terminal sends SIGHUP only to processes that it controls.
 """
 
 UNFINISHED_DELETES_DELAY = 1.0
@@ -139,7 +139,7 @@ class KgtuiApp(CrashReportingApp):
             self._unsubscribe()
 
         self._unsubscribe = forward_snapshots(monitor, screen)
-        # The worker belongs to the app, because Textual cancels a screen's workers when it removes the screen.
+        # The worker of the monitor belongs to the app, because Textual cancels the workers of a screen that it removes.
         self.run_worker(self.session.monitor_task or monitor.run(), name="monitor", group="monitor", exclusive=True)
 
     async def _show_unfinished_deletes(self, session: Session) -> None:
@@ -175,7 +175,7 @@ class KgtuiApp(CrashReportingApp):
         super().exit(result, return_code, message)
 
     async def on_unmount(self) -> None:
-        """Finish an ongoing recording before its connections are closed."""
+        """Finish an ongoing recording before its connections to the brokers are closed."""
         recording = (self.session.live_session or self.session).recording
         if recording is not None:
             await recording.end()
@@ -193,8 +193,8 @@ class KgtuiApp(CrashReportingApp):
             await super().on_event(event)
 
     def action_run_action(self, action_id: str) -> None:
-        """Run an action that works on every screen (`Action.everywhere`)."""
-        # The screen may not be a `ClusterScreen`, but these actions call only methods of Textual's `Screen`.
+        """Run an action whose key works on every screen (`Action.everywhere`)."""
+        # The screen may be of any class, but actions with `everywhere` call only methods of Textual's `Screen`.
         table.BY_ID[action_id].run(cast("ClusterScreen", self.screen))
 
     def leave(self) -> None:
@@ -221,7 +221,7 @@ class KgtuiApp(CrashReportingApp):
         self.push_screen(DeleteDialog(self.session, message.groups), self._deleted)
 
     def _deleted(self, results: Results | None) -> None:
-        """Poll immediately and unmark all groups. `results` is None if nothing was deleted."""
+        """After a deletion, poll immediately and unmark all groups. `results` is None if nothing was deleted."""
         if results is None or self.session.monitor is None:
             return
         self.session.monitor.forget(result.group for result in results.by_group.values() if result.verified)
@@ -242,7 +242,8 @@ class KgtuiApp(CrashReportingApp):
 
     def _cluster_chosen(self, session: Session | None) -> None:
         if session is not None:
-            # Closing the old connections may take long, and the dialog must first leave the screen stack.
+            # The switch runs in a worker, because closing the old connections may take long, and Textual must first
+            # remove the dialog.
             self.run_worker(self._switch_to(session), name="switch", group="switch")
 
     async def _switch_to(self, session: Session) -> None:

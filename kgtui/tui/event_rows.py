@@ -1,6 +1,6 @@
 """Rows of event lists. Many events of one group are folded into one row.
 
-Otherwise, a group that rebalances every few seconds would hide the events of all other groups.
+Without folding, a group that rebalances every few seconds would hide the events of all other groups.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ class EventRow(NamedTuple):
     """One event, or several events of one group.
 
     Attributes:
-        event: the event, or the newest of several.
-        folded: (kind of event, number of events), the most frequent kind first; empty for one event.
+        event: the event; in a row of several events, the newest event.
+        folded: (kind of event, number of events) per kind, the most frequent kind first; empty for one event.
     """
 
     event: Event
@@ -36,7 +36,7 @@ class EventRow(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """The kind of the event; `more` for several events."""
+        """The kind of the event; `more` for a row of several events."""
         return "more" if self.folded else self.event.kind.value
 
     @property
@@ -49,7 +49,7 @@ class EventRow(NamedTuple):
 
     @property
     def detail(self) -> SafeText:
-        """The same as `text` without the name of the kind, for tables that have a column for the kind."""
+        """The same as `text`, but without the name of the kind, for tables with a separate column for the kind."""
         return self.text if self.folded else event_text(self.event, with_kind=False)
 
 
@@ -57,7 +57,7 @@ _NOUNS = {
     EventKind.STATE: "state change", EventKind.EPOCH: "new epoch", EventKind.COORDINATOR: "coordinator change",
     EventKind.MOVED: "move", EventKind.RESET: "reset", EventKind.CONFIG: "config change", EventKind.VERDICT: "verdict",
 }  # fmt: skip
-"""Kind of event → noun, if the kind cannot stand after a number as in `2 joined`."""
+"""Kind of event → noun after a number, such as `2 rebalances`. Other kinds are used as they are, as in `2 joined`."""
 
 
 def _counted(kind: str, number: int) -> str:

@@ -1,6 +1,6 @@
 """Messages from widgets and dialogs to their screen and the app.
 
-Their attributes `group` and `groups` contain group ids.
+In these messages, the attributes `group` and `groups` contain group ids.
 """
 
 from __future__ import annotations
@@ -23,13 +23,14 @@ class SnapshotArrived(Message):
 
 
 class GroupSelected(Message):
-    """The cursor of the tree has moved to another group or node. On a node, `GroupTree.group` is None."""
+    """The cursor of the tree has moved to another group or node. On a node, no group is selected."""
 
 
 class GroupOpened(Message):
-    """The user has opened a group with enter or a double click. The panes should get the focus.
+    """The user has opened a row of the tree with enter or a double click.
 
-    `group` is None for the row of the cluster. The cluster's page should then get the focus.
+    The panes should get the focus. If `group` is None, the user has opened the row of the cluster, and its page should
+    get the focus.
     """
 
     def __init__(self, group: str | None) -> None:

@@ -62,7 +62,7 @@ class ActionCommands(MainScreenProvider):
 class GroupCommands(MainScreenProvider):
     """Commands that go to a group whose id contains the query.
 
-    A fuzzy search of 100,000 groups would block the handling of keys.
+    The search is not fuzzy, because a fuzzy search of 100,000 groups would block the handling of keys.
     """
 
     async def search(self, query: str) -> Hits:

@@ -1,4 +1,4 @@
-"""Modal dialogs. Each dialog asks for input or shows a text, and is dismissed with a result.
+"""Modal dialogs. Each dialog asks for input or shows a text.
 
 A dialog acts on the groups that were selected or marked when it was opened. This package imports `actions`, `model` and
 widgets, but neither the main screen nor the app.
@@ -6,7 +6,7 @@ widgets, but neither the main screen nor the app.
 | module | contents |
 |---|---|
 | `delete` | confirms and executes a deletion |
-| `delete_table` | fields and tables of the delete dialogs; the dialog with the results |
+| `delete_table` | fields and tables of the delete dialogs; the dialog with the results of a deletion |
 | `explain` | the verdict on a group, what its errors and state mean, and what to do |
 | `export` | writes the incident report of a group |
 | `recordings` | record, open a recording, go to a time |

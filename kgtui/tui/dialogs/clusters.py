@@ -111,7 +111,7 @@ class ClusterDialog(ModalScreen["Session | None"]):
 
     def on_resize(self) -> None:
         if self._session.clusters:
-            # Writing the rows requests a layout. Textual ignores such requests during a resize.
+            # Textual ignores layout requests during a resize, so the rows are written after the resize.
             self.call_after_refresh(self._write_rows)
 
     def _write_rows(self) -> None:

@@ -52,13 +52,13 @@ if TYPE_CHECKING:
     from kgtui.tui.session import Session
 
 _OTHER_LINES = 13
-"""Total height of frame, title, question, text fields, status and buttons, in lines."""
+"""Total height of the dialog without the details, in lines: frame, title, question, text fields, status and buttons."""
 
 
 MOST_LIVE = 100
-"""If the dialog is about more groups than this, it does not plan again when a group changes.
+"""Maximum number of groups for which the dialog makes a new plan when a group changes.
 
-Planning sends several requests to the cluster.
+Each plan sends several requests to the cluster.
 """
 
 
@@ -138,7 +138,7 @@ class DeleteDialog(ModalScreen[Results | None]):
         self._unsubscribe: Callable[[], None] | None = None
         self._planning = False
         self._planned_from: tuple[object, ...] = ()
-        """The monitor's data about the groups when planning began. If they change, a new plan is made."""
+        """The monitor's data about the groups when the plan was begun. If this data changes, a new plan is made."""
 
     def compose(self) -> ComposeResult:
         with Vertical(id="box"):
@@ -159,7 +159,7 @@ class DeleteDialog(ModalScreen[Results | None]):
         self._show_status("Describing the groups and reading their offsets", MUTED)
         monitor = self._session.monitor
         if monitor is not None and len(self.groups) <= MOST_LIVE:
-            # The listener posts a message, because it runs in the monitor's context, which lacks the app's display
+            # `_post` only posts a message, because the monitor calls it in a context without the app's display
             # settings.
             self._unsubscribe = monitor.subscribe(self._post)
         self._make_plan()
@@ -212,7 +212,7 @@ class DeleteDialog(ModalScreen[Results | None]):
             return
         if not self._planning and self._observed_groups() != self._planned_from:
             self._make_plan()
-        # The details contain ages.
+        # Draw the details again, because they contain ages such as `2 h ago`.
         self._show_details()
 
     def _last_commits(self) -> dict[str, float]:
@@ -263,7 +263,7 @@ class DeleteDialog(ModalScreen[Results | None]):
         if asked is None:
             self.query_one("#cancel").focus()
             return
-        # The text to type is printable ASCII. Escaping would show each backslash twice.
+        # The text to type is printable ASCII, so it is shown without escaping, which would double each backslash.
         question = Content.assemble(f"To confirm, {asked.what}:\n", (asked.asked, "bold"))
         self.query_one("#question", Static).update(question)
         self.query_one("#second-word", Input).placeholder = f"type {asked.second_word} here as well"
@@ -287,7 +287,7 @@ class DeleteDialog(ModalScreen[Results | None]):
         self._show_status(f"No delete request was sent: {message.reason}", ERROR)
 
     def on_key(self, event: events.Key) -> None:
-        """Send a character typed on a button to the text field, because Cancel has the focus at first."""
+        """Send a typed character to the text field if a button has the focus, as Cancel has at first."""
         character = event.character
         if not event.is_printable or character is None or character == " " or not isinstance(self.focused, Button):
             return

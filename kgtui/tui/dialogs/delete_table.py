@@ -1,4 +1,4 @@
-"""Contents of the delete dialogs, and the dialog with the results."""
+"""Rows and texts of the delete dialogs, and the dialog that shows the results of a deletion."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class DeleteRow:
 
     Attributes:
         status: `delete` or `refused` before the deletion, and its result afterwards, such as `deleted`.
-        role: color role of the status.
+        role: color role of the status, such as `kg-error`.
         details: what will be lost, why the deletion was refused or failed, or the name of the backup file.
     """
 
@@ -155,7 +155,7 @@ class ObservedGroups:
         now: current time.
         empty_since: group id → time at which the group became Empty, if kgtui observed that.
         consumed_until: group id → write time of the newest record that the group has read, if known.
-        appeared: ids of the groups in `empty_since` that have been Empty since they appeared.
+        appeared: ids of the groups that were new when kgtui first listed them, and have been Empty since then.
     """
 
     now: float
@@ -201,7 +201,7 @@ def result_rows(results: Results) -> list[DeleteRow]:
 
 
 def plan_summary(made: Plan, folder: StateFolder, observed: ObservedGroups) -> Content:
-    """Return the lines above a table of several groups: how many are safe to delete, and what is lost."""
+    """Return the lines above a table of several groups: how many groups are safe to delete, and what is lost."""
     allowed, refused = made.allowed, made.refused
     answers = [observed.safety_of(line).answer for line in allowed]
     counts = [
@@ -285,7 +285,7 @@ def _fields(fields: Iterable[tuple[str, tuple[Cell, ...]]], width: int) -> Conte
 
 
 def _command(command: CommandLine, width: int) -> Iterable[Content]:
-    """The command is already quoted for the shell, so it must not be escaped."""
+    """Return a command that is already quoted for the shell, without escaping it again, and its note."""
     shown = Cell(SafeText(text.fit(command.text, 600, cut="middle")))
     yield Content.assemble("\n", _fields([("Same as", (shown,))], width))
     if command.note:

@@ -64,7 +64,7 @@ def _title(explanation: Explanation) -> Cell:
 
 
 class ExplainDialog(ModalScreen[None]):
-    """Shows explanations, which do not change while the dialog is open, below a title."""
+    """Shows a title and explanations. The explanations do not change while the dialog is open."""
 
     DEFAULT_CSS = """
     ExplainDialog { align: center middle; }
@@ -116,7 +116,7 @@ class ExplainDialog(ModalScreen[None]):
         self.query_one(VerticalScroll).focus()
 
     def on_resize(self) -> None:
-        # Writing the text requests a layout. Textual ignores such requests during a resize.
+        # Textual ignores layout requests during a resize, so the text is written after the resize.
         self.call_after_refresh(self._write)
 
     def _write(self) -> None:

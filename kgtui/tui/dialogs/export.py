@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 
 class ExportDialog(ModalScreen["Path | None"]):
-    """Asks for the format and writes the file. Dismissed with its path, or None if nothing was written.
+    """Asks for the format and writes the file. Dismissed with the path of the file, or None if nothing was written.
 
-    The file shows the snapshot that `screen` had when the dialog was opened.
+    The file contains data of the snapshot that `screen` showed when the dialog was opened.
     """
 
     DEFAULT_CSS = """

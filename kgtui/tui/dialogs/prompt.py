@@ -45,7 +45,7 @@ class TextPrompt(ModalScreen["ResultT | None"], Generic[ResultT]):
     Subclasses override `compose_fields` and `submit`. If `submit` raises an error, the dialog shows it and stays open.
 
     Attributes:
-        action_done: cleared while `submit` runs, so that `textual_compat.key_order` holds keys back.
+        action_done: event that is cleared while `submit` runs. Keys typed meanwhile are held back until it is set.
     """
 
     PROMPT_TITLE: ClassVar[str]

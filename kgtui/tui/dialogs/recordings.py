@@ -70,7 +70,10 @@ class RecordDialog(TextPrompt[None]):
 
 
 def _usable_folder(folder: str) -> LakePath:
-    """Raises `LakeError` if the folder has files but is not a lake, or if a required Python package is missing."""
+    """Return the path of a folder that can be recorded into.
+
+    Raises `LakeError` if the folder has files but is not a lake, or if a required Python package is missing.
+    """
     from kgtui.lake.delta import load_deltalake
     from kgtui.lake.folder import LakeFolder
 
@@ -84,7 +87,7 @@ class OpenRecordingDialog(TextPrompt["Session"]):
     """Asks for a recording and a time, and opens it. Dismissed with its session, or None if canceled.
 
     Args:
-        lake: initial folder; None for the folder that `lake_of` returns.
+        lake: initial folder; None for the session's default lake (see `lake_of`).
         at: initial time, in seconds since the epoch; None leaves the field empty.
     """
 

@@ -7,6 +7,6 @@
 | `findings` | rows and sentences about findings; marks the groups of a finding in the tree |
 | `finding_plot` | the plot of the lag and rates of a finding's group |
 
-Lake tables are read in a thread, without a JVM. `kgtui.insights` and `kgtui.lake` are imported only then, so that kgtui
-starts faster.
+Lake tables are read in a thread, without a JVM. `kgtui.insights` and `kgtui.lake` are imported when tables are read, so
+that kgtui starts faster.
 """

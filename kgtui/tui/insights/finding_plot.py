@@ -52,7 +52,7 @@ class FindingPlotRequest(NamedTuple):
 class FindingPlot(TextLines):
     """The widget that plots the lag and rates of a finding's group.
 
-    A thread reads the data and draws the plot. If requests arrive meanwhile, only the newest one is drawn next.
+    A thread reads the data and draws the plot. Of the requests that arrive while it is busy, only the newest is drawn.
     """
 
     def __init__(self) -> None:
@@ -80,7 +80,7 @@ class FindingPlot(TextLines):
         return "" if request is None else f": last {text.age(request.until - request.since)}"
 
     def show_finding(self, group: str | None, finding: Finding | None, as_of: float | None) -> None:
-        """Show the plot for a finding. If an argument is None, show no plot.
+        """Show the plot for a group of a finding. If an argument is None, show no plot.
 
         `as_of` is the time at the right edge, in seconds since the epoch.
         """
@@ -88,7 +88,7 @@ class FindingPlot(TextLines):
         self._update()
 
     def on_resize(self) -> None:
-        # Updating the plot requests a layout. Textual ignores such requests during a resize.
+        # Textual ignores layout requests during a resize, so the plot is updated after the resize.
         self.call_after_refresh(self._update)
 
     @property
@@ -141,13 +141,13 @@ class FindingPlot(TextLines):
 
 
 def _read(gold: Gold, group: str, since: float, until: float) -> GroupTimeline | None:
-    """Return None if the gold tables contain no lag of the group. Raises `LakeError`."""
+    """Read the history of a group from the gold tables; None if they contain no lag of the group. Raises `LakeError`."""
     history = gold.lag_histories({group}, since=utc_datetime(since), until=utc_datetime(until)).get(group)
     return None if history is None else history.timeline(since, until)
 
 
 def _lines(timeline: GroupTimeline | None, request: FindingPlotRequest) -> list[PaneLine]:
-    """Drawing takes tens of milliseconds, so it runs in a thread."""
+    """Draw the plot as lines. This takes tens of milliseconds, so it runs in a thread."""
     if timeline is None:
         return [(Cell("no lag was recorded for this group in this period", MUTED),)]
     with_curves = curves.available()

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from kgtui.tui.screens.cluster import ClusterScreen
 
 NARROW = 76
-"""If a description is narrower than this, in terminal cells, it omits when the problem began."""
+"""Minimum width of a description that says when the problem began, in terminal cells."""
 
 SEVERITY_ROLES = {Severity.ERROR: ERROR, Severity.WARN: WARN, Severity.NOTE: MUTED}
 
@@ -43,7 +43,7 @@ class FindingRow(NamedTuple):
     """One finding in the table of findings.
 
     Attributes:
-        number: identifies the row; the most urgent of all findings has number 0.
+        number: rank of the finding by urgency, from 0, the most urgent. It identifies the row.
         as_of: time of the newest data in the lake's tables, in seconds since the epoch; None if they are empty.
         marked: whether the finding is about unused groups and all of them are marked in the tree.
     """
@@ -57,9 +57,10 @@ class FindingRow(NamedTuple):
 def finding_rows(
     found: Insights, group_ids: Collection[str], marked: Collection[str], kind: Kind | None = None
 ) -> list[FindingRow]:
-    """Return one row per finding of this kind, the most urgent first; None for all kinds.
+    """Return one row per finding of a kind, the most urgent first. If `kind` is None, return the findings of all kinds.
 
-    `group_ids` are the groups that exist now, and `marked` those that are marked in the tree.
+    `group_ids` are the ids of the groups that exist now. `marked` are the ids of the groups that are marked in the
+    tree.
     """
     return [
         FindingRow(number, finding, found.as_of, is_marked(finding, group_ids, marked))
@@ -69,9 +70,9 @@ def finding_rows(
 
 
 def is_marked(finding: Finding, group_ids: Collection[str], marked: Collection[str]) -> bool:
-    """Return whether all existing groups of a finding about unused groups are marked.
+    """Return whether a finding is about unused groups, and all of these groups that still exist are marked.
 
-    The result is false if none of the groups is in `group_ids`, the groups that exist now.
+    The result is false if none of the groups exists. `group_ids` are the ids of the groups that exist now.
     """
     if finding.kind is not Kind.UNUSED or not marked:
         return False
@@ -200,12 +201,12 @@ def _why_not(row: FindingRow, main: ClusterScreen, recorded: str | None) -> str:
 
 
 OLD_SECONDS = 3_600.0
-"""If the newest data is older than this, in seconds, the findings are shown as old."""
+"""Maximum age of the newest data in seconds. If it is older, the findings are shown as old."""
 
 BEHIND_SECONDS = 2 * 86_400.0
-"""A table is outdated if its newest data is this much older than in another table, in seconds.
+"""Maximum number of seconds by which the newest data of a table may be older than the newest data of another table.
 
-The limit is two days because some tables contain only whole days.
+A table that exceeds the limit is shown as outdated. The limit is two days, because some tables contain only whole days.
 """
 
 

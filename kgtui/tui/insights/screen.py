@@ -45,13 +45,14 @@ if TYPE_CHECKING:
 DETAILS_DELAY = 0.1
 """Delay before the details of a finding are read, in seconds.
 
-While the user holds down a cursor key, no details are read.
+Because of the delay, no details are read while the user holds down a cursor key.
 """
 
 LOW_SCREEN, LOWEST_SCREEN = 32, 22
 """Two heights of the screen, in lines.
 
-Below the first height, plot and evidence are not shown together. Below the second, the plot is never shown.
+A screen lower than `LOW_SCREEN` shows either the plot or the evidence. One lower than `LOWEST_SCREEN` never shows the
+plot.
 """
 
 KEYS = "enter go to group  space mark  v kind  l evidence  Y copy  esc close"
@@ -105,7 +106,7 @@ class InsightsScreen(ModalScreen["str | None"]):
     }
     """
 
-    # BLANK makes Textual draw a plain background, which is fast. The box covers it anyway.
+    # With BLANK, Textual fills the screen with a plain background, which is fast. The box covers the background anyway.
     BLANK = True
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012 - declared as in Textual
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -131,7 +132,7 @@ class InsightsScreen(ModalScreen["str | None"]):
     """
 
     def __init__(self, main: ClusterScreen) -> None:
-        """Create the screen; in the tree of `main`, the user can mark the groups of a finding."""
+        """Create the screen. In the tree of the screen `main`, the user can mark the groups of a finding."""
         super().__init__(classes="-reading")
         self._main = main
         self._lake = lake_of(main.session)
@@ -171,8 +172,8 @@ class InsightsScreen(ModalScreen["str | None"]):
     def group(self) -> str | None:
         """The id of the group in the plot, to which enter goes; None if there is no finding.
 
-        It is the group in the selected row of the evidence, if that has the focus. Otherwise, it is the finding's first
-        group that exists.
+        If the evidence has the focus, this is the group in its selected row. Otherwise, it is the finding's first group
+        that still exists.
         """
         row = self.findings.row
         if row is None:
@@ -189,7 +190,7 @@ class InsightsScreen(ModalScreen["str | None"]):
         self.action_again()
 
     def action_again(self) -> None:
-        """Read the tables again."""
+        """Read the lake's tables again."""
         where = text.plain(str(self._lake.path), max(self.app.size.width - 44, 16), cut="middle")
         self.query_one("#box").border_title = Content(f"Insights: {where} ({self._lake.reason})")
         self.findings.set_placeholder(f"reading the tables{text.marks().ellipsis}")
@@ -263,7 +264,7 @@ class InsightsScreen(ModalScreen["str | None"]):
         self.evidence_table.show(evidence)
 
     def on_resize(self) -> None:
-        # Setting heights requests a layout. Textual ignores such requests during a resize.
+        # Textual ignores layout requests during a resize, so the heights are set after the resize.
         self.call_after_refresh(self._divide_height)
 
     def _divide_height(self) -> None:

@@ -2,9 +2,9 @@
 
 | module | contents |
 |---|---|
-| `summary` | computes the values of the page, and how many problems it lists |
+| `summary` | computes the values of the page |
 | `page` | the widget |
-| `heading` | the lines above the tables: the title, and the titles of the parts |
+| `heading` | the lines above the tables: the title of the page, and the titles of the tables |
 | `tables` | rows and columns of the tables of the page |
-| `right_side` | shows the page or the panes, and keeps the list of all problems current |
+| `right_side` | shows the page or the panes of a group, and keeps the list of all problems current |
 """

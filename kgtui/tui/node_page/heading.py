@@ -1,4 +1,4 @@
-"""The title of the node page, and the titles of its parts."""
+"""The title of the node page, and the titles of its parts (tables)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class PagePart(NamedTuple):
-    """A part of the page. The keys `1`, `2`, … bring the parts to the front.
+    """A part of the node page: one of its tables. The keys `1`, `2`, … bring the parts to the front.
 
     Attributes:
-        short: the title if there is not enough space.
+        short: the title if there is not enough space for the long title.
     """
 
     id: str
@@ -71,17 +71,17 @@ class PageTitle(LineWidget):
 
 
 class PartTabs(LineTabs):
-    """The line with the titles of the parts, some with their number of rows."""
+    """The line with the titles of the parts (tables) of the page. Some titles are followed by a number of rows."""
 
     def __init__(self) -> None:
         super().__init__(PARTS[0].id)
         self._counts: dict[str, int] = {}
 
     def show(self, counts: dict[str, int]) -> None:
-        """Show the number of rows after some titles.
+        """Set the number of rows that is shown after the title of a part.
 
         Args:
-            counts: id of a part → number of its rows.
+            counts: id of a part → number of its rows. Other titles have no number.
         """
         self._counts = counts
         self.redraw()

@@ -41,18 +41,18 @@ if TYPE_CHECKING:
 MOST_EVENTS = 1_000
 """Maximum number of events in the table of changes."""
 LISTED_EACH = 2
-"""Maximum number of rows per group in this table. Older events are folded into one more row."""
+"""Maximum number of rows per group in the table of changes. Older events of the group share one more row."""
 SPARKLINE_POINTS = 12
-"""Number of values in a sparkline. Each is a sum over all groups at one snapshot."""
+"""Number of values in a sparkline. Each value is the sum over all groups of the page in one snapshot."""
 TALL = 28
-"""A page with at least this many lines shows all parts below each other, otherwise only one part."""
+"""Minimum height of a page that shows all tables below each other, in lines. A lower page shows one table at a time."""
 SLICE_SECONDS = 0.004
 """Maximum time for which the computation of the page blocks the event loop, in seconds."""
 GROUPS_PER_SECOND = 20_000
 """Maximum number of groups that are added up for the page per second, on average.
 
-With 100,000 groups, the page is computed every 5 s. With at most this number, it is computed earlier if the problems
-have changed. With more, lags and rates are added up more rarely (see `GROUPS_SUMMED_PER_SECOND`).
+With 100,000 groups, the page is computed every 5 s. With at most 20,000 groups, new problems are shown earlier. With
+more groups, lags and rates are added up even less often (see `GROUPS_SUMMED_PER_SECOND`).
 """
 
 
@@ -62,7 +62,7 @@ class PageSubject:
 
     Attributes:
         path: path of the node; None for the whole cluster.
-        title: name of the cluster or node, perhaps with control characters.
+        title: name of the cluster or node. Control characters in it are not escaped yet.
         parts: sorted lists that together contain the ids of all groups.
     """
 
@@ -72,7 +72,7 @@ class PageSubject:
 
 
 SHORTEST_PAUSE = 1.0
-"""Minimum time between two computations of the page, in seconds, unless the problems have changed."""
+"""Minimum time between two computations of the page, in seconds. After a change of problems, it may be shorter."""
 
 
 class ProblemTable(LineTable[tables.ProblemRow]):
@@ -125,8 +125,8 @@ class _Sums:
 
     Attributes:
         at: time of the newest snapshot whose values were added, in seconds since the epoch.
-        lag: total lags in records, oldest first.
-        written, consumed: records written and consumed per second, oldest first.
+        lag: total lag in records per snapshot, oldest first.
+        written, consumed: records written and consumed per second, one value per snapshot, oldest first.
     """
 
     at: float = 0.0
@@ -135,7 +135,7 @@ class _Sums:
     consumed: deque[float] = field(default_factory=lambda: deque(maxlen=SPARKLINE_POINTS))
 
     def add(self, at: float, summary: GroupSetSummary) -> None:
-        """Add the values of the snapshot at `at` once. A replay that has gone back removes all values first."""
+        """Add the values of the snapshot with time `at`, if it is new. If a replay has gone back, start again."""
         if at == self.at:
             return
         sums = ((self.lag, summary.lag), (self.written, summary.written), (self.consumed, summary.consumed))
@@ -148,7 +148,7 @@ class _Sums:
 
 
 class NodePage(Vertical):
-    """The page of the cluster or of a tree node. A tall screen shows all parts, others the part in front."""
+    """The page of the cluster or of a tree node. A tall page shows all tables, a low page only the table in front."""
 
     DEFAULT_CSS = """
     NodePage {
@@ -240,7 +240,7 @@ class NodePage(Vertical):
         self._due.set()
 
     def set_changes_placeholder(self, content: str) -> None:
-        """Set the text in place of an empty table of recent changes."""
+        """Set the text that is shown while the table of recent changes is empty."""
         self.query_one("#page-changes", RecentEventTable).set_placeholder(content)
 
     def stop(self) -> None:
@@ -250,7 +250,7 @@ class NodePage(Vertical):
         self._urgent.set()
 
     def bring(self, part: str) -> None:
-        """Bring a part to the front, and focus its table if the page has the focus."""
+        """Bring a part (a table) to the front, and focus it if the page has the focus."""
         for entry in PARTS:
             self.query_one(f"#page-{entry.id}").set_class(entry.id == part, "-front")
         self.query_one("#page-reason").set_class(part == PARTS[0].id, "-front")
@@ -259,7 +259,7 @@ class NodePage(Vertical):
             self.enter()
 
     def enter(self) -> None:
-        """Focus the table of the part in front."""
+        """Focus the table in front."""
         self.query_one(f"#page-{self.query_one(PartTabs).front}", LineTable).focus()
 
     @on(PartTabs.Chosen)
@@ -268,7 +268,7 @@ class NodePage(Vertical):
 
     @on(LineTable.CursorMoved)
     def _show_reason(self) -> None:
-        """Show the whole reason of the problem under the cursor, which the table may have to cut."""
+        """Show the full reason for the problem under the cursor, because the table may shorten it."""
         row, line = self.problem_table.row, self.query_one("#page-reason", SummaryLine)
         cells: PaneLine = ()
         if row is not None:
@@ -304,7 +304,7 @@ class NodePage(Vertical):
                 await asyncio.wait_for(self._urgent.wait(), pause)
 
     def _earlier_summary(self, subject: PageSubject) -> GroupSetSummary | None:
-        """Return the last summary of the same groups if its sums can be reused; otherwise None."""
+        """Return the last summary if it is about the same groups and its sums are recent enough; otherwise None."""
         if self._summary is None or self._summary[0] != subject.path or self._summary[1].groups <= GROUPS_PER_SECOND:
             return None
         summary = self._summary[1]
@@ -347,12 +347,12 @@ class NodePage(Vertical):
         ):  # fmt: skip
             if value is not None:
                 cells.append(Cell(SafeText(f"{name} {text.short(round(value))}/s{_sparkline(values)}")))
-        # Blanks before each cell allow a line break after each cell, but not within it.
+        # Each cell begins with blanks, so that a line can be broken between two cells but not inside a cell.
         return (cells[0], *(cell._replace(text=SafeText(f"  {cell.text}")) for cell in cells[1:]))
 
 
 def no_problem_placeholder(summary: GroupSetSummary) -> str:
-    """Return the text in place of an empty table of problems, with the progress of the reads."""
+    """Return the text that replaces an empty table of problems, such as `no group needs attention`."""
     if not summary.read:
         return "no group has been read yet"
     if summary.read < summary.groups:
@@ -361,7 +361,7 @@ def no_problem_placeholder(summary: GroupSetSummary) -> str:
 
 
 def no_problem_text(snapshot: Snapshot, summary: GroupSetSummary, since: float | None) -> str:
-    """Return how many groups were read and for how long they were observed, if there is no problem.
+    """Return the text for a set of groups without problems: how many were read, and for how long they were observed.
 
     `since` is the time of the first snapshot with a read group, in seconds since the epoch; None if there is none.
     """

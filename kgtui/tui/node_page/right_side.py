@@ -33,7 +33,7 @@ class RightSide(Vertical):
 
     Args:
         detail: the panes of a group.
-        index: the problems of all groups, which this class keeps current.
+        index: the problems of all groups. This widget keeps the index current.
     """
 
     DEFAULT_CSS = """
@@ -58,7 +58,7 @@ class RightSide(Vertical):
 
     @property
     def counts(self) -> Mapping[Problem, int]:
-        """Problem → number of groups, acknowledged or not, without `ONLY_COUNTED`."""
+        """Problem → number of groups, including acknowledged ones, but without unused groups (`ONLY_COUNTED`)."""
         return self._problems.counts
 
     def compose(self) -> ComposeResult:
@@ -124,7 +124,8 @@ class RightSide(Vertical):
     def next_problem(self, group: str | None) -> str | None:
         """Return the group after `group` in the list of problems; None if the list is empty.
 
-        After the last group, or for a group not in the list, it is the first: the most severe problem.
+        After the last group, or if `group` is not in the list, return the first group, which has the most severe
+        problem.
         """
         groups = [name for name, _ in self._problems.worst_first()]
         if not groups:

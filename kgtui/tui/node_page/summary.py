@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from kgtui.tui.problem_index import Problems
 
 GROUPS_PER_SLICE = 250
-"""Number of groups that are added up in one slice (less than 1 ms), before other tasks run."""
+"""Number of groups that are added up in one slice, before other tasks run. A slice takes less than 1 ms."""
 
 MOST_PROBLEMS = 400
-"""Maximum number of groups in the table of problems. The title of its tab counts all problems."""
+"""Maximum number of groups in the table of problems. The number in the title of the table counts all problems."""
 
 
 @dataclass(slots=True)
@@ -34,11 +34,12 @@ class GroupSetSummary:
     Attributes:
         groups: number of groups.
         read: number of groups whose offsets have been read.
-        oldest_read: time of the oldest of these reads, in seconds since the epoch; None if there are none.
+        oldest_read: time of the oldest read of offsets, in seconds since the epoch; None if none have been read.
         problems: (group id, judgment) of the first `MOST_PROBLEMS` groups with a problem, the most severe first.
         problem_counts: problem → number of groups, the most severe problem first.
-        counted: problem of `ONLY_COUNTED` → number of groups. These are in no other attribute.
-        states: (label, state) → number of groups. `type_label` returns the label.
+        counted: problem that needs no attention (`ONLY_COUNTED`) → number of groups. `problems` and `problem_counts`
+            omit these problems.
+        states: (label of type and protocol, state) → number of groups.
         lag: sum of the known lags in records; None if no lag is known.
         lag_unknown: number of groups with a partly unknown lag.
         written: records written per second to the partitions of the groups; None if unknown for all.
@@ -68,7 +69,7 @@ class GroupSetSummary:
         last: Listing | None = None
         for group in ids:
             listing = snapshot.groups[group]
-            # Equal listings usually follow each other, so the key is computed once per run.
+            # Consecutive groups usually have the same listing, so the key is computed only when the listing changes.
             if listing is not last or listing.type is None or listing.state is None:
                 last, key = listing, _state_key(snapshot, group, listing)
             self.states[key] += 1
@@ -83,7 +84,8 @@ class GroupSetSummary:
             self.read += 1
             if self.oldest_read is None or summary.lag_at < self.oldest_read:
                 self.oldest_read = summary.lag_at
-            # `facts.may_hide_topics` is slow, and returns False if `ask` is false.
+            # Check cheap conditions first, because `facts.may_hide_topics` is slow. If all of them are false, it
+            # returns False.
             ask = hides_topics or summary.hidden or group in offsets or group in faults
             if summary.lag_unknown or summary.fault is not None or (ask and facts.may_hide_topics(snapshot, group)):
                 self.lag_unknown += 1

@@ -33,7 +33,7 @@ class ProblemRow(NamedTuple):
     Attributes:
         lag: total lag in records; None if unknown.
         progress: time of the last observed progress, in seconds since the epoch; None if there was none.
-        first_seen: time of the first read, in seconds since the epoch; None if there was none.
+        first_seen: time of the first read of the group, in seconds since the epoch; None if it was not read.
         lag_age: age of the lag in seconds if the group cannot be read; otherwise None.
         lags: total lag in records at each of the last reads, oldest first.
     """
@@ -219,7 +219,7 @@ def state_table(states: Mapping[tuple[str, str], int]) -> tuple[list[StateRow], 
     rank = {state: number for number, state in enumerate(STATES)}
     found = sorted({state for _, state in states}, key=lambda state: (rank.get(state, len(rank)), state))
     columns: list[Column[StateRow]] = [Column("type", "type", lambda row: row.label, min_width=28, max_width=28)]
-    # On a narrow screen, the states with the fewest groups are left out first.
+    # Rank states by their number of groups: a narrow screen leaves out the columns with the highest ranks first.
     frequent = [state for state, _ in all_types.most_common()]
     columns += [_state_column(state, frequent.index(state) + 1) for state in found]
     columns.append(Column("total", "total", lambda row: text.exact(row.total), right=True))
@@ -241,7 +241,7 @@ def events_of(events: Sequence[Event], groups: Sequence[Sequence[str]] | None, m
 
     Args:
         events: all events, oldest first.
-        groups: sorted lists of group ids; None for all groups and brokers.
+        groups: sorted lists that together contain the ids of the groups; None for the events of all groups and brokers.
         most: maximum number of events.
     """
     chosen: list[Event] = []
