@@ -20,14 +20,17 @@ JUDGED_PER_SLICE = 200
 """Number of groups that are judged in one slice (about 1 ms), before other tasks run."""
 
 STORED_PER_SLICE = 4_000
-"""Maximum number of judgments that are stored in one slice, a multiple of `JUDGED_PER_SLICE`.
+"""Maximum number of judgments that are stored in one slice. It must be a multiple of `JUDGED_PER_SLICE`.
 
-Storing them takes at most 10 ms in a cluster with 100,000 groups.
+Storing this many judgments takes at most 10 ms in a cluster with 100,000 groups.
 """
 
 
 SORTED_AT_MOST = 2_000
-"""Maximum number of groups with the same problem that are sorted by time and lag, which takes at most 3 ms."""
+"""Maximum number of groups with the same problem that are sorted by time and lag. More groups are sorted by name.
+
+Sorting this many groups takes at most 3 ms.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,8 +38,8 @@ class Problems:
     """The groups that had a problem at one time.
 
     Attributes:
-        version: changes with each new problem or status, but not when only a time or reason changes.
-        groups: problem → sorted ids of its groups. The most severe problem comes first.
+        version: number that changes if a problem or status changes, but not if only a time or reason changes.
+        groups: problem → sorted ids of the groups with this problem. The most severe problem comes first.
         judgments: group id → newest judgment, for groups that still have a problem.
         hidden: ids of groups whose problem the user has acknowledged.
         summaries: group id → newest summary, whose lag decides the order of groups with the same problem.
@@ -61,8 +64,8 @@ class Problems:
         """Yield (group id, judgment) of the groups that need attention, the most severe problem first.
 
         Of groups with the same problem, the newest problem comes first, then the largest lag. If very many groups have
-        the same problem, they are sorted by name, because sorting them would take too long. Hidden groups and problems
-        of `ONLY_COUNTED` are left out.
+        the same problem, they are sorted by name, because sorting them would take too long. Groups that the user has
+        hidden and unused groups (`ONLY_COUNTED`) are left out.
         """
         for kind in self.groups:
             groups = self.visible(kind) if kind not in ONLY_COUNTED else ()
@@ -80,7 +83,7 @@ class Problems:
 
     @property
     def counts(self) -> dict[Problem, int]:
-        """Problem → number of groups, including hidden ones, without `ONLY_COUNTED`."""
+        """Problem → number of groups, including hidden groups, but without unused groups (`ONLY_COUNTED`)."""
         return {kind: len(groups) for kind, groups in self.groups.items() if kind not in ONLY_COUNTED}
 
 
@@ -105,7 +108,7 @@ class ProblemIndex:
         return self._judgments
 
     def problems(self, hidden: Iterable[str] = ()) -> Problems:
-        """Return the groups with a problem. Later steps change only the judgments in the result."""
+        """Return the groups with a problem. Later calls of `steps` change only its judgments."""
         groups = {kind: self._groups[kind] for kind in Problem if kind in self._groups}
         summaries = {} if self._newest is None else self._newest.summaries
         return Problems(self._version, groups, self._judgments, frozenset(hidden), summaries)
@@ -113,11 +116,11 @@ class ProblemIndex:
     def steps(self, snapshot: Snapshot) -> Generator[None, None, None]:
         """Judge the groups that have changed since the previous snapshot, and yield after each slice.
 
-        The generator stops early if a call for a newer snapshot begins.
+        The generator stops early if `steps` is called for a newer snapshot.
         """
         self._newest = snapshot
         faults = {node: broker.fault for node, broker in snapshot.brokers.items() if broker.fault is not None}
-        # The judgment on an observed group can change over time, even without new data.
+        # Judge observed groups again, because their judgment can change over time, even without new data.
         observed = frozenset(snapshot.health)
         changed = None if snapshot.changes is None else snapshot.changes.changed_since(self._mark)
         if changed is None:

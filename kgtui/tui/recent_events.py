@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 RECENT = 3_600.0
-"""Length of the time from which events are read, in seconds."""
+"""Length of the time span before the displayed poll from which events are read, in seconds."""
 
 
 class RecentEvents:
@@ -37,7 +37,10 @@ class RecentEvents:
         return self._position is not None and self._read_at != self._position.at
 
     async def read(self) -> None:
-        """Read the events until they are those before the displayed poll. An error is shown by `placeholder`."""
+        """Read the events before the displayed poll. If another poll is displayed meanwhile, read again.
+
+        Errors are not raised. `placeholder` returns their message.
+        """
         position = self._position
         while position is not None and self.due:
             at = position.at
@@ -49,7 +52,7 @@ class RecentEvents:
             self._read_at = at
 
     def with_events(self, snapshot: Snapshot) -> Snapshot:
-        """Return the snapshot; in a recording, with the events that were read last."""
+        """Return the snapshot with the events of the recording; on a live cluster, return it unchanged."""
         if self._position is None or not self._events:
             return snapshot
         return replace(snapshot, events=self._events)

@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 FIRST_ERRORS_WAIT = 0.7
-"""Time for which `begin` waits for an error, in seconds. Most errors, such as a folder in use, occur by then."""
+"""Time for which `begin` waits for an error of the recorder, in seconds.
+
+Most errors, such as a folder in use, occur earlier.
+"""
 
 LAST_WRITE_TIMEOUT = 10.0
 """Time for which `end` waits until the last rows have been written, in seconds."""
@@ -72,7 +75,7 @@ def default_folder(session: Session) -> Path:
 class Recording:
     """A recording of the session's cluster, in this process and with the session's connections.
 
-    While it runs, `session.recording` is this object.
+    While the recording is running, `session.recording` is this object.
 
     Args:
         notify: shows a message to the user; the second argument says whether it is a warning.
@@ -184,7 +187,7 @@ def lake_of(session: Session) -> LakeChoice:
 
 
 def _path_of(named: str) -> LakePath:
-    """A wrong URI is returned as a path, and leads to an error when it is opened."""
+    """Convert the value of KGTUI_LAKE. An invalid URI becomes a path, so that opening it reports the error."""
     from kgtui.lake.store import lake_path
 
     try:

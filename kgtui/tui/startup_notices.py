@@ -65,10 +65,10 @@ def _show(app: App[Any], messages: Iterable[str], title: str) -> None:
 
 
 async def show_unfinished_deletes(app: App[Any], session: Session) -> None:
-    """Show the results of earlier deletions that have no result in the audit log.
+    """Show what happened to groups whose deletion has no result in the audit log, because kgtui ended too early.
 
-    The results are read from the cluster and added to the audit log. A read-only session must not write the log, and
-    does nothing. After an error, the next start of kgtui tries again.
+    The results are determined by reading the cluster, and are added to the audit log. Read-only sessions must not write
+    the audit log, and do nothing. After an error, the next start of kgtui tries again.
     """
     if session.admin is None or session.read_only:
         return

@@ -141,7 +141,7 @@ class FindingPlot(TextLines):
 
 
 def _read(gold: Gold, group: str, since: float, until: float) -> GroupTimeline | None:
-    """Read the history of a group from the gold tables; None if they contain no lag of the group. Raises `LakeError`."""
+    """Read a group's history from the gold tables; None if they contain no lag of it. Raises `LakeError`."""
     history = gold.lag_histories({group}, since=utc_datetime(since), until=utc_datetime(until)).get(group)
     return None if history is None else history.timeline(since, until)
 

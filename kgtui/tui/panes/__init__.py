@@ -8,7 +8,7 @@ first opened, so that the app starts faster.
 | `overview` | Overview pane: state, members, health, lag, permissions |
 | `overview_health` | the fields of the Overview pane about health and data loss |
 | `members` | Members pane |
-| `member_loads` | the row of a member, and its bars for partitions, lag and rate |
+| `member_loads` | the row of a member, with bars for its partitions, lag and rate |
 | `member_rows` | rows and columns of the Members pane, by group type |
 | `assignments` | Assignments pane: current and target owners of partitions |
 | `assignment_rows` | rows and columns of the Assignments pane |
@@ -18,9 +18,9 @@ first opened, so that the app starts faster.
 | `history` | History pane: plots above a log of changes |
 | `history_log` | columns of the log of changes, and the summary of the History pane |
 | `config` | Config pane: configs of the group and their sources |
-| `base` | `Pane`, the base class; notices about old data; summary line |
+| `base` | `Pane`, the base class of the panes; notices about old data; summary line |
 | `table` | table widget that draws only visible rows |
-| `row_detail` | table with the full values of the current row below it |
+| `row_detail` | table, and below it the full values of the current row |
 | `columns` | columns of a table, and the choice of those that fit |
 | `cells` | `Cell`: a piece of text with a color role |
 | `text_lines` | scrolling text that can be selected with the mouse |
@@ -41,7 +41,7 @@ class PaneEntry(NamedTuple):
     Attributes:
         id: id of the pane, and name of its module.
         short: title on a narrow screen.
-        shortened: position in the order in which titles are shortened, from 1.
+        shortened: when its title is shortened for lack of space; 1 for the title that is shortened first.
         name: class name of the pane's widget.
         help: description of the key in the help screen, in one sentence.
         needs_configs: whether the monitor must read the group's configs while the pane is visible.

@@ -31,9 +31,9 @@ class PlacementRow(NamedTuple):
 
     Attributes:
         placement: the partition or task, and its status.
-        waits_for: names of the members that delay its move (`Placement.waits_for`).
+        waits_for: names of the members that must act before it can move to its new owner.
         lag: lag of the partition, or total lag of the partitions of the task; None if unknown.
-        scale: lag of the highest mark in the grid, equal in all rows.
+        scale: lag that the highest symbol in the grid stands for, equal in all rows.
     """
 
     placement: Placement
@@ -54,9 +54,9 @@ class LoadRow:
     """The number of partitions or tasks of one member, host or rack.
 
     Attributes:
-        even: number that this row would have if all members had equally many.
-        heaviest: largest number in any row; its bar has the full length.
-        gives_up: number that this member must revoke; 0 for a host or rack.
+        even: number of partitions or tasks in this row if all members had equally many.
+        heaviest: largest number of partitions or tasks in any row. The bar of this row has the full length.
+        gives_up: number of partitions or tasks that this member must revoke; 0 for a host or rack.
         behind: whether this member has not reached the target epoch; false for a host or rack.
     """
 
@@ -144,7 +144,7 @@ _TITLES = {"": "TOPIC", "active": "SUBTOPOLOGY", "standby": "SUBTOPOLOGY", "warm
 
 
 def placement_columns(assignment: Assignment) -> list[Column[PlacementRow]]:
-    """Return the columns of the list of partitions or tasks, without empty columns."""
+    """Return the columns of the list of partitions or tasks. Columns without any value are left out."""
     roles = {one.item.role for one in assignment.placements}
     title = _TITLES.get(min(roles, default=""), "CONNECTOR")
     columns: list[Column[PlacementRow]] = [
@@ -265,7 +265,7 @@ def _holds(row: LoadRow) -> Cell:
 
 
 def assignment_summary(assignment: Assignment, names: Mapping[str, str]) -> list[PaneLine]:
-    """Return the summary above the table: moves, the members that delay them, and idle members."""
+    """Return the summary above the table: how many partitions must move, who delays them, and who is idle."""
     parts: list[PaneLine] = []
     moving = assignment.count(PlacementStatus.LEAVING, PlacementStatus.ARRIVING)
     if moving:

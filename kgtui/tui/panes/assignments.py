@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 Prepared = tuple[Assignment | None, dict[str, str], dict[Item, int]]
-"""Result of `AssignmentsPane.prepare`: the assignment, member id → name, and partition or task → lag.
+"""Result of `AssignmentsPane.prepare`: (assignment, member id → name, partition or task → lag).
 
 The assignment is None if the members are unknown.
 """
@@ -191,7 +191,7 @@ class AssignmentsPane(Pane):
     def on_resize(self) -> None:
         """Draw the grid again, because a different number of members may fit."""
         if self._view == "grid":
-            # Textual ignores layout requests during a resize.
+            # Textual ignores layout requests during a resize, so the grid is arranged after the resize.
             self.call_after_refresh(self._arrange)
 
     def action_member(self, step: int) -> None:
@@ -217,7 +217,7 @@ class AssignmentsPane(Pane):
 LONGEST_END = 4
 """Maximum width of the title of a member's column in the grid, in terminal cells.
 
-A title is the end of the member's name, such as `-10`. If these are not unique, all titles are numbers.
+A title is the end of the member's name, such as `-10`. If titles of this width are not unique, numbers are the titles.
 """
 
 TO_COME, TO_GO, IDLE, NOBODY = "+", "-", ":", "!"
@@ -258,7 +258,7 @@ def _natural(name: str) -> list[tuple[int, int, str]]:
 
 
 def _titles(names: Sequence[str]) -> list[str]:
-    """Return unique titles of equal length, or numbers if they would exceed `LONGEST_END`."""
+    """Return unique titles of equal length: the ends of the names, or numbers if the ends would be too long."""
     shown = [text.plain(name, 40, cut="middle") for name in names]
     for length in range(1, LONGEST_END + 1):
         ends = [name[-length:] for name in shown]
@@ -307,7 +307,8 @@ def item_name(row: PlacementRow) -> str:
 def grid_mark(member: GridMember, row: PlacementRow) -> Cell:
     """Return the symbol that says whether the member owns, must revoke or will get the partition.
 
-    The height of an owner's symbol represents the lag. From half of `row.scale`, it has a warning color.
+    If the member owns the partition, the height of the symbol shows the lag. A lag of at least half of `row.scale` has
+    a warning color.
     """
     placement = row.placement
     has = member.member_id in placement.owners

@@ -42,7 +42,10 @@ if TYPE_CHECKING:
 NO_GROUP_HINT = "No group is selected. Press n to select the next group."
 
 MOST_ITEMS_INLINE = 400
-"""If a pane has more items than this, such as members, `Pane.prepare` runs in a thread."""
+"""Maximum number of items of a group, such as members, for which `Pane.prepare` runs in the event loop.
+
+For more items, `Pane.prepare` runs in a thread, because it takes longer.
+"""
 
 
 class AutoHeightText(Static, NoRelayout):
@@ -67,7 +70,7 @@ class AutoHeightText(Static, NoRelayout):
 
     def write(self) -> None:
         """Wrap the text to the current width and show it, or hide the widget if there is no text."""
-        # A hidden widget has width 0. Wrapping to the parent's width saves a second layout.
+        # A hidden widget has width 0. If the text is wrapped to the width of the parent, no second layout is necessary.
         parent_width = self.parent.content_size.width if isinstance(self.parent, Widget) else 0
         width = max(16, self.size.width or parent_width or 80)
         lines = self.wrapped_lines(width)
@@ -76,7 +79,7 @@ class AutoHeightText(Static, NoRelayout):
         self._shape = (width, len(lines))
 
     def on_resize(self) -> None:
-        # Textual ignores layout requests during a resize.
+        # Textual ignores layout requests during a resize, so the text is written after the resize.
         self.call_after_refresh(self.write)
 
 
@@ -116,20 +119,20 @@ class Pane(Vertical):
     """The command of Kafka's own tools that shows the same data, and that the user can copy."""
 
     shows_faults: ClassVar[bool] = False
-    """Whether the pane itself lists the faults of the group, so that the notice omits them."""
+    """Whether the pane itself lists the faults of the group. If so, the notice omits the faults."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, classes=classes)
         self.snapshot: Snapshot | None = None
         self.group: str | None = None
         self.placeholder = ""
-        """Text while no group is selected or its data has not been read."""
+        """The text that is shown while no group is selected, or until the data of the group has been read."""
         self._drawn: tuple[object, ...] | None = None
         self._fresh = True
         self.command_config: str | None = None
-        """Path of the client properties file for Kafka commands; None to omit it."""
+        """Path of the client properties file in the Kafka commands that are shown; None to omit the option."""
         self.series: SeriesStore | None = None
-        """Lag samples of all groups, from which trends are computed."""
+        """Lag samples of all groups. Trends are computed from them."""
         self.replay_position: ReplayPosition | None = None
         """The displayed position in a recording; None for a live cluster."""
 
@@ -182,14 +185,14 @@ class Pane(Vertical):
         return self
 
     def action_only(self) -> None:
-        """Switch between all rows and rows with a problem, if the pane has this filter."""
+        """Switch between all rows and rows with a problem. Panes without this filter do nothing."""
 
     def action_view(self) -> None:
-        """Switch to the next view, if the pane has several."""
+        """Switch to the next view. Panes with only one view do nothing."""
 
     def _update(self, *, fresh: bool) -> None:
         if not self.children:
-            # While the app exits, Textual may mount the pane without its child widgets.
+            # While the app exits, Textual may mount the pane without its child widgets, so there is nothing to do.
             return
         if self.snapshot is None or self.group is None:
             self._drawn, self._fresh = None, True
@@ -212,7 +215,7 @@ class Pane(Vertical):
                 self.clear()
             self._prepare_aside(self.snapshot, self.group)
 
-    # Without `description`, Textual would compute the `repr` of all arguments, which takes long for a snapshot.
+    # Without `description`, Textual would compute the `repr` of all arguments. For a snapshot, that takes long.
     @work(exclusive=True, group="prepare", description="prepare")
     async def _prepare_aside(self, snapshot: Snapshot, group: str) -> None:
         prepared = await asyncio.to_thread(self.prepare, snapshot, group)
@@ -277,7 +280,7 @@ class SummaryLine(AutoHeightText):
 
 
 def with_hint(lines: list[PaneLine], hint: str, width: int) -> list[PaneLine]:
-    """Add a right-aligned hint to the last line, if three blank cells remain before it."""
+    """Add a hint at the right end of the last line, if at least three blank cells remain before the hint."""
     if not hint or not lines:
         return lines
     free = width - sum(cell_len(cell.text) for cell in lines[-1]) - cell_len(hint)
@@ -289,11 +292,11 @@ def with_hint(lines: list[PaneLine], hint: str, width: int) -> list[PaneLine]:
 def reading_notices(
     snapshot: Snapshot, group: str, readings: Mapping[str, Reading[Any]], *, faults_below: bool = False
 ) -> list[PaneLine]:
-    """Return lines that say why the group's data is old, incomplete or missing; none if it is current.
+    """Return lines that say why the group's data is old, incomplete or missing; empty if the data is current.
 
     Args:
         readings: group id → the data that the pane shows.
-        faults_below: whether the pane itself lists faults. The lines then only say how old the data is.
+        faults_below: whether the pane itself lists the faults. If so, the lines only say how old the data is.
     """
     lines: list[PaneLine] = []
     reading = readings.get(group)
@@ -321,7 +324,7 @@ def awaited_text(snapshot: Snapshot, group: str, readings: Mapping[str, Reading[
 
 
 def _fault_of(snapshot: Snapshot, group: str) -> Fault | None:
-    """Return the error of the group, or else of its coordinator; None if there is none."""
+    """Return the fault of the group or, if it has none, of its coordinator; None if both have none."""
     own = snapshot.group_faults.get(group)
     if own is not None:
         return own

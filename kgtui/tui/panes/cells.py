@@ -26,7 +26,7 @@ OK, WARN, ERROR, MUTED, ACCENT, STALE = ROLES
 
 
 class SafeText(str):
-    """Text without control characters, which must not be escaped again."""
+    """Text whose control characters have already been escaped. It must not be escaped again."""
 
     __slots__ = ()
 
@@ -57,7 +57,7 @@ def event_text(event: Event, *, with_kind: bool = True) -> SafeText:
 
 
 class Cell(NamedTuple):
-    """A piece of text in one color. Its control characters are escaped when it is drawn, unless it is `SafeText`.
+    """A piece of text in one color. Its text is escaped when it is drawn, unless it is `SafeText`.
 
     Attributes:
         role: theme variable with the color, without `$`; empty for the normal text color.
@@ -91,7 +91,7 @@ def one_line_field(label: str, *cells: Cell | str) -> Field:
 
 
 def note(content: str, role: str = MUTED) -> Cell:
-    """Return a cell that explains the cell to its left, after two blanks."""
+    """Return a cell with two blanks and a text that explains the cell to its left."""
     return Cell(f"  {content}", role)
 
 

@@ -28,17 +28,17 @@ class Column(Generic[RowT]):
 
     Attributes:
         id: identifies the column when rows are sorted, and in Textual messages.
-        value: value for a row. The widest value determines the width of the column.
-        render: cell for a row; None to draw the value.
+        value: returns the value for a row. The widest value determines the width of the column.
+        render: returns the cell for a row; None to draw the value as it is.
         rank: 0 for a column that is always shown. On a narrow screen, columns with the highest ranks are left out.
-        right: whether the column is right-aligned, as numbers are. Such a column is never narrowed.
+        right: whether the column is right-aligned, as numbers are. A right-aligned column is never narrowed.
         min_width: smallest width of a left-aligned column, in terminal cells.
         max_width: largest width, in terminal cells.
         cut: where a long text is shortened: at its end or in its middle.
-        if_spare: whether the column is shown only if all columns fit in full.
+        if_spare: whether the column is left out unless all columns fit in full.
         if_values: whether the column is shown only if some row has a value in it.
-        not_over: ids of columns whose texts are more important. If they do not fit, this column is left out.
-        full: text for the detail area below the table; None to use the cell.
+        not_over: ids of more important columns. If their texts do not fit in full, this column is left out.
+        full: returns the cell for the detail area below the table; None to use the cell of the table.
         field: the field of `kgtui.model.fields` that the column shows, if any.
     """
 
@@ -64,7 +64,7 @@ class Column(Generic[RowT]):
         return Cell(text.marks().none, "kg-muted") if value is None else Cell(str(value))
 
     def full_cell(self, row: RowT) -> Cell:
-        """Return the text for the detail area, which shows one row in full."""
+        """Return the cell for the detail area, in which one row is shown in full."""
         return self.full(row) if self.full is not None else self.cell(row)
 
 
@@ -83,9 +83,9 @@ def field_column(
     """Return a column with the name, title and format of a field of `kgtui.model.fields`.
 
     Args:
-        record_of: object from which the field reads its value; None for a blank cell.
-        value: value of a row; None to use the value of the field.
-        render: cell of a row; None to use the field's format.
+        record_of: returns the object from which the field reads its value, or None for a blank cell.
+        value: returns the value of a row; None to use the value of the field.
+        render: returns the cell of a row; None to use the field's format.
 
     The other parameters have the same meaning as in `Column`.
     """
@@ -112,8 +112,8 @@ def field_column(
 def preferred_width(column: Column[RowT], rows: Sequence[RowT]) -> int:
     """Return the width of the title or the widest value, in terminal cells, but at most `max_width`.
 
-    It is 0 for an empty column with `if_values`. To measure 10,000 rows in a few milliseconds, only the 20 longest
-    texts and the extreme numbers are measured.
+    The width is 0 for an empty column with `if_values`. Only the 20 longest texts and the extreme numbers are measured,
+    so that 10,000 rows take only a few milliseconds.
     """
     if column.if_values and not any(column.value(row) for row in rows):
         return 0
@@ -167,7 +167,7 @@ def _most_important(
     """Return the columns that fit, the ones with the lowest ranks first. Columns of rank 0 are always included."""
     shown: list[Column[RowT]] = []
     for column in sorted(columns, key=lambda column: column.rank):
-        # A narrow column may fit although a wide column with a lower rank does not.
+        # If a wide column does not fit, a narrow column with a higher rank may still fit.
         if column.rank == 0 or not shown or sum(least(one) + GAP for one in (*shown, column)) - GAP <= room:
             shown.append(column)
     return sorted(shown, key=columns.index)

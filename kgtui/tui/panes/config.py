@@ -39,7 +39,7 @@ class ConfigRow:
 
     Attributes:
         config: name, value and source.
-        applies: whether the configuration has an effect on groups of this type.
+        applies: whether the configuration affects groups of the type of this group.
     """
 
     config: GroupConfig
@@ -112,7 +112,7 @@ COLUMNS: list[Column[ConfigRow]] = [
 
 
 class ConfigPane(Pane):
-    """Pane with one row per configuration of the group. They cannot be changed here."""
+    """Pane with one row per configuration of the group. The user cannot change configurations here."""
 
     reading_field: ClassVar[str] = "configs"
     reading_name: ClassVar[str] = "the configuration"

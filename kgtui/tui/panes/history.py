@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 SPANS = (3600.0, 21_600.0, 86_400.0, 900.0)
 """Time spans of the plots, in seconds, in the order of key `v`.
 
-The plots do not begin before kgtui was started.
+In a live session, plots begin at the earliest when kgtui was started.
 """
 
 SHORTEST_SPAN = 60.0
 """Minimum time span of the plots, in seconds."""
 
 MOST_LINES = 20
-"""Maximum total height of the plots, in lines. The log of changes needs the rest."""
+"""Maximum total height of the plots, in lines. The remaining lines show the log of changes."""
 
 WITHOUT_CURVES = "To draw curves: pip install 'kgtui[plots]'"
 
@@ -123,7 +123,7 @@ class HistoryPane(Pane):
         return self.table
 
     def draw_inputs(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
-        # Lag samples and replay position change with each snapshot.
+        # Redraw the pane for each snapshot, because the lag samples and the replay position change with each snapshot.
         return (snapshot,)
 
     def prepare(self, snapshot: Snapshot, group: str) -> None:
@@ -151,11 +151,11 @@ class HistoryPane(Pane):
         self._update_plots()
 
     def action_only(self) -> None:
-        """Switch between plots with the log, and only the log of changes."""
+        """Hide or show the plots above the log of changes."""
         self.toggle_class("-log")
 
     def on_resize(self) -> None:
-        # Textual ignores layout requests during a resize.
+        # Textual ignores layout requests during a resize, so the plots are updated after the resize.
         self.call_after_refresh(self._update_plots)
 
     def _show_empty(self, content: str) -> None:
@@ -193,7 +193,7 @@ class HistoryPane(Pane):
 
     @work(group="history", exit_on_error=False, description="history")
     async def _draw_requests(self) -> None:
-        """Draw the plots until the newest request has been drawn. Requests in between are skipped."""
+        """Draw the plots for the newest request. Requests that were replaced by a newer one meanwhile are skipped."""
         try:
             while (request := self._request()) is not None and request != self._shown:
                 self._shown = request
@@ -211,7 +211,7 @@ class HistoryPane(Pane):
             self.busy = False
 
     async def _read_timeline(self, request: HistoryPlotRequest) -> GroupTimeline:
-        """Return the timeline for a request. The last one read from a recording is cached."""
+        """Return the timeline for a request. The timeline that was last read from a recording is cached."""
         if self.replay_position is None:
             series = self.series.get(request.group) if self.series is not None else None
             hidden = self.snapshot is not None and may_hide_topics(self.snapshot, request.group)
@@ -257,10 +257,10 @@ def history_plot_lines(timeline: GroupTimeline, request: HistoryPlotRequest) -> 
 def _interval_around(at: float, span: float, first: float, last: float) -> tuple[float, float]:
     """Return start and end of the plots during a replay. All times are in seconds.
 
-    They change only when `at` has advanced by a quarter of `span`, so that the recording is rarely read.
+    The result changes only when `at` has advanced by a quarter of `span`, so that the recording is rarely read.
 
     Args:
-        at: the replayed time. It is in the third quarter of the plots, except near the ends of the recording.
+        at: the replayed time. The plots show it in their third quarter, except near the ends of the recording.
         span: time span of the plots.
         first: start of the recording.
         last: end of the recording.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kgtui.model.timeline import Change, GroupTimeline
 
 MOST_MEMBERS_NAMED = 100
-"""Maximum number of joined members, and of members that left, that the detail area names."""
+"""Maximum number of members that joined, and of members that left, whose names the detail area shows."""
 
 
 def _role(change: Change) -> str:
@@ -87,7 +87,7 @@ def _members_text(change: Change, most: int = 3) -> SafeText:
     """Return the text of a change: members that joined and left, and rewound offsets; or the text of an event.
 
     Args:
-        most: maximum number of joined members, and of members that left, to name.
+        most: maximum number of members that joined, and of members that left, whose names are shown.
     """
     if change.event is not None:
         return event_text(change.event, with_kind=False)
@@ -136,9 +136,9 @@ COLUMNS: tuple[Column[Change], ...] = (
 
 
 def with_member_names(changes: Iterable[Change], members: Iterable[Member]) -> list[Change]:
-    """Return the changes with short names of members that joined or left, instead of their ids.
+    """Return the changes with names instead of ids of the members that joined or left.
 
-    `members` are the present members, whose client ids are known.
+    Only names of present members (`members`) are known.
     """
     every = list(changes)
     ids = {one for change in every for one in (*change.now.joined, *change.now.left)}
@@ -156,7 +156,7 @@ def with_member_names(changes: Iterable[Change], members: Iterable[Member]) -> l
 
 
 def observed_times(snapshot: Snapshot, group: str) -> dict[str, float | None]:
-    """Return title → time, such as `last progress`, in seconds since the epoch; None if nothing was observed."""
+    """Return title, such as `last progress` → time in seconds since the epoch; None for a time that is unknown."""
     return {
         f"{snapshot.state_of(group)} since": snapshot.state_since.get(group),
         "last progress": facts.last_progress(snapshot, group),

@@ -31,14 +31,14 @@ LOAD_WIDTH = 11
 """Width of a number with its bar, in terminal cells."""
 
 _HOT = 2.0
-"""A load above this many times the average is highlighted."""
+"""A load of more than this many times the average of all members is highlighted."""
 
 
 class RelativeLoad(NamedTuple):
     """A number that says how much load a member has, such as its number of partitions.
 
     Attributes:
-        value: number of partitions, records, or records per second; None if unknown.
+        value: number of partitions, lag in records, or records per second; None if unknown.
         scale: value of a full bar.
         hot: whether the value is far above the average of all members.
     """
@@ -94,7 +94,7 @@ class MemberRow:
 
     @property
     def key(self) -> tuple[str, bool]:
-        """Id of the member or process, and whether it is a process. After a refresh, the cursor stays on this row."""
+        """(id, whether the row shows a process). After a refresh, the cursor stays on the row with this key."""
         process = self.member.streams.process if self.threads and self.member.streams else None
         return (self.member.member_id, False) if process is None else (process, True)
 
@@ -104,8 +104,7 @@ def member_loads(
 ) -> dict[str, MemberLoad]:
     """Return member id → load, for all members of a group.
 
-    If the offsets have not been read (None), lags are unknown. If the group is not read in full, `health` is None and
-    rates are unknown.
+    If `offsets` is None (not read), lags are unknown. If `health` is None (group not read in full), rates are unknown.
     """
     members = description.members or ()
     owners = owners_by_partition(description)
@@ -123,7 +122,7 @@ def member_loads(
 
 
 def _sum(partitions: list[TopicPartition], values: Mapping[TopicPartition, float | None], idle: bool) -> float | None:
-    """Idle members own nothing, so their sum is 0. For others, it is None if no value is known."""
+    """Return the sum of the known values; None if none is known. An idle member owns nothing, so its sum is 0."""
     known = [value for value in map(values.get, partitions) if value is not None]
     return sum(known) if known or (idle and values) else None
 

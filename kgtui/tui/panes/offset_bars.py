@@ -16,13 +16,13 @@ LAG_BAR, LEAD_BAR = 6, 8
 """Widths of the bars for lag and lead, in terminal cells."""
 
 _NEAR_LOSS = 0.1
-"""If the lead is below this fraction of the log, its bar has a warning color."""
+"""A lead below this fraction of the log has a bar in a warning color."""
 
 
 class OffsetRow(NamedTuple):
     """The row of a partition, or of a topic with its total. A topic has the partition −1.
 
-    Thousands of rows are created at each refresh, and named tuples are created fast.
+    This is a named tuple, because thousands of rows are created at each refresh, and named tuples are created fast.
 
     Attributes:
         lag: offsets and lag of the partition; None in the row of a topic.
@@ -68,7 +68,7 @@ def _full_lag_bar(row: OffsetRow) -> Cell:
 
 
 def lead_fraction(row: OffsetRow) -> float | None:
-    """Return the position in the log: 0 at its start offset, 1 at its end offset; None if unknown."""
+    """Return the position of the group in the log: 0 at the log start, 1 at the log end; None if unknown."""
     one = row.lag
     if one is None or one.lead is None or one.log_start is None or one.log_end is None or one.log_end <= one.log_start:
         return None

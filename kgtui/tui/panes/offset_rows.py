@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 _WITH_DATE = 43_200.0
-"""Times at least this many seconds from now are shown with their day."""
+"""A time that is at least this many seconds from now is shown with its date."""
 
 
 CYCLED_COLUMNS = ("topic", "lag", "lead", "owner")
@@ -171,7 +171,7 @@ def offset_columns(*, share: bool, timed: bool = True) -> list[Column[OffsetRow]
 
 
 def _record(row: OffsetRow) -> PartitionRow | None:
-    # An `OffsetRow` has every attribute of a `PartitionRow`, so no second object is needed.
+    # An `OffsetRow` has every attribute of a `PartitionRow`, so no conversion is needed.
     return None if row.lag is None else cast("PartitionRow", row)
 
 
@@ -236,7 +236,7 @@ def _age(row: OffsetRow) -> Cell:
         return Cell("")
     if seconds is None:
         return unknown_cell() if row.lag.times is not None else Cell("")
-    # If the group has read on since the search for record times, the age is only an upper bound.
+    # If the group has read more records since the age was determined, the age is only an upper bound.
     return Cell(("" if row.lag.exact_times else text.marks().at_most) + duration(seconds))
 
 
@@ -297,10 +297,10 @@ def _note(row: OffsetRow) -> Cell:
 
 
 def offsets_summary(rows: Sequence[OffsetRow], *, hidden: bool) -> list[PaneLine]:
-    """Return the parts of the summary: lag, lost records, partitions, and why lags are unknown.
+    """Return the parts of the summary: total lag, lost records, number of partitions, and why lags are unknown.
 
     Args:
-        hidden: whether brokers may have left out partitions, because of missing permissions.
+        hidden: whether brokers may have left out partitions, because permissions are missing.
     """
     summed = total(row.lag for row in rows if row.lag is not None)
     lag = text.lag(summed.lag, hidden or summed.lower_bound)

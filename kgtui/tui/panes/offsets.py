@@ -158,7 +158,7 @@ class OffsetsPane(Pane):
         self.table.focus()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Disable escape while the filter line is closed, so that the app handles the key."""
+        """Disable escape while the filter line is closed, so that the app handles the escape key."""
         return action != "drop_filter" or self.has_class("-filtering")
 
     def _sort_by(self, column: str, *, descending: bool | None = None) -> None:

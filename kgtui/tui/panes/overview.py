@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
     from kgtui.tui.panes.overview_health import OffsetSummary
 
-_STALE = 60.0  # If a health verdict is older than this, in seconds, its age is shown.
+_STALE = 60.0  # A health verdict that is older than this many seconds is shown with its age.
 
 
 def mark_and_role(status: str, *, problem: bool) -> tuple[str, str]:
@@ -60,7 +60,7 @@ def mark_and_role(status: str, *, problem: bool) -> tuple[str, str]:
 
     Args:
         status: name of a `GroupStatus`.
-        problem: whether the group has a problem. Without one, the symbol is `?`, except for the status OK.
+        problem: whether the group has a problem. If not, and if the status is not OK, the symbol is `?`.
     """
     if not problem and status != GroupStatus.OK.name:
         return text.marks().unknown, MUTED
@@ -74,7 +74,7 @@ def verdict_fields(snapshot: Snapshot, group: str) -> Iterator[Field]:
     name = diagnosis.name
     mark, role = mark_and_role(judgment.status.name, problem=judgment.kind is not None)
     if health is not None and any(one.why == HIDDEN for one in health.undecided):
-        # The verdict ignores topics that the user may not describe, so it is shown with a `?`.
+        # The verdict ignores topics that the user may not describe, so it is shown with a question mark.
         name, role = f"{name}?", MUTED if judgment.status is GroupStatus.OK else role
     cells = [Cell(f"{mark} {name}", role)]
     if judgment.since is None and judgment.after is not None and judgment.kind in (Problem.UNUSED, Problem.EMPTY):
@@ -86,7 +86,7 @@ def verdict_fields(snapshot: Snapshot, group: str) -> Iterator[Field]:
         seconds = snapshot.taken_at - (health.read_at or 0.0)
         if seconds > _STALE:
             cells.append(note(f"as of {duration(seconds)} ago", WARN))
-    # The field `undecided` of the Health section says what is missing for a pending verdict.
+    # If there is no problem, no reason is shown here. The field `undecided` says what is missing for a verdict.
     why = diagnosis.why if judgment.kind is not None else ""
     yield Field("verdict", (tuple(cells), (Cell(single_line(why)),)) if why else (tuple(cells),))
     if diagnosis.also:
@@ -101,7 +101,7 @@ LABEL = 13
 
 
 def layout_sections(parts: list[Section], width: int) -> list[PaneLine]:
-    """Lay out sections in lines of at most `width` terminal cells: labels, with wrapped text beside them."""
+    """Lay out sections in lines of at most `width` terminal cells. Each label is followed by its wrapped text."""
     lines: list[PaneLine] = []
     for part in parts:
         if part.title:
@@ -158,7 +158,8 @@ class OverviewPane(Pane):
         return self._summed if reading.value is self._summed[0] else (reading.value, summarize_offsets(reading.value))
 
     def _show_notices(self, lines: list[PaneLine]) -> None:
-        # A separate `Notice` widget would cause a layout whenever the cursor moves to a group with faults.
+        # The notice is a part of the text. A separate `Notice` widget would change the layout at each move of the
+        # cursor to a group with faults.
         self._notice_lines = lines
 
     def draw(self, prepared: tuple[GroupOffsets | None, OffsetSummary | None], *, fresh: bool) -> None:
@@ -181,7 +182,7 @@ class OverviewPane(Pane):
         self.text.set_lines([(Cell(self.placeholder, MUTED),)], fresh=True)
 
     def on_resize(self) -> None:
-        # Textual ignores layout requests during a resize.
+        # Textual ignores layout requests during a resize, so the text is written after the resize.
         self.call_after_refresh(self._write, fresh=False)
 
 
@@ -203,8 +204,8 @@ def overview_sections(
     Args:
         offset_summary: totals of the group's offsets; None if they have not been read.
         command_config: path of the client properties file for the Kafka command; None to omit it.
-        series: lag samples of all groups, for the trend until the snapshot contains one.
-        placeholder: text until the group has been described.
+        series: lag samples of all groups. The trend is computed from them if the snapshot contains no trend.
+        placeholder: text that is shown until the group has been described.
     """
     # These functions are imported here, so that kgtui starts faster.
     from kgtui.tui.panes.overview_health import health_fields, lag_fields, loss_fields

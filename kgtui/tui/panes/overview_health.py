@@ -39,11 +39,11 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 TREND_WINDOW = 60.0
-"""Maximum age of the lag samples for the trend, in seconds."""
+"""Maximum age of the lag samples from which the trend is computed, in seconds."""
 STEADY = 0.05
 """If the lag changes by fewer records per second than this, it is shown as `steady`."""
-_WITH_DATE = 43_200.0  # Times at least 12 hours away, in seconds, have a date.
-_MOST_MEMBERS_NAMED = 3  # Maximum number of members that `held up by` names.
+_WITH_DATE = 43_200.0  # Times that are at least this many seconds away are shown with their date.
+_MOST_MEMBERS_NAMED = 3  # Maximum number of members that the field `held up by` names.
 
 
 def health_fields(
@@ -64,7 +64,7 @@ def health_fields(
     if health is not None:
         yield from _loss(health)
         yield from _rebalances(health)
-        # For a rebalance, the diagnosis at the top already names these members.
+        # During a rebalance, the field `who` at the top already names the members that delay it.
         if snapshot.judgment(group).kind is not Problem.REBALANCING:
             yield from _held_up(health)
         yield from _empty(snapshot, group, health)
@@ -73,7 +73,7 @@ def health_fields(
 
 
 def _progress(snapshot: Snapshot, group: str) -> Iterator[Field]:
-    """Yield the last observed progress and, on a live cluster, the first read."""
+    """Yield the time of the last observed progress and, on a live cluster, of the first read of the group."""
     at, first = facts.last_progress(snapshot, group), facts.first_seen(snapshot, group)
     if first is None:
         return
@@ -85,7 +85,7 @@ def _progress(snapshot: Snapshot, group: str) -> Iterator[Field]:
 def _trend(snapshot: Snapshot, group: str, series: Series | None) -> Iterator[Field]:
     """Yield the trend of the lag and, if it falls, when it will reach zero.
 
-    Until the group has been read twice, the trend comes from the sweep.
+    Until the group has been read in full twice, the trend comes from the sweep.
     """
     rate, span, gone, health = None, 0.0, None, snapshot.health.get(group)
     if health is not None and health.trend is not None:
@@ -174,7 +174,7 @@ def _rebalances(health: GroupHealth) -> Iterator[Field]:
     found = health.rebalances
     if found is None or not found.rebalances:
         return
-    # Without epochs, a rebalance between two reads can be missed.
+    # Without epochs, kgtui can miss a rebalance between two reads, so the number is a lower bound.
     least = text.marks().at_least if found.epoch_steps is None else ""
     cells = [
         Cell(f"{least}{text.exact(found.rebalances)} in {duration(found.seconds)}", WARN if found.flapping else "")
@@ -200,7 +200,7 @@ def _held_up(health: GroupHealth) -> Iterator[Field]:
 def _empty(snapshot: Snapshot, group: str, health: GroupHealth) -> Iterator[Field]:
     """Yield `Empty for`: since when the group is Empty, and when its offsets may expire.
 
-    Nothing is yielded if the expiry is unknown and the field `state` already shows this time.
+    Nothing is yielded if the expiry is unknown and the field `state` already shows since when the group is Empty.
     """
     spell = health.empty
     if spell is None or (group in snapshot.state_since and spell.expires_in is None):

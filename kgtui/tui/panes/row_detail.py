@@ -70,7 +70,7 @@ class DetailedTable(Vertical, Generic[RowT]):
 
     def on_resize(self) -> None:
         self.set_class(self.size.height < 12, "-low")
-        # Textual ignores layout requests during a resize.
+        # Textual ignores layout requests during a resize, so the detail area is updated after the resize.
         self.call_after_refresh(self._update_detail, force=True)
 
     @on(LineTable.CursorMoved)
@@ -82,5 +82,5 @@ class DetailedTable(Vertical, Generic[RowT]):
         shown = (row, [column.id for column in self.table.columns])
         if force or shown != self._shown:
             self._shown = shown
-            # Before it is shown, the detail area has no width. Its parent has one.
+            # A hidden detail area has width 0, so the width of this widget, its parent, is used.
             self.query_one(RowDetail).describe(self.table.columns, row, self.size.width)

@@ -82,7 +82,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
     FIXED_LINES = 1
 
     class CursorMoved(Message):
-        """The cursor has moved to another row, or the row under the cursor has changed."""
+        """The cursor has moved to another row, or the content of the row under the cursor has changed."""
 
         def __init__(self, table: LineTable[Any]) -> None:
             super().__init__()
@@ -90,7 +90,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
 
         @property
         def control(self) -> LineTable[Any]:
-            """The table that sent this message, for the selectors of `@on`."""
+            """The table that sent this message. The selectors of Textual's decorator `@on` use it."""
             return self.table
 
     class HeadingPressed(Message):
@@ -104,7 +104,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
 
         @property
         def control(self) -> LineTable[Any]:
-            """The table that sent this message, for the selectors of `@on`."""
+            """The table that sent this message. The selectors of Textual's decorator `@on` use it."""
             return self.table
 
     cursor = reactive(0, repaint=False)
@@ -144,7 +144,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """Ids of the columns that fit."""
+        """Ids of the columns that fit the width of the table."""
         return tuple(column.id for column, _ in self._fitted)
 
     def set_placeholder(self, content: str) -> None:

@@ -74,7 +74,7 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
         return "\n".join("".join(safe_text(cell.text) for cell in line) for line in self._lines)
 
     def set_lines(self, lines: Sequence[PaneLine], *, fresh: bool = False) -> None:
-        """Show these lines. If `fresh`, they are about another group: scroll to the top."""
+        """Show these lines. If `fresh` is true, the text is about another group, so scroll to the top."""
         old, self._lines = self._lines, lines
         top = self.scroll_offset.y
         self.set_line_count(len(lines))
@@ -82,7 +82,8 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
         if self.scroll_offset.y != top:
             self.refresh()
             return
-        # A hidden widget has height 0, but its cache may still contain rendered lines.
+        # A hidden widget has height 0, but the cache may still contain rendered lines, so compare the cached lines as
+        # well.
         height = max(self.size.height, max(self._line_cache, default=-1) + 1)
         for y in range(top, top + height):
             if old[y : y + 1] != lines[y : y + 1]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 VALUES_PER_CELL = 2
-"""Number of values of a curve per terminal cell. A braille character has two columns of dots."""
+"""Number of values of a curve per terminal cell. A cell shows a braille character, which has two columns of dots."""
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 

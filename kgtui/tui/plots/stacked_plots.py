@@ -33,7 +33,7 @@ _CLOCK_WITH_DATE = 86_400.0
 
 
 _AVERAGED_SECONDS = 10.0
-"""Rates are averaged over this many seconds, or over the time span of a plotted value if it is longer."""
+"""Rates are averaged over this many seconds, or over the time of one plotted value if it is longer."""
 
 
 class StackedPlot(NamedTuple):
@@ -122,7 +122,7 @@ def _labels(timeline: GroupTimeline, at: float | None) -> tuple[list[PaneLine], 
 
 
 def _drawn_flows(timeline: GroupTimeline, cells: int) -> list[list[float]]:
-    """Return moving averages of the write and read rates, `cells` values each.
+    """Return the moving averages of the write rate and of the read rate, `cells` values each.
 
     Clients commit only every few seconds, so unaveraged read rates would often be 0.
     """
@@ -181,7 +181,11 @@ def _members(timeline: GroupTimeline, plot_width: int, at: float | None) -> Stac
 
 
 def _states(timeline: GroupTimeline, plot_width: int) -> StackedPlot:
-    """If a group had several states in the time of one cell, a rebalancing state comes first, and Stable last."""
+    """Plot the state of the group over time.
+
+    If the group had several states in the time of one cell, a rebalancing state is preferred to others, and others to
+    Stable.
+    """
     change_points = _by_cell(timeline, plot_width)
     marks: list[tuple[str, str]] = []
     for cell in range(plot_width):
@@ -200,12 +204,12 @@ def _state_mark_of(states: Sequence[str | None]) -> tuple[str, str]:
     odd = [state for state in states if state != STABLE]
     busy = [state for state in odd if state in REBALANCING]
     state = (busy or odd or list(states))[0]
-    # The symbol of Stable is a check mark, and a row of check marks would be hard to read.
+    # Stable is drawn as a line, because a row of its usual symbol, a check mark, would be hard to read.
     return text.marks().rule if state == STABLE else text.state_mark(state), text.state_role(state)
 
 
 def _changes(timeline: GroupTimeline, plot_width: int, at: float | None) -> StackedPlot:
-    """Mark the terminal cells in which the group changed. The label is the epoch at `at`, or the latest one."""
+    """Plot when the group changed. The label is the epoch at the time `at`, or the latest epoch."""
     change_points = _by_cell(timeline, plot_width)
     last = timeline.change_point_at(timeline.until if at is None else at)
     label = _label("epoch", text.exact(last.epoch)) if last and last.epoch is not None else _label("changes", "")
@@ -264,7 +268,7 @@ def _clock(timeline: GroupTimeline, plot_width: int, column: int | None) -> Pane
         part = number / (label_count - 1)
         start = min(max(round(part * plot_width - size / 2), 0), plot_width - size)
         if column is not None and start - 1 <= column <= start + size:
-            continue  # The mark would hide a digit of this time.
+            continue  # This label is left out, because the mark would hide one of its digits.
         line[start : start + size] = write(timeline.since + part * span)
     blank = Cell(SafeText(" " * (LABEL_WIDTH + 1)))
     if column is None:
@@ -279,8 +283,8 @@ Summary = Literal["largest", "mean", "last"]
 def resample(timeline: GroupTimeline, values: Sequence[float], count: int, summary: Summary) -> list[float]:
     """Divide the timeline into `count` equal time spans, and return one value per time span.
 
-    A time span without a sample gets the last value before it. In a gap of the recording and after the last sample, the
-    value is NaN.
+    A time span without a sample gets the last value before the time span. In a gap of the recording and after the last
+    sample, the value is NaN.
 
     Args:
         values: one sample per time in `timeline.times`; NaN if unknown.

@@ -19,7 +19,7 @@ UTC_KEY = "U"
 
 @dataclass(frozen=True, slots=True)
 class ActionContext:
-    """The values from which an action decides whether it is available.
+    """The values that determine whether an action is available.
 
     Attributes:
         group: id of the selected group; None if no group is selected.
@@ -58,8 +58,8 @@ class Action:
         run: performs the action on a screen.
         unavailable: returns why the action is unavailable now, or None.
         writes: whether the action changes the cluster. Read-only sessions do not offer such actions.
-        in_palette: whether the command palette offers the action.
-        exists: returns whether footer and palette of a session may offer the action.
+        in_palette: whether the action is in the command palette.
+        exists: returns whether footer and palette of a session may contain the action.
         everywhere: whether the key works on every screen, even in a text field. `run` must then accept any screen.
     """
 

@@ -25,12 +25,13 @@ def _delete(screen: ClusterScreen) -> None:
 
 def _why_not_deletable(context: ActionContext) -> str | None:
     if context.marked:
-        # The delete dialog shows which of the marked groups cannot be deleted.
+        # For marked groups, the action is always available, because the delete dialog shows which groups cannot be
+        # deleted.
         return None
     if context.group is None:
         return needs_group(context)
     if not context.session.read_only and is_listed_as_empty(context.snapshot, context.group, now=context.now):
-        # The description of this Empty group is missing or outdated. The delete dialog describes it again.
+        # The group is listed as Empty, but its description is missing or older. The delete dialog describes it again.
         return None
     return delete_availability(context.snapshot, context.group, context.session.read_only, now=context.now)
 
@@ -59,7 +60,7 @@ def _copy_command(screen: ClusterScreen) -> None:
 
 
 def _export(screen: ClusterScreen) -> None:
-    # The dialog imports the file writers. It is imported here, so that kgtui starts faster.
+    # The dialog is imported here, because it imports the file writers, and kgtui should start fast.
     from kgtui.tui.dialogs.export import ExportDialog
 
     if screen.group is not None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def _move(screen: ClusterScreen, in_tree: Callable[[], object], *actions_elsewhere: str) -> None:
-    """Move the cursor of the tree or, in another widget, run the first of these Textual actions that it has."""
+    """Move the cursor of the tree. If another widget has the focus, run its first action of `actions_elsewhere`."""
     focused = screen.focused
     if focused is None or focused is screen.group_tree:
         in_tree()

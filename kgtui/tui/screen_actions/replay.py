@@ -24,7 +24,7 @@ SPEEDS = (1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600)
 """Playing speeds as multiples of real time, for keys + and -."""
 
 PLAY_INTERVAL = 0.5
-"""Time between two displayed polls while a recording is playing, in seconds."""
+"""Time from one displayed poll to the next while a recording is playing, in seconds."""
 
 MIN_PAUSE = 0.1
 """Minimum pause after each displayed poll while a recording is playing, in seconds.
@@ -106,7 +106,7 @@ def go_to_time(screen: ClusterScreen, at: float) -> None:
 
 
 def _move(screen: ClusterScreen, move: Callable[[ReplayPosition], Awaitable[bool]], at_the_end: str) -> None:
-    """Call `move` in a worker, and show the new poll; if it returns False, show `at_the_end`."""
+    """Call `move` in a worker and show the new poll. If `move` returns False, show the message `at_the_end`."""
     position = screen.session.replay_position
     if position is None:
         return
@@ -161,7 +161,7 @@ async def _play(screen: ClusterScreen, position: ReplayPosition) -> None:
 
 
 def change_speed(screen: ClusterScreen, step: int) -> None:
-    """Change the playing speed by a number of entries in `SPEEDS`; a negative number is slower."""
+    """Change the playing speed by `step` entries of `SPEEDS`: faster if positive, slower if negative."""
     playback, position = screen.playback, screen.session.replay_position
     index = SPEEDS.index(playback.speed) + step
     playback.speed = SPEEDS[max(0, min(index, len(SPEEDS) - 1))]

@@ -90,8 +90,8 @@ class ClusterScreen(Screen[None]):
         Grouping and sort order are copied from the screen `like`. For a recording above a live screen, the cursor and
         the front pane are copied too.
         """
-        # "-bare" (no groups) is set before mounting, because each later change of a CSS class makes Textual recompute
-        # all styles.
+        # The CSS class "-bare" (no groups) is set before mounting, because after it, Textual would recompute all
+        # styles.
         super().__init__(classes="" if monitor.snapshot.groups else "-bare")
         self.session = session
         self.monitor = monitor
@@ -147,7 +147,7 @@ class ClusterScreen(Screen[None]):
     def _arrange_like(self, view: TreeModel) -> None:
         over_live = self.session.live_session is not None
         self.group_tree.copy_arrangement(view, cursor=over_live)
-        # Drop the reference to the other tree model, so that its memory can be freed.
+        # Drop the reference to the screen whose view was copied, so that its memory can be freed.
         self._like = None
         if over_live:
             self.update_monitor()
@@ -182,7 +182,7 @@ class ClusterScreen(Screen[None]):
 
     @property
     def action_done(self) -> asyncio.Event:
-        """Cleared while keys must wait until the cursor is on the match of an accepted filter."""
+        """Event that is cleared from the acceptance of a filter until the cursor is on its match. Keys wait for it."""
         return self.group_tree.match_selected
 
     @property
@@ -195,7 +195,7 @@ class ClusterScreen(Screen[None]):
         first = not self.snapshot.groups and bool(message.snapshot.groups)
         self.show(message.snapshot)
         if first:
-            # Draw the groups first, because nobody sees the hidden panes yet.
+            # The hidden panes are created later, because the user waits for the groups first.
             self.set_timer(FILL_DELAY, self.detail.create_remaining_panes)
 
     def show(self, snapshot: Snapshot) -> None:

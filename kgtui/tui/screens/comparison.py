@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kgtui.model.group import Listing
 
 MAX_ROWS = 2_000
-"""Maximum number of rows per kind of difference. Others are only counted."""
+"""Maximum number of rows per kind of difference. Further differences are only counted."""
 
 VIEWS = ("all", "groups", "members", "partitions", "lag")
 """Views of the screen, in the order of key `v`: all differences, or one kind."""
@@ -173,7 +173,7 @@ class DifferenceTable(LineTable[Difference]):
 class ComparisonScreen(ModalScreen["str | None"]):
     """Shows the differences between two points in time. Dismissed with the id of the chosen group, or None.
 
-    Key `l` limits the table to `group`, the selected group.
+    `group` is the id of the selected group. Key `l` limits the table to this group.
     """
 
     DEFAULT_CSS = """

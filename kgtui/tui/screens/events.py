@@ -47,7 +47,7 @@ _KINDS: dict[str, frozenset[EventKind]] = {
         for shown in EVENT_KINDS.values()
     },
 }
-"""Selections for key `o`: name → kinds of events."""
+"""Choices of key `o`: name → kinds of the listed events."""
 
 _SELECTIONS = tuple(_KINDS)
 
@@ -55,13 +55,13 @@ MAX_EVENTS = 2_000
 """Maximum number of listed events. Older events are only counted."""
 
 _WIDE = "-" * 200
-"""A text of the maximum width, so that the last column takes all remaining space.
+"""Placeholder of the maximum width for the texts of events, so that their column takes all remaining space.
 
 Measuring the texts of all events would take too long.
 """
 
 LISTED_EACH = 5
-"""Maximum number of rows per group. Its older events are folded into one more row."""
+"""Maximum number of rows per group. Older events of the group are folded into one more row."""
 
 
 def _kind(row: EventRow) -> Cell:
@@ -84,7 +84,7 @@ class EventSelection(NamedTuple):
     Attributes:
         query: filter that the group of the event must match.
         group: id of the only group whose events are shown; None for all groups and brokers.
-        since: only later events are shown, in seconds since the epoch.
+        since: only events after this time are shown, in seconds since the epoch.
     """
 
     query: Query
@@ -93,7 +93,7 @@ class EventSelection(NamedTuple):
     since: float
 
     def apply(self, events: Sequence[Event], snapshot: Snapshot) -> list[Event]:
-        """Return the events that meet the conditions, newest first. `events` are in the opposite order."""
+        """Return the events that meet the conditions, newest first. In `events`, the oldest event comes first."""
         return [
             event
             for event in reversed(events)
@@ -130,7 +130,7 @@ class EventsScreen(ModalScreen["str | None"]):
     }
     """
 
-    # BLANK makes Textual draw a plain background, which is fast. The box covers it anyway.
+    # With BLANK, Textual fills the screen with a plain background, which is fast. The box covers the background anyway.
     BLANK = True
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,E", "dismiss(None)", "Close", show=False),
@@ -177,7 +177,7 @@ class EventsScreen(ModalScreen["str | None"]):
         """List the events. On a live cluster, list them again when new events arrive."""
         self.table.focus()
         if self._main.session.replay_position is None:
-            # The listener posts a message, because it runs in the monitor's context, which lacks the app's display
+            # `_post` only posts a message, because the monitor calls it in a context without the app's display
             # settings.
             self._unsubscribe = self._main.monitor.subscribe(self._post)
         self._list(fresh=True)
@@ -192,7 +192,8 @@ class EventsScreen(ModalScreen["str | None"]):
     @on(SnapshotArrived)
     def _snapshot_arrived(self, message: SnapshotArrived) -> None:
         if message.snapshot.events is not self._events:
-            # On the newest event, the cursor follows new events. Otherwise, it stays on its event.
+            # If the cursor is in the first row, it stays there when new events arrive. Otherwise, it stays on its
+            # event.
             self._list(fresh=self.table.cursor == 0)
 
     @property

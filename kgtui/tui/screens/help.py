@@ -68,7 +68,7 @@ class HelpScreen(ModalScreen[None]):
         (sheet.scroll_down if direction == "down" else sheet.scroll_up)(animate=False)
 
     def on_resize(self) -> None:
-        # Writing the text requests a layout. Textual ignores such requests during a resize.
+        # Textual ignores layout requests during a resize, so the text is written after the resize.
         self.call_after_refresh(self._write)
 
     def _write(self) -> None:

@@ -82,7 +82,8 @@ class MainScreen(ClusterScreen):
 class ReplayOverlay:
     """The screen of a recording above the screen of the live cluster, which keeps running.
 
-    `session.live_session` is the session of the screen `live`.
+    `session` is the session of the recording. `live` is the screen of the live cluster, whose session is
+    `session.live_session`.
     """
 
     def __init__(self, app: App[int], session: Session, live: MainScreen) -> None:
@@ -118,7 +119,7 @@ class ReplayOverlay:
 
 
 def forward_snapshots(monitor: GroupMonitor, screen: ClusterScreen) -> Callable[[], None]:
-    """Post each snapshot of a monitor to a screen. Return a function that stops this."""
+    """Post each snapshot of a monitor to a screen. Return a function that ends this subscription."""
 
     def post(snapshot: Snapshot) -> None:
         screen.post_message(SnapshotArrived(snapshot))
