@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 PIPE_CLOSED = 141
 ALIASES = ("groups",)
-"""Commands whose options are those of Kafka's script `kafka-NAME.sh`."""
+"""Commands with the same options as Kafka's script `kafka-NAME.sh`, where NAME is the command."""
 
 _NAMING_VARIABLES = (
     "KGTUI_BOOTSTRAP_SERVER",
@@ -33,7 +33,7 @@ _NAMING_VARIABLES = (
     "KGTUI_SPARK_JARS",
     "KGTUI_MAVEN_REPOSITORY",
 )
-"""Environment variables that name a cluster, a file or a folder."""
+"""Environment variables that name a cluster, a file or a folder. An empty value of such a variable is an error."""
 
 _MOST_REASON_CHARACTERS = 2_000
 
@@ -67,7 +67,7 @@ def _reopen_closed_streams() -> None:
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
-            # The file gets the lowest free descriptor, which is that of the closed stream.
+            # The opened file gets the lowest free descriptor, which is the descriptor of the closed stream.
             os.open(os.devnull, os.O_RDONLY)
             setattr(sys, name, open(number, "r" if name == "stdin" else "w", closefd=False))  # noqa: SIM115
 
@@ -86,7 +86,7 @@ def _flush(code: int) -> int:
     else:
         printing = sys.modules.get("kgtui.commands.printing")
         return code or int(printing is not None and printing.stderr_failed)
-    # The interpreter would flush stdout again at exit, and print an error.
+    # Without this, the interpreter would flush stdout again at exit, and print an error.
     redirect_to_devnull(sys.stdout)
     return code
 
@@ -110,7 +110,7 @@ def _run(words: list[str]) -> int:
 def _check_variables() -> None:
     """Raise UsageError if a variable that names a cluster, a file or a folder is empty.
 
-    The default may be a cluster that the user did not mean.
+    With an empty value, kgtui would use a default, such as a cluster that the user did not mean.
     """
     for name in _NAMING_VARIABLES:
         if not os.environ.get(name, "unset").strip():
@@ -132,7 +132,7 @@ def _sentence(error: KgtuiError) -> str:
     if isinstance(error, UnreachableError):
         from kgtui.config import ASSUMED
 
-        # If the user has named the cluster, the reasons say what to change.
+        # If the user has not named a cluster, say how to name one. Otherwise, the reasons say what to change.
         advice = ["try --bootstrap-server HOST:PORT, or kgtui demo"] if message.startswith(ASSUMED) else []
         return "; ".join([message, *error.other_reasons(), *advice])
     return f"{message} ({error.advice})" if error.advice else message

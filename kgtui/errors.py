@@ -80,7 +80,7 @@ class UnreachableError(KgtuiError):
     """No broker could be reached.
 
     Attributes:
-        attempts: `(address, reason)` of each attempt, newest last.
+        attempts: `(address, reason)` of each failed attempt, newest last.
     """
 
     fault_name = "UNREACHABLE"
@@ -93,7 +93,7 @@ class UnreachableError(KgtuiError):
         self.attempts = attempts
 
     def other_reasons(self) -> tuple[str, ...]:
-        """Return the reasons of `attempts` that the message does not contain, each with its address."""
+        """Return the reasons in `attempts` that are not yet in the message, each with its address."""
         reasons = (
             reason if address in reason else f"{address}: {reason}"
             for address, reason in self.attempts
@@ -136,14 +136,14 @@ class DeadlineError(ClientError):
 
 
 class DisconnectedError(ClientError):
-    """The connection was lost during a request, which may have been executed."""
+    """The connection was lost during a request. The broker may have executed the request."""
 
     fault_name = "DISCONNECTED"
     advice = "the connection was lost; kgtui reconnects automatically"
 
 
 class UnsupportedError(ClientError):
-    """The broker and kgtui have no common version of an API, or the cluster has switched it off."""
+    """The broker and kgtui have no common version of an API, or the API is switched off in the cluster."""
 
     fault_name = "NOT_SUPPORTED"
     advice = "the broker is too old for this request, or the feature is switched off on the cluster"
@@ -180,7 +180,7 @@ class DecodeError(ProtocolError):
     """A message is truncated or damaged.
 
     Attributes:
-        position: offset in bytes at which decoding stopped, or -1.
+        position: offset in bytes at which decoding stopped; -1 if unknown.
     """
 
     fault_name = "DAMAGED_ANSWER"
@@ -196,7 +196,7 @@ class EncodeError(ProtocolError):
 
 
 PARSE_ERRORS = (ValueError, RecursionError, OverflowError)
-"""What the parsers of JSON and TOML, and conversions of the parsed numbers, raise for content that is not valid.
+"""Exceptions that the parsers of JSON and TOML, and conversions of the parsed numbers, raise for invalid content.
 
 Python raises `RecursionError` for values that are nested too deeply, and `OverflowError` for integers that are too
 large for a float.

@@ -1,4 +1,4 @@
-"""Files of this machine: how kgtui opens, replaces and creates its private files, and reads the files of users."""
+"""Open, replace and create kgtui's private files, and read files that the user names."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 LARGEST_INPUT = 1_000_000
-"""Largest size of a file with settings, client properties, keys or certificates, in bytes."""
+"""Maximum size of a file with settings, client properties, keys or certificates, in bytes."""
 
 _NOT_REGULAR = "this is not a regular file"
 _PIPES = ("/dev/fd/", "/proc/self/fd/", "/dev/stdin")
-"""Beginnings of the paths of pipes that a shell creates, for example for `<(COMMAND)`."""
+"""Beginnings of the paths of pipes that a shell creates, for example if the user writes `<(COMMAND)`."""
 
 
 def read_input(path: Path, limit: int | None = LARGEST_INPUT) -> bytes:
@@ -88,7 +88,7 @@ def write_synced(path: Path, data: bytes, flags: int) -> None:
 
 
 def replace_private(path: Path, data: bytes) -> None:
-    """Replace a file atomically with a file with mode 0600, and sync it to disk.
+    """Replace a file atomically with a new file of mode 0600, and sync it to disk.
 
     Raises:
         OSError: the file cannot be written. The existing file is unchanged.

@@ -1,8 +1,8 @@
 """Reads files of Java client properties, and resolves references to environment variables, files and config providers.
 
-kgtui has Kafka's three config providers, and follows Kafka's rules. The text for
-`${file:/run/secrets/kafka.properties:password}` is inserted without escaping, and then stripped. References to
-undeclared providers stay as they are.
+kgtui has Kafka's three config providers, and follows Kafka's rules. The value for a reference such as
+`${file:/run/secrets/kafka.properties:password}` is inserted without escaping. Then blanks at both ends of the property
+are removed. References to undeclared providers are not replaced.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ def resolved(properties: Mapping[str, str], where: str, folder: Path) -> dict[st
         folder: folder for relative paths.
 
     Raises:
-        ConfigError: kgtui does not have the provider, or the provider does not have the value. The message contains no
-            values.
+        ConfigError: kgtui does not support the provider, or the provider does not have the value. The message contains
+            no values, because they may be secrets.
     """
     names = [name.strip() for name in properties[PROVIDERS].split(",") if name.strip()]
     providers = {name: _provider(name, properties, where, folder) for name in names}
@@ -179,7 +179,7 @@ class Properties(dict[str, str]):
         return f"Properties({', '.join(sorted(self))})"
 
     def override(self, stronger: Properties, where: str) -> None:
-        """Add properties. Each replaced value causes a warning.
+        """Add other properties, which replace properties with the same name. Each replaced value causes a warning.
 
         Args:
             where: file or table that contains the added properties, for the warnings.
@@ -208,8 +208,8 @@ _PROPERTY_NAME = re.compile(
 )
 """Matches the names of Kafka client properties, but not lines of base64, such as parts of a private key.
 
-`username`, `password` and `required` are included. After a line of `sasl.jaas.config` without its final backslash,
-these words look like property names.
+`username`, `password` and `required` are included, because they look like property names if the backslash at the end of
+a line of `sasl.jaas.config` is missing.
 """
 
 _FIRST_WORDS = frozenset({
@@ -225,13 +225,14 @@ _FIRST_WORDS = frozenset({
     "task", "telemetry", "topic", "topology", "transaction", "transactional", "upgrade", "value", "warmup",
     "windowed", "windowstore", "zookeeper",
 })  # fmt: skip
-"""First words of the names of properties of Kafka, its plugins and other tools.
+"""First words of the property names of Kafka, its plugins and other tools.
 
-Tokens and passwords may contain dots, too. A name with another first word is shown only if it may be a typo.
+A property name with another first word may be a token or password with a dot. Messages show such a name only if its
+first word looks like a typo of one of these words.
 """
 
 _PEM_BODY = re.compile(r"[A-Za-z0-9+/]{40,}={0,2}")
-"""Matches a line inside a PEM file, whose first and last line may be missing."""
+"""Matches a line of base64 as in a PEM file. It finds parts of PEM files without the first and the last line."""
 
 
 def _looks_like_name(key: str) -> bool:
@@ -246,10 +247,10 @@ def _looks_like_name(key: str) -> bool:
 
 
 _ELSEWHERE = re.compile(r"\$\{(?P<provider>[^${}:]*):[^{}]*\}")
-"""Matches a reference to a config provider."""
+"""Matches a reference to a config provider, such as `${vault:secret/kafka:password}`."""
 
 _PROVIDER_NAMES = ("env", "file", "directory")
-"""Config providers that warnings name. Any other `${X:Y}` may be a part of a password."""
+"""Names of config providers that warnings show. Any other `${NAME:…}` may be a part of a password."""
 
 
 def read_properties(path: str | Path) -> Properties:
@@ -261,7 +262,7 @@ def read_properties(path: str | Path) -> Properties:
 
     Raises:
         ConfigError: the file cannot be read, has a `\\u` without four hexadecimal digits, or contains lines of a key or
-            certificate in PEM. The message about a PEM line contains its number, not its text.
+            certificate in PEM. The message gives the number of such a line, but not its text.
     """
     from javaproperties import InvalidUEscapeError, KeyValue, parse
 
@@ -296,16 +297,16 @@ def read_properties(path: str | Path) -> Properties:
 def filled_in(properties: Mapping[str, str], where: str, folder: Path) -> Properties:
     """Return the properties with replaced references.
 
-    `${NAME}` is an environment variable, and `file:PATH` the content of a file, except in properties `*.url`, where
-    `file:` begins a URL. If the properties declare `config.providers`, only references to these providers are replaced,
-    as in Kafka.
+    `${NAME}` is replaced with an environment variable, and `file:PATH` with the content of a file. In properties whose
+    name ends with `.url`, `file:` begins a URL and is kept. If the properties declare `config.providers`, only
+    references to these providers are replaced, as in Kafka.
 
     Args:
         where: file or table that contains the properties, for error messages.
         folder: folder for relative paths.
 
     Raises:
-        ConfigError: a variable or a file does not exist, or kgtui does not have a provider.
+        ConfigError: a variable or a file does not exist, or kgtui does not support a config provider.
     """
     filled = Properties(properties)
     if declares_providers(properties):
@@ -335,7 +336,7 @@ def _literal(properties: Mapping[str, str], declared: Container[str], where: str
 
 
 def _fill_in(filled: Properties, where: str, folder: Path) -> None:
-    """Replace the references in the values of `filled`; see `filled_in`."""
+    """Replace the references `${NAME}` and `file:PATH` in the values of `filled`, in place."""
     for key, value in filled.items():
         place = f"{where}: {key}"
         if value.startswith("file:") and not key.endswith(".url"):

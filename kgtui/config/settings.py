@@ -25,7 +25,10 @@ VERSION = 2
 """The version of the format of `config.toml`. Version 2 renamed `colour` of a cluster to `color`."""
 
 _OLD_CLUSTER_KEYS = {"colour": "color"}
-"""Renamed keys of the tables of clusters, for files of version 1 and without a version: old name → new name."""
+"""Renamed keys in the tables of clusters: old name → new name.
+
+Files of version 1 or without a version may use the old names.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,11 @@ class UiSettings:
 
 @dataclass(frozen=True, slots=True)
 class ClusterSettings:
-    """Settings of one cluster: one table of `[clusters]`. `properties` has the Java client properties in this table."""
+    """Settings of one cluster: one table of `[clusters]`.
+
+    Attributes:
+        properties: the Java client properties in this table.
+    """
 
     bootstrap: str | list[str] = ""
     command_config: str = ""
@@ -69,8 +76,8 @@ class ClusterSettings:
 class Settings:
     """The settings of `config.toml` and the environment.
 
-    `path` is set even if the file does not exist. `storage` maps the beginning of a lake's URI to storage options, with
-    unreplaced references.
+    `path` is the path of the file, even if it does not exist. `storage` maps the beginning of a lake's URI to storage
+    options, in which references are not replaced yet.
     """
 
     path: Path
@@ -142,7 +149,7 @@ def _read_settings(path: Path) -> Settings:
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """The contents of `config.toml` without the tables of clusters, which `_cluster` checks."""
+    """The contents of `config.toml` without the tables of clusters. Function `_cluster` checks these tables."""
 
     default: str = ""
     ui: UiSettings = field(default_factory=UiSettings)
@@ -152,7 +159,7 @@ class _File:
 
 
 def _current(table: dict[str, Any], version: int, path: Path, name: str) -> dict[str, Any]:
-    """Return the table of a cluster with the current names of its keys.
+    """Return the table of a cluster, with old names of keys replaced by the current names.
 
     Args:
         version: version of the file's format.
@@ -189,7 +196,7 @@ def _cluster(table: Mapping[str, Any], path: Path, name: str) -> ClusterSettings
 
 
 def _flat(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return nested tables as one table. TOML parses `a.b = 1` as nested tables."""
+    """Return nested tables as one table with keys such as `a.b`. TOML parses `a.b = 1` as nested tables."""
     flat: dict[str, Any] = {}
     for key, value in table.items():
         if isinstance(value, dict) and value:

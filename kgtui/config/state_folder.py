@@ -1,7 +1,7 @@
 """The state folder: where backups, the audit log, recordings, exports and logs are stored.
 
-Only the owner may read it, and no file is opened through a symbolic link, so that other users of the machine can
-neither read nor redirect the files.
+Only the owner may read the folder, and no file is opened through a symbolic link. Other users of the machine can
+therefore neither read nor redirect the files.
 """
 
 from __future__ import annotations

@@ -71,9 +71,9 @@ class Target:
         name: name in `config.toml`, or the first bootstrap address.
         seeds: bootstrap addresses, each `host:port`.
         properties: Java client properties with secrets filled in.
-        read_only: True if kgtui must not change anything in the cluster.
+        read_only: whether kgtui must not change anything in the cluster.
         color: background color of the name in the header; empty for the default color.
-        environment: label of the cluster, such as `PROD`, or ``.
+        environment: label of the cluster, such as `PROD`; empty for none.
         source: the flag, environment variable or file that chose the cluster; `ASSUMED` if none did.
     """
 
@@ -87,7 +87,7 @@ class Target:
 
 
 def resolve(settings: Settings, flags: object = None) -> Target:
-    """Return the cluster of a flag, the environment, `bootstrap.servers` or `default`; otherwise localhost.
+    """Return the cluster that a flag, the environment, `bootstrap.servers` or `default` names; otherwise localhost.
 
     Args:
         flags: parsed command line with any of `bootstrap_server`, `cluster`, `command_config` and `read_only`.
@@ -109,7 +109,7 @@ def resolve(settings: Settings, flags: object = None) -> Target:
 
 
 def named(settings: Settings, name: str, flags: object = None) -> Target:
-    """Return the cluster with this name in `config.toml`, for a switch in the terminal UI.
+    """Return the cluster with this name in `config.toml`, to which the user switches in the terminal UI.
 
     `--command-config` is ignored, because it was given for the first cluster.
 
@@ -188,7 +188,7 @@ def _warn_of_other_brokers(properties: Properties, seeds: tuple[str, ...], sourc
 
 
 def _by_address(settings: Settings, seeds: tuple[str, ...], where: str) -> Target:
-    """Return the cluster at these addresses, with the read-only setting, color and label from `config.toml`.
+    """Return the cluster at these addresses. Read-only setting, color and label come from `config.toml`.
 
     Args:
         where: the flag or variable with the addresses.

@@ -66,7 +66,7 @@ class GroupMonitor(Protocol):
 
 
 class ReplayPosition(Protocol):
-    """The displayed time in a recording. Methods that move it raise `KgtuiError` if the recording cannot be read.
+    """The displayed time in a recording. Methods that read the recording raise `KgtuiError` if that fails.
 
     Attributes:
         playing: playing speed as a multiple of real time; None while stopped.
@@ -85,13 +85,13 @@ class ReplayPosition(Protocol):
         ...
 
     async def step(self, by: int) -> bool:
-        """Move by a number of polls, backward if it is negative. Return False if there are too few polls."""
+        """Move by a number of polls, backward if negative. Return False and do not move if there are too few polls."""
         ...
 
     async def to_change(self, group: str, *, back: bool) -> bool:
         """Move to the next (or previous) poll at which a group changed. Return False if there is none.
 
-        Changes of offsets are ignored.
+        Polls at which only offsets changed are skipped.
         """
         ...
 
@@ -179,11 +179,11 @@ class ClusterChoice:
 
 @dataclass(slots=True)
 class Session:
-    """One open cluster or recording, with its settings. Values that do not apply are None.
+    """One open cluster or recording, with its settings. Attributes that do not apply to the session are None.
 
     Attributes:
         target: the cluster.
-        monitor: polls the cluster. Without it, the start screen asks for a cluster.
+        monitor: polls the cluster. If it is None, the start screen asks for a cluster.
         admin: reads and changes the cluster, for actions such as delete.
         read_only: whether actions that change the cluster are left out.
         filter: filter expression at the start.
@@ -193,7 +193,7 @@ class Session:
         themes_folder: folder of the user's own themes.
         state_folder: folder of backups, audit log, recordings, exports and crash reports.
         config_file: path of the configuration file, which may not exist.
-        mouse: whether kgtui handles the mouse. Otherwise, the terminal does, for example to select text.
+        mouse: whether kgtui handles the mouse. If not, the terminal handles it, for example to select text.
         display: settings for symbols, text and times; None to detect them from the terminal.
         open_address: opens a session on an address that the user typed. Raises `KgtuiError` if the address is invalid
             or no broker answers.
@@ -207,7 +207,7 @@ class Session:
         lake: folder of the replayed recording; None on a live cluster.
         open_recording: opens a session that replays a recording. Arguments: folder, and a time that the user typed
             (`""` for the end). Raises `KgtuiError` if one is invalid.
-        live_session: the live session, still polling, over which this recording was opened.
+        live_session: the session of the live cluster from which this recording was opened. It keeps polling.
         warnings: sentences about the cluster's configuration that the user should read.
         monitor_task: the task of `monitor.run()`, if it was started before the app; canceled when the app ends.
         recording: the recording that kgtui is writing now.
@@ -250,8 +250,7 @@ class Playback:
         speed: playing speed, as a multiple of real time.
         worker: plays the recording; None while stopped.
         remembered: time saved with key `m` for a comparison, in seconds since the epoch.
-        last_opened: session of the recording last opened from this screen. Its `replay_position` is the time displayed
-            last.
+        last_opened: session of the recording that was last opened from this screen. It knows the time displayed last.
     """
 
     session: Session

@@ -52,7 +52,7 @@ def bar(value: float, top: float, width: int) -> str:
 def scale_of(largest: float) -> float:
     """Return the value of a full bar: `largest`, rounded up to a number such as 15, 20 or 30.
 
-    Because of the rounding, small changes do not redraw all bars. Return 0 if `largest` is 0.
+    Because of the rounding, small changes do not redraw all bars. For 0, return 0.
     """
     if largest <= 0:
         return 0.0

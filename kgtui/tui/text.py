@@ -1,8 +1,8 @@
 """Format numbers, ages and times, and make text from a cluster safe for the terminal.
 
 Every string from a cluster (group, member, topic, client, host, error message) passes through this module. It escapes
-characters that could control the terminal. The result becomes `Text`, because Textual parses a `str` as markup, and a
-group may be called `[/red]`.
+characters that could control the terminal. The escaped string becomes `Text`, because Textual parses a `str` as markup,
+and a group may be called `[/red]`.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ class DisplaySettings:
     """Settings for symbols, text and times.
 
     Attributes:
-        ascii: whether to use only ASCII. Other characters in text from the cluster are escaped.
+        ascii: whether to draw only ASCII characters. All others in text from the cluster are escaped.
         utc: whether times are in UTC instead of `zone`.
         now: current time, in seconds since the epoch.
-        zone: local time zone; None for the system's.
+        zone: local time zone; None for the time zone of the system.
     """
 
     ascii: bool = False
@@ -94,7 +94,7 @@ def label(*parts: str | Text | tuple[str, str]) -> Text:
 
 
 def dotted(words: str) -> str:
-    """Escape control characters in parts that are joined by ` · ` (in ASCII, by ` - `)."""
+    """Escape control characters in a text with ` · ` between its parts. In ASCII, the separator is ` - `."""
     return f" {marks().dot} ".join(plain(word) for word in words.split(" · "))
 
 
@@ -111,7 +111,7 @@ def _harmless(value: str) -> str:
 
 
 def fit(shown: str, width: int, *, cut: Cut = "end") -> str:
-    """Cut a result of `plain` to `width` cells, with an ellipsis at the end or in the middle."""
+    """Cut a text that `plain` has returned to `width` cells, with an ellipsis at the end or in the middle."""
     if width <= 0:
         return ""
     if len(shown) <= width and shown.isascii():
@@ -142,7 +142,7 @@ def _tail(shown: str, width: int) -> str:
 
 
 def pad(shown: str, width: int, *, right: bool = False) -> str:
-    """Cut a result of `plain`, or fill it with blanks, to exactly `width` cells.
+    """Cut a text that `plain` has returned, or add blanks, so that it has exactly `width` cells.
 
     If `right` is true, the blanks are on the left.
     """
@@ -177,8 +177,8 @@ def short(value: int | None) -> str:
 def lag(value: int | None, lower_bound: bool | int = False) -> str:
     """Format a sum of lags, such as `18.2k`, or `≥ 4.1k` for a lower bound.
 
-    For None, the result is `?` if `lower_bound` is true, and `–` otherwise. `lower_bound` may be the number of unknown
-    lags.
+    For None, the result is `?` if `lower_bound` is true, and `–` otherwise. `lower_bound` may also be the number of
+    unknown lags.
     """
     if value is None:
         return marks().unknown if lower_bound else marks().none
@@ -224,7 +224,7 @@ def milliseconds(value: float | None) -> str:
 
 
 def to_datetime(at: float) -> datetime:
-    """Convert seconds since the epoch into UTC or local time, as the user has chosen."""
+    """Convert seconds since the epoch into UTC or local time, depending on the display settings."""
     settings = display_settings()
     utc = utc_datetime(at)
     return utc if settings.utc else utc.astimezone(settings.zone)

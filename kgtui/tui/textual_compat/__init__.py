@@ -15,11 +15,11 @@ deleted.
 | A key ends the program if it arrives before the list of the command palette exists or has a size. | `ignored_input` |
 | A search of the command palette ends the program if the palette is closed before the search ends. | `ignored_input` |
 | A list in a terminal of 5 or 7 columns ends the program, because its text has a width of 0 cells. | `narrow_text` |
-| A completion whose worker is cancelled before it begins causes a warning on the terminal. | `completion` |
+| If the worker of a completion is cancelled before it begins, Python prints a warning. | `completion` |
 | The traceback after a crash contains local variables, which may be passwords. | `crash_message` |
 | Computed styles are discarded whenever a widget is refreshed. | `rendering.StyleCache` |
 | A widget whose size changes causes another layout of the whole screen. | `rendering.NoRelayout` |
-| A strip that is not divided into parts refers to itself. Only the garbage collector can free it. | `rendering` |
+| A strip with only one part refers to itself. Only the garbage collector can free it. | `rendering` |
 | A scroll view whose number of lines changes lays out and repaints the whole screen. | `line_view` |
 | plotext 5.3.2 limits plots to the size of the terminal that it measures. | `plot_size` |
 

@@ -1,7 +1,7 @@
 """Complete the text of an input field without a worker.
 
-Textual 8.2.8 starts a worker on every keystroke. If it is cancelled before it has begun, Python prints a warning about
-a coroutine that was never awaited.
+Textual 8.2.8 starts a worker on every keystroke. If the worker is cancelled before it has begun, Python prints a
+warning about a coroutine that was never awaited.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ class CompletingInput(Input):
     """
 
     def __init__(self, value: str, completions: Iterable[str], **options: Any) -> None:
-        # Set first, because `super().__init__` calls `watch_value` if the app is running.
+        # Set the completions first, because `super().__init__` calls `watch_value` if the app is running.
         self._completions = tuple(completions)
         super().__init__(value, **options)
 
     def watch_value(self, value: str) -> None:
-        """Find a completion. Textual has already removed the old one."""
+        """Find a completion for a changed text. Textual has already removed the completion of the old text."""
         typed = value.casefold()
         self._suggestion = next((text for text in self._completions if value and text.casefold().startswith(typed)), "")

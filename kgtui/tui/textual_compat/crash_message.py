@@ -4,8 +4,8 @@ The traceback of Textual 8.2.8 contains the values of local variables, which may
 method `__rich__`, Textual prints the result of this method instead. The unexpected exception is therefore wrapped in a
 `CrashedError`.
 
-When Textual removes a widget, it removes the children before it stops workers and timers. If a worker then looks for a
-child, the exception `NoMatches` is not a crash.
+When Textual removes a widget, it removes the widget's children before it stops the widget's workers and timers. A
+worker that then looks for a child raises `NoMatches`. This exception is not reported as a crash.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class CrashReportingApp(App[int]):
     def _handle_exception(self, error: Exception) -> None:
         cause = error.error if isinstance(error, WorkerFailed) else error
         if self.exiting or not self.is_running:
-            # Workers still run although their widgets are gone, so exceptions are expected now.
+            # Exceptions are expected during the exit, because workers still run although their widgets are gone.
             _log.info("error while exiting: %s", type(cause).__name__)
             return
         if isinstance(cause, NoMatches) and _is_being_removed(_failed_node(error)):
@@ -69,7 +69,7 @@ class CrashReportingApp(App[int]):
         if not isinstance(error, CrashedError):
             error = _reported(cause, self.crash_folder)
             error.__cause__ = cause
-            # From now on, exceptions are only logged, so that there is one report per crash.
+            # Exceptions that follow this one are only logged, so that there is one report per crash.
             self.exiting = True
         super()._handle_exception(error)
         self._return_code = CRASHED

@@ -4,8 +4,8 @@ In Textual 8.2.8, `Screen.dismiss` removes the topmost screen, even if it is cal
 on the background of the command palette therefore removes the screen below the palette. A third click may find no
 screen, and cause an exception.
 
-An `OptionList` computes the lines of its options when it has a size. An earlier page key causes a `KeyError`. The
-command palette raises `NoMatches` for a key before its list exists, or a search that ends after its list was removed.
+An `OptionList` raises `KeyError` for a page key before it has a size. The command palette raises `NoMatches` for a key
+before its list exists, and for a search that ends after its list was removed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ METHODS_THAT_NEED_THE_LIST: dict[str, Callable[..., Any]] = {
 
 
 def ignore_input_that_textual_cannot_handle() -> None:
-    """Patch methods of Textual, so that they ignore calls that they cannot handle."""
+    """Patch methods of Textual, so that they ignore calls at moments when they would fail."""
     setattr(Screen, "dismiss", _dismiss)  # noqa: B010 - mypy forbids a plain assignment to a method
     setattr(OptionList, "_move_page", _move_page)  # noqa: B010
     for name, method in METHODS_THAT_NEED_THE_LIST.items():
@@ -55,7 +55,7 @@ def _move_page(options: OptionList, direction: Any) -> None:
 
 
 def only_with_list(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a method of `CommandPalette` that does nothing without the palette's list."""
+    """Return a method of `CommandPalette` that does nothing while the palette has no list."""
 
     # `wraps` keeps the signature, from which Textual determines the arguments of a watcher.
     @wraps(method)

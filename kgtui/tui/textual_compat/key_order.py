@@ -38,18 +38,18 @@ Usually, widgets handle a key in a few milliseconds. Without this limit, a stuck
 """
 
 ACTION_TIMEOUT = 10.0
-"""Maximum time for which a key waits for an action of the screen, in seconds.
+"""Maximum time for which a key waits for a running action of the screen, in seconds.
 
 Examples are the submission of a dialog, and the selection of a filter's match on the main screen.
 """
 
 CLOSING_KEYS = frozenset({"escape", "ctrl+c", "ctrl+q"})
-"""Keys that are never held back during an action, so that the user can always end it."""
+"""Keys that are never held back while an action runs, so that the user can always end the action."""
 
 KEYS_WITHOUT_FOCUS_CHANGE = frozenset({
     "up", "down", "left", "right", "pageup", "pagedown", "home", "end", "backspace", "delete",
 })  # fmt: skip
-"""Keys that never move the focus. The next key is not held back."""
+"""Keys that never move the focus. After such a key, the next key is not held back."""
 
 
 class KeyOrder:
@@ -90,17 +90,20 @@ class KeyOrder:
                 await asyncio.wait_for(done.wait(), ACTION_TIMEOUT)
             await _wait_for_queues(path)
         if self._app.screen is not screen:
-            # The key has opened or closed a screen. The active screen must first handle its messages.
+            # If the key has opened or closed a screen, the screen that is now active must first handle its messages.
             await _wait_for_queues(_path(self._app))
         if self._held:
-            # `_send` runs in the app, so that the app handles an exception.
+            # `_send` is called in the app, so that the app handles its exceptions.
             self._app.call_later(self._send, self._held.popleft())
         else:
             self._in_progress = None
 
 
 def _path(app: App[int]) -> list[MessagePump]:
-    """Return the focused widget and its ancestors; in a dialog, all widgets, because they exchange messages."""
+    """Return the widgets that must handle their messages after a key: the focused widget and its ancestors.
+
+    In a dialog, these are all widgets, because the widgets of a dialog exchange messages.
+    """
     screen = app.screen
     path: list[MessagePump] = [*(app.focused or screen).ancestors_with_self]
     if isinstance(screen, ModalScreen):

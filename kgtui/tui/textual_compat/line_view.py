@@ -53,7 +53,7 @@ class _ScrollBar(ScrollBar, NoRelayout):
 class LineView(StyleCache, ScrollView):
     """A scroll view of lines. Subclasses implement `render_line` and must not have a border or padding.
 
-    A column is always reserved for the scroll bar. Rendered lines are cached, also when the view is scrolled.
+    A column is always reserved for the scroll bar. Rendered lines stay in a cache when the view is scrolled.
     """
 
     FIXED_LINES: ClassVar[int] = 0
@@ -65,7 +65,7 @@ class LineView(StyleCache, ScrollView):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, classes=classes)
-        self._line_cache: dict[int, Strip] = {}  # number of a line of the widget → rendered line
+        self._line_cache: dict[int, Strip] = {}  # line number in the widget → rendered line
 
     @property
     def vertical_scrollbar(self) -> ScrollBar:
@@ -113,11 +113,11 @@ class LineView(StyleCache, ScrollView):
         return strip
 
     def shift_cached_lines(self, lines: int) -> None:
-        """Change the line numbers in the cache after scrolling down by `lines` lines, or up if negative."""
+        """Renumber the cached lines after the view was scrolled down by `lines` lines, or up if negative."""
         self._line_cache = shift_lines(self._line_cache, lines, self.FIXED_LINES, self.size.height)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Draw the lines that scrolling has made visible. Cached lines move."""
+        """Draw the lines that scrolling has made visible. The other lines are taken from the cache."""
         self._move_thumb(old_value, new_value)
         if by := round(new_value) - round(old_value):
             self.shift_cached_lines(by)
@@ -132,7 +132,7 @@ class LineView(StyleCache, ScrollView):
             bar.refresh(Region(0, first, 1, last - first + 1))
 
     def _thumb(self, top: float) -> range:
-        """Return the cells of the thumb if `top` is the first visible line, in eighths of a cell from the top."""
+        """Return the extent of the thumb on the scroll bar, in eighths of a cell. `top` is the first visible line."""
         height, lines = self.size.height, self.vertical_scrollbar.window_virtual_size
         if lines <= height:
             return range(height * 8)
@@ -153,7 +153,7 @@ class LineView(StyleCache, ScrollView):
             self.vertical_scrollbar.window_virtual_size = lines
 
     def set_top_line(self, top: int) -> None:
-        """Scroll to the line `top`, at most to the end. Only the scroll bar is redrawn."""
+        """Scroll so that `top` is the first visible line, at most to the end. Only the scroll bar is redrawn."""
         top = max(0, min(top, self.virtual_size.height - self.size.height))
         if top != self.scroll_offset.y:
             before = self.scroll_y
@@ -163,13 +163,13 @@ class LineView(StyleCache, ScrollView):
 
 
 def shift_lines(by_line: dict[int, T], lines: int, fixed: int, height: int) -> dict[int, T]:
-    """Return the values with their line numbers after scrolling.
+    """Return line number → value after the widget was scrolled.
 
     Args:
         by_line: line number in the widget → value.
         lines: number of lines by which the widget is scrolled down; negative for up.
         fixed: number of lines at the top that are not scrolled.
-        height: height of the widget, in lines. Values outside are dropped.
+        height: height of the widget, in lines. Values of lines that are no longer visible are dropped.
     """
     return {
         y - (lines if y >= fixed else 0): value
@@ -179,5 +179,5 @@ def shift_lines(by_line: dict[int, T], lines: int, fixed: int, height: int) -> d
 
 
 def _thumb_changed(lines: int, old: int, height: int) -> bool:
-    """Return whether the thumb looks different. It is drawn in eighths of a cell."""
+    """Return whether the thumb of the scroll bar looks different after a change from `old` to `lines` lines."""
     return abs(lines - old) * height * 8 > old

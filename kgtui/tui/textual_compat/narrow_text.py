@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 textual_wrap: Callable[..., Any] = Content._wrap_and_format
-"""Textual's own method for wrapping text."""
+"""Textual's own method that wraps text. The patched method calls it."""
 
 _textual_height: Callable[..., int] = RichVisual.get_height
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class StyleCache(Widget):
     """Base class of widgets that draw their own lines. Styles are cached until theme or focus changes.
 
-    Textual 8.2.8 clears its cache at every refresh. Computing a style takes longer than drawing a line.
+    Textual 8.2.8 clears its own cache of styles at every refresh. Computing a style takes longer than drawing a line.
     """
 
     _base_style: Style | None = None
@@ -44,7 +44,7 @@ class StyleCache(Widget):
         return style
 
     def terminal_style(self, *components: str) -> Style:
-        """Return `base_style` with component classes, in colors of the terminal."""
+        """Return `base_style` combined with the styles of component classes, in colors that the terminal supports."""
         combined = self.base_style
         style = self._terminal_style_cache.get(components)
         if style is None:
@@ -57,7 +57,7 @@ class StyleCache(Widget):
         return style
 
     def notify_style_update(self) -> None:
-        """Clear the cache, because the theme or the focus changed."""
+        """Clear the cache of styles, because the theme or the focus changed."""
         super().notify_style_update()
         self._base_style = None
 
@@ -65,8 +65,8 @@ class StyleCache(Widget):
 class NoRelayout(Widget):
     """Base class of widgets that do not request a second layout when a layout has changed their size.
 
-    In Textual 8.2.8, others do so, because `virtual_size` changes. Use this class only for widgets that do not scroll,
-    and as the last base class, because Textual takes the default styles from the first.
+    Other widgets of Textual 8.2.8 request one, because their `virtual_size` changes. Use this class only for widgets
+    that do not scroll. It must be the last base class, because Textual takes the default styles from the first one.
     """
 
     virtual_size = Reactive(Size(0, 0))
@@ -79,8 +79,8 @@ def prevent_strip_cycles() -> None:
     """Patch `Strip.divide`, so that a strip with only one part does not refer to itself.
 
     Textual 8.2.8 caches the parts of a strip in the strip. If nothing is cut, the only part is the strip itself, and
-    only the garbage collector can free this cycle. Scrolling creates thousands per second, and with 100,000 groups,
-    each collection takes long.
+    only the garbage collector can free this cycle. Scrolling creates thousands of such strips per second. With 100,000
+    groups, each garbage collection takes long.
     """
     setattr(Strip, "divide", _divide)  # noqa: B010 - mypy forbids a plain assignment to a method
 

@@ -4,7 +4,7 @@
   it. This takes long over a slow connection. This driver writes only the differences, and no text color for blanks.
 - Textual's writer thread ends at the first write error, for example when an SSH connection is lost. Its queue then
   fills up, and the program hangs.
-- Textual's input thread decodes UTF-8 strictly. Another byte, such as an umlaut in a Latin-1 terminal, ends the
+- Textual's input thread decodes UTF-8 strictly. An invalid byte, such as an umlaut in a Latin-1 terminal, ends the
   program. So do some escape sequences that Textual's parser does not expect.
 """
 
@@ -46,8 +46,8 @@ def with_workarounds(driver: type[Driver]) -> type[Driver]:
             super().write(shorten_sgr(data))
 
         def _sigcont_application(self, *arguments: Any) -> None:
-            # SIGCONT also arrives without a suspension, for example after SIGHUP. Textual would then start a second
-            # input thread, and the first one would never end.
+            # Ignore SIGCONT if kgtui was not suspended, for example after SIGHUP. Textual would start a second input
+            # thread, and the first one would never end.
             if self._must_signal_resume:
                 super()._sigcont_application(*arguments)
 
@@ -56,7 +56,7 @@ def with_workarounds(driver: type[Driver]) -> type[Driver]:
             while not self.exit_event.is_set():
                 try:
                     super().run_input_thread()
-                except OSError:  # raised if the terminal has been closed
+                except OSError:  # `os.read` fails if the terminal has been closed
                     return
                 except Exception as error:  # noqa: BLE001 - no input may end the app
                     _log.warning("input was discarded: %s", type(error).__name__)
@@ -67,7 +67,7 @@ def with_workarounds(driver: type[Driver]) -> type[Driver]:
 def input_decoder(encoding: str) -> Callable[[], codecs.IncrementalDecoder]:
     """Return a function that creates a decoder for terminal input, like `codecs.getincrementaldecoder`.
 
-    It ignores invalid bytes. `encoding` is used only if the locale has no encoding.
+    The decoder ignores invalid bytes. It uses `encoding` only if the locale has no encoding.
     """
     of_locale = codecs.lookup(locale.getencoding()).name
     return partial(codecs.getincrementaldecoder(encoding if of_locale == "ascii" else of_locale), errors="ignore")
@@ -100,9 +100,9 @@ class LossTolerantTerminal:
 
 _RESET = "\x1b[0m"
 _RUN = re.compile(r"\x1b\[([0-9;]*[1-9][0-9;]*)m([^\x1b\r\n]*)\x1b\[0m((?:\r?\n|\x1b\[[0-9]+;[0-9]+H)*)")
-"""A run of cells (style, text and reset), and the newlines and cursor moves after it."""
+"""Matches a run of cells (style, text and reset), with the newlines and cursor moves after the run."""
 _MOVE = re.compile(r"\x1b\[[0-9]+;[0-9]+H\Z")
-"""An absolute cursor move at the end of a text. It makes earlier moves and newlines superfluous."""
+"""Matches an absolute cursor move at the end of a text. Cursor moves and newlines before it have no effect."""
 
 _VISIBLE_ON_BLANKS = frozenset({"4", "7", "9", "21", "53"})
 """SGR codes that are visible on a blank: underline, reverse, strike, double underline, overline."""
@@ -148,7 +148,7 @@ def shorten_sgr(frame: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _parse(codes: str) -> _Style | None:
-    """Parse SGR parameters. Return None if one is unknown."""
+    """Parse SGR parameters into a style. Return None if a parameter is unknown."""
     attributes, foreground, background = set(), "39", "49"
     rest = codes.split(";")
     while rest:
@@ -172,7 +172,7 @@ def _parse(codes: str) -> _Style | None:
 
 @lru_cache(maxsize=4096)
 def _transition(current: _Style, target: _Style) -> str:
-    """Return the shortest SGR sequence between two styles."""
+    """Return the shortest SGR sequence that changes the style from `current` to `target`."""
     if target == _PLAIN != current:
         return _RESET
     if current.attributes - target.attributes:

@@ -25,18 +25,21 @@ Piece = tuple[str, str]
 """(text, role). The role is the last part of a component class, such as `lag` or `kg-warn`."""
 
 FRESH_SECONDS = 15.0
-"""Maximum age of current data, in seconds. A row with older data also shows its age."""
+"""Data older than this many seconds is old. The row of a group with old data also shows the age of the data."""
 
 LAG_WIDTH = 9
 _NAME_WIDTHS = (16, 22, 28, 28, 34)
-"""Minimum widths of the names, in terminal cells, in a tree with one column, two columns, and so on."""
+"""Minimum width of the names, in terminal cells: 16 in a tree with one column, 22 with two columns, and so on."""
 _UNCHANGED = 0.05
 """If the lag changes by fewer records per second than this, the change is shown as 0."""
 _WITH_FRACTION = 10.0
 """If the lag changes by at least this many records per second, no decimal place is shown."""
 
 _LEAST_AGE = 10.0
-"""If only a lower bound of an age is known, and is below this, in seconds, the age is shown as unknown."""
+"""Minimum age of the oldest unread record, in seconds, that is shown if the age is only a lower bound.
+
+A lower bound below this is shown as an unknown age.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +54,8 @@ class TreeRow:
         judgment_stale: whether the judgment is based on old data.
         lags: total lag in the last reads of the sweep, oldest first.
         trend: change of the lag in records per second; None if unknown.
-        time_lag: (age of the oldest unread record in seconds, whether it is only a lower bound). The age is None if
-            unknown, and the pair is None if the offsets have not been read.
+        time_lag: (age of the oldest unread record in seconds, whether this is only a lower bound); (None, …) if the age
+            is unknown, and None if the offsets have not been read.
     """
 
     group: str
@@ -105,8 +108,8 @@ class TreeColumn:
         title: title in the heading; may be empty.
         width: width in terminal cells, including the blank to the left.
         meaning: what the column shows, for the dialog in which the user chooses columns.
-        sort: the key of `SORT_KEYS` for a click on the title.
-        cell: text and role for a row.
+        sort: the key of `SORT_KEYS` by which a click on the title sorts the groups.
+        cell: returns (text, role) for a row.
     """
 
     id: str
@@ -135,7 +138,7 @@ class FittedColumns:
 
     @property
     def before_numbers(self) -> int:
-        """Total width of names, `problem` and `state`. In the row of a node, the last two are empty."""
+        """Total width of the names and the columns `problem` and `state`, which are empty in the row of a node."""
         return self.name + self.width("problem") + self.width("state")
 
     @property
@@ -155,7 +158,7 @@ class FittedColumns:
 
 @lru_cache(maxsize=64)
 def fit_columns(width: int, chosen: Sequence[str], grouping: Grouping) -> FittedColumns:
-    """Choose the columns that fit. The names get all other cells, except one at each end of the line.
+    """Choose the columns that fit. The names get the remaining width, except one cell at each end of the line.
 
     Args:
         width: width of the tree in terminal cells.
@@ -192,15 +195,15 @@ _VERDICTS = {severity: status.name for status, severity in SEVERITY.items()}
 
 
 def severity_mark(level: int) -> Piece:
-    """Return the mark for a `Judgment.severity`, and its role. The mark for 0 is empty."""
+    """Return (mark, role) for a `Judgment.severity`. The mark for severity 0 is empty."""
     return (text.verdict_mark(_VERDICTS[level]), text.verdict_role(_VERDICTS[level])) if level else ("", "muted")
 
 
 def status_mark(row: TreeRow) -> Piece:
-    """Return the mark in front of a group's name, and its color role.
+    """Return (mark, color role) for the mark in front of a group's name.
 
-    It shows how severe the group's problem is or, without a problem, its state. A group that
-    has not been judged yet never has the check mark, because it would mean OK.
+    The mark shows how severe the group's problem is or, without a problem, the group's state. A group that has not been
+    judged yet never has the check mark, because the check mark would mean OK.
     """
     level = row.judgment.severity
     if not level and row.judgment.status is not GroupStatus.OK and text.state_mark(row.state) == text.marks().stable:

@@ -33,7 +33,7 @@ GROUPING_TITLES: dict[Grouping, str] = {
 Path = tuple[str, ...]
 """Path of a node: the keys of its ancestors and its own key, such as `("consumer", "Stable")`.
 
-A key is a name from the cluster, such as a state or topic, or one of the constants below.
+A key is a name from the cluster, such as a state or topic, or a text such as `no topic`.
 """
 
 STATE_UNKNOWN = "unknown state"
@@ -48,8 +48,8 @@ class Node:
 
     Attributes:
         path: keys that identify the node; empty for the root.
-        parts: sorted lists of group ids, merged only while the node is open. A node with child nodes has none, except
-            the root.
+        parts: sorted lists that together contain the ids of the node's groups. Of nodes with child nodes, only the root
+            has such lists.
         count: number of groups under the node and its child nodes.
     """
 
@@ -130,9 +130,7 @@ def _path(listing: Listing, grouping: Grouping, group_type: str | None, state: s
 
 
 def family_of(group: str) -> str | None:
-    """Return the prefix up to the first separator, such as `team-007.*` for `team-007.settle`; None without a
-    separator.
-    """
+    """Return the prefix of a group id, such as `team-007.*` for `team-007.settle`; None without a separator."""
     for separators in FAMILY_SEPARATORS:
         ends = [at for at in (group.find(sign) for sign in separators) if at > 0]
         if ends and min(ends) < len(group) - 1:
@@ -182,7 +180,7 @@ def _split_by_known_state(
     ids: Sequence[str],
     buckets: dict[Path, list[Sequence[str]]],
 ) -> Generator[None, None, None]:
-    """Put groups that an old broker has listed without type or state under nodes, by their descriptions."""
+    """Put groups that an old broker lists without type or state under nodes, by their descriptions."""
     ids_by_path: dict[Path, list[str]] = defaultdict(list)
     for start in range(0, len(ids), SLICE):
         for group in ids[start : start + SLICE]:
@@ -209,9 +207,9 @@ _KEYS_OF_GROUP: Mapping[Grouping, Callable[[Snapshot, str], Sequence[str]]] = {
     "topic": _topics_of,
     "family": _families_of,
 }
-"""Grouping → function from snapshot and group id to the keys of the group's nodes.
+"""Grouping → function that takes a snapshot and a group id, and returns the keys of the group's nodes.
 
-Groupings by type, state or coordinator use the list of groups instead.
+Groupings by type, state or coordinator need no function, because the list of groups contains these values.
 """
 
 

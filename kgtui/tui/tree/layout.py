@@ -30,8 +30,8 @@ class RowKey:
 class RowLayout:
     """The rows of the tree, numbered from 0.
 
-    No object per row is created, so that 100,000 groups are laid out fast. The groups of a node are one segment: the
-    number of the first row, and the list of group ids.
+    There is no object per row, so that 100,000 groups are laid out fast. Instead, the number of the first row and the
+    list of group ids are stored per node.
 
     Args:
         groups_in_order: returns the ids of a node's groups in display order.
@@ -131,7 +131,7 @@ class RowLayout:
 def position(ids: Sequence[str], group: str) -> int | None:
     """Return the index of a group in a list of group ids; None if it is missing.
 
-    A fast binary search comes first, and succeeds if the list is sorted by name.
+    A binary search, which is fast, is tried first. It succeeds if the list is sorted by name.
     """
     at = index_of(ids, group)
     if at is not None:

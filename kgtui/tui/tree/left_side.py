@@ -35,8 +35,8 @@ class SavedView:
     """The saved columns and order of the tree.
 
     Attributes:
-        configured: ids of the columns in `config.toml` when the view was saved. If `config.toml` has changed, its
-            columns replace `columns`.
+        configured: ids of the columns in `config.toml` when the view was saved. If `config.toml` now has other columns,
+            they replace `columns`.
         columns: ids of the columns, the most important one first.
         sort: a key of `SORT_KEYS`.
         descending: whether the largest value comes first.
@@ -92,7 +92,7 @@ class LeftSide(Vertical):
         yield self.group_tree
 
     def show_empty_state(self, snapshot: Snapshot, query: Query | None) -> None:
-        """Show the tree or, if it is empty, a message that says why. `query` is a filter without a match."""
+        """Show the tree or, if it is empty, a message that says why. `query` is the filter if it matches no group."""
         self.group_tree.display = not self.query_one(EmptyState).show(snapshot, self._session, query)
 
     @on(GroupTree.SettingsChanged)

@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.totals import NodeTotal
 
 OPEN_ALL_UP_TO = 200
-"""If a filtered tree has at most this many groups, all nodes are initially open.
+"""Maximum number of groups that match a filter for which all nodes are initially open.
 
 Without a filter, all nodes are initially open only if all rows fit into the height of the tree.
 """
 SORTED_AT_ONCE = 3_000
-"""A node with at most this many groups is sorted immediately when it is opened.
+"""Maximum number of groups of a node that are sorted immediately when the node is opened.
 
 The groups of a larger node are shown by name until they have been sorted in the background.
 """
@@ -50,13 +50,15 @@ class TreeModel:
 
     Attributes:
         title: name of the cluster, for the first row.
-        totals: path of a node → total lag and worst problems, as last computed by the widget.
+        totals: path of a node → total lag and worst problems. The widget computes them from time to time.
         columns: ids of the columns, the most important one first.
         sort: a key of `SORT_KEYS`.
         marked: ids of the marked groups.
         cursor_key: the node or group chosen by the user. The cursor returns to it when the filter no longer hides it.
-        cursor_row: the row of the cursor. It is not the row of `cursor_key` while that is hidden or deleted.
-        filter_cache: groups that matched recent filters. If the user extends a filter, only these are tested.
+        cursor_row: the row of the cursor. It differs from the row of `cursor_key` if that group or node is hidden or
+            deleted.
+        filter_cache: groups that matched recent filters. If the user extends a filter, only the groups that it matched
+            are tested.
     """
 
     def __init__(self, snapshot: Snapshot, title: str = "") -> None:
@@ -110,11 +112,11 @@ class TreeModel:
     def set_initial_openness(self, nodes: TreeNodes, height: int, *, filtered: bool = False) -> None:
         """Decide which nodes are initially open, so that the first view shows all nodes directly below the cluster.
 
-        All nodes are open if all rows fit into the height. Otherwise, nodes that contain other nodes are open if these
-        nodes fit. The groups that a filter has found are shown in any case, unless there are very many.
+        All nodes are open if all rows fit into the height, or if a filter matches at most `OPEN_ALL_UP_TO` groups.
+        Otherwise, if the rows of all nodes fit, only the nodes that contain other nodes are open.
 
-        This happens only for a new filter, grouping or order. Otherwise, all nodes would close when the number of
-        groups grows.
+        Call this only for a new filter, grouping or order. If it were called for each snapshot, all nodes would close
+        as soon as there are too many groups.
 
         Args:
             height: number of rows that the tree can show; 0 if unknown.
@@ -156,7 +158,7 @@ class TreeModel:
     def groups_by_name(self, node: Node) -> Generator[None, None, Sequence[str]]:
         """Return the sorted ids of a node's groups, and yield after each slice. The result is cached."""
         kept = self._merged.get(node.path)
-        # Compare by value, because every change of the filter creates new lists, often with the same ids.
+        # Compare the lists by value, because every change of the filter creates new lists, often with the same ids.
         if kept is not None and kept[0] == node.parts:
             return kept[1]
         ids = untrack((yield from merge_sorted(node.parts)))
@@ -242,7 +244,7 @@ class TreeModel:
         return min(self.cursor_row, layout.rows - 1) if row is None else row
 
     def _row_after_move(self, group: str) -> int | None:
-        """Return the row of a group that has moved to another node, or of that node if it is closed."""
+        """Return the row of a group that has moved to another node; the row of this node if it is closed."""
         path = path_of(self.snapshot, group, self.grouping)
         if path is None:
             return None
@@ -295,9 +297,10 @@ class TreeModel:
         return [group for part in parts for group in part]
 
     def groups_under_cursor(self) -> tuple[Path, Sequence[Sequence[str]]]:
-        """Return the path of the node under the cursor, and sorted lists of its group ids.
+        """Return (path of the node under the cursor, sorted lists that together contain its group ids).
 
-        On a group, this is the group's node. On the cluster or without rows, both are empty.
+        If the cursor is on a group, the node is the group's node. On the row of the cluster or without rows, both are
+        empty.
         """
         row_key = self.layout.row_key(self.cursor_row)
         node = None if row_key is None else self.nodes.by_path.get(row_key.path)
@@ -322,8 +325,8 @@ class PreparedLayout:
     Attributes:
         order: path of an open node → ids of its groups in the selected order; empty if groups are sorted by name.
         shown: number of groups that match the filter.
-        searched: (number of tested groups, number of groups to test); None if the filter needs only the list of groups.
-            Other filters test a group after its data has been read.
+        searched: (number of groups tested so far, number of groups to test). A group is tested when its data has been
+            read. None if the filter needs only the list of groups.
     """
 
     nodes: TreeNodes

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.layout import RowKey
 
 _MOST_CACHED_STRIPS = 400
-"""Maximum number of cached lines. With the cache, scrolling by one row renders only one line."""
+"""Maximum number of cached lines. With the cache, scrolling by one row renders only one new line."""
 
 ROLES = (
     "node", "guide", "leaf", "count", "lag", "muted", "stale", "mark", "kg-ok", "kg-warn", "kg-error", "kg-muted",
@@ -92,7 +92,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
     def __init__(self, snapshot: Snapshot, title: str = "", *, id: str | None = None) -> None:  # noqa: A002 - Textual's
         super().__init__(id=id)
         self.model = TreeModel(snapshot, title)
-        # Line of the widget → what was last drawn there. Row numbers would change when rows are inserted above.
+        # Line of the widget → row content that was last drawn on this line.
         self._drawn: dict[int, rows.TreeLine | None] = {}
         self._strip_cache: dict[rows.TreeLine | None, Strip] = {}
         self._columns = 0
@@ -106,8 +106,8 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
     def scroll_anchor(self) -> tuple[RowKey | None, int]:
         """Return the row that stays in place when rows are added or removed, and its line in the widget.
 
-        This is the row of the cursor if it is visible, and otherwise the first visible row. The key is None for the
-        row of the cursor, because its group may have been deleted.
+        This is the row of the cursor if it is visible, and otherwise the first visible row. For the row of the cursor,
+        None is returned instead of a key, because its group may be deleted meanwhile.
         """
         top, cursor = self.scroll_offset.y, self.model.cursor_row
         if top <= cursor < top + self.size.height:
@@ -115,9 +115,9 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         return self.model.layout.row_key(top), 0
 
     def apply_layout(self, scroll_anchor: tuple[RowKey | None, int]) -> None:
-        """Adjust the scroll position to a new layout, and redraw only changed lines, because some terminals are slow.
+        """Adjust the scroll position to a new layout. Redraw only changed lines, because some terminals are slow.
 
-        `scroll_anchor` was returned before the layout changed.
+        `scroll_anchor` is the result of the method `scroll_anchor` before the layout changed.
         """
         nothing_yet = not self.virtual_size.height
         self.set_line_count(self.model.layout.rows)
@@ -168,7 +168,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
             event.stop()
 
     def render_line(self, y: int) -> Strip:
-        """Render line `y` without the column of the scroll bar, because Textual would crop it again in each frame."""
+        """Render line `y` without the scroll bar's column. Otherwise, Textual would crop the line in each frame."""
         line = self._tree_line(self.scroll_offset.y + y)
         self._drawn[y] = line
         strip = self._strip_cache.get(line)
@@ -184,7 +184,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         self._strip_cache.clear()
 
     def shift_cached_lines(self, lines: int) -> None:
-        """Change the line numbers in the caches after scrolling by `lines` lines."""
+        """Renumber the cached lines after the tree was scrolled by `lines` lines."""
         super().shift_cached_lines(lines)
         self._drawn = shift_lines(self._drawn, lines, self.FIXED_LINES, self.size.height)
 

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TreeLine:
-    """The content of one row. The row is drawn again only if its content differs.
+    """The content of one row of the tree. The row is drawn again only if its content differs.
 
     Attributes:
-        pieces: (text, color role), filling the width of the tree.
+        pieces: (text, color role) pairs. Together, the texts fill the width of the tree.
         cursor: whether the cursor is on the row.
     """
 
@@ -34,8 +34,8 @@ class TreeLine:
 def heading_line(columns: FittedColumns, grouping: str, sort: str, descending: bool) -> TreeLine:
     """Return the line above the tree: the grouping and the titles of the columns.
 
-    The title of the sorted column ends with `▴` (ascending) or `▾` (descending). A sort key without a column follows
-    the grouping: `by state, age ▾`.
+    The title of the sorted column ends with `▴` (ascending) or `▾` (descending). If the groups are sorted by a key
+    without a column, its name follows the grouping: `by state, age ▾`.
 
     Args:
         columns: the columns that fit.
@@ -64,11 +64,11 @@ def node_line(
     cursor: bool,
     title: str = "",
 ) -> TreeLine:
-    """Return the row of a node: name, number of groups with the worst status, number of groups, total lag.
+    """Return the row of a node: name, number of groups with the worst status, number of all groups, total lag.
 
     Args:
         total: total lag of the groups; None if it has not been computed.
-        title: name of the cluster, for the root.
+        title: name of the cluster, used for the root node.
     """
     marks = text.marks()
     indent = "  " * node.depth
@@ -125,7 +125,7 @@ def _padded(cells: Iterable[tuple[TreeColumn, Piece]]) -> list[Piece]:
 
 
 def _joined(pieces: Iterable[tuple[str, str]], *, cursor: bool) -> TreeLine:
-    """Joined pieces and blanks write less to the terminal."""
+    """Join pieces of the same role, and blanks with the piece before, so that less is written to the terminal."""
     joined: list[tuple[str, str]] = []
     for piece, role in pieces:
         if joined and (role == joined[-1][1] or piece.isspace()):

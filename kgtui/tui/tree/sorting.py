@@ -54,8 +54,8 @@ def sort_groups(
     if sort == NAME:
         return ids[::-1] if descending else ids
     value = SORT_KEYS[sort].reader(snapshot)
-    # For a descending order, the list of (value, index) is reversed at the end. The negative index then keeps groups
-    # with equal values sorted by name.
+    # If the order is descending, the list of (value, index) is reversed at the end. With negative indexes, groups with
+    # equal values are then still sorted by name.
     sign = -1 if descending else 1
     runs: list[list[tuple[float | str, int]]] = []
     unknown: list[str] = []

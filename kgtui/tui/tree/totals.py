@@ -31,10 +31,10 @@ class NodeTotal:
 
     Attributes:
         lag: sum of the known lags, in records; None if no lag is known.
-        unknown: number of groups with an unknown or hidden part of their lag.
-        severity: the highest `Judgment.severity`; 0 if no group has a problem. Unused groups count like abandoned ones,
-            so that they do not hide other problems.
-        problems: number of groups with this severity; 0 if it is 0.
+        unknown: number of groups whose lag is unknown, or known only in part.
+        severity: the highest `Judgment.severity` of the groups; 0 if no group has a problem. Unused groups have the low
+            severity of abandoned groups, so that they do not hide other problems.
+        problems: number of groups with this severity; 0 if the severity is 0.
     """
 
     lag: int | None = None
@@ -68,7 +68,7 @@ def sum_nodes(
     budget = SLICE
     leaves = [node for node in nodes.by_path.values() if not node.children]
     if nodes.root is not None and nodes.grouping == "topic":
-        # A group can be under several topics, so the lag of the root is not the sum of the topics' lags.
+        # Add up the root by itself. A group can be under several topics, so the sum over the topics would be too large.
         leaves.append(nodes.root)
     for node in leaves:
         lag = unknown = 0
@@ -100,7 +100,7 @@ def _slices(parts: Sequence[Sequence[str]]) -> Iterator[Sequence[str]]:
 
 
 def _sum_lags(ids: Sequence[str], snapshot: Snapshot) -> tuple[int, int, bool]:
-    """Return the sum of known lags, the number of groups with an unknown part, and whether any lag is known."""
+    """Return (sum of the known lags, number of groups whose lag is not fully known, whether any lag is known)."""
     lag = unknown = 0
     is_known = False
     summaries, hides_topics = snapshot.summaries, snapshot.hides_topics

@@ -34,7 +34,7 @@ SLICE_SECONDS = 0.004
 AWAITED_SLICE_SECONDS = 0.012
 """Maximum time for which a layout that the user waits for blocks the event loop, in seconds.
 
-Longer slices finish the layout for a new filter, grouping or order sooner.
+The user waits for the layout after a change of filter, grouping or order. Longer slices finish it sooner.
 """
 GROUPS_LAID_OUT_PER_SECOND = 80_000
 """Maximum number of groups that are laid out per second, on average.
@@ -48,10 +48,10 @@ LINES_AROUND_TREE = 4
 
 
 class GroupTree(TreeRenderer, inherit_bindings=False):
-    """The tree of all groups. Cursor, scroll position and open nodes survive new snapshots.
+    """The tree of all groups. A new snapshot does not change the cursor, the scroll position and the open nodes.
 
     Args:
-        problems: the problems of all groups, which the tree updates.
+        problems: the problems of all groups. The tree keeps them current.
     """
 
     class LaidOut(Message):
@@ -59,8 +59,8 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
 
         Attributes:
             shown: number of groups that match the filter.
-            searched: (number of tested groups, number of groups to test); None if the filter needs only the list of
-                groups. Other filters test a group after its data has been read.
+            searched: (number of groups tested so far, number of groups to test). A group is tested when its data has
+                been read. None if the filter needs only the list of groups.
         """
 
         def __init__(self, shown: int, searched: tuple[int, int] | None) -> None:
@@ -84,7 +84,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self._group_to_reveal: str | None = None
         self._match_to_select: str | None = None
         self.match_selected = asyncio.Event()
-        """Cleared while the cursor has yet to move to the match of an accepted filter."""
+        """Event that is cleared from the acceptance of a filter until the cursor is on its match."""
         self.match_selected.set()
         self._shown = 0
         self._totals_due = 0.0
@@ -150,7 +150,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         while True:
             await self._layout_due.wait()
             self._layout_due.clear()
-            # Cleared first, so that a choice during the layout ends the pause after it.
+            # Clear the event before the layout, so that a choice of the user during the layout ends the pause after it.
             self._user_chose.clear()
             self._layout_done.clear()
             try:
@@ -162,7 +162,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             await self._wait_for_more()
 
     async def _wait_for_more(self) -> None:
-        """The pause depends on the number of groups. It ends when the user changes filter, grouping or order."""
+        """Pause after a layout. More groups cause a longer pause. A new filter, grouping or order ends it."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(
                 self._user_chose.wait(), len(self.model.snapshot.groups) / GROUPS_LAID_OUT_PER_SECOND
@@ -178,7 +178,8 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         before, scroll_anchor = model.group, self.scroll_anchor()
         if user_waits:
             self._choice_pending = False
-            # The tree has no size until the first groups are shown.
+            # The tree has no size until it shows the first groups, so its height is computed from the height of the
+            # screen.
             height = self.size.height or max(self.app.size.height - LINES_AROUND_TREE, 0)
             model.set_initial_openness(prepared.nodes, height, filtered=bool(self._query.terms))
         model.set_nodes(prepared.nodes, prepared.order)
@@ -187,7 +188,8 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             self.scroll_to_cursor()
         sought, self._group_to_reveal = self._group_to_reveal, None
         if sought is None and model.group is None:
-            # The selected group may now be in a closed node, because its state or the grouping has changed.
+            # The selected group may now be in a closed node, because its state or the grouping has changed. Open this
+            # node.
             sought = before
         if sought is not None:
             self.reveal(sought)
@@ -247,8 +249,8 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
     def select_match(self, expression: str) -> None:
         """Put the cursor on the group whose id equals a filter, or on the only match of the filter.
 
-        The cursor moves when the matches are shown. It does not move if the filter changes before, if `expression` is
-        empty, or if there is no such group.
+        The cursor moves when the matches are shown. It does not move if the filter is changed before, if `expression`
+        is empty, or if the filter has no match or several.
         """
         self._match_to_select = expression or None
         if not expression:
@@ -264,7 +266,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             self.next_match()
 
     def unfold(self) -> None:
-        """Open the node under the cursor; if it is open, go to its first row."""
+        """Open the node under the cursor. If the node is already open, go to the first row below it."""
         row_content = self.model.layout.at(self.model.cursor_row)
         if row_content is None or row_content[1] is not None:
             return
@@ -343,7 +345,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self._marks_changed()
 
     def set_marks(self, groups: Collection[str], *, marked: bool) -> None:
-        """Mark or unmark groups, even hidden ones."""
+        """Mark or unmark groups, even if the filter or a closed node hides them."""
         (self.model.marked.update if marked else self.model.marked.difference_update)(groups)
         self._marks_changed()
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 MAX_LINES = 3
 NO_ANSWER_FAULTS = frozenset({"NO_ANSWER", "NOT_CONNECTED", "DISCONNECTED", "UNREGISTERED"})
-"""Names of the errors that mean that a broker did not respond. Brokers return all other errors."""
+"""Names of the errors which mean that a broker did not respond. All other errors are error codes from a broker."""
 
 
 class FaultLines(Static):
@@ -33,7 +33,7 @@ class FaultLines(Static):
         self._lines: list[str] = []
 
     def show(self, snapshot: Snapshot) -> None:
-        """Show the errors in a snapshot. A new layout follows only if the number of lines changes."""
+        """Show the errors in a snapshot. The layout changes only if the number of lines changes."""
         lines = fault_lines(snapshot)
         if lines == self._lines:
             return
@@ -70,11 +70,11 @@ def fault_lines(snapshot: Snapshot) -> list[str]:
 def broker_line(status: BrokerStatus, groups: int) -> str:
     """Return the line about a broker: `! broker 4 has not responded for 12 s; its 218 groups are as of 10:04:11`.
 
-    Empty if the broker has no error.
+    Return an empty string if the broker has no error.
 
     Args:
-        groups: number of groups that no other broker has listed since this broker listed them. Groups that have moved
-            to other brokers are not old.
+        groups: number of groups that this broker listed last. Groups that another broker has listed since then are not
+            counted, because their data is current.
     """
     fault = status.fault
     if fault is None:

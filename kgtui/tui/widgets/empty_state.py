@@ -35,7 +35,7 @@ SLICE_SECONDS = 0.005
 """Maximum time for which the search for similar names may block the event loop, in seconds."""
 
 _RECORDING_DELAY = 1.0
-"""Delay between the last change of the filter and the search of the recording, in seconds."""
+"""Delay between the last change of the filter and the search for the group in a recording, in seconds."""
 
 
 class EmptyState(Static):
@@ -67,7 +67,7 @@ class EmptyState(Static):
     def show(self, snapshot: Snapshot, session: Session, query: Query | None) -> bool:
         """Show why the tree is empty, or hide the widget. Return whether it is visible.
 
-        `query` is the filter if no group matches it, and None otherwise.
+        `query` is the filter if no group matches the filter, and None otherwise.
         """
         key = () if query is None else (query, len(snapshot.groups), snapshot.swept)
         if key != self._explained:
@@ -93,7 +93,7 @@ class EmptyState(Static):
 
     @work(exclusive=True, group="explain", exit_on_error=False, description="explain")
     async def _explain(self, snapshot: Snapshot, session: Session, query: Query) -> None:
-        """The recording of the cluster is searched last, because reading it may take seconds."""
+        """Find out why no group matches. The recording is searched last, because that may take seconds."""
         # `no_match_steps` is imported here, so that kgtui starts faster.
         from kgtui.model.absence import no_match_steps
 

@@ -94,7 +94,7 @@ class FilterBar(Vertical):
         self._before = expression
         self._coverage = ""
         self.active_filter = ""
-        """The filter of the tree: the last expression without a syntax error."""
+        """The filter that the tree uses: the last expression without a syntax error."""
 
     def compose(self) -> ComposeResult:
         with Horizontal():
@@ -125,14 +125,14 @@ class FilterBar(Vertical):
         return True
 
     def show_coverage(self, searched: tuple[int, int] | None, *, only_problems: bool, unobserved: int = 0) -> None:
-        """Update the note beside the filter: name of the preset, only problems, progress of the search.
+        """Update the note beside the filter: name of the preset, `only problems`, progress of the search.
 
         Args:
             searched: (number of tested groups, number of groups to test), as in `GroupTree.LaidOut`; None without a
                 filter.
             only_problems: whether only groups with a problem are shown (key `z`).
-            unobserved: number of groups with a possible problem that are too many to be read in full. Shown only with
-                `only_problems`.
+            unobserved: number of groups with a possible problem that are not read in full, because there are too many.
+                Shown only if `only_problems` is true.
         """
         active = self.active_filter.strip()
         notes = [text.plain(name, 24) for name, saved in self._presets.items() if saved == active][:1]
@@ -175,7 +175,7 @@ class FilterBar(Vertical):
         self.post_message(self.Done(self.active_filter.strip()))
 
     def on_key(self, event: events.Key) -> None:
-        """Handle escape, down and tab, which leave the filter bar, and up, which inserts the next preset.
+        """Handle the keys that leave the filter bar (escape, down, tab), and up, which inserts the next preset.
 
         Escape also restores the previous filter.
         """

@@ -154,7 +154,7 @@ class GroupDetail(Vertical):
 
     @work(group="fill", exclusive=True)
     async def create_remaining_panes(self) -> None:
-        """Create the missing panes, so that switching to them is fast."""
+        """Create the panes that do not exist yet, so that the first switch to them is fast."""
         for entry in PANES:
             if entry.id not in self._panes:
                 await asyncio.to_thread(getattr, entry, "widget")

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 
 _WIDEST = ("", "in 999 ms", "· lag read: 100%")
-"""The longest texts of the three pieces of the poll status, for which space is reserved.
+"""The longest texts of the three pieces of the poll status. The header reserves space for them.
 
-The pieces are time and duration of the last poll, and for how many groups the lag has been read. The first text is
-empty, because all times have the same length.
+The pieces are the time of the last poll, its duration, and the percentage of groups whose lag has been read. The first
+text is empty, because all times have the same length.
 """
 
 
@@ -49,7 +49,7 @@ class PollStatus(LineWidget):
     def show(self, right: list[Piece]) -> int:
         """Show these pieces, and return the width of the widget in terminal cells.
 
-        Each change of the width causes a new layout, so the width shrinks only if the number of pieces changes.
+        Each change of the width causes a new layout. The width therefore shrinks only if the number of pieces changes.
         """
         self._shown = _with_blanks(right)
         needed = _reserved_width(right) + 1 if right else 0
@@ -65,7 +65,7 @@ class PollStatus(LineWidget):
             return []
         (first, role), *others = self._shown
         blank = width - sum(cell_len(piece) for piece, _ in self._shown) - 1
-        # Blanks in a piece of their own would have another style, and send more bytes to the terminal.
+        # The blanks are a part of the first piece. As a separate piece, they would send more bytes to the terminal.
         return [(" " * blank + first, role), *others, (" ", "")]
 
 
@@ -152,8 +152,8 @@ class ClusterHeader(LineWidget):
     def pieces(self, width: int) -> Sequence[Piece]:
         """Return the left part of the header, and update `PollStatus` in the right part.
 
-        If there is too little space, parts are left out in this order: the poll status, the numbers of brokers (if all
-        respond) and groups, the least severe problems.
+        If there is too little space, these parts are left out, one after the other: the poll status; the numbers of
+        brokers (if all respond) and of groups; the least severe problems.
         """
         left, right = self._left([problem.piece for problem in self._problems]), self._right()
         while right and _width(left) + _reserved_width(right) + 2 > width:
@@ -168,7 +168,7 @@ class ClusterHeader(LineWidget):
         return spread(left, [], max(width - right_width, 0))
 
     def _left(self, problems: Sequence[Piece] = (), *, brief: bool = False) -> list[Piece]:
-        """If `brief` is true, numbers that are less important than problems are left out."""
+        """Return the left part of the header; if `brief`, without numbers that are less important than problems."""
         snapshot, target = self._snapshot, self._target
         name = text.plain(target.name, 32, cut="middle")
         environment = f" {text.plain(target.environment, 12)}" if target.environment else ""
@@ -177,7 +177,7 @@ class ClusterHeader(LineWidget):
         if recording_mark is not None:
             left += [(" ", ""), recording_mark]
         figures: list[Piece] = []
-        # The header does not say that a recording is read-only, because every recording is.
+        # A recording is always read-only, so the header does not say that.
         if self._read_only and self._replay_position is None:
             figures.append(("read-only", "header--plain"))
         all_answer = snapshot.answering == len(snapshot.brokers)
@@ -189,8 +189,8 @@ class ClusterHeader(LineWidget):
                 (f"{text.exact(groups)} group{'' if groups == 1 else 's'}", "header--plain"),
             ]  # fmt: skip
         if snapshot.hides_topics:
-            # `not all topics` explains lower bounds such as `≥ 120` in the tree. A narrow screen has no other
-            # explanation.
+            # `not all topics` explains lower bounds such as `≥ 120` in the tree. On a narrow screen, nothing else
+            # explains them.
             figures.append(("not all topics", "header--warn"))
         if self._matching is not None:
             figures.append((f"{text.exact(self._matching)} shown", "header--plain"))
@@ -224,7 +224,8 @@ class ClusterHeader(LineWidget):
         polled = f"polled {text.clock(newest, offset=True)}"
         right = [(polled, "header--plain")]
         if polled != self._polled or self._poll_ms is None:
-            # The duration changes only with the time, at most once per second, to send fewer bytes to the terminal.
+            # The duration is updated only together with the time, at most once per second, to send fewer bytes to the
+            # terminal.
             durations = (status.took_ms for status in snapshot.brokers.values() if status.took_ms is not None)
             self._polled, self._poll_ms = polled, max(durations, default=None)
         if self._poll_ms is not None:
@@ -236,7 +237,7 @@ class ClusterHeader(LineWidget):
 
 
 def groups_in_rebalance(snapshot: Snapshot) -> int:
-    """Return the number of groups that brokers list as rebalancing, even if that has just begun."""
+    """Return the number of groups that brokers list as rebalancing, even if the rebalance has just begun."""
     return sum(len(ids) for listing, ids in snapshot.by_listing.items() if listing.state in REBALANCING)
 
 
@@ -250,7 +251,7 @@ class ProblemCount(NamedTuple):
 def problem_counts(problems: Mapping[Problem, int], *, rebalancing: int = 0) -> list[ProblemCount]:
     """Return the kinds of problems, the most severe first.
 
-    `rebalancing` also counts groups whose rebalance is not a problem.
+    `rebalancing` is the number of all rebalancing groups, even those whose rebalance is not a problem.
     """
     marks = text.marks()
     counts = {**problems, Problem.REBALANCING: max(rebalancing, problems.get(Problem.REBALANCING, 0))}
@@ -296,7 +297,7 @@ def _with_blanks(right: list[Piece]) -> list[Piece]:
 
 
 def _reserved_width(right: Sequence[Piece]) -> int:
-    """Return the width to reserve, so that longer numbers cause no new layout."""
+    """Return the width to reserve for the poll status, so that longer numbers cause no new layout."""
     spare = (max(0, cell_len(widest) - cell_len(piece)) for (piece, _), widest in zip(right, _WIDEST, strict=False))
     return _width(right) + sum(spare)
 

@@ -1,4 +1,4 @@
-"""A widget with one line of text. A clock in it sends only a few bytes, because only changed cells are redrawn."""
+"""A widget with one line of text. Only changed cells are redrawn, so a clock in the line sends only a few bytes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.style import Style
 
 Piece = tuple[str, str]
-"""(text without control characters, component class with its style). The class can be empty."""
+"""(text without control characters, component class for its style). The component class can be empty."""
 
 
 class LineWidget(StyleCache):
@@ -31,7 +31,7 @@ class LineWidget(StyleCache):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, classes=classes)
         self._pieces: tuple[Piece, ...] = ()
-        self._width = 0  # width for which `_pieces` were computed
+        self._width = 0  # the width for which `_pieces` were computed, in terminal cells
 
     def pieces(self, width: int) -> Sequence[Piece]:
         """Return the text for this width in terminal cells. Subclasses must override this method."""
@@ -58,7 +58,7 @@ class LineWidget(StyleCache):
         base = self.base_style
         width = self.size.width
         if width != self._width:
-            # The text was laid out for width 0, because the widget was hidden. Lay it out again.
+            # The pieces were computed for another width, such as 0 while the widget was hidden. Compute them again.
             self._fitted_pieces()
         if y or not self._pieces:
             return Strip.blank(width, base)
@@ -94,7 +94,7 @@ def _cells(pieces: Iterable[Piece]) -> list[tuple[str, str]]:
 
 
 def _changed_cells(old: list[tuple[str, str]], new: list[tuple[str, str]]) -> tuple[int, int]:
-    """Return the cells to redraw as (first, after the last); (0, 0) if nothing differs.
+    """Return the range of cells to redraw as (first cell, cell after the last one); (0, 0) if nothing differs.
 
     There is only one range, because Textual would write the start of the line again for each range.
     """
