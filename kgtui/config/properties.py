@@ -246,7 +246,7 @@ def _looks_like_name(key: str) -> bool:
     return bool(get_close_matches(first.lower(), _FIRST_WORDS, n=1, cutoff=0.75))
 
 
-_ELSEWHERE = re.compile(r"\$\{(?P<provider>[^${}:]*):[^{}]*\}")
+_ANY_PROVIDER_REFERENCE = re.compile(r"\$\{(?P<provider>[^${}:]*):[^{}]*\}")
 """Matches a reference to a config provider, such as `${vault:secret/kafka:password}`."""
 
 _PROVIDER_NAMES = ("env", "file", "directory")
@@ -317,14 +317,14 @@ def filled_in(properties: Mapping[str, str], where: str, folder: Path) -> Proper
     else:
         _fill_in(filled, where, folder)
         declared = []
-    filled.warnings += tuple(_literal(properties, {name.strip() for name in declared}, where))
+    filled.warnings += tuple(_undeclared_references(properties, {name.strip() for name in declared}, where))
     return filled
 
 
-def _literal(properties: Mapping[str, str], declared: Container[str], where: str) -> Iterator[str]:
+def _undeclared_references(properties: Mapping[str, str], declared: Container[str], where: str) -> Iterator[str]:
     """Yield a warning for each property with a reference to an undeclared config provider."""
     for key, value in properties.items():
-        for found in _ELSEWHERE.finditer(value):
+        for found in _ANY_PROVIDER_REFERENCE.finditer(value):
             name = found["provider"]
             if name not in declared:
                 shown = f"${{{name}:…}}" if name in _PROVIDER_NAMES else "a reference ${…:…}"

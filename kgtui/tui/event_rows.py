@@ -65,8 +65,8 @@ def _counted(kind: str, number: int) -> str:
     return f"{text.exact(number)} {kind}" if noun is None else plural(number, noun)
 
 
-def event_rows(events: Iterable[Event], each: int) -> list[EventRow]:
-    """Return rows for events, in the same order. The first `each` events of a group have one row each.
+def event_rows(events: Iterable[Event], rows_per_group: int) -> list[EventRow]:
+    """Return rows for events, in the same order. The first `rows_per_group` events of a group have one row each.
 
     If at least two more events of the group follow, these share one row. Events of brokers are never folded.
     """
@@ -77,7 +77,7 @@ def event_rows(events: Iterable[Event], each: int) -> list[EventRow]:
     kept: list[Event] = []
     for event in events:
         group = event.group
-        if group is not None and listed[group] >= each and of_group[group] >= each + 2:
+        if group is not None and listed[group] >= rows_per_group and of_group[group] >= rows_per_group + 2:
             kinds = folded.setdefault(group, Counter())
             if not kinds:
                 kept.append(event)

@@ -51,11 +51,11 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
     from kgtui.tui.session import Session
 
-_OTHER_LINES = 13
+_LINES_WITHOUT_DETAILS = 13
 """Total height of the dialog without the details, in lines: frame, title, question, text fields, status and buttons."""
 
 
-MOST_LIVE = 100
+MOST_REPLANNED_GROUPS = 100
 """Maximum number of groups for which the dialog makes a new plan when a group changes.
 
 Each plan sends several requests to the cluster.
@@ -158,7 +158,7 @@ class DeleteDialog(ModalScreen[Results | None]):
         self.set_class(len(self.groups) != 1, "-many")
         self._show_status("Describing the groups and reading their offsets", MUTED)
         monitor = self._session.monitor
-        if monitor is not None and len(self.groups) <= MOST_LIVE:
+        if monitor is not None and len(self.groups) <= MOST_REPLANNED_GROUPS:
             # `_post` only posts a message, because the monitor calls it in a context without the app's display
             # settings.
             self._unsubscribe = monitor.subscribe(self._post)
@@ -173,7 +173,7 @@ class DeleteDialog(ModalScreen[Results | None]):
 
     def on_resize(self) -> None:
         if len(self.groups) == 1:
-            self.query_one("#about").styles.max_height = max(3, self.app.size.height - _OTHER_LINES)
+            self.query_one("#about").styles.max_height = max(3, self.app.size.height - _LINES_WITHOUT_DETAILS)
         self.call_after_refresh(self._show_details)
 
     def _title(self) -> tuple[Cell, ...]:

@@ -40,11 +40,11 @@ if TYPE_CHECKING:
 
 MOST_EVENTS = 1_000
 """Maximum number of events in the table of changes."""
-LISTED_EACH = 2
+ROWS_PER_GROUP = 2
 """Maximum number of rows per group in the table of changes. Older events of the group share one more row."""
 SPARKLINE_POINTS = 12
 """Number of values in a sparkline. Each value is the sum over all groups of the page in one snapshot."""
-TALL = 28
+TALL_PAGE_LINES = 28
 """Minimum height of a page that shows all tables below each other, in lines. A lower page shows one table at a time."""
 SLICE_SECONDS = 0.004
 """Maximum time for which the computation of the page blocks the event loop, in seconds."""
@@ -209,7 +209,7 @@ class NodePage(Vertical):
         self.run_worker(self._keep_current(), name="page", group="page")
 
     def on_resize(self, event: events.Resize) -> None:
-        self.set_class(event.size.height >= TALL, "-tall")
+        self.set_class(event.size.height >= TALL_PAGE_LINES, "-tall")
 
     @property
     def problem_table(self) -> ProblemTable:
@@ -319,7 +319,7 @@ class NodePage(Vertical):
         groups = None if subject.path is None else subject.parts
         changes = self.query_one("#page-changes", RecentEventTable)
         newest = tables.events_of(snapshot.events, groups, MOST_EVENTS)
-        changes.set_rows(event_rows(newest, LISTED_EACH), at_top=not changes.has_focus)
+        changes.set_rows(event_rows(newest, ROWS_PER_GROUP), at_top=not changes.has_focus)
         self.query_one("#page-brokers", LineTable).set_rows(tables.broker_rows(snapshot))
         rows, columns = tables.state_table(summary.states)
         self.query_one("#page-groups", LineTable).set_rows(rows, columns=columns)

@@ -214,7 +214,7 @@ class AssignmentsPane(Pane):
         self._arrange()
 
 
-LONGEST_END = 4
+LONGEST_MEMBER_TITLE = 4
 """Maximum width of the title of a member's column in the grid, in terminal cells.
 
 A title is the end of the member's name, such as `-10`. If titles of this width are not unique, numbers are the titles.
@@ -260,9 +260,9 @@ def _natural(name: str) -> list[tuple[int, int, str]]:
 def _titles(names: Sequence[str]) -> list[str]:
     """Return unique titles of equal length: the ends of the names, or numbers if the ends would be too long."""
     shown = [text.plain(name, 40, cut="middle") for name in names]
-    for length in range(1, LONGEST_END + 1):
+    for length in range(1, LONGEST_MEMBER_TITLE + 1):
         ends = [name[-length:] for name in shown]
-        if len(set(ends)) == len(ends) and all(end.strip() and cell_len(end) <= LONGEST_END for end in ends):
+        if len(set(ends)) == len(ends) and all(end.strip() and cell_len(end) <= LONGEST_MEMBER_TITLE for end in ends):
             return ends
     return [str(number) for number in range(1, len(names) + 1)]
 

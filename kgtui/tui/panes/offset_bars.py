@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 LAG_BAR, LEAD_BAR = 6, 8
 """Widths of the bars for lag and lead, in terminal cells."""
 
-_NEAR_LOSS = 0.1
+_LOW_LEAD = 0.1
 """A lead below this fraction of the log has a bar in a warning color."""
 
 
@@ -82,7 +82,7 @@ def _lead_bar(row: OffsetRow) -> Cell:
     dot = text.marks().dot
     if row.lost:
         return Cell((text.marks().error + dot * LEAD_BAR)[:LEAD_BAR], ERROR)
-    return Cell((bar(fraction, 1.0, LEAD_BAR) + dot * LEAD_BAR)[:LEAD_BAR], WARN if fraction < _NEAR_LOSS else MUTED)
+    return Cell((bar(fraction, 1.0, LEAD_BAR) + dot * LEAD_BAR)[:LEAD_BAR], WARN if fraction < _LOW_LEAD else MUTED)
 
 
 def _full_lead_bar(row: OffsetRow) -> Cell:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import GroupOffsets
 
 
-_WITH_DATE = 43_200.0
+_DATE_SHOWN_AFTER = 43_200.0
 """A time that is at least this many seconds from now is shown with its date."""
 
 
@@ -261,7 +261,7 @@ def _expires(row: OffsetRow) -> Cell:
     if at is not None:
         left = at - text.display_settings().now()
         role = ERROR if left <= Loss.SOON else WARN if left <= Loss.NEAR else ""
-        return Cell(text.clock(at) if abs(left) < _WITH_DATE else text.day_minutes(at), role)
+        return Cell(text.clock(at) if abs(left) < _DATE_SHOWN_AFTER else text.day_minutes(at), role)
     return Cell("any time", WARN) if row.lag.exact_times.any_time else unknown_cell()
 
 

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
     from kgtui.tui.panes.overview_health import OffsetSummary
 
-_STALE = 60.0  # A health verdict that is older than this many seconds is shown with its age.
+_OLD_VERDICT_SECONDS = 60.0  # A health verdict that is older than this many seconds is shown with its age.
 
 
 def mark_and_role(status: str, *, problem: bool) -> tuple[str, str]:
@@ -84,7 +84,7 @@ def verdict_fields(snapshot: Snapshot, group: str) -> Iterator[Field]:
     cells.append(note(judgment.basis_text))
     if health is not None and judgment.basis is Basis.OBSERVED:
         seconds = snapshot.taken_at - (health.read_at or 0.0)
-        if seconds > _STALE:
+        if seconds > _OLD_VERDICT_SECONDS:
             cells.append(note(f"as of {duration(seconds)} ago", WARN))
     # If there is no problem, no reason is shown here. The field `undecided` says what is missing for a verdict.
     why = diagnosis.why if judgment.kind is not None else ""

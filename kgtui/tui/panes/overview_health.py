@@ -42,7 +42,7 @@ TREND_WINDOW = 60.0
 """Maximum age of the lag samples from which the trend is computed, in seconds."""
 STEADY = 0.05
 """If the lag changes by fewer records per second than this, it is shown as `steady`."""
-_WITH_DATE = 43_200.0  # Times that are at least this many seconds away are shown with their date.
+_DATE_SHOWN_AFTER = 43_200.0  # Times that are at least this many seconds away are shown with their date.
 _MOST_MEMBERS_NAMED = 3  # Maximum number of members that the field `held up by` names.
 
 
@@ -115,7 +115,7 @@ def _trend(snapshot: Snapshot, group: str, series: Series | None) -> Iterator[Fi
 
 def time_text(at: float, *, seconds: bool = False) -> str:
     """Format a time as `01:29` or, with seconds, `01:29:04`. If it is at least 12 hours away, add the date."""
-    near = abs(at - text.display_settings().now()) < _WITH_DATE
+    near = abs(at - text.display_settings().now()) < _DATE_SHOWN_AFTER
     if seconds:
         return text.clock(at) if near else text.date_seconds(at)
     return text.clock_minutes(at) if near else text.date_minutes(at)

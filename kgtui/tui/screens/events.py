@@ -54,13 +54,13 @@ _SELECTIONS = tuple(_KINDS)
 MAX_EVENTS = 2_000
 """Maximum number of listed events. Older events are only counted."""
 
-_WIDE = "-" * 200
+_WIDEST_TEXT = "-" * 200
 """Placeholder of the maximum width for the texts of events, so that their column takes all remaining space.
 
 Measuring the texts of all events would take too long.
 """
 
-LISTED_EACH = 5
+ROWS_PER_GROUP = 5
 """Maximum number of rows per group. Older events of the group are folded into one more row."""
 
 
@@ -73,8 +73,8 @@ COLUMNS: tuple[Column[EventRow], ...] = (
     Column("kind", "EVENT", lambda row: row.kind, _kind, min_width=11),
     Column("group", "GROUP", lambda row: row.event.group or text.marks().none, min_width=14, max_width=30,
            cut="middle"),
-    Column("what", "WHAT", lambda _: _WIDE, lambda row: Cell(row.detail, MUTED if row.folded else ""), min_width=20,
-           max_width=len(_WIDE)),
+    Column("what", "WHAT", lambda _: _WIDEST_TEXT, lambda row: Cell(row.detail, MUTED if row.folded else ""), min_width=20,
+           max_width=len(_WIDEST_TEXT)),
 )  # fmt: skip
 
 
@@ -224,7 +224,7 @@ class EventsScreen(ModalScreen["str | None"]):
 
     def _show(self, found: Sequence[Event], *, fresh: bool) -> None:
         self.query_one(SummaryLine).set_cells(join_with_dots(self._summary(found)))
-        rows = event_rows(found[:MAX_EVENTS], LISTED_EACH if self._only_group is None else MAX_EVENTS)
+        rows = event_rows(found[:MAX_EVENTS], ROWS_PER_GROUP if self._only_group is None else MAX_EVENTS)
         self.table.set_placeholder("kgtui has found no changes in this time span")
         self.table.set_rows(rows, fresh=fresh)
 

@@ -35,7 +35,7 @@ _UNCHANGED = 0.05
 _WITH_FRACTION = 10.0
 """If the lag changes by at least this many records per second, no decimal place is shown."""
 
-_LEAST_AGE = 10.0
+_SMALLEST_AGE_BOUND = 10.0
 """Minimum age of the oldest unread record, in seconds, that is shown if the age is only a lower bound.
 
 A lower bound below this is shown as an unknown age.
@@ -256,7 +256,7 @@ def _time_lag(row: TreeRow) -> Piece:
     if not _has_lag(row):
         return text.marks().unknown if row.total is None else text.marks().none, row.role(None)
     seconds, at_least = row.time_lag or (None, False)
-    if seconds is None or (at_least and seconds < _LEAST_AGE):
+    if seconds is None or (at_least and seconds < _SMALLEST_AGE_BOUND):
         return text.marks().unknown, row.role(None)
     if not seconds:
         return "0 s", row.role(None)

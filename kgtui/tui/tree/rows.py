@@ -51,7 +51,7 @@ def heading_line(columns: FittedColumns, grouping: str, sort: str, descending: b
         chosen = column.id == sorted_by
         title = text.pad(column.title + (sign if chosen else ""), column.width, right=True)
         pieces.append((title, "sorted" if chosen else "heading"))
-    return _joined([*pieces, (" ", "leaf")], cursor=False)
+    return _join_pieces([*pieces, (" ", "leaf")], cursor=False)
 
 
 def node_line(
@@ -89,7 +89,7 @@ def node_line(
         "members": (text.exact(node.count), "count"),
         "lag": (text.lag(total.lag, total.lower_bound), "lag" if total.lag else "muted"),
     }
-    return _joined(
+    return _join_pieces(
         [
             (" " + indent, "node"),
             (f"{marks.opened if opened else marks.closed} " if node.path else "", "guide"),
@@ -108,7 +108,7 @@ def group_line(row: TreeRow, depth: int, columns: FittedColumns, *, cursor: bool
     name_width = max(columns.name - len(indent) - 2, 1)
     name = text.plain(row.group, name_width, cut="middle")
     mark, role = status_mark(row)
-    return _joined(
+    return _join_pieces(
         [
             (text.marks().marked, "mark") if row.marked else (" ", "leaf"),
             (indent, "leaf"),
@@ -124,7 +124,7 @@ def _padded(cells: Iterable[tuple[TreeColumn, Piece]]) -> list[Piece]:
     return [*((text.pad(content, column.width, right=True), role) for column, (content, role) in cells), (" ", "leaf")]
 
 
-def _joined(pieces: Iterable[tuple[str, str]], *, cursor: bool) -> TreeLine:
+def _join_pieces(pieces: Iterable[tuple[str, str]], *, cursor: bool) -> TreeLine:
     """Join pieces of the same role, and blanks with the piece before, so that less is written to the terminal."""
     joined: list[tuple[str, str]] = []
     for piece, role in pieces:

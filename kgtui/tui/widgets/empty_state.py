@@ -108,7 +108,7 @@ class EmptyState(Static):
         self.show(snapshot, session, query)
 
 
-_MOST_GONE = 3
+_MOST_DELETED_NAMED = 3
 """Maximum number of deleted or expired groups in the text."""
 
 
@@ -189,7 +189,7 @@ def _gone(snapshot: Snapshot, query: Query) -> list[str]:
             continue
         if query.terms and query.matches_event(event, snapshot):
             found[group] = event.at
-            if len(found) == _MOST_GONE:
+            if len(found) == _MOST_DELETED_NAMED:
                 break
     return [
         f"{text.plain(group, 60, cut='middle')}: deleted or expired at {text.clock(at)}" for group, at in found.items()
