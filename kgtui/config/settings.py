@@ -236,7 +236,7 @@ def _check_names(table: Mapping[str, Any], kind: type[Any], path: Path, key: str
 
 
 def _with_environment(settings: Settings) -> Settings:
-    """Return the settings, with the values of environment variables in the table `[ui]`."""
+    """Return the settings, with values of the table `[ui]` replaced by environment variables."""
     ui = settings.ui
     interval = ui.interval
     if text := os.environ.get("KGTUI_INTERVAL"):

@@ -65,7 +65,7 @@ Each plan sends several requests to the cluster.
 class DeleteDialog(ModalScreen[Results | None]):
     """Confirms and executes a deletion. Dismissed with the results, or None if nothing was deleted.
 
-    If a group changes while the dialog is open, the user must confirm the new plan again.
+    If a group changes while the dialog is open, a new plan is made, and the user must confirm this plan.
 
     Args:
         session: provides the `GroupAdmin`, and the state folder for backups and the audit log.

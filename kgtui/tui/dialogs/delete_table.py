@@ -293,7 +293,7 @@ def _command(command: CommandLine, width: int) -> Iterable[Content]:
 
 
 def kafka_commands(made: Plan, bootstrap: str, command_config: str | None) -> list[CommandLine]:
-    """Return one command of Kafka's own tools per kind of group, for all groups that are not refused.
+    """Return commands of Kafka's own tools that would delete all groups that are not refused, one per kind of group.
 
     Args:
         bootstrap: bootstrap servers of the cluster, separated by commas.

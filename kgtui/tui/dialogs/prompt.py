@@ -22,7 +22,7 @@ ResultT = TypeVar("ResultT")
 
 
 class StatusLine(Static):
-    """A line with an error message or the current step. It is hidden while it has no text."""
+    """A line that shows an error message or what the dialog is doing. It is hidden while it has no text."""
 
     DEFAULT_CSS = """
     StatusLine { display: none; height: auto; max-height: 6; }

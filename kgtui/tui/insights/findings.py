@@ -1,4 +1,4 @@
-"""The texts of the Insights screen: rows and descriptions of findings, and warnings about tables.
+"""The texts of the Insights screen: rows and descriptions of findings, and warnings about gold tables.
 
 This module also marks the groups of a finding in the tree, so that the user can delete unused groups.
 """

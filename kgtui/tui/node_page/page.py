@@ -114,7 +114,7 @@ class RecentEventTable(LineTable[EventRow]):
     """
 
     def action_choose(self) -> None:
-        """Post `GroupChosen`, so that the screen goes to the group. Events of brokers have none."""
+        """Post `GroupChosen`, so that the screen goes to the group of the event. Events of brokers have no group."""
         if self.row is not None and self.row.event.group is not None:
             self.post_message(NodePage.GroupChosen(self.row.event.group, "open"))
 

@@ -113,7 +113,7 @@ class RightSide(Vertical):
         self._detail.display = panes
 
     def acknowledge(self, group: str) -> bool:
-        """Hide a group's problem until its problem or status changes. Return False if it has none."""
+        """Hide a group's problem until the problem or the status changes. Return False if the group has no problem."""
         judgment = self._problems.judgments.get(group)
         if judgment is None or judgment.kind in ONLY_COUNTED or group in self._acknowledged:
             return False

@@ -44,9 +44,9 @@ def member_rows(
     blockers: Sequence[Blocker] = (),
     loads: Mapping[str, MemberLoad] = MappingProxyType({}),
 ) -> list[MemberRow]:
-    """Return one row per member: first those that delay the target assignment, the worst first.
+    """Return one row per member. Members that delay the target assignment come first, the worst at the top.
 
-    The others are sorted by client id, host and member id. In a streams group, each process has a row above its
+    All other members are sorted by client id, host and member id. In a streams group, each process has a row above its
     members.
 
     Args:

@@ -35,7 +35,7 @@ class ActionContext:
 
 
 def always(_: ActionContext) -> str | None:
-    """Return None: always available."""
+    """Return None, because the action is always available."""
     return None
 
 

@@ -364,7 +364,7 @@ class ClusterScreen(Screen[None]):
         self.group_tree.select_match(message.accepted)
 
     def bring(self, pane: str) -> None:
-        """Bring a pane to the front or, without a selected group, the part of the page with its number.
+        """Bring a pane to the front. If no group is selected, bring the table of the page with the same number.
 
         On a narrow screen, the pane or the page replaces the tree.
         """

@@ -73,8 +73,8 @@ COLUMNS: tuple[Column[EventRow], ...] = (
     Column("kind", "EVENT", lambda row: row.kind, _kind, min_width=11),
     Column("group", "GROUP", lambda row: row.event.group or text.marks().none, min_width=14, max_width=30,
            cut="middle"),
-    Column("what", "WHAT", lambda _: _WIDEST_TEXT, lambda row: Cell(row.detail, MUTED if row.folded else ""), min_width=20,
-           max_width=len(_WIDEST_TEXT)),
+    Column("what", "WHAT", lambda _: _WIDEST_TEXT, lambda row: Cell(row.detail, MUTED if row.folded else ""),
+           min_width=20, max_width=len(_WIDEST_TEXT)),
 )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""The widget of the tree shows snapshots, handles keys, and posts the selected group."""
+"""The widget of the tree: shows snapshots, handles keys, and posts messages about the selected group."""
 
 from __future__ import annotations
 
@@ -242,7 +242,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         return True
 
     def reveal_later(self, group: str) -> None:
-        """Put the cursor on a group after the next layout, if the current one may not contain it."""
+        """Put the cursor on a group after the next layout, if the current layout may not contain the group."""
         self._group_to_reveal = group
         self._choice_made()
 
