@@ -49,7 +49,7 @@ The process gets SIGHUP when an SSH connection is lost.
 TERMINAL_CHECK_INTERVAL = 1.0
 """Time between two checks whether the terminal was closed, in seconds.
 
-The checks are necessary because closing the terminal sends SIGHUP only to processes that it controls.
+The checks are necessary because a process gets no SIGHUP if the closed terminal is not its controlling terminal.
 """
 
 UNFINISHED_DELETES_DELAY = 1.0

@@ -57,7 +57,7 @@ _NOUNS = {
     EventKind.STATE: "state change", EventKind.EPOCH: "new epoch", EventKind.COORDINATOR: "coordinator change",
     EventKind.MOVED: "move", EventKind.RESET: "reset", EventKind.CONFIG: "config change", EventKind.VERDICT: "verdict",
 }  # fmt: skip
-"""Kind of event → noun after a number, such as `2 rebalances`. Other kinds are used as they are, as in `2 joined`."""
+"""Kind of event → noun after a number, such as `2 moves`. Other kinds are used as they are, as in `2 joined`."""
 
 
 def _counted(kind: str, number: int) -> str:

@@ -27,7 +27,7 @@ Storing this many judgments takes at most 10 ms in a cluster with 100,000 groups
 
 
 SORTED_AT_MOST = 2_000
-"""Maximum number of groups with the same problem that are sorted by time and lag. More groups are sorted by name.
+"""If at most this many groups have the same problem, they are sorted by time and lag; otherwise by name.
 
 Sorting this many groups takes at most 3 ms.
 """
@@ -108,7 +108,7 @@ class ProblemIndex:
         return self._judgments
 
     def problems(self, hidden: Iterable[str] = ()) -> Problems:
-        """Return the groups with a problem. Later calls of `steps` change only its judgments."""
+        """Return the groups with a problem. Later calls of `steps` change only the judgments in it."""
         groups = {kind: self._groups[kind] for kind in Problem if kind in self._groups}
         summaries = {} if self._newest is None else self._newest.summaries
         return Problems(self._version, groups, self._judgments, frozenset(hidden), summaries)

@@ -31,7 +31,7 @@ class DisplaySettings:
     """Settings for symbols, text and times.
 
     Attributes:
-        ascii: whether to draw only ASCII characters. All others in text from the cluster are escaped.
+        ascii: whether to draw only ASCII characters. Other characters in text from the cluster are escaped.
         utc: whether times are in UTC instead of `zone`.
         now: current time, in seconds since the epoch.
         zone: local time zone; None for the time zone of the system.

@@ -56,7 +56,7 @@ _LINES_WITHOUT_DETAILS = 13
 
 
 MOST_REPLANNED_GROUPS = 100
-"""Maximum number of groups for which the dialog makes a new plan when a group changes.
+"""If the dialog is about at most this many groups, it makes a new plan when one of them changes.
 
 Each plan sends several requests to the cluster.
 """

@@ -285,7 +285,7 @@ def _fields(fields: Iterable[tuple[str, tuple[Cell, ...]]], width: int) -> Conte
 
 
 def _command(command: CommandLine, width: int) -> Iterable[Content]:
-    """Return a command that is already quoted for the shell, without escaping it again, and its note."""
+    """Return the lines of a command and its note. The command is quoted for the shell, so it is not escaped."""
     shown = Cell(SafeText(text.fit(command.text, 600, cut="middle")))
     yield Content.assemble("\n", _fields([("Same as", (shown,))], width))
     if command.note:

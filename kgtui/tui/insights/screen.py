@@ -51,8 +51,8 @@ Because of the delay, no details are read while the user holds down a cursor key
 LOW_SCREEN, LOWEST_SCREEN = 32, 22
 """Two heights of the screen, in lines.
 
-A screen lower than `LOW_SCREEN` shows either the plot or the evidence. One lower than `LOWEST_SCREEN` never shows the
-plot.
+A screen lower than `LOW_SCREEN` shows either the plot or the evidence. A screen lower than `LOWEST_SCREEN` never
+shows the plot.
 """
 
 KEYS = "enter go to group  space mark  v kind  l evidence  Y copy  esc close"

@@ -51,8 +51,9 @@ SLICE_SECONDS = 0.004
 GROUPS_PER_SECOND = 20_000
 """Maximum number of groups that are added up for the page per second, on average.
 
-With 100,000 groups, the page is computed every 5 s. With at most 20,000 groups, new problems are shown earlier. With
-more groups, lags and rates are added up even less often (see `GROUPS_SUMMED_PER_SECOND`).
+With 100,000 groups, the page is computed every 5 s. With at most 20,000 groups, it is computed earlier if a
+problem has changed. With more groups, lags and rates are added up less often than the page is computed (see
+`GROUPS_SUMMED_PER_SECOND`).
 """
 
 

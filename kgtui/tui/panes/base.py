@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 NO_GROUP_HINT = "No group is selected. Press n to select the next group."
 
 MOST_ITEMS_INLINE = 400
-"""Maximum number of items of a group, such as members, for which `Pane.prepare` runs in the event loop.
+"""If a group has at most this many items, such as members, `Pane.prepare` runs in the event loop.
 
 For more items, `Pane.prepare` runs in a thread, because it takes longer.
 """

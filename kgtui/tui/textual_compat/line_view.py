@@ -106,7 +106,7 @@ class LineView(StyleCache, ScrollView):
         return lines if (first, last) == (0, self.outer_size.width) else [line.crop(first, last) for line in lines]
 
     def finish_line(self, strip: Strip) -> Strip:
-        """Pad a line to the width of the widget and its scroll bar, in the colors of the terminal."""
+        """Pad a line to the width of the widget and its scroll bar, and convert it to colors of the terminal."""
         strip = strip.adjust_cell_length(self.outer_size.width, self.base_style)
         for line_filter in self.get_line_filters():
             strip = strip.apply_filter(line_filter, self.background_colors[1])

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.totals import NodeTotal
 
 OPEN_ALL_UP_TO = 200
-"""Maximum number of groups that match a filter for which all nodes are initially open.
+"""If at most this many groups match a filter, all nodes are initially open.
 
 Without a filter, all nodes are initially open only if all rows fit into the height of the tree.
 """
@@ -325,8 +325,8 @@ class PreparedLayout:
     Attributes:
         order: path of an open node → ids of its groups in the selected order; empty if groups are sorted by name.
         shown: number of groups that match the filter.
-        searched: (number of groups tested so far, number of groups to test). A group is tested when its data has been
-            read. None if the filter needs only the list of groups.
+        searched: (number of groups tested so far, number of groups to test); None if the filter needs only the list of
+            groups. Other filters test a group when its data has been read.
     """
 
     nodes: TreeNodes

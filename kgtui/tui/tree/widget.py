@@ -59,8 +59,8 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
 
         Attributes:
             shown: number of groups that match the filter.
-            searched: (number of groups tested so far, number of groups to test). A group is tested when its data has
-                been read. None if the filter needs only the list of groups.
+            searched: (number of groups tested so far, number of groups to test); None if the filter needs only the list of
+            groups. Other filters test a group when its data has been read.
         """
 
         def __init__(self, shown: int, searched: tuple[int, int] | None) -> None:
@@ -250,7 +250,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         """Put the cursor on the group whose id equals a filter, or on the only match of the filter.
 
         The cursor moves when the matches are shown. It does not move if the filter is changed before, if `expression`
-        is empty, or if the filter has no match or several.
+        is empty, or if there is no such group.
         """
         self._match_to_select = expression or None
         if not expression:
