@@ -138,7 +138,7 @@ COLUMNS: tuple[Column[Change], ...] = (
 def with_member_names(changes: Iterable[Change], members: Iterable[Member]) -> list[Change]:
     """Return the changes with names instead of ids of the members that joined or left.
 
-    Only names of present members (`members`) are known.
+    `members` are the present members. Their client ids become a part of the names.
     """
     every = list(changes)
     ids = {one for change in every for one in (*change.now.joined, *change.now.left)}

@@ -90,7 +90,8 @@ class ClusterScreen(Screen[None]):
         Grouping and sort order are copied from the screen `like`. For a recording above a live screen, the cursor and
         the front pane are copied too.
         """
-        # The CSS class "-bare" (no groups) is set before mounting. If it changed later, Textual would recompute all styles.
+        # The CSS class "-bare" (no groups) is set before mounting. A later change would
+        # make Textual recompute all styles.
         super().__init__(classes="" if monitor.snapshot.groups else "-bare")
         self.session = session
         self.monitor = monitor
