@@ -59,8 +59,8 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
 
         Attributes:
             shown: number of groups that match the filter.
-            searched: (number of groups tested so far, number of groups to test); None if the filter needs only the list of
-                groups. Other filters test a group when its data has been read.
+            searched: (number of groups tested so far, number of groups to test); None if the filter needs only the list
+                of groups. Other filters test a group when its data has been read.
         """
 
         def __init__(self, shown: int, searched: tuple[int, int] | None) -> None:
