@@ -145,7 +145,7 @@ def read_value(file: Path, place: str) -> str:
 
 
 def _permitted(allowed: list[Path], folder: Path, place: str, path: str) -> Path:
-    """Return the path. Raises ConfigError if `allowed.paths` is set and does not contain it."""
+    """Return the path of a file in `folder`. Raises ConfigError if `allowed.paths` is set and does not contain it."""
     if not path:
         raise ConfigError(f"{place}: the reference has no path: write ${{PROVIDER:PATH:KEY}}")
     file = folder / path

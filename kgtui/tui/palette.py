@@ -38,7 +38,7 @@ class ActionCommands(MainScreenProvider):
     """Commands that run the actions of the main screen."""
 
     async def discover(self) -> Hits:
-        """Yield a command for each action, in the order of the table, for the empty query."""
+        """For the empty query, yield a command for each action, in the order of the action table."""
         main = self.main
         if main is not None:
             for action in table.in_palette(main.session):
@@ -85,7 +85,7 @@ class ChoiceCommands(MainScreenProvider):
     """Commands that choose a theme, a saved filter, a grouping or a sort key."""
 
     async def discover(self) -> Hits:
-        """Yield a command for each saved filter, for the empty query."""
+        """For the empty query, yield a command for each saved filter."""
         for name, choose, meaning in self._filters():
             yield DiscoveryHit(name, choose, help=meaning)
 

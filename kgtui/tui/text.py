@@ -280,7 +280,7 @@ def verdict_mark(verdict: str) -> str:
 
 
 def verdict_role(verdict: str) -> str:
-    """Return the color role of a health verdict (a key of `VERDICT_LOOKS`), such as `WARN`."""
+    """Return the color role of a health verdict such as `WARN` (a key of `VERDICT_LOOKS`)."""
     return VERDICT_LOOKS[verdict].role
 
 

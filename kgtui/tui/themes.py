@@ -159,7 +159,7 @@ _LIGHT = ("#1e6b24", "#7a4f00", "#a3182b", "#55606e", "#0b5f66", "#6b3fa0")
 
 
 def variable_defaults(theme: Theme) -> dict[str, str]:
-    """Return defaults of the variables in `ROLES` for themes without them, such as Textual's."""
+    """Return defaults of the variables in `ROLES`, for themes that do not define them, such as Textual's own."""
     defaults = dict(zip(ROLES, _DARK if theme.dark else _LIGHT, strict=True))
     defaults["kg-on-primary"] = Color.parse(theme.primary).get_contrast_text(1.0).hex
     return defaults

@@ -127,7 +127,7 @@ class DeleteRow:
 
 
 def columns(details_title: str) -> tuple[Column[DeleteRow], ...]:
-    """Return the columns of the table; `details_title` is the title of `DeleteRow.details`."""
+    """Return the columns of the table. `details_title` is the title of the column with `DeleteRow.details`."""
     return (
         Column("verdict", "WHAT", lambda row: row.status, lambda row: Cell(row.status, row.role), max_width=12),
         Column("group", "GROUP", lambda row: row.group, min_width=16, max_width=60, cut="middle"),

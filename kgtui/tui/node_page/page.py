@@ -227,7 +227,7 @@ class NodePage(Vertical):
 
         Args:
             subject: the set of groups.
-            problems: problems of all groups. Acknowledged ones are hidden.
+            problems: problems of all groups. Acknowledged problems are hidden.
             acknowledged: number of acknowledged problems.
         """
         if self._since is None and snapshot.swept:

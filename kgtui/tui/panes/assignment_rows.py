@@ -76,7 +76,7 @@ class LoadRow:
 def lag_by_item(description: GroupDescription, offsets: GroupOffsets | None) -> dict[Item, int]:
     """Return partition or active task → lag, if it is known. A task has the total lag of its partitions.
 
-    The result is empty if the offsets have not been read (None).
+    If `offsets` is None (not read), the result is empty.
     """
     known = {} if offsets is None else {(row.topic, row.partition): row.lag for row in lags(offsets)}
     found = {Item(topic, part): lag for (topic, part), lag in known.items() if lag is not None}

@@ -270,7 +270,7 @@ class SummaryLine(AutoHeightText):
         self._hint = ""
 
     def set_cells(self, cells: PaneLine, *, hint: str = "") -> None:
-        """Show these cells, and the hint if it fits on the last line. No cells hide the widget."""
+        """Show these cells, and the hint if it fits on the last line. Without cells, hide the widget."""
         if (cells, hint) != (self._cells, self._hint):
             self._cells, self._hint = cells, hint
             self.write()

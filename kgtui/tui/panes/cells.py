@@ -128,7 +128,8 @@ def optional_cell(value: str | None) -> Cell:
 def no_value_cell(reason: str) -> Cell:
     """Return the symbol for an unknown offset or lag.
 
-    It is `–` without a committed offset, `x` if access is denied or the topic was deleted, and `?` otherwise.
+    The symbol is `–` if there is no committed offset, `x` if access is denied or the topic was deleted, and `?`
+    otherwise.
 
     Args:
         reason: why the value is unknown (`PartitionLag.reason`).

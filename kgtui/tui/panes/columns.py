@@ -164,7 +164,7 @@ def fit_columns(
 def _most_important(
     columns: Sequence[Column[RowT]], least: Callable[[Column[RowT]], int], room: int
 ) -> list[Column[RowT]]:
-    """Return the columns that fit, the ones with the lowest ranks first. Columns of rank 0 are always included."""
+    """Return the columns that fit. Lower ranks have priority, and columns of rank 0 are always included."""
     shown: list[Column[RowT]] = []
     for column in sorted(columns, key=lambda column: column.rank):
         # If a wide column does not fit, a narrow column with a higher rank may still fit.

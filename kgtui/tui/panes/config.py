@@ -47,7 +47,7 @@ class ConfigRow:
 
 
 def config_rows(configs: tuple[GroupConfig, ...], group_type: str | None) -> list[ConfigRow]:
-    """Return one row per configuration: first those set for this group, then the others, each by name.
+    """Return one row per configuration, sorted by name. Configurations that are set for this group come first.
 
     Configurations that only affect other group types are left out, unless they are set for this group.
     """

@@ -63,7 +63,7 @@ def _duration_text(change: Change) -> str | None:
 
 
 def _before_after(before: int | None, now: int | None) -> str | None:
-    """Format a changed number as `41→42`, an unchanged one as `42`; None if the new number is unknown."""
+    """Format a number as `41→42` if it has changed, else as `42`. Return None if the new number is unknown."""
     if now is None:
         return None
     return str(now) if before is None or before == now else f"{before}{text.marks().arrow}{now}"

@@ -225,7 +225,7 @@ def _lead(row: OffsetRow) -> Cell:
 
 
 def _seconds_unread(row: OffsetRow) -> int | None:
-    """Return the age, or its upper bound, of the first unread record in seconds; None if unknown."""
+    """Return the age of the first unread record in seconds, or an upper bound of the age; None if unknown."""
     written = row.lag.times.unread if row.lag is not None and row.lag.lag and row.lag.times is not None else None
     return None if written is None else round(max(text.display_settings().now() - written.earliest, 0.0))
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class OffsetsPane(Pane):
-    """Pane with one row per partition and topic, which can be sorted and filtered."""
+    """Pane with one row per partition, and one per topic. The rows can be sorted and filtered."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("s", "sort", "Sort", id="sort", tooltip=f"Sort partitions by {joined(CYCLED_COLUMNS)}."),

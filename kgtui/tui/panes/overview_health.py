@@ -49,7 +49,7 @@ _MOST_MEMBERS_NAMED = 3  # Maximum number of members that the field `held up by`
 def health_fields(
     snapshot: Snapshot, group: str, offset_summary: OffsetSummary | None, series: Series | None
 ) -> Iterator[Field]:
-    """Yield the fields of the Health section that are known.
+    """Yield the fields of the Health section whose values are known.
 
     Args:
         offset_summary: totals of the group's offsets; None if they have not been read.

@@ -322,7 +322,7 @@ def heading_strip(
     """Render the titles of the columns that fit, each with its width.
 
     Args:
-        sorted_by: id of the column that the rows are sorted by, and whether the order is descending; None if unsorted.
+        sorted_by: (id of the sorted column, whether the order is descending); None if the rows are not sorted.
         style: style of the titles.
         chosen: style of the sorted column's title.
     """

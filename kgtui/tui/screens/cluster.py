@@ -390,7 +390,7 @@ class ClusterScreen(Screen[None]):
         return focused is not None and self.right_side in focused.ancestors_with_self
 
     def enter_panes(self) -> None:
-        """Focus the pane in front, unless the filter matches nothing. On a narrow screen, it replaces the tree."""
+        """Focus the pane in front, unless no group matches. On a narrow screen, the pane replaces the tree."""
         if self.group is None and self._matching == 0:
             return
         self.add_class("-pane")

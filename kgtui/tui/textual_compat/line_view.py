@@ -30,7 +30,7 @@ def movement_bindings(*actions: str) -> list[BindingType]:
     """Return key bindings for moving in a list or a text.
 
     Args:
-        actions: six actions: one line up and down, one page up and down, to the first and to the last line.
+        actions: six actions, for: line up, line down, page up, page down, first line, last line.
     """
     keys = (
         ("up,k", "Up", "up"),

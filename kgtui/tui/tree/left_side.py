@@ -1,4 +1,4 @@
-"""The left side of the screen: the tree with its heading. It saves columns and order."""
+"""The left side of the screen: the tree with its heading. It also saves the columns and the sort order."""
 
 from __future__ import annotations
 

@@ -148,7 +148,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         self._columns = self.scrollable_content_region.width
         self._drawn.clear()
         self._strip_cache.clear()
-        # Textual may already have drawn a frame with the new size but the old columns.
+        # Draw again, because Textual may already have drawn a frame with the new size but the old columns.
         self.refresh()
         self._post_view_change()
 
