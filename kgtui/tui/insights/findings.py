@@ -300,6 +300,7 @@ def no_findings_lines(
         (blank, Cell(pipeline_command(path), ACCENT)),
     ]
     if recorded or which.chosen:
+        # Leave out the advice at the end of the message, because the lines below give the same advice.
         reason = error.split(": create them with")[0]
         paragraphs: list[PaneLine] = [(Cell("There are no findings. ", WARN), Cell(reason)), (), *makes]
     else:

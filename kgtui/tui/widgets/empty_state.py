@@ -26,7 +26,7 @@ Paragraphs = list[tuple[str, str]]
 
 
 _LOWER_BOUNDS: Paragraphs = [
-    ("You may describe only some topics, so that each lag is a lower bound.", "kg-muted"),
+    ("You may describe only some topics, so each lag is a lower bound.", "kg-muted"),
     ("A filter on the lag selects a group only if every possible lag of the group matches.", "kg-muted"),
 ]
 
