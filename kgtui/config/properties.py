@@ -208,8 +208,8 @@ _PROPERTY_NAME = re.compile(
 )
 """Matches the names of Kafka client properties, but not lines of base64, such as parts of a private key.
 
-`username`, `password` and `required` are included, because they look like property names if the backslash at the end of
-a line of `sasl.jaas.config` is missing.
+`username`, `password` and `required` are included. They look like property names if a line of `sasl.jaas.config` lacks
+its backslash at the end.
 """
 
 _FIRST_WORDS = frozenset({
@@ -257,7 +257,7 @@ def read_properties(path: str | Path) -> Properties:
     """Read a file of Java properties as Kafka's tools do.
 
     The encoding is Latin-1, backslash escapes are resolved, and if a key occurs several times, its last value counts.
-    kgtui shows keys to the user. A key that does not look like the name of a property may be a part of a secret, so it
+    kgtui shows keys to the user. A key that does not look like the name of a property may be a part of a secret. It
     is replaced by `line N of FILE`.
 
     Raises:

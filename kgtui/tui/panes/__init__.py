@@ -21,7 +21,7 @@ first opened, so that the app starts faster.
 | `base` | `Pane`, the base class of the panes; notices about old data; summary line |
 | `table` | table widget that draws only visible rows |
 | `row_detail` | table, and below it the full values of the current row |
-| `columns` | columns of a table, and the choice of those that fit |
+| `columns` | columns of a table, and the choice of the columns that fit |
 | `cells` | `Cell`: a piece of text with a color role |
 | `text_lines` | scrolling text that can be selected with the mouse |
 """

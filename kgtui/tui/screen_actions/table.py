@@ -69,7 +69,7 @@ def in_palette(session: Session) -> tuple[Action, ...]:
 
 
 def bindings(*, everywhere: bool = False) -> list[Binding]:
-    """Return the key bindings of the main screen or, if `everywhere`, those of the app for all screens."""
+    """Return the key bindings of the main screen; if `everywhere`, the bindings of the app for all screens."""
     from textual.binding import Binding
 
     return [

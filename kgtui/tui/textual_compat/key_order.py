@@ -1,8 +1,8 @@
 """Send each key to the right widget, in the typed order, even if a key moves the focus.
 
-In Textual 8.2.8, each widget has a message queue, and the app forwards a key to the widget that has the focus when the
-key arrives. Over a slow connection, several keys arrive at the same time. If the first one moves the focus, the next
-ones still go to the old widget, and letters are lost or swapped. This module therefore holds each key back until the
+In Textual 8.2.8, each widget has a message queue. When a key arrives, the app forwards it to the widget that has the
+focus then. Over a slow connection, several keys arrive at the same time. If the first key moves the focus, the next
+keys still go to the old widget, and letters are lost or swapped. This module therefore holds each key back until the
 widgets have handled the key before it.
 """
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 ROUNDS = 3
 """Number of rounds in which the widgets empty their message queues after a key.
 
-The first round handles the key itself, the second a message that it causes, such as `Input.Submitted`, and the third a
-response to this message.
+The first round handles the key itself. The second round handles a message that the key causes, such as
+`Input.Submitted`, and the third a response to this message.
 """
 
 HOLD_TIMEOUT = 3.0

@@ -7,7 +7,7 @@
 | `sorting` | sorts the groups of a node |
 | `layout` | maps rows to nodes and groups, and back |
 | `model` | filters, groups and sorts each snapshot; keeps open nodes, marks and cursor |
-| `columns` | titles, widths and cells of the columns, and the choice of those that fit |
+| `columns` | titles, widths and cells of the columns, and the choice of the columns that fit |
 | `rows` | composes the text of a row |
 | `renderer` | draws the rows |
 | `left_side` | the tree with its heading; saves columns and order |

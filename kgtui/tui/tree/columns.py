@@ -1,4 +1,4 @@
-"""The columns of the tree: titles, widths, cells, and the choice of those that fit."""
+"""The columns of the tree: titles, widths, cells, and the choice of the columns that fit."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ class FittedColumns:
 
     Attributes:
         name: width of the names in terminal cells.
-        shown: the other columns, from left to right.
+        shown: the columns to the right of the names, from left to right.
     """
 
     name: int

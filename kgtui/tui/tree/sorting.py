@@ -22,7 +22,8 @@ _Item = TypeVar("_Item", bound="str | tuple[float | str, int]")
 def merge_sorted(parts: Sequence[Sequence[_Item]]) -> Generator[None, None, Sequence[_Item]]:
     """Merge sorted lists into one sorted list, and yield after each step.
 
-    The first step merges the smallest items of all lists, the second step the next larger ones, and so on.
+    The first step merges the smallest items of all lists, the second step the next larger
+    items, and so on.
     """
     if len(parts) == 1:
         return parts[0]
