@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.errors import LakeError
 from kgtui.insights import rules
-from kgtui.insights.finding import Evidence, Finding, Insights, Kind, Severity
+from kgtui.insights.finding import CREATE_GOLD_TABLES, Evidence, Finding, Insights, Kind, Severity
 from kgtui.insights.past_problems import past_finding, past_unhealthy, read_episodes
 from kgtui.insights.rules import evidence_of
 from kgtui.lake.gold import NEVER_WRITTEN, WHOLE_GROUPS, Gold, GoldRow, TableAge
@@ -177,8 +177,7 @@ def readable_ages(gold: Gold) -> tuple[TableAge, ...]:
     if not any(age.is_readable for age in ages):
         why = "; ".join(dict.fromkeys(f"{age.table}: {age.error}" for age in ages if age.error != NEVER_WRITTEN))
         raise LakeError(
-            f"{gold.path} has no gold tables that can be read{f' ({why})' if why else ''}: "
-            "create them with kgtui pipeline run --lake LAKE"
+            f"{gold.path} has no gold tables that can be read{f' ({why})' if why else ''}{CREATE_GOLD_TABLES}"
         )
     return ages
 

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 Value = str | int | float | bool | datetime | None
 """A value in a row of evidence; None if the value is unknown."""
 
+CREATE_GOLD_TABLES = ": create them with kgtui pipeline run --lake LAKE"
+"""End of the error message for a lake without readable gold tables."""
+
 
 class Kind(Enum):
     """The kinds of findings, most urgent first.

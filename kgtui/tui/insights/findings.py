@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from kgtui.insights.finding import Kind, Severity, lasted
+from kgtui.insights.finding import CREATE_GOLD_TABLES, Kind, Severity, lasted
 from kgtui.model.command_line import join
 from kgtui.model.guard import READ_ONLY
 from kgtui.tui import text
@@ -301,7 +301,7 @@ def no_findings_lines(
     ]
     if recorded or which.chosen:
         # Leave out the advice at the end of the message, because the lines below give the same advice.
-        reason = error.split(": create them with")[0]
+        reason = error.removesuffix(CREATE_GOLD_TABLES)
         paragraphs: list[PaneLine] = [(Cell("There are no findings. ", WARN), Cell(reason)), (), *makes]
     else:
         paragraphs = [
