@@ -21,12 +21,12 @@ The package imports only `kgtui.errors`, the standard library and RE2. An unknow
 | `query` | the filter language of the terminal UI and the commands |
 | `assignment` | current and target owners of partitions, pending moves, delaying members |
 | `guard` | decides whether a group may be deleted |
-| `burrow` | health verdicts by the rules of LinkedIn's Burrow |
+| `burrow` | health verdicts by the rules of Burrow, LinkedIn's lag checker |
 | `health` | health verdict, lag trend, time lag and data loss from polled offsets |
 | `judgment` | `Judgment`: whether something is wrong with a group, and since when |
-| `empty_reason` | why a group without members is judged, live or in a recording |
+| `empty_reason` | texts: why a group without members has its verdict |
 | `series` | ring buffers with lag, members and rates of watched groups |
-| `timeline` | samples and changes of one group over an interval, for plots |
+| `timeline` | lag, members, rates and changes of one group over an interval, for plots |
 | `event` | events, their kinds and texts, and the log of the newest events |
 | `event_search` | finds events by comparing two reads of a group |
 | `error_numbers` | numbers of Kafka's error codes to which kgtui reacts |

@@ -24,10 +24,10 @@ class NoMatch:
 
     Attributes:
         meant: the filter that the user may have meant, or None.
-        word: the only word in the filter that a group id must contain; None if there are none or several.
-        excluded: number of groups whose ids match, but that other terms exclude.
-        example: the id of one of these groups; `` if there are none.
-        similar: ids that are similar to `word`.
+        word: the only word in the filter that a group id must contain; None if there is no such word, or several.
+        excluded: number of groups whose ids match the filter, but that its other terms exclude.
+        example: the id of one group that is counted in `excluded`; `` if `excluded` is 0.
+        similar: group ids that are similar to `word`.
     """
 
     meant: Query | None = None
@@ -70,7 +70,7 @@ def why_not_listed(
         clock: formats a time in seconds since the epoch.
         fault: why the group could not be described; None if there was no error.
         gone_at: time at which the group disappeared from a recording, in seconds since the epoch, or None.
-        whole: whether `group` is a whole id, and not perhaps only a part of one.
+        whole: True if `group` is a whole id; False if it may be a part of an id.
         events: whether to search the events for the time at which the group disappeared.
     """
     name = visible(group)
@@ -99,11 +99,10 @@ def _brokers(snapshot: Snapshot, name: str, *, whole: bool) -> list[str]:
     answered = every - len(silent)
     lines = []
     if answered:
-        what = "The broker lists" if every == 1 else f"{answered} of {every} brokers answered and list"
-        if whole:
-            lines.append(f"{what} no group {name}.")
-        elif silent:
-            lines.append(f"{what} no group id that contains {name}.")
+        missing = f"group {name}" if whole else f"group id that contains {name}"
+        if whole or silent:
+            several = f"{answered} of {every} brokers answered and list no {missing}."
+            lines.append(f"The broker lists no {missing}." if every == 1 else several)
         else:
             lines.append(f"No group id contains {name}.")
     for status in silent:

@@ -20,7 +20,7 @@ CLUSTER_OPERATIONS = frozenset(
 )
 """Every ACL operation on a cluster.
 
-Brokers report all of them to a super user, and to all users without an authorizer.
+A super user may perform all of them; so may every user of a cluster without an authorizer.
 """
 
 HIDDEN = "OFFSETS_MAY_BE_HIDDEN"
@@ -76,8 +76,8 @@ class Access:
     def sees_every_topic(self) -> bool:
         """Whether brokers hide no topic from the user.
 
-        True if no ACL denies a topic, for a super user, and without an authorizer. A user with every cluster operation
-        who can describe any topic counts as a super user.
+        The user must be allowed to describe any topic. In addition, no ACL may deny a topic. If the denied topics are
+        not known, the user must have every cluster operation, as super users do.
         """
         if not self.any_topic or self.denied_topics:
             return False
@@ -89,7 +89,7 @@ FULL_ACCESS = Access(CLUSTER_OPERATIONS, any_topic=True)
 
 
 def partly_recorded(access: Access) -> str:
-    """Return what a recording by this user will lack; `` if it will be complete."""
+    """Return a warning that a recording by this user will lack groups or topics; `` if it will be complete."""
     lacking = {}
     if not access.lists_every_group:
         lacking["groups"] = "the cluster"
@@ -104,11 +104,13 @@ def partly_recorded(access: Access) -> str:
 
 
 def lower_bound_reason(access: Access) -> str:
-    """Return why reported lags are only lower bounds, and which permission to ask for."""
-    hidden = "Brokers leave out the topics that you may not describe."
-    if access.denied_topics:
-        return f"{hidden} To see the whole lag, ask to {_remove_denial(access)}"
-    return f"{hidden} To see the whole lag, ask for the ACL operation DESCRIBE on all topics"
+    """Return why reported lags are only lower bounds, and which permission the user must ask for."""
+    wish = (
+        f"ask to {_remove_denial(access)}"
+        if access.denied_topics
+        else "ask for the ACL operation DESCRIBE on all topics"
+    )
+    return f"Brokers leave out the topics that you may not describe. To see the whole lag, {wish}"
 
 
 def hidden_fault(group: str, access: Access | None) -> Fault:
@@ -138,10 +140,10 @@ def hidden_topics_fault(group: str, topics: Sequence[str]) -> Fault:
     Args:
         topics: at least one topic.
     """
-    more = f" and {len(topics) - 1} more" if len(topics) > 1 else ""
+    named = topics[0] if len(topics) == 1 else f"{topics[0]} and {len(topics) - 1} more"
     return Fault(
         HIDDEN_TOPICS,
-        f"the offsets in topic {topics[0]}{more} are hidden, because you may not describe the topic",
+        f"the offsets in topic {named} are hidden, because you may not describe the topic",
         TOPIC_AUTHORIZATION_FAILED,
         group=group,
         advice="grant DESCRIBE on the topic to this user",

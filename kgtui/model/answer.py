@@ -27,7 +27,7 @@ class Fault:
         message: text for the user, with the request and the broker.
         code: Kafka's error code; None if kgtui defines the name.
         broker: node id of the broker to which the request was sent, or None.
-        group: None if the fault concerns a whole broker or cluster.
+        group: group id; None if the fault concerns a whole broker or cluster.
         advice: what the user can do, or ``.
     """
 
@@ -91,8 +91,8 @@ class Answer(Generic[RowsT]):
     Attributes:
         rows: the data that could be read.
         faults: one fault per broker or group that failed.
-        hidden: group id → topics that the user may not describe. Offsets in these topics are missing, or may be. The
-            tuple is empty if the topics are not known. Only answers with offsets set this attribute.
+        hidden: group id → topics whose offsets are missing, because the user may not describe the topics. An empty
+            tuple means that offsets may be missing in unknown topics. Only answers with offsets set this attribute.
     """
 
     rows: RowsT

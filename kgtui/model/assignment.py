@@ -3,8 +3,9 @@
 An item is a partition, a streams task (subtopology, partition) with a role, a connector, or a task of a connector.
 
 A broker reports for each member only the partitions that it may use now. A partition that a member must still give up
-(`ConsumerGroupMember.partitionsPendingRevocation`) is in no reported assignment. Its owner has an epoch below the
-assignment epoch of the group. The partition therefore counts as waiting for every member with such an epoch.
+(`ConsumerGroupMember.partitionsPendingRevocation`) is in no reported assignment, so its owner is not known. The owner's
+epoch is below the assignment epoch of the group. kgtui therefore says that the partition waits for every member whose
+epoch is below the assignment epoch.
 """
 
 from __future__ import annotations
@@ -46,8 +47,8 @@ class Load:
 
     Attributes:
         name: member id, host or rack; None for all members without a rack.
-        members: number of members that are counted.
-        items: total number of their items.
+        members: number of members on the host or in the rack; 1 for one member.
+        items: number of items that these members own together.
     """
 
     name: str | None
@@ -60,10 +61,10 @@ class Skew:
     """How unevenly items are distributed over members, hosts or racks.
 
     Attributes:
-        by: `member`, `host` or `rack`.
-        loads: the largest load first.
-        ratio: items per member on the busiest host (member, rack), divided by items per member in the group. 1 if the
-            items are distributed evenly, None if nothing is assigned.
+        by: what is compared: `member`, `host` or `rack`.
+        loads: one load per member, host or rack, the largest first.
+        ratio: items per member on the busiest host (or in the busiest rack, or of the busiest member), divided by items
+            per member in the group. 1 if the items are distributed evenly, None if nothing is assigned.
     """
 
     by: str
@@ -89,7 +90,7 @@ class PlacementStatus(Enum):
     ARRIVING = "arriving"
     """The target owner does not own the item yet, and no other member has to give it up."""
     UNOWNED = "unowned"
-    """No member owns the item, and no member gets it."""
+    """No member owns the item, and no member is its target owner."""
     UNSUBSCRIBED = "not subscribed"
     """The group has an offset in the partition, but no member subscribes to its topic."""
     UNKNOWN = "unknown"
@@ -102,9 +103,9 @@ class Placement(NamedTuple):
     Attributes:
         owners: ids of the members that own the item.
         targets: ids of the target owners; None if the group has no target assignment.
-        waits_for: ids of the members that delay the item. `LEAVING`: the owners that must give it up. `ARRIVING`: other
-            members whose epoch is behind, because one of them may still have the item; if there are none, the target
-            owners.
+        waits_for: ids of the members that delay the item. If the status is `LEAVING`, these are the owners that must
+            give it up. If it is `ARRIVING`, these are other members whose epoch is behind, because one of them may
+            still have the item, or else the target owners.
     """
 
     item: Item
@@ -120,9 +121,9 @@ class Blocker:
 
     Attributes:
         gives_up: number of items that the member owns and must give up.
-        waiting: number of items that wait for the member (`Placement.waits_for`).
-        behind: assignment epoch of the group minus epoch of the member. 0 in groups without epochs; None for a static
-            member that left temporarily (epoch -2).
+        waiting: number of items whose `Placement.waits_for` contains the member.
+        behind: assignment epoch of the group minus epoch of the member. It is 0 in groups without epochs, and None for
+            a static member that left temporarily (epoch -2).
     """
 
     member_id: str
@@ -139,9 +140,9 @@ class Assignment:
         placements: every item, sorted by name, number and role.
         targeted: whether the group has a target assignment (KIP-848, KIP-1071).
         blockers: the member that must give up the most items is first.
-        idle: ids of the members that own no item and get no item.
+        idle: ids of the members that own no item and are the target owner of no item.
         unreported: ids of members whose assignment is not known.
-        skews: over members, over hosts and, if members have racks, over racks.
+        skews: one skew over members, one over hosts and, if members have racks, one over racks.
     """
 
     placements: tuple[Placement, ...]
@@ -202,7 +203,7 @@ def _by_item(held: Iterable[tuple[str, frozenset[Item]]]) -> dict[Item, tuple[st
 
 
 def _revoked(members: Iterable[Member]) -> dict[Item, set[str]]:
-    """Return for each connector or task that is revoked the ids of the workers that must give it up."""
+    """Return revoked connector or task → ids of the workers that must give it up."""
     by: defaultdict[Item, set[str]] = defaultdict(set)
     for member in members:
         names = set(member.connect.revoked) if member.connect else set()
@@ -242,12 +243,13 @@ def subscribed_topics(description: GroupDescription) -> frozenset[str] | None:
 def _expected(description: GroupDescription, offsets: GroupOffsets | None, known: set[Item]) -> Iterator[Item]:
     """Yield items that must exist, even if no member owns them.
 
-    Every partition with an offset exists, and every partition below a known one. A topology implies the streams tasks.
+    If partition 7 of a topic has an offset or an owner, partitions 0 to 6 exist too. In a streams group, the topology
+    determines the tasks.
     """
     partitions = offsets.partitions if offsets else ()
     if description.topology is not None:
         for subtopology in description.topology.subtopologies or ():
-            count = min(_tasks_of(subtopology, partitions), MOST_INFERRED)
+            count = min(_number_of_tasks(subtopology, partitions), MOST_INFERRED)
             yield from (Item(subtopology.subtopology, number, "active") for number in range(count))
     elif description.type == STREAMS or description.kind in ("connect", "sr"):
         return
@@ -260,8 +262,8 @@ def _expected(description: GroupDescription, offsets: GroupOffsets | None, known
             yield from (Item(name, number) for number in range(min(last, MOST_INFERRED)))
 
 
-def _tasks_of(subtopology: Subtopology, partitions: Iterable[tuple[str, int]]) -> int:
-    """Return the largest number of partitions of one topic of the subtopology."""
+def _number_of_tasks(subtopology: Subtopology, partitions: Iterable[tuple[str, int]]) -> int:
+    """Return the number of tasks of a subtopology: the largest partition count of its topics."""
     topics = set(subtopology.source_topics)
     widths = [part + 1 for topic, part in partitions if topic in topics]
     widths += [info.partitions for info in (*subtopology.changelog_topics, *subtopology.repartition_source_topics)]
@@ -283,7 +285,7 @@ def _status(
         return PlacementStatus.SETTLED
     if incomplete:
         return PlacementStatus.UNKNOWN
-    # Only partitions are subscribed to, not streams tasks or connectors.
+    # Members subscribe to topics. Streams tasks and connectors, which have a role, have no topic.
     if not item.role and subscribed is not None and item.name not in subscribed:
         return PlacementStatus.UNSUBSCRIBED
     return PlacementStatus.UNOWNED
@@ -311,7 +313,7 @@ def _blockers(placements: Iterable[Placement], behind: dict[str, int | None]) ->
 
 
 def is_idle(member: Member) -> bool:
-    """Return whether a member owns no item and gets no item.
+    """Return whether a member owns no item and is the target owner of no item.
 
     False if its assignment was not reported, and for schema registry nodes.
     """
@@ -328,7 +330,7 @@ def items_of(member: Member) -> frozenset[Item]:
 
 
 def targets_of(member: Member) -> frozenset[Item]:
-    """Return the items that a member gets by the target assignment; an empty set without one."""
+    """Return the items of a member in the target assignment; an empty set if there is no target assignment."""
     return _tasks(member.streams.target) if member.streams is not None else _partitions(member.target)
 
 

@@ -49,7 +49,7 @@ class Options:
     """Burrow's settings, with Burrow's names and default values.
 
     Attributes:
-        intervals: maximum number of commits, and of log end offsets, in a `Window`.
+        intervals: maximum number of commits in a `Window`, and maximum number of log end offsets.
         minimum_complete: minimum number of commits for a status other than OK, as a fraction (0 to 1) of `intervals`.
         allowed_lag: a partition whose lag is at most this many records is OK.
         min_distance: minimum seconds between two commits of a window. A commit that arrives sooner replaces the
@@ -178,8 +178,8 @@ class CommitRing:
     def commit(self, offset: int, at: int) -> None:
         """Add a commit at `at` ms since the epoch, with the lag from the newest known log end.
 
-        A commit within `min_distance` replaces the previous one but keeps its time, as in Burrow. With its own time, it
-        would itself be replaced, and a group that commits often would never fill a window.
+        If less than `min_distance` has passed since the previous commit, only the offset and lag of the previous commit
+        are replaced, as in Burrow. Its time stays: otherwise, a group that commits often would never fill a window.
         """
         lag = max(self._ends[-1] - offset, 0) if self._ends else _UNKNOWN
         if self._at and at < self._at[-1]:
@@ -205,20 +205,20 @@ class CommitRing:
 def ceased(commits: Sequence[Commit], now: int) -> bool:
     """Return whether the group stopped committing.
 
-    Burrow's rule: the last commit is longer ago than the time between the first and the last commit.
+    Burrow's rule: more time has passed since the last commit than between the first and the last commit.
     """
     return now - commits[-1].at > commits[-1].at - commits[0].at
 
 
 def lately_caught_up(window: Window) -> bool:
-    """Return whether the last commit has reached a log end in the window."""
+    """Return whether the last commit is at or above one of the log end offsets in the window."""
     return any(end <= window.commits[-1].offset for end in window.log_ends)
 
 
 def rewind(commits: Sequence[Commit]) -> tuple[Commit, Commit] | None:
-    """Return the commits before and after the committed offset went back.
+    """Return the last commit before the committed offset went back, and the first commit after that.
 
-    None if it did not go back, or has reached its earlier value again.
+    None if the offset did not go back, or has reached its earlier value again.
     """
     for number, (before, after) in enumerate(pairwise(commits), 1):
         if after.offset < before.offset:
@@ -238,7 +238,7 @@ def unmoved(commits: Sequence[Commit]) -> bool:
 
 
 def lag_never_fell(commits: Iterable[Commit]) -> bool:
-    """Return whether no known lag is smaller than the known lag before it."""
+    """Return whether the known lags of these commits never decrease."""
     lags = [commit.lag for commit in commits if commit.lag is not None]
     return all(later >= earlier for earlier, later in pairwise(lags))
 

@@ -32,7 +32,7 @@ class ClusterInfo:
         cluster_id: None if the broker did not report it.
         brokers: node id → broker.
         controller: node id, or None.
-        features: finalized features, such as `share.version` → 1; None if brokers do not report them (before 2.7).
+        features: finalized features, such as `share.version` → 1; None before Kafka 2.7, which does not report them.
         seeds: the bootstrap addresses in use, `host:port`.
     """
 
@@ -82,7 +82,7 @@ class Retention:
         topics: topic → `retention.ms`, for topics that delete records by age alone. Topics with
             `cleanup.policy=compact` or `retention.bytes` are left out.
         offsets: how long the offsets of a group without members are kept (`offsets.retention.minutes`), or None.
-        rules: topic → its configs about retention. A recording does not contain them.
+        rules: topic → its configs about retention; empty in a recording.
     """
 
     topics: Mapping[str, float] = field(default_factory=dict)
@@ -90,10 +90,11 @@ class Retention:
     rules: Mapping[str, TopicRules] = field(default_factory=dict)
 
     def updated(self, answer: Retention, asked: Container[str]) -> Retention:
-        """Return a copy with the new values of `answer`.
+        """Return a copy with the newer values in `answer`.
 
         Args:
-            asked: topics that were read without an error. A topic that `answer.topics` lacks is removed from the copy.
+            asked: topics whose configs were read without an error. If one of them is not in `answer.topics`, its old
+                retention time is removed.
         """
         rules = {**self.rules, **answer.rules}
         if not answer.topics and answer.offsets is None:

@@ -22,7 +22,7 @@ class CommandLine:
 
     Attributes:
         text: one quoted line. Control and bidi characters are written as `$'…'` (bash, zsh, ksh).
-        note: how the command differs from kgtui, or ``.
+        note: what the command does differently from kgtui, or ``.
     """
 
     text: str
@@ -34,7 +34,8 @@ def describe(
 ) -> CommandLine:
     """Return the command line that shows a group with Kafka's scripts.
 
-    No script describes Connect or schema registry groups. The command then lists all groups of the protocol.
+    No script describes Connect or schema registry groups. For these kinds, the command lists all groups of the protocol
+    type.
 
     Args:
         kind: one of `kgtui.model.group_types.KINDS`.

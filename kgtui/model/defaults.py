@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 TIMEOUT = 30.0
-"""Time limit of a call of the API, and of a command without `--timeout`."""
+"""Time limit of a Python API call, and of a command without `--timeout`, in seconds."""
 
 POLL_INTERVAL = 2.0
 """Seconds between two polls of a broker by the terminal UI, or two reads of `kgtui ls --watch`."""
 
 TREE_COLUMNS = ("lag", "members", "problem", "state", "plot", "age", "trend", "timelag")
-"""The columns of the tree. A narrow tree leaves out the last ones."""
+"""The columns of the tree of groups. If the tree is narrow, the last columns are left out."""

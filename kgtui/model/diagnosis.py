@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _MOST_NAMED = 3  # maximum number of members that a diagnosis names
 
 _FLAPPING_SECONDS = 600.0
-"""The diagnosis of a flapping group names members that joined or left in this many seconds."""
+"""Length of a time span in seconds. The diagnosis of a flapping group names members that joined or left within it."""
 
 _ABOUT_EMPTY = ONLY_COUNTED | {Problem.EMPTY}
 
@@ -47,7 +47,7 @@ class Diagnosis:
         why: the reason, or ``.
         who: the members, the broker or the user that the problem is about, or ``.
         advice: what the user can do next, or ``.
-        also: the other problems of the group, and since when it has stopped, or ``.
+        also: the other problems of the group, or ``. A stop has the time since which the group has stopped.
     """
 
     judgment: Judgment
@@ -73,7 +73,7 @@ def diagnose(snapshot: Snapshot, group: str, clock: Clock) -> Diagnosis:
     why = reason_of(judgment, listing, state, snapshot.state_search, observed_at=observed_at, clock=clock)
     if kind is Problem.LOSS_NEAR and health is not None and health.loss is not None:
         why = _loss_text(health.loss, clock)
-    # A group that has stopped loses records because of that, so that faster consumers would not help.
+    # If a stopped group loses records, the cause is the stop, and faster consumers would not help.
     cause = Problem.STOP if Problem.STOP in judgment.others else kind
     advice = PROBLEM_TEXTS[cause].advice
     if cause in (Problem.STOP, Problem.STALL) and state == states.EMPTY:
@@ -87,7 +87,7 @@ def diagnose(snapshot: Snapshot, group: str, clock: Clock) -> Diagnosis:
 
 
 def _other_problem(snapshot: Snapshot, group: str, kind: Problem, clock: Clock) -> str:
-    """Return the name of a problem; for a group that has stopped, with the time since when."""
+    """Return the name of a problem. For `STOP`, the time since which the group has stopped follows the name."""
     if kind is not Problem.STOP:
         return str(kind.value)
     since = snapshot.state_since.get(group) if snapshot.state_of(group) == states.EMPTY else None
@@ -100,7 +100,6 @@ def _other_problem(snapshot: Snapshot, group: str, kind: Problem, clock: Clock) 
 
 
 def _loss_text(loss: Loss, clock: Clock) -> str:
-    """Return which records may expire, at which time and in how many minutes."""
     when = loss_when(loss, clock)
     remaining = f", in {duration(loss.seconds)}" if when.startswith("from ") else ""
     return f"unread records of {loss.topic}-{loss.partition} may expire {when}{remaining}"
@@ -111,7 +110,7 @@ def _of_unread_group(snapshot: Snapshot, group: str, judgment: Judgment) -> Diag
     name = "not known yet" if judgment.kind is None else judgment.kind.value.upper()
     faults = faults_of(snapshot, group)
     if not faults:
-        # If more reads are needed, `judgment.reason` says how many.
+        # If the group must be read more often, `judgment.reason` says how often.
         return Diagnosis(judgment, name, judgment.reason)
     fault = faults[0]
     advice = fault.advice or explain_fault(fault).advice
@@ -142,7 +141,7 @@ def _who(snapshot: Snapshot, group: str, kind: Problem, health: GroupHealth | No
     if kind is Problem.LOSS_NEAR and health.loss is not None:
         return _owner(snapshot, group, health.loss.topic, health.loss.partition)
     if kind in (Problem.STOP, Problem.STALL, Problem.REWIND, Problem.BEHIND):
-        # Until the exact verdict is known, the owner of the largest lag is named.
+        # Until the health verdict is known, the text names the owner of the partition with the largest lag.
         worst = health.worst or max(health.partitions.values(), key=lambda row: row.lag or 0, default=None)
         return "" if worst is None else _owner(snapshot, group, worst.topic, worst.partition)
     return ""
@@ -167,7 +166,7 @@ def _owner(snapshot: Snapshot, group: str, topic: str, partition: int) -> str:
 
 
 def _who_lost(snapshot: Snapshot, group: str) -> str:
-    """Name the owner of the partition with the most lost records, and count the other partitions."""
+    """Return who owns the partition with the most lost records, and in how many other partitions records are lost."""
     reading = snapshot.offsets.get(group)
     lost = [row for row in lags(reading.value) if row.lost] if reading is not None else []
     if not lost:
@@ -180,7 +179,7 @@ def _who_lost(snapshot: Snapshot, group: str) -> str:
 
 
 def _who_flaps(snapshot: Snapshot, group: str) -> str:
-    """Name the members that joined or left most often recently, or return ``."""
+    """Return the members that joined or left most often in the last `_FLAPPING_SECONDS`, or ``."""
     counted: dict[str, int] = {}
     for event in reversed(snapshot.events):
         if event.at < snapshot.taken_at - _FLAPPING_SECONDS:
@@ -199,9 +198,9 @@ def _who_is_idle(snapshot: Snapshot, group: str) -> str:
     return _and_more([f"{name} has no partition" for name in idle[:_MOST_NAMED]], len(idle))
 
 
-def _and_more(named: list[str], every: int) -> str:
-    """Join texts with commas: `a, b and 4 more`. `every` is the number of all texts."""
-    more = every - len(named)
+def _and_more(named: list[str], count: int) -> str:
+    """Join texts with commas: `a, b and 4 more`. `count` is the number of texts, including those not in `named`."""
+    more = count - len(named)
     return ", ".join(named) + (f" and {more:,} more" if more > 0 else "")
 
 
@@ -249,9 +248,10 @@ def explain_group(snapshot: Snapshot, group: str, clock: Clock | None = None) ->
 
 
 def _explain_state_of(snapshot: Snapshot, group: str, state: str, judgment: Judgment) -> Explanation:
-    """Explain the state of a group without contradicting the judgment.
+    """Explain the state of a group so that the text does not contradict the judgment.
 
-    A Stable group with a problem is not said to read its partitions. An Empty group is called deletable only if it is.
+    For a Stable group with a problem, the text does not say that the members read. For an Empty group, it says that the
+    group can be deleted only if that is allowed.
     """
     explanation = explain_state(state)
     if state == states.STABLE and judgment.status is not GroupStatus.OK:

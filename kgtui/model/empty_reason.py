@@ -1,7 +1,7 @@
-"""The reason for the judgment on a group without members, in words that depend on how kgtui knows the group.
+"""Texts that say why a group without members has a problem.
 
-The rules in `kgtui.model.judgment` and `kgtui.monitor.screening` do not know whether a cluster is live or recorded, and
-have no words for simple groups, which never have members.
+The rules in `kgtui.model.judgment` and `kgtui.monitor.screening` write texts for live clusters and for groups that had
+members. This module changes the texts for recordings, and for simple groups, which never have members.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ _BEFORE_SEARCH = "before the searched part of the recording"
 
 _WITHOUT_MEMBERS = "no members (offsets are committed without them)"
 _ABOUT_MEMBERS = ("Empty ", "all members left", _WITHOUT_MEMBERS)
-"""Beginnings of the reasons that say since when a group has no members."""
+"""Reasons that begin with one of these texts say since when a group has no members."""
 
 SIMPLE_ADVICE = "Check that the application that commits these offsets still runs, if its records must be read."
-"""What the user can do about a simple group with unread records."""
+"""The advice for a simple group with unread records."""
 
 
 class StateSearch(NamedTuple):
-    """The part of a recording in which the beginnings of the groups' states were searched.
+    """The part of a recording that was searched for the polls in which the groups entered their current states.
 
     Attributes:
         begin: time of the first poll that was searched, in seconds since the epoch.
-        whole: whether it is the first poll of the recording.
+        whole: whether the search began at the first poll of the recording.
     """
 
     begin: float
@@ -41,9 +41,9 @@ class StateSearch(NamedTuple):
 
 
 def before_text(search: StateSearch | None, clock: Callable[[float], str] | None = None) -> str:
-    """Return the text for the time before everything that is known: `before kgtui started`, `before the recording`.
+    """Return a text for a time that kgtui did not observe: `before kgtui started` or `before the recording`.
 
-    If only a part of a long recording was searched, the text has the time at which this part begins.
+    If only the end of a long recording was searched, the text is `before` and the time at which the search began.
 
     Args:
         search: None for a live cluster.
@@ -74,7 +74,7 @@ def reason_of(
 
     Args:
         search: None for a live cluster.
-        observed_at: time of the last progress or else of the first read, in seconds since the epoch; None if unknown.
+        observed_at: time of the last observed progress, or else of the first read, in seconds since the epoch, or None.
         clock: formats a time in seconds since the epoch; None if the reason must not contain a time.
     """
     before, reason = before_text(search, clock), judgment.reason

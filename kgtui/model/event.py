@@ -44,7 +44,7 @@ class Event(NamedTuple):
             longer exist.
         before, after: the old and the new value, or None: a state, epoch, coordinator, member id, sum of committed
             offsets, value of a config, or verdict.
-        subject: what changed: members, partitions, the name of a config, or the address of a broker; the reason of a
+        subject: names of the members or partitions, name of the config, address of the broker, or reason for the
             verdict.
         number: number of members or partitions that changed.
         broker: node id, in events of brokers.
@@ -67,7 +67,7 @@ class Event(NamedTuple):
 
     @property
     def detail(self) -> str:
-        """The same as `text` without the word that names the kind, for rows that have the kind in another column."""
+        """The change in one line without the name of its kind, for tables that show the kind in another column."""
         kind, content = self.kind.value, self.text
         start = next((start for start in (f"{kind}: ", f"{kind} ", f"group {kind} ") if content.startswith(start)), "")
         return content.removeprefix(start)
@@ -129,9 +129,9 @@ class KindOfEvent(NamedTuple):
     """What kgtui shows about one kind of events.
 
     Attributes:
-        meaning: when such an event occurs, for `kgtui events --help`.
-        about: the choice of key `o` on the Events screen that lists such events.
-        text: returns the text of an event in one line.
+        meaning: what has happened, for `kgtui events --help`.
+        about: name of the selection on the Events screen (key `o`) that lists events of this kind.
+        text: function that returns the text of an event in one line.
         role: color role; `` for the normal text color.
     """
 
@@ -225,7 +225,7 @@ class EventLog:
     def add_disappeared(self, groups: Sequence[tuple[str, Listing]], at: float) -> None:
         """Append the events of groups that no longer exist, given as pairs (group id, last listing).
 
-        Groups beyond the size of the log get no event, because the log would drop it again.
+        If there are more groups than the log can keep events, only the last groups get an event.
         """
         keep = self._events.maxlen or 0
         self._events.extend(disappeared(group, at, last) for group, last in groups[max(len(groups) - keep, 0) :])
@@ -238,7 +238,7 @@ class EventLog:
         return self._kept[1]
 
     def since(self, total: int) -> tuple[list[Event], int]:
-        """Return the events after the first `total` events, and how many of them were dropped."""
+        """Return the events that were added after the first `total` events, and how many of them were dropped."""
         new = self.total - total
         found = list(islice(self._events, max(len(self._events) - new, 0), None))
         return found, new - len(found)

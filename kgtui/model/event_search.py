@@ -43,7 +43,7 @@ def listing_events(group: str, at: float, before: Listing | None, after: Listing
 
 
 class LastDescription:
-    """The parts of a group's newest description that the next one is compared with.
+    """What kgtui keeps from a group's newest description, to compare the next description with it.
 
     Args:
         appeared: True if the group was just created. All members in its first description then count as joined.
@@ -64,8 +64,8 @@ class LastDescription:
     def update(self, description: GroupDescription, listing: Listing, at: float) -> list[Event]:
         """Store a newer description, and return the events that it shows.
 
-        States are compared only if the broker does not list them. The state Dead is ignored, because it says nothing
-        about members.
+        If the broker lists states, a change of state is found in the list instead. A description with the state Dead is
+        ignored, because it says nothing about members.
         """
         if description.state == DEAD:
             return []
@@ -96,7 +96,9 @@ def member_events(
     earlier: Iterable[Member],
     later: Iterable[Member],
 ) -> list[Event]:
-    """Return the events of members that left and joined. More than `MOST_MEMBERS` members share one event.
+    """Return the events of members that left and joined.
+
+    If more than `MOST_MEMBERS` members left or joined, one event describes them together.
 
     Args:
         earlier, later: all members before and after the change, to find distinct names.
@@ -118,9 +120,9 @@ def member_events(
 def _moves(
     group: str, at: float, listing: Listing, moved: Sequence[OwnerMove], members: Iterable[Member]
 ) -> list[Event]:
-    """Return one event for all partitions with a new owner, or none.
+    """Return one event for all partitions with a new owner, or an empty list.
 
-    `Event.before` and `after` are names of members if all partitions moved between the same two members.
+    If all partitions moved between the same two members, `Event.before` and `after` are the names of these members.
 
     Args:
         members: all members before and after the change, to find distinct names.
@@ -139,7 +141,7 @@ def _moves(
 
 
 def positions_of(offsets: GroupOffsets) -> dict[TopicPartition, int]:
-    """Return partition → committed offset, or share-partition start offset."""
+    """Return `(topic, partition)` → committed offset or share-partition start offset."""
     found = {(row.topic, row.partition): row.offset for row in offsets.committed if row.offset is not None}
     found |= {(row.topic, row.partition): row.start_offset for row in offsets.share if row.start_offset is not None}
     return found

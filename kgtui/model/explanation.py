@@ -25,18 +25,18 @@ class Explanation:
     Text attributes are `` if they do not apply.
 
     Attributes:
-        title: name of the verdict, error (with its code) or state, or the reason.
+        title: what is explained: name of the verdict, error (with its code) or state, or the reason for an unknown lag.
         message: message from the broker or the network.
         meaning: what has happened, in one or two sentences.
         check: the permissions or settings that may be the cause.
         advice: what the user can do next.
         is_problem: False if no action is needed.
-        why: reason for a verdict.
+        why: reason for the verdict.
         since: when the problem began.
-        who: the members, the broker or the user that a verdict is about.
+        who: the members, the broker or the user that the verdict is about.
         also: other problems of the group.
-        basis: what a verdict is based on.
-        status: name of the `GroupStatus` of a verdict.
+        basis: the reads on which the verdict is based.
+        status: name of the `GroupStatus` of the verdict.
     """
 
     title: str
@@ -256,7 +256,7 @@ _LOST = _Text(
 
 
 _GRANT = re.compile(r"grant ([A-Z_]+) on the (\w+)")
-"""Matches the missing ACL operation in the advice of a fault, such as `grant DELETE on the group`.
+"""Finds the missing ACL operation in `Fault.advice`, such as `grant DELETE on the group`.
 
 Recordings store only the text of a fault.
 """
@@ -295,7 +295,7 @@ def explain_refusal(action: str, reason: str) -> Explanation:
 
 
 def explain_offsets(offsets: GroupOffsets) -> Iterator[Explanation]:
-    """Explain why records are lost and why lag is not known: each cause once, with its number of partitions."""
+    """Explain why records are lost and why lag is not known. Yields each cause once, with its number of partitions."""
     counted: dict[str, int] = {}
     rows = lags(offsets)
     for row in rows:
@@ -314,7 +314,8 @@ def explain_offsets(offsets: GroupOffsets) -> Iterator[Explanation]:
 def faults_of(snapshot: Snapshot, group: str) -> list[Fault]:
     """Return the faults of a group without duplicates.
 
-    They come from its newest reads, its summary, and the failed poll of its coordinator. Hidden offsets add a fault.
+    The faults come from its newest reads, its summary, and the failed poll of its coordinator. If offsets are hidden,
+    this is one more fault.
     """
     readings = (snapshot.details.get(group), snapshot.offsets.get(group), snapshot.configs.get(group))
     summary, listing = snapshot.summaries.get(group), snapshot.groups.get(group)

@@ -1,7 +1,7 @@
-"""Looks up members, lag, topics and other facts about one group in a snapshot.
+"""Looks up members, lag, topics and other values of one group in a snapshot.
 
-Facts come from the summary by the sweep, or from a full read of a selected or visible group, whichever is newer. None
-means that the fact was not read; an empty result or 0 comes from the broker.
+A value comes from the summary by the sweep, or from a full read of a selected or visible group, whichever is newer.
+None means that the value was not read; an empty result or 0 comes from the broker.
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ def with_hidden(snapshot: Snapshot, group: str, total: LagTotal) -> LagTotal:
 def may_hide_topics(snapshot: Snapshot, group: str) -> bool:
     """Return whether brokers may have left out offsets of a group, because of missing permissions.
 
-    True if the user could or can describe only some topics, or if a member reads a hidden topic. A user who may
-    describe every topic except denied ones is assumed to see all topics without members.
+    True if the user may describe only some topics, now or when the offsets were read, or if a member reads a topic that
+    the user may not describe.
     """
     if snapshot.hides_topics:
         listing = snapshot.groups.get(group)
@@ -94,7 +94,7 @@ def may_hide_topics(snapshot: Snapshot, group: str) -> bool:
 
 
 def _read_incompletely(snapshot: Snapshot, group: str) -> bool:
-    """Return whether topics were, or may have been, hidden at the newest read of the offsets."""
+    """Return whether the newest read of the offsets lacked topics, or may have lacked topics, that are hidden."""
     reading = current_offsets(snapshot, group)
     if reading is not None:
         return reading.value.hidden
@@ -103,7 +103,7 @@ def _read_incompletely(snapshot: Snapshot, group: str) -> bool:
 
 
 def has_no_offsets(snapshot: Snapshot, group: str) -> bool:
-    """Return whether a group that can have offsets has none that are visible. False if they were not read."""
+    """Return whether a group of a type with offsets has no visible offsets. False if its offsets were not read."""
     listing = snapshot.groups.get(group)
     if listing is None or not listing.has_offsets:
         return False
@@ -114,15 +114,15 @@ def has_no_offsets(snapshot: Snapshot, group: str) -> bool:
 
 
 def may_hide_offsets(snapshot: Snapshot, group: str) -> bool:
-    """Return whether a group has no visible offsets, but may have hidden ones."""
+    """Return whether a group has no visible offsets, but may have hidden offsets."""
     every = snapshot.access is not None and snapshot.access.sees_every_topic
     return (not every or may_hide_topics(snapshot, group)) and has_no_offsets(snapshot, group)
 
 
 def hidden_offsets_fault(snapshot: Snapshot, group: str) -> Fault | None:
-    """Return the fault of a group with hidden offsets; None without a sign of them.
+    """Return the fault of a group with hidden offsets; None if nothing indicates hidden offsets.
 
-    There are two signs: a member reads a hidden topic, or no offsets are visible and topics may be hidden.
+    Two cases indicate them: a member reads a hidden topic, or no offsets are visible and topics may be hidden.
     """
     reading = current_offsets(snapshot, group)
     if reading is not None and reading.value.hidden_topics:
@@ -229,7 +229,10 @@ def has_fault(snapshot: Snapshot, group: str) -> bool:
 
 
 def first_seen(snapshot: Snapshot, group: str) -> float | None:
-    """Return when the sweep, or a recording, first read the group, in seconds since the epoch, or None."""
+    """Return the time at which the group was first read, by the sweep or in the recording, or None.
+
+    The time is in seconds since the epoch.
+    """
     from kgtui.model.trail import Trail
 
     if group in snapshot.recorded_times:
@@ -273,7 +276,7 @@ def lag_trend(snapshot: Snapshot, group: str) -> float | None:
 
 
 def lag_trend_and_span(snapshot: Snapshot, group: str) -> tuple[float, float] | None:
-    """Return `lag_trend` and the seconds between its first and last read, or None."""
+    """Return `(trend, seconds)`: `lag_trend`, and the time between the first and the last read; or None."""
     from kgtui.model.trail import lag_trend_and_span
 
     summary = snapshot.summaries.get(group)

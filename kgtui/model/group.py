@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 FAMILY_SEPARATORS = (".", ":/_", "-")
-"""Sets of characters that separate the prefix of a group id from the rest.
+"""Sets of characters that may end the prefix of a group id.
 
-Only the first set with a character in the id counts. The prefix of `team-007.settle` is therefore `team-007.`.
+The first set of which the id contains a character is used. The prefix of `team-007.settle` is therefore `team-007.`.
 """
 
 
@@ -48,7 +48,7 @@ class Listing:
 
     @property
     def has_offsets(self) -> bool:
-        """Whether such groups have offsets. Connect and schema registry groups have none."""
+        """Whether groups with this listing can have offsets. Connect and schema registry groups have none."""
         return self.type in TYPES_WITH_OFFSETS or self.protocol in PROTOCOLS_WITH_OFFSETS
 
 

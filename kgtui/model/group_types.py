@@ -77,19 +77,19 @@ class GroupType:
     Attributes:
         name: the name in the Kafka protocol (`GroupType` in `org.apache.kafka.common`).
         title: the name that `kafka-groups.sh` prints.
-        describe_rpc: the only RPC that reliably reports the state of such groups.
-        active_states: the valid states except Empty and Dead, which every type has (Kafka's
-            `GroupState.groupStatesForType`).
+        describe_rpc: the only RPC that reliably reports the state of groups of this type.
+        active_states: the valid states (Kafka's `GroupState.groupStatesForType`) without Empty and Dead, which are
+            valid for every type.
         rank: position in lists, and the order in which describe RPCs are tried for an unknown type. Consumer is first,
             as in Kafka's admin client.
         tool: Kafka's script for groups of this type.
         offsets_rpc: OffsetFetch or DescribeShareGroupOffsets.
-        offset_expiry: when brokers delete the offsets of such a group.
+        offset_expiry: when brokers delete the offsets of an Empty group of this type.
         feature: the cluster feature that must be finalized; None for classic groups, which always work.
         kip: the proposal that introduced the type; `` for classic groups.
         kinds: protocol type → kind; empty if the kind has the name of the type.
-        deletable_states: the states in which the coordinator deletes such a group.
-        not_restorable: what a backup cannot restore, one text per item.
+        deletable_states: the states in which the coordinator accepts a deletion.
+        not_restorable: what a backup cannot restore, such as `commit time and expiry`.
     """
 
     name: str
@@ -209,7 +209,7 @@ TYPES_BY_OFFSET_EXPIRY: Mapping[OffsetExpiry, tuple[str, ...]] = {
 TYPES_WITH_OFFSETS = frozenset(entry.name for entry in _ENTRIES if not entry.kinds)
 """Group types whose groups all have offsets.
 
-Classic is missing, because only some protocols have offsets (`PROTOCOLS_WITH_OFFSETS`).
+The type classic is missing, because only some protocol types of classic groups have offsets (`PROTOCOLS_WITH_OFFSETS`).
 """
 
 PROTOCOLS_WITH_OFFSETS = frozenset(

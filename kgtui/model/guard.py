@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Reading, Snapshot
 
 FRESH_SECONDS = 10.0
-"""Maximum age of a description, in seconds, with which the terminal UI offers a deletion.
+"""Maximum age of a group's description in seconds. If it is older, the terminal UI does not offer to delete the group.
 
 The limit is 2.5 times the poll interval of the coordinator if that is longer.
 """
@@ -130,7 +130,7 @@ def delete_availability(
 def is_listed_as_empty(snapshot: Snapshot, group: str, *, now: float | None = None) -> bool:
     """Return whether a group is listed as Empty and has no current description.
 
-    Such a group can be deleted, because the delete dialog describes it again.
+    The terminal UI offers to delete such a group, because the delete dialog describes it again.
 
     Args:
         now: seconds since the epoch; None for the time of the snapshot.
@@ -145,16 +145,16 @@ def is_listed_as_empty(snapshot: Snapshot, group: str, *, now: float | None = No
 def _age_of_outdated(
     snapshot: Snapshot, listing: Listing, reading: Reading[GroupDescription], now: float | None
 ) -> float | None:
-    """Return the age of a description in seconds if it is too old for a deletion, or None."""
+    """Return the age of a description in seconds if the description is too old for a deletion, else None."""
     status = snapshot.brokers.get(listing.coordinator)
     age = (snapshot.taken_at if now is None else now) - reading.at
     return age if age > max(FRESH_SECONDS, 2.5 * status.interval if status else 0.0) else None
 
 
 def _why_not_listed(listing: Listing, description: GroupDescription) -> str | None:
-    """Return how the list of groups and the description contradict each other, or None.
+    """Return a refusal if the list of groups and the description contradict each other, else None.
 
-    In a contradiction, one of the two is out of date.
+    If they do, one of the two is out of date.
     """
     if listing.type is not None and listing.type != description.type:
         return f"listed as {listing.type} and described as {description.type}: wait for the next poll"

@@ -3,9 +3,9 @@
 There are three sources, which `Snapshot.judgment` combines:
 
 - A group that is read at every poll has a health verdict by Burrow's rules (`kgtui.model.health`).
-- Every other group is screened by the sweep (`kgtui.monitor.screening`). Its rules may suspect a healthy group, but
-  miss no problem.
-- Of a group that was not read yet, only the state and failed reads are known. Such a group is never OK.
+- Every other group is screened by the sweep (`kgtui.monitor.screening`). The rules of screening miss no problem, but
+  may suspect a healthy group.
+- Of a group that was not read yet, kgtui knows only the state and failed reads. Its status is never OK.
 """
 
 from __future__ import annotations
@@ -63,8 +63,7 @@ class Problem(Enum):
     EMPTY = "empty"
     """There are unread records and no members, but kgtui did not observe that members left."""
     UNUSED = "unused"
-    """The same as `EMPTY`, but all unread records are older than `ABANDONED_AFTER`, so the group is probably abandoned.
-    """
+    """As `EMPTY`, and all unread records are older than `ABANDONED_AFTER` seconds: the group is probably abandoned."""
     ABANDONED = "abandoned"
     """The group has had unread records and no members for at least a day. Its status is `GroupStatus.ABANDONED`."""
 
@@ -238,11 +237,11 @@ class Judgment:
 
 
 class FoundProblem(NamedTuple):
-    """When kgtui found a problem whose judgment does not say when it began.
+    """The time at which kgtui found a problem, for judgments that do not say when the problem began.
 
     Attributes:
         at: time of the first judgment with the problem, in seconds since the epoch.
-        seen: whether the group was read at every poll before, so that the beginning was observed.
+        seen: whether kgtui observed the beginning, because it read the group at every poll before.
     """
 
     kind: Problem
@@ -264,8 +263,8 @@ def unreadable(fault: Fault, judgment: Judgment, read_at: float | None = None) -
 
     Args:
         read_at: time of the last successful read, in seconds since the epoch, or None.
-        judgment: the judgment from that read. It is returned unchanged if its problem is more severe. Otherwise, only
-            its basis and its problems are kept.
+        judgment: the judgment from the last successful read. If its problem is more severe than a failed read, it is
+            returned unchanged. Otherwise, only its basis and its problems are kept.
     """
     if judgment.harm > _HARM[Problem.UNREADABLE]:
         return judgment
@@ -290,7 +289,7 @@ def judgment_of_summary(
         summary: None if the group was not read yet.
         state: the state in the newest list, or None.
         since: when kgtui observed that the state began, in seconds since the epoch, or None.
-        appeared: whether the group has been in this state since kgtui observed that it appeared.
+        appeared: whether the group appeared while kgtui was running, and has had this state since then.
     """
     if summary is None or (summary.lag_at is None and not summary.screened):
         return NOT_READ
@@ -310,7 +309,7 @@ def judgment_of_empty(lag: int, since: float | None, basis: Basis, *, appeared: 
         lag: number of unread records.
         since: when the group became Empty or appeared, in seconds since the epoch; None if it was Empty when kgtui
             started.
-        appeared: whether the group has been Empty since it appeared, without observed members.
+        appeared: whether the group appeared while kgtui was running, and has been Empty since then.
     """
     if since is None or appeared:
         began = "before kgtui started" if since is None else "it appeared"

@@ -100,7 +100,7 @@ PROBLEM_LOOKS: dict[Problem, Look] = {
     Problem.REBALANCING: Look("rebalancing", WARN),
     Problem.UNREADABLE: VERDICT_LOOKS["UNKNOWN"],
 }
-"""Maps each problem to the symbol and color beside the number of groups with this problem."""
+"""Maps each problem to its symbol and color, for the list that counts the groups with each problem."""
 
 _MEANINGS = {
     "odd": "a state that the broker did not report, or a number that is not known yet",
@@ -114,7 +114,7 @@ _MEANINGS = {
     "forbidden": "your user lacks the permission to read the value",
     "at_least": "at least this number, because a part of the sum is not known",
 }
-"""Attribute of `Marks` → meaning of its symbol, besides states."""
+"""Name of an attribute of `Marks` → meaning of the symbol. Meanings that are group states are not included."""
 
 
 def legend(marks: Marks) -> list[tuple[str, str]]:

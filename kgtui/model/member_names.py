@@ -59,11 +59,11 @@ _RANDOM_PART = re.compile(r"-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 
 
 def names_of_ids(member_ids: Iterable[str], members: Iterable[Member] = ()) -> dict[str, str]:
-    """Return a dict that maps each member id to the shortest name that distinguishes the member from the others.
+    """Return member id → shortest name that distinguishes the member, also for members that have left.
 
-    It is for members that have left, of which only the id is known. The name is the instance id or client id, followed
-    by the shortest unique part of the member id if several ids have the same one. If the client id is neither known
-    nor a part of the member id, the name is the shortest unique part of the member id.
+    The name is the instance id or client id. If it is not in `members`, it is taken from the member id. If several
+    members have the same name, the shortest unique part of the member id follows. If there is no name, this part is the
+    name.
 
     Args:
         members: members whose client ids are known.
@@ -84,7 +84,7 @@ def names_of_ids(member_ids: Iterable[str], members: Iterable[Member] = ()) -> d
 
 
 def _names(members: Iterable[Member], *, with_host: bool) -> dict[str, str]:
-    """Return the names. With `with_host`, they contain no hosts, because the caller adds them."""
+    """Return member id → name. If `with_host` is true, the caller adds the host, so names contain no host."""
     by_name: defaultdict[str, list[Member]] = defaultdict(list)
     for member in members:
         by_name[member.instance_id or member.client_id].append(member)
@@ -105,8 +105,7 @@ def _names(members: Iterable[Member], *, with_host: bool) -> dict[str, str]:
 def _shortest_parts(ids: Sequence[str], name: str) -> dict[str, str]:
     """Return member id → shortest part of the id that distinguishes it.
 
-    Clients usually create member ids from the client id, a hyphen and a random part. The result is a piece of the
-    random part.
+    Most member ids consist of the client id, a hyphen and a random part. The result is then a piece of the random part.
 
     Args:
         name: the instance id or client id that all these members have.

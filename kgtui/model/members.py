@@ -17,8 +17,8 @@ class ConnectWorker:
     Attributes:
         url: the worker's REST address.
         leader: None while the worker has no assignment.
-        tasks: as `(connector, task numbers)`.
-        revoked: what the worker must give up: `c` is connector `c`, and `c-3` is its task 3.
+        tasks: assigned tasks, as pairs `(connector, task numbers)`.
+        revoked: connectors and tasks that the worker must give up: `c` is connector `c`, and `c-3` is its task 3.
         delay_ms: scheduled rebalance delay in milliseconds.
         error: error code of the assignment; 0 for none.
     """
@@ -70,8 +70,8 @@ class StreamsMember:
         process: process id, which all threads of one process share.
         endpoint: `host:port` for interactive queries, or None.
         task_offsets: reported changelog offsets, as `(subtopology, partition, offset)`.
-        task_end_offsets: end offsets of these changelogs. End offset minus offset is the lag of a standby or warm-up
-            task.
+        task_end_offsets: reported end offsets of the changelogs, as `(subtopology, partition, offset)`. End offset
+            minus offset is the lag of a standby or warm-up task.
     """
 
     process: str

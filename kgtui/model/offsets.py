@@ -77,8 +77,8 @@ class GroupOffsets:
             partition is missing if its log offsets were not read.
         hidden_topics: topics of members that the user may not describe, sorted. Brokers leave out their offsets.
         may_lack_topics: whether brokers may have left out topics whose names are not known.
-        record_times: `(topic, partition)` → when the records around the committed offset were written, where they were
-            searched. The offset may have moved since then.
+        record_times: `(topic, partition)` → when the records around a committed offset were written. Only some
+            partitions were searched for these times, and the offset may have changed since the search.
     """
 
     committed: tuple[CommittedOffset, ...] = ()
@@ -112,7 +112,7 @@ class PartitionLag:
             reported), `pending` (log offsets not read yet) or `error` with Kafka's error code. `topic deleted` is rare:
             a coordinator drops the offsets of a deleted topic (observed on 4.3.1 and 3.9.2).
         error: Kafka's error code that caused the reason; 0 for none.
-        times: when the records around the position, or around an earlier position, were written, or None.
+        times: when the records around the position were written, or around an earlier position; None if not searched.
     """
 
     topic: str
@@ -179,7 +179,7 @@ def lag_of_commit(commit: CommittedOffset, bounds: PartitionBounds | None) -> Pa
     if commit.error:
         reason = reason_of(commit.error)
     elif commit.offset is None and bounds is not None and bounds.error in FORBIDDEN:
-        # Brokers hide offsets in topics that the user may not describe, so an offset may exist.
+        # The user may not describe the topic. Brokers hide offsets in such topics, so an offset may exist.
         error, reason = bounds.error, reason_of(bounds.error)
     elif commit.offset is None:
         reason = "no commit"
@@ -246,7 +246,10 @@ def _with_times(row: PartitionLag, times: Mapping[TopicPartition, RecordTime]) -
 
 
 def searchable(rows: Iterable[PartitionLag], limit: int) -> dict[TopicPartition, LogPosition]:
-    """Return at most `limit` partitions that have unread records and no unknown offset, the largest lag first."""
+    """Return `(topic, partition)` → offsets, for at most `limit` partitions with unread records, the largest lag first.
+
+    Partitions with an unknown committed offset, log start offset or log end offset are left out.
+    """
     lagging = [
         ((row.topic, row.partition), LogPosition(row.position, row.log_start, row.log_end))
         for row in rows

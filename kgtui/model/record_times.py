@@ -1,4 +1,4 @@
-"""When the records around a committed offset were written, and why that is not known.
+"""When the records around a committed offset were written, or why the times are not known.
 
 The times are the timestamps of the records, from the producer (`message.timestamp.type=CreateTime`) or the broker
 (`LogAppendTime`).
@@ -26,7 +26,7 @@ BY_SIZE = "retention.bytes is set for the topic"
 UNLIMITED = "retention.ms of the topic is unlimited"
 
 PRECISION = 0.01
-"""A search ends when the time range is at most this fraction of the record's age."""
+"""The search for the time of a record ends when the found time range is at most this fraction of the record's age."""
 
 
 class TimeRange(NamedTuple):

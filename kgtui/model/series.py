@@ -33,9 +33,10 @@ class MembershipChange(NamedTuple):
     """The differences between two reads of the members of a group.
 
     Attributes:
-        joined, left: members that only one of the reads has, sorted by id.
-        moved: partitions whose owner differs from their last known owner, sorted. A partition without an owner is not
-            included yet.
+        joined: members that only the later read contains, sorted by id.
+        left: members that only the earlier read contains, sorted by id.
+        moved: partitions whose owner differs from their last known owner, sorted. Partitions that have no owner now are
+            not included.
     """
 
     joined: tuple[Member, ...] = ()
@@ -49,7 +50,7 @@ _NO_CHANGE = MembershipChange()
 class Membership:
     """The members of one group at the newest read, and the last known owner of each partition.
 
-    The owners are kept during a rebalance, when brokers report no assignments of classic groups.
+    The last known owners are kept during a rebalance, because brokers then report no assignments of classic groups.
 
     Args:
         members: members before the first read, or None.
@@ -62,7 +63,7 @@ class Membership:
         self._owners: dict[TopicPartition, Member] = owners_of(members)
 
     def __len__(self) -> int:
-        """Return the number of members and owned partitions, which the memory of this object depends on."""
+        """Return the number of members plus the number of owned partitions. The memory is proportional to it."""
         return len(self._members or ()) + len(self._owners)
 
     @property
@@ -77,8 +78,8 @@ class Membership:
     def update(self, members: tuple[Member, ...] | None) -> MembershipChange:
         """Store the members of a new read, and return how they differ from the previous read.
 
-        The result is empty if they were not known before. If `members` is None (withheld), the earlier members are
-        kept.
+        The result is empty if no members were known before. If `members` is None, because the broker withheld them, the
+        earlier members are kept.
         """
         old = self._members
         if members is None or old is members or old == members:
@@ -114,11 +115,11 @@ CHANGE_POINTS = 500
 class GapRule(NamedTuple):
     """Decides whether the time between two reads is a gap, across which no rate is computed.
 
-    A gap is longer than both limits.
+    A time without reads is a gap if it is longer than both limits.
 
     Attributes:
-        at_least: fixed limit, in seconds.
-        intervals: limit as a multiple of the usual interval between two reads.
+        at_least: first limit, in seconds.
+        intervals: second limit, as a multiple of the usual interval between two reads.
     """
 
     at_least: float
@@ -170,9 +171,9 @@ class ChangePoint(NamedTuple):
 
     @property
     def compared(self) -> tuple[object, ...]:
-        """The values that are compared with the previous read.
+        """The values that must differ from the previous read for a new change point.
 
-        Changes of members and owners are in `joined`, `left` and `moved` instead.
+        They do not contain members and owners, because `joined`, `left` and `moved` show their changes.
         """
         return self.listed, self.state, self.epoch, self.assignment_epoch, self.members
 
@@ -286,9 +287,9 @@ class Series:
             self.change_points.append(point)
 
     def _compare_members(self, members: tuple[Member, ...] | None) -> tuple[tuple[str, ...], tuple[str, ...], int]:
-        """Return ids of members that joined and that left, and the number of partitions with a new owner.
+        """Return `(joined member ids, left member ids, number of partitions with a new owner)`.
 
-        The comparison is with the previous sample that has members.
+        The members are compared with the previous sample that has members.
         """
         change = self._membership.update(members)
         joined, left = (tuple(member.member_id for member in part) for part in (change.joined, change.left))

@@ -32,7 +32,7 @@ class ChangeLog:
     """The ids of the groups that changed last, in the order of the changes.
 
     Args:
-        most: number of changes that are remembered. A reader that missed more must visit all groups.
+        most: number of changes that are remembered. A reader that missed more changes must visit all groups.
 
     Attributes:
         total: number of changes so far.
@@ -45,7 +45,7 @@ class ChangeLog:
         self._last: str | None = None
 
     def add(self, group: str) -> None:
-        """Add a change. Consecutive changes of one group count once, unless a mark is between them."""
+        """Add a change. Consecutive changes of one group count once, unless `mark` was called between them."""
         if group != self._last:
             self._last = group
             self.total += 1
@@ -53,7 +53,7 @@ class ChangeLog:
 
     @property
     def mark(self) -> ChangeMark:
-        """The place of the next change in this log."""
+        """A mark of the current end of this log, after all changes so far."""
         self._last = None
         return ChangeMark(self, self.total)
 
@@ -86,7 +86,7 @@ T = TypeVar("T")
 FRESH_HEALTH = 60.0
 """Maximum age of a current health verdict, in seconds.
 
-An older verdict is replaced by a newer judgment by screening, or drawn in another color.
+A verdict that is older than this is replaced by a newer judgment by screening, or drawn in another color.
 """
 
 
@@ -114,8 +114,8 @@ class BrokerStatus:
             groups have been observed since then.
         took_ms: duration of the last successful poll in milliseconds, or None.
         fault: why the newest poll failed; None if it succeeded or is still in flight.
-        groups: number of groups in the last list, which the broker coordinates, or None.
-        interval: current seconds between polls. It grows while polls are slow.
+        groups: number of groups that the broker listed last (the groups that it coordinates), or None.
+        interval: current seconds between polls, which grow while polls are slow.
         failures: number of consecutive polls that failed.
         asked_at: time at which the poll in flight was sent, in seconds since the epoch, or None.
         throttle_ms: how long a quota throttled the last list, in milliseconds; 0 if it did not.
@@ -138,8 +138,8 @@ class BrokerStatus:
 class Snapshot:
     """Every group of a cluster with all its data.
 
-    Snapshots are compared by identity, because comparing 100,000 groups is slow. All snapshots of a monitor share the
-    mappings marked "shared", so older snapshots show later values, too.
+    Snapshots are compared by identity, because comparing 100,000 groups is slow. Mappings marked "Shared" are shared by
+    all snapshots of a monitor, so older snapshots contain newer values, too.
 
     Attributes:
         serial: consecutive number of the snapshot.
@@ -158,8 +158,8 @@ class Snapshot:
         state_since: group id → when the current state was first observed, in seconds since the epoch. A group without a
             change of state since the start, or since the beginning of `state_search`, is missing. Shared.
         state_search: the part of a recording that `state_since` was computed from; None for a live cluster.
-        appeared: ids of the groups that have been in their current state since kgtui observed that they appeared. All
-            values are None. `state_since` is the time of the first list with such a group.
+        appeared: group id → None, for groups that appeared while kgtui was running and have not changed their state
+            since. Their `state_since` is the time of the first list that contains them.
         brokers: node id → how the broker responds.
         group_faults: group id → why its newest description or offsets could not be read.
         faults: faults that concern the whole cluster.
@@ -252,7 +252,7 @@ class Snapshot:
         return unreadable(fault, judgment, read_at)
 
     def _completed(self, group: str, listing: Listing, judgment: Judgment) -> Judgment:
-        """Add the time at which a problem was found, and the reason that fits a recording or a simple group."""
+        """Add the time at which the problem was found, and adapt the reason to a recording or a simple group."""
         if judgment.since is None:
             found = self.found_problems.get(group)
             if found is not None and found.kind is judgment.kind:

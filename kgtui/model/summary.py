@@ -28,14 +28,14 @@ NAMES: dict[str, Callable[[Sequence[Member]], Iterable[str]]] = {
         *(member.instance_id for member in members if member.instance_id),
     ],
 }
-"""Key of a filter term about members → function that returns the texts to search.
+"""Key of a filter term about members → function that returns the texts in which the term searches.
 
-The term `client:app*` searches in client ids. The member index stores the texts of all keys, in this order (see
-`facts.of_members`).
+The term `client:app*`, for example, searches in client ids. The member index stores the texts of all keys, in the order
+of this mapping.
 """
 
 _BETWEEN, _PART = "\x1f", "\x1e"
-# Replaces the separators of the index in ids. The index is used only for searching.
+# Replaces the separators of the member index if an id contains them. The index is only searched, never shown.
 _INSTEAD = str.maketrans({_BETWEEN: "?", _PART: "?"})
 
 
@@ -58,7 +58,7 @@ def encode_member_index(names: Mapping[str, Iterable[str]]) -> str:
 
 
 def names_reader(key: str) -> Callable[[str], tuple[str, ...]]:
-    """Return a function from a member index to its texts for one key of `NAMES`."""
+    """Return a function that takes a member index and returns its texts for one key of `NAMES`."""
     number = list(NAMES).index(key)
 
     def read(text: str) -> tuple[str, ...]:
@@ -70,7 +70,7 @@ def names_reader(key: str) -> Callable[[str], tuple[str, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The values that the sweep keeps about one group.
+    """The values that the sweep stores about one group.
 
     Attributes:
         members: number of members, or None.
@@ -180,14 +180,15 @@ def with_newer_offsets(
         sums: total lag of the group.
         topics: topics in which the group has an offset.
         at: time of the read, in seconds since the epoch.
-        shared, trail: see `summary_of`.
+        shared: the tuples of topics in earlier summaries, to which a new tuple is added.
+        trail: the last reads of the sweep.
     """
     known = earlier.topics
     if known is not None and not set(topics) <= set(known):
         row = tuple(sorted({*known, *topics}))
         known = shared.setdefault(row, row)
-    # `dataclasses.replace` takes three times as long. `partitions` never decreases here, because it may include
-    # partitions with an owner and no committed offset.
+    # `dataclasses.replace` takes three times as long as this call. `partitions` keeps its earlier value if that is
+    # larger, because that value may include partitions with an owner and no committed offset.
     return Summary(
         members=earlier.members,
         lag=sums.lag,

@@ -17,7 +17,7 @@ More of them would reach into the line above on the screen.
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _LETTERS = frozenset("nrtxuU\\")
 
-# Unicode calls these characters letters, marks or symbols, but terminals draw them as nothing or as a blank, or merge
+# In Unicode, these characters are letters, marks or symbols. Terminals draw them as nothing or as a blank, or merge
 # them with the preceding character.
 _INVISIBLE = frozenset((0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0, 0x1D159)).union(
     range(0x180B, 0x1810), range(0xFE00, 0xFE10), range(0x1F3FB, 0x1F400), range(0xE0100, 0xE01F0)

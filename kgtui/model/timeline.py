@@ -1,4 +1,4 @@
-"""The timeline of one group over an interval: samples to plot, and changes to list."""
+"""The timeline of one group over an interval: lag, members and rates to plot, and changes to list."""
 
 from __future__ import annotations
 
@@ -22,18 +22,19 @@ if TYPE_CHECKING:
 _IN_CHANGE_POINTS = frozenset(
     {EventKind.STATE, EventKind.JOINED, EventKind.LEFT, EventKind.MOVED, EventKind.EPOCH, EventKind.REWOUND}
 )
-"""Kinds of events that change points show, if the group was read in full at that time."""
+"""Kinds of events that change points also show. Events of these kinds are not listed twice."""
 
 
 class Change(NamedTuple):
-    """The difference between two consecutive change points.
+    """The difference between two consecutive change points, or an event that no change point shows.
 
     Attributes:
-        before: the earlier change point; None if there is none, or if the later one follows a gap.
-        now: the later change point.
-        lasted: seconds in the earlier state; None if the state did not change, or if its beginning was not observed.
-        rebalanced: seconds from the first read of the rebalance that ended with this change, or None.
-        event: an event that no change point shows, or None. `now` then contains only the time of the event.
+        before: the earlier change point; None for the first change point, and for the first one after a gap.
+        now: the later change point. For an event, it contains only the time.
+        lasted: how long the group had the earlier state, in seconds; None if the state did not change, or if its
+            beginning was not observed.
+        rebalanced: duration of the rebalance that ended with this change, in seconds, or None.
+        event: an event that no change point shows, or None.
     """
 
     before: ChangePoint | None
@@ -53,9 +54,8 @@ class ObservedTimes(NamedTuple):
 
     Attributes:
         first_seen: first read of the group.
-        state_since: first read of the current state; None if the group was in this state in the first read of all
-            groups.
-        last_progress: last read after which a position had moved forward.
+        state_since: first read of the current state; None if the group already had this state in the first poll.
+        last_progress: last read in which a position had moved forward.
     """
 
     first_seen: float | None = None
@@ -115,7 +115,7 @@ class GroupTimeline:
 
     @property
     def observed_times(self) -> ObservedTimes:
-        """The observed times of the group. They require the first read of all groups in the timeline."""
+        """The observed times of the group. They are correct only if the timeline begins with the first poll."""
         found, state = ObservedTimes(), None
         for number, point in enumerate(self.change_points):
             if not point.listed:
@@ -173,9 +173,9 @@ def changes_of(change_points: Sequence[ChangePoint]) -> list[Change]:
     """Return one change per change point: the change from the previous change point to this one."""
     found: list[Change] = []
     before: ChangePoint | None = None
-    # Time when the group's current state began; None if that was not observed.
+    # `since` is the time at which the current state of the group began; None if that was not observed.
     since: float | None = None
-    # Time when the current rebalance began; None if there is none or its start was not observed.
+    # `rebalancing_since` is the time at which the current rebalance began; None without one, or if not observed.
     rebalancing_since: float | None = None
     for now in change_points:
         lasted = rebalanced = None
@@ -196,7 +196,7 @@ def changes_of(change_points: Sequence[ChangePoint]) -> list[Change]:
 
 
 def timeline_of(series: Series | None, since: float, until: float) -> GroupTimeline:
-    """Return the timeline of a group from its series; empty if that is None.
+    """Return the timeline of a group from its series; an empty timeline if the series is None.
 
     Args:
         since: start of the interval, in seconds since the epoch.

@@ -1,6 +1,7 @@
 """The trail of one group: its last few reads by the sweep, in less than 300 bytes for 10 partitions.
 
-A trail has the sums of the last `SAMPLES` reads, and per partition the newest position and how long it has not moved.
+A trail has the sums over all partitions in the last `SAMPLES` reads. For each partition, it has the newest position and
+how long this position has not changed.
 Trails are stored as bytes, because objects for 100,000 groups would take too much memory. Times are whole seconds since
 the epoch.
 """
@@ -39,9 +40,9 @@ _SUMS = Struct("<IqqH")
 _TWO_SUMS = Struct("<IqqHIqqH")
 _REWIND = Struct("<IIqB")
 _MOST_COMPARED = 500
-"""Maximum number of partitions that are compared with those of a read with fewer partitions."""
+"""If a read has more partitions than this and partitions were added, its positions are not compared with older ones."""
 _FORGET_REWIND_AFTER = 10
-"""Number of reads with progress after which a rewind is forgotten, as many as commits in Burrow's window."""
+"""Number of reads with progress after which a rewind is forgotten. Burrow's window has as many commits."""
 _INT64 = 2**63 - 1
 """Largest sum of offsets that is stored. Only a faulty broker causes larger ones."""
 _MANY = 0xFF
@@ -110,8 +111,8 @@ class Trail:
     )  # fmt: skip
 
     def __init__(self) -> None:
-        # Hashes of the partitions of the newest read, of the members, and of the partitions of a read after the newest
-        # one that is ignored because partitions are missing in it; 0 stands for none.
+        # `_layout` is a hash of the partitions in the newest read, and `_members` is a hash of the members. `_partial`
+        # is a hash of the partitions in a later read that was ignored, because partitions were missing. 0 means none.
         self._layout = self._members = self._partial = 0
         self.first_at = self.progress_at = self.pace = self.rebalances = 0
         self.rebalanced_at: tuple[int, ...] = (0,) * REBALANCES_KEPT
@@ -119,8 +120,8 @@ class Trail:
         self.samples: list[Sums] = []
         self.positions: array[int] = array("q")
         self.waited: array[int] = array("H")
-        # State of a rewind, if a position went back: time of the read, index of the partition, the position that the
-        # partition must reach again, and the number of reads with progress since then.
+        # If a position went back: time of the read, index of the partition, the position before it went back, and the
+        # number of reads with progress since then.
         self._rewind: tuple[int, int, int, int] | None = None
 
     @classmethod
@@ -186,7 +187,7 @@ class Trail:
             if len(rows) < len(self.positions) and layout != self._partial:
                 self._partial = layout
                 return
-            # The earlier sums can no longer be compared, but the positions of the partitions in both reads can.
+            # Sums over different partitions cannot be compared, but positions of partitions that both reads have can.
             moved = self._moved_forward(rows)
             self._start_again(sums, rows, layout)
             if moved:
@@ -198,9 +199,9 @@ class Trail:
             self._partial = 0
 
     def _moved_forward(self, rows: Sequence[Position]) -> bool:
-        """Return whether a position moved forward since the newest read, which had some of these partitions.
+        """Return whether a position moved forward since the previous read, to which partitions were added.
 
-        Partitions are found by their hash if the added ones are next to each other, as in one topic. Otherwise: False.
+        The result is correct if the added partitions are next to each other, as in one topic. Otherwise, it is False.
         """
         added = len(rows) - len(self.positions)
         if added <= 0 or len(rows) > _MOST_COMPARED:
@@ -268,7 +269,7 @@ class Trail:
         owned = any(member.assignment or _has_tasks(member) for member in members)
         self.idle = min(self.idle + 1, _MANY) if members and not owned else 0
         before, self._members = self._members, membership_signature(description)
-        # The list of groups may already have shown the rebalance since the newest read.
+        # If a rebalance was counted since the newest read, from the list of groups, it is not counted again.
         if before not in (0, self._members) and self.rebalanced_at[-1] <= self.at:
             self.rebalanced(at)
 
@@ -282,7 +283,7 @@ class Trail:
         if not self.samples:
             return None
         position = self.samples[-1].positions
-        # An unread record that was written before a sample is older than the sample.
+        # If the log end of an earlier read is above the current position, a record from before that read is unread.
         older = next((sums.at for sums in self.samples if sums.log_ends > position and not sums.unknown), None)
         age = 0 if older is None or self.samples[-1].unknown else self.at - older
         return float(max(age, max(self.waited, default=1) - 1, 0))

@@ -13,9 +13,9 @@ A field has a name, a title, a type, a unit and a source, and functions that get
     LOG_END.data(row)    1015           the value for JSON and CSV; None if it is unknown
     LOG_END.text(row)    "1015"         the value as text for people; "" if it is unknown
 
-To add a field, describe it in one of these modules, and add it to the tuples at the end of that module. The order of a
-tuple is the order of JSON keys, CSV columns or table columns. `kgtui ls` keeps no descriptions, so its fields get
-values from the list of groups or through `kgtui.model.facts`.
+To add a field, define it in one of these modules, and add it to the tuples at the end of that module. The order of a
+tuple is the order of JSON keys, CSV columns or table columns. `kgtui ls` does not keep the descriptions of groups, so
+its fields get their values from the list of groups or from `kgtui.model.facts`.
 
 The modules import only the standard library and the model, because `kgtui ls` needs them at its start.
 """
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 Row = ParamSpec("Row")
-"""Parameters of `Field.value`: `[Snapshot, str]` (group id) for a group, `[Member]` or `[PartitionRow]`."""
+"""Parameters of `Field.value`: a snapshot and a group id, a `Member`, or a `PartitionRow`."""
 
 Type = Literal["string", "int", "long", "double", "boolean", "timestamp", "array", "object"]
 """Types of values: primitive types of Delta Lake, `array` and `object` of JSON."""
@@ -70,11 +70,10 @@ class Field(Generic[Row]):
         format: formats a value, except None, for people.
         encode: converts a value, except None, for JSON and CSV. None if values are not converted.
         missing: the reason that is shown if the field has no value.
-        optional: True if the JSON of members and the lines of `kgtui show` leave out the field without a value.
+        optional: True if the field is left out when it has no value, in the JSON of members and in `kgtui show`.
         hide_empty: True if a table omits the column when no row has a value.
-        by_listing: True if the value comes from the group's `Listing`, so that groups with equal listings have the same
-            value. The description is used instead if the group was described, or if an old broker does not list types
-            and states.
+        by_listing: True if groups with the same `Listing` have the same value, unless some groups were described or the
+            broker does not list types and states.
         needs: what `kgtui ls` must read to show this field, besides the list of groups.
     """
 

@@ -43,7 +43,7 @@ _MOST_NAMES = 3
 
 
 def _described(name: str) -> Callable[[Snapshot, str], Any]:
-    """Return a function that reads the attribute `name` of a description; None if there is no description."""
+    """Return a function that returns the attribute `name` of a group's description, or None without a description."""
 
     def value(snapshot: Snapshot, group: str) -> Any:
         reading = snapshot.details.get(group)
@@ -173,7 +173,7 @@ def _names_text(names: Sequence[str]) -> str:
     return f"{shown},+{len(names) - _MOST_NAMES}" if len(names) > _MOST_NAMES else shown
 
 
-@lru_cache(maxsize=64)  # Thousands of groups have the same read time.
+@lru_cache(maxsize=64)  # A small cache is enough, because thousands of groups have the same read time.
 def _time(seconds: float) -> str:
     text: str = _module("rfc3339").rfc3339(seconds)
     return text
@@ -360,15 +360,14 @@ class GroupColumns:
         self._keys = [*map(id, map(snapshot.groups.__getitem__, groups))]
         self._one_of_each = dict(zip(self._keys, groups, strict=True))
         listings = [snapshot.groups[group] for group in self._one_of_each.values()]
-        # Old brokers list no types and states. Groups with the same listing may then differ in both.
+        # Old brokers list no types and states. Groups with the same listing may then have different types and states.
         complete = all(listing.type is not None and listing.state is not None for listing in listings)
         self._shared = complete and not snapshot.details
 
     def column(self, field: GroupField, convert: Callable[[Any, str], T]) -> Sequence[T]:
         """Return `convert(value, group)` for each group.
 
-        For a field with `by_listing`, the result must not depend on the id: groups with the same listing may share one
-        call.
+        For a field with `by_listing`, `convert` must ignore the group id, because it is called once per listing.
         """
         snapshot, value_of = self._snapshot, field.value
         if field.by_listing and self._shared:

@@ -214,7 +214,8 @@ def member_columns(description: GroupDescription, *, wide: bool) -> list[MemberF
 def has_column(field: MemberField, description: GroupDescription) -> bool:
     """Return whether tables of this group's members have a column for a field.
 
-    `hide_empty`: if any member has a value. `protocol`: if members use different protocols. Other fields: always.
+    A field with `hide_empty` has a column if any member has a value. Field `protocol` has a column if members use
+    different protocols. Every other field has a column.
     """
     if field is PROTOCOL:
         return has_mixed_protocols(description)
