@@ -1,8 +1,9 @@
 """The audit log: an append-only file of JSON lines.
 
-An action writes an `intent` before any request is sent, and an `outcome` with the same id afterwards, or `uncertain` if
-no response arrived. At its next start, kgtui checks every action without an `outcome`. Each line is synced to disk
-before the next step. Times are RFC 3339 in UTC. Readers ignore unknown fields and entries.
+Each action writes an `intent` line before any request is sent. Afterwards, it writes a line with the same id:
+`outcome`, or `uncertain` if no response arrived. At its next start, kgtui checks every action without an `outcome`.
+Each line is synced to disk before the next step. Times are RFC 3339 in UTC. Readers ignore unknown fields and unknown
+kinds of lines.
 """
 
 from __future__ import annotations
@@ -54,10 +55,10 @@ class Entry:
 
 
 def write_intent(log: Path, entry: str, line: Allowed, cluster: ClusterInfo, backup: Path, command: str = "") -> None:
-    """Log the deletion that is about to be sent. After an OSError, the caller must not send it.
+    """Log a deletion before the request is sent. If this raises OSError, the caller must not send the request.
 
     Args:
-        entry: id of this deletion, also for the line about its outcome.
+        entry: id of the deletion in the audit log, which `write_outcome` writes again.
         line: the group and its expected loss, from the plan.
         backup: path of the backup of the group.
         command: what started the deletion, such as `kgtui delete` or `UI`.
@@ -83,8 +84,8 @@ def write_outcome(log: Path, result: GroupResult, *, certain: bool = True, found
     """Log the result of a deletion. Raises OSError.
 
     Args:
-        certain: whether the effect is known. If not, kgtui checks at its next start whether the group exists.
-        found_later: True if a check at a later start found the result.
+        certain: whether it is known if the group was deleted. If not, kgtui checks the group at its next start.
+        found_later: True if the result was found by a check at a later start.
     """
     fields = {
         "entry": OUTCOME if certain else UNCERTAIN,

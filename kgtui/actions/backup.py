@@ -1,8 +1,9 @@
 """The backup of a group: a JSON-lines file with all its data, and a CSV file for Kafka's tools.
 
 The first line is a header (`"kind": "backup"`) with the schema version, the cluster and the describe response. Each
-committed offset, share offset and config has a line. The last line (`"kind": "end"`) has the number of these lines, so
-that a truncated file is recognized. Readers ignore unknown fields, and reject versions above `SCHEMA`.
+committed offset, share offset and config has one line. The last line (`"kind": "end"`) contains the number of lines
+with offsets and configs, so that a truncated file is recognized. Readers ignore unknown fields, and reject versions
+above `SCHEMA`.
 
 The CSV file has lines `topic,partition,offset` for `kafka-consumer-groups --group G --reset-offsets --from-file`.
 Deleted topics are left out, because the tool would reject the whole file.

@@ -30,7 +30,7 @@ class Challenge:
     Attributes:
         asked: the text in printable ASCII.
         accepted: all texts that are accepted.
-        what: what the user must do, such as `type the group id`, after `To confirm, `.
+        what: what the user must do, such as `type the group id`. The dialog shows it after `To confirm, `.
         second_word: another word to type; None if the deletion can be undone.
     """
 
@@ -49,9 +49,10 @@ class Challenge:
 
 
 def challenge(groups: Sequence[str], *, irreversible: bool) -> Challenge:
-    """Return the text that the user must type to delete these groups, at least one.
+    """Return the text that the user must type to delete groups.
 
     Args:
+        groups: ids of the groups, at least one.
         irreversible: whether the deletion cannot be undone.
     """
     asked, accepted, what = _first_text(groups)
@@ -59,7 +60,7 @@ def challenge(groups: Sequence[str], *, irreversible: bool) -> Challenge:
 
 
 def _first_text(groups: Sequence[str]) -> tuple[str, frozenset[str], str]:
-    """Return the attributes `asked`, `accepted` and `what`."""
+    """Return the attributes `asked`, `accepted` and `what` of a `Challenge`."""
     if len(groups) != 1:
         return str(len(groups)), frozenset({str(len(groups))}), "type the number of groups"
     (group,) = groups

@@ -1,8 +1,8 @@
 """Executes a plan: back up → log the intent → describe again → send once → verify → log the outcome.
 
-Batches of several coordinators run at the same time, so that a slow broker delays only its own groups. A group that
-became active after the plan is refused. A request without a response is never sent again. Instead, kgtui checks which
-groups still exist.
+Batches for several coordinators run at the same time, so that a slow broker delays only its own groups. If a group
+became active after the plan was made, it is not deleted. If no response arrives, the request is never sent again.
+Instead, kgtui checks which groups still exist.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 BATCH = 20
 """Maximum number of groups per DeleteGroups request.
 
-It is small, so that little time passes between the describe RPC and the request.
+The number is small, so that little time passes between describing a group and deleting it.
 """
 
 CONCURRENCY = 8
@@ -93,7 +93,7 @@ async def execute(
                 if line.group not in results:
                     keep(GroupResult(line.group, DeletionStatus.REFUSED, str(error)))
         for line in plan.allowed:
-            # A closed connection cancels a batch, whose groups then have no results.
+            # If the connection is closed, its batch is canceled, and the groups in the batch have no results.
             if line.group not in results:
                 keep(GroupResult(line.group, DeletionStatus.UNCERTAIN, _INTERRUPTED))
     return Results({line.group: results[line.group] for line in plan.lines})
@@ -252,9 +252,9 @@ class _Deletion:
 
 
 def _result_if_not_deleted(one: _Ready, outcome: Outcome) -> GroupResult | None:
-    """Return the result of a group that was certainly not deleted.
+    """Return the result of a group if the request certainly did not delete it.
 
-    None if it may have been deleted. The caller must then check whether it exists.
+    None if the group may have been deleted. The caller must then check whether the group exists.
     """
     fault = outcome.fault
     if fault is None or outcome.uncertain:

@@ -44,7 +44,8 @@ class DeletionLoss:
         partitions: number of partitions with an offset.
         positions: sum of the offsets in all partitions.
         unread: total lag of the group.
-        last_commit: time of the last observed commit, in seconds since the epoch, or None. No RPC reports it.
+        last_commit: time of the last commit that kgtui observed, in seconds since the epoch, or None. No RPC reports
+            this time.
         undo: how much of the deletion can be undone.
         not_restored: what the backup cannot restore; empty if it restores everything.
         hidden: whether the group may have offsets in topics that the user may not describe.
@@ -239,7 +240,7 @@ def _count(number: int, word: str) -> str:
 
 
 RECENT = 300.0
-"""Seconds since a commit or since members, within which a group may still be in use or restarting."""
+"""If less than this many seconds have passed since the last commit, or since the group became Empty, it may be in use."""
 
 
 class SafeToDelete(StrEnum):
@@ -275,7 +276,7 @@ def safety_of(
 ) -> Safety:
     """Return whether it is safe to delete a group.
 
-    That requires no recent use, no unread record, and a backup that can restore all offsets.
+    It is safe if the group was not used recently, has no unread records, and has a backup that can restore all offsets.
 
     Args:
         line: the entry of the plan.
@@ -317,7 +318,7 @@ def _safety_of_offsets(loss: DeletionLoss) -> Safety:
 
 
 def unread_text(loss: DeletionLoss) -> str:
-    """Return how many records are unread: `5 records`, `at least 5 records` or `unknown`."""
+    """Return the number of unread records: `5 records`, `at least 5 records` or `unknown`."""
     if not loss.partitions:
         return "unknown" if loss.hidden else "no records, because the group has no offsets"
     if loss.unread.lag is None:

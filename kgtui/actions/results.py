@@ -40,7 +40,7 @@ class GroupResult:
     Attributes:
         reason: why the group was not deleted, or a remark, or ``.
         verified: True if a check showed that the group no longer exists.
-        backup: path of the JSON-lines file, or None.
+        backup: path of the backup (the JSON-lines file), or None.
         entry: id of this deletion in the audit log; None if no intent was logged.
     """
 

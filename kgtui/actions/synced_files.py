@@ -66,8 +66,8 @@ def sync_folder(path: Path) -> None:
 def append_line(path: Path, line: bytes) -> None:
     """Append one line to a file with mode 0600, and sync it. Raises OSError.
 
-    Several processes may append at the same time. A full disk leaves no part of the line. After an incomplete line from
-    a crash, a line break is written first.
+    Several processes may append at the same time. If the disk is full, no part of the line remains in the file. If the
+    last line in the file is incomplete because of a crash, a line break is written first.
     """
     private_folder(path.parent)
     fresh = not path.exists()

@@ -1,4 +1,7 @@
-"""Checks whether deleted groups no longer exist: after each deletion, and at the start without an outcome."""
+"""Checks whether deleted groups still exist.
+
+Groups are checked after each deletion. When kgtui starts, it checks deletions without an outcome in the audit log.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ class Presence(Enum):
 async def check_presence(admin: GroupAdmin, groups: Collection[str], *, timeout: float) -> dict[str, Presence]:
     """Describe the groups again, and return for each group whether it exists.
 
-    If that proves nothing, the group is looked up in the list of all groups.
+    If the description does not show whether a group exists, the group is looked up in the list of all groups.
     """
     try:
         answer = await admin.describe_groups(groups, timeout=timeout)
@@ -54,9 +57,9 @@ def _described(answer: Answer[Mapping[str, GroupDescription]], group: str) -> Pr
 
 
 async def _listed(admin: GroupAdmin, groups: Collection[str], timeout: float) -> dict[str, Presence]:
-    """Look up groups in the list of all groups.
+    """Look up groups in the list of all groups, and return for each group whether it exists.
 
-    A missing group is gone if every broker answered, and unknown otherwise.
+    If a group is missing in the list, it is `GONE` if every broker answered, and `UNKNOWN` otherwise.
     """
     try:
         answer = await admin.list_groups(timeout=timeout)
@@ -74,16 +77,16 @@ _PRESENT = "a later check found that a group with this id exists"
 async def unfinished(
     admin: GroupAdmin, folder: StateFolder, *, timeout: float = DEFAULT_TIMEOUT
 ) -> tuple[GroupResult, ...]:
-    """Check each deletion in this cluster without an outcome, log the outcome, and return the results.
+    """Check each deletion in this cluster without an outcome in the audit log, log the outcome, and return the results.
 
-    Nothing is checked while another process deletes groups. Incomplete backups of killed processes are removed. A
-    deletion whose outcome is still unknown is checked again at the next start.
+    Nothing is checked while another process deletes groups. If the outcome is still unknown, the deletion is checked
+    again at the next start. Incomplete backups of killed processes are removed.
 
     Raises:
         UnreachableError: no broker answers.
         OSError: the audit log cannot be read or written.
     """
-    # A process that was killed during its first backup leaves an incomplete backup, but no audit log.
+    # If a process was killed during its first backup, there is an incomplete backup, but no audit log.
     if not await asyncio.to_thread(lambda: folder.audit.exists() or has_drafts(folder.backups)):
         return ()
     with sole_lock(folder.lock) as alone:

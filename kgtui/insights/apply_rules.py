@@ -30,7 +30,7 @@ _PAUSE = 1_800.0
 
 
 def read_churn(gold: Gold, since: float) -> list[GoldRow]:
-    """Return the rows of table `churn` since a time, for groups that were flapping in any hour."""
+    """Return the rows of table `churn` since a time, for groups that were flapping in at least one of its hours."""
     start = utc_datetime(since)
     hours = gold.rows(CHURN, ("group",), since=start, time="hour", where="flapping")
     groups = {row["group"] for row in hours}
@@ -60,9 +60,10 @@ class FlappingRun:
 
 
 def flapping(rows: Iterable[GoldRow], now: float) -> list[Finding]:
-    """Find groups that rebalance unusually often now, from the result of `read_churn`.
+    """Find groups that rebalance unusually often now.
 
     Args:
+        rows: rows of table `churn`, from `read_churn`.
         now: end of the gold tables, in seconds since the epoch.
     """
     return [
@@ -84,7 +85,7 @@ def flapping(rows: Iterable[GoldRow], now: float) -> list[Finding]:
 
 
 def flapping_runs(rows: Iterable[GoldRow]) -> list[FlappingRun]:
-    """Return the time spans in which groups were flapping, in order, from rows of table `churn`."""
+    """Return the time spans in which groups were flapping, from rows of table `churn`, the earliest first."""
     by_group: dict[str, list[GoldRow]] = {}
     for row in sorted(rows, key=lambda row: row["hour"]):
         by_group.setdefault(row["group"], []).append(row)
@@ -93,7 +94,7 @@ def flapping_runs(rows: Iterable[GoldRow]) -> list[FlappingRun]:
 
 
 def _bursts(hours: Sequence[GoldRow]) -> list[list[GoldRow]]:
-    """Divide the ordered hours of a group into bursts. An hour with two bursts belongs to the later one."""
+    """Divide the hours of a group into bursts of rebalances, with at most `_PAUSE` seconds without one in a burst."""
     bursts: list[list[GoldRow]] = []
     for row in hours:
         before = bursts[-1][-1] if bursts else None
@@ -122,12 +123,12 @@ def _start(row: GoldRow) -> float:
 
 
 def _end(row: GoldRow) -> float:
-    """Return the last rebalance of an hour, or else the hour's start."""
+    """Return the time of the last rebalance in an hour, or else the start of the hour."""
     return float((row["last_rebalance"] or row["hour"]).timestamp())
 
 
 def past_flapping(rows: Iterable[GoldRow], now: float) -> list[Finding]:
-    """Find groups that rebalanced unusually often and have stopped. For the arguments, see `flapping`."""
+    """Find groups that rebalanced unusually often before, but no longer do, in rows of table `churn`."""
     found = []
     for run in flapping_runs(rows):
         if run.goes_on(now):
@@ -144,7 +145,7 @@ def read_insights(path: LakePath | str, since: float | None = None) -> Insights:
     """Return all findings of a lake. The end of the gold tables counts as now.
 
     Args:
-        since: see `find_insights`.
+        since: also return problems that ended since this time, in seconds since the epoch; None for no past problems.
 
     Raises:
         LakeError: the folder is not a lake, or none of its gold tables can be read.
@@ -196,18 +197,18 @@ def _past_problems(context: Context, since: float) -> tuple[Finding, ...]:
     if context.is_readable(HEALTH):
         found += past_unhealthy(read_episodes(context.gold, since, context.now), context.unused, context.behind)
     if context.is_readable(CHURN):
-        # The row of `churn` that contains `since` may begin up to an hour earlier.
+        # A row of `churn` covers one hour, so the row that contains `since` may begin up to an hour earlier.
         found += past_flapping(read_churn(context.gold, since - 3_600), context.now)
     ended = [finding for finding in found if finding.until is not None and finding.until >= since]
     return tuple(sorted(ended, key=lambda finding: (-(finding.until or 0.0), finding.subject)))
 
 
 _LAG_COLUMNS = ("group", "state", "time_lag")
-"""Columns of table `lag` that rules for other tables need."""
+"""Columns of table `lag` that rules need although they read another table."""
 
 
 class Context:
-    """Data that rules need in addition to the rows of their own table. Shared rows are read once.
+    """Data that rules need in addition to the rows of their own table. Rows that several rules need are read once.
 
     Attributes:
         now: the time that counts as now, in seconds since the epoch.
@@ -245,7 +246,7 @@ class Context:
         return {row["group"]: row for row in rows}
 
     def histories(self, rows: Iterable[GoldRow]) -> dict[str, LagHistory]:
-        """Return group id → lag and rates in the last 24 hours, for the groups in some rows."""
+        """Return group id → lag and rates in the last 24 hours, for all groups in the given rows."""
         groups = {row["group"] for row in rows}
         if not groups or not self.is_readable(LAG):
             return {}
@@ -260,9 +261,9 @@ class Rule:
     """How the findings of one kind are computed.
 
     Attributes:
-        read: reads rows of the gold table `kind.table`.
-        find: returns the findings in these rows.
-        skips_unused: whether `find` does not get the rows of unused groups.
+        read: function that returns rows of the gold table `kind.table`.
+        find: function that takes these rows and returns the findings.
+        skips_unused: True if rows of unused groups are not passed to `find`.
     """
 
     kind: Kind
@@ -288,8 +289,8 @@ def _findings(context: Context) -> list[Finding]:
     return found
 
 
-# Each of the following functions reads the gold rows that one rule needs. A cluster may have 100,000 groups, nearly all
-# of them healthy. The conditions are in SQL, so that rows of healthy groups never become Python objects.
+# Functions such as `_unused` read the gold rows that one rule needs. A cluster may have 100,000 groups, nearly all of
+# them healthy. The conditions are in SQL, so that rows of healthy groups never become Python objects.
 
 
 def _unused(context: Context) -> list[GoldRow]:
@@ -301,7 +302,7 @@ def _unhealthy(context: Context) -> list[GoldRow]:
 
 
 def _forecasts(context: Context) -> list[GoldRow]:
-    """Return the newest forecast of each group, or the forecast of the hour before if it has no trend yet."""
+    """Return the newest forecast of each group. If it has no trend yet, the forecast of the hour before is returned."""
     last = context.gold.last(FORECAST, "hour")
     if not isinstance(last, datetime):
         return []
@@ -346,4 +347,4 @@ RULES = (
     # A group that rebalances now is in use, even if table `cleanup` calls it unused.
     Rule(Kind.FLAPPING, _churn, lambda rows, context: flapping(rows, context.now), skips_unused=False),
 )
-"""All rules in order. `unused` is first, because most rules skip unused groups."""
+"""All rules, in the order in which they are applied. `UNUSED` is first, because most rules skip unused groups."""

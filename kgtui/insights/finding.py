@@ -44,7 +44,7 @@ class Kind(Enum):
     UNUSED = "unused", CLEANUP
 
     def __new__(cls, value: str, table: Table) -> Self:
-        """The value is only the text, so that `Kind("unused")` works."""
+        """Create a member of the enum. Its value is only the text, so that `Kind("unused")` works."""
         kind = object.__new__(cls)
         kind._value_, kind.table = value, table
         return kind
@@ -93,12 +93,12 @@ class Finding:
         groups: ids of the group, or of all groups of the family.
         what: what is wrong, without the subject; ids may contain control characters.
         since: start of the problem, in seconds since the epoch; None if unknown.
-        since_at_least: whether it may have started before the recording.
+        since_at_least: whether the problem may have started before `since`, because the time before was not recorded.
         command: words of a command line for the next step.
         family: whether the subject is a family of groups.
         until: end of a past problem, in seconds since the epoch; otherwise None.
         ended: what ended a past problem; otherwise empty.
-        weight: largest first among findings of the same kind and severity.
+        weight: sort key. Among findings of the same kind and severity, the finding with the largest weight is first.
     """
 
     kind: Kind

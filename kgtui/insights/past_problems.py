@@ -24,7 +24,7 @@ _COLUMNS = (
 )  # fmt: skip
 _STATUS_SEVERITY = ("WARN", "STALL", "STOP", "REWIND")
 _PAUSE = 1_800.0
-"""Episodes of a group with at most this many seconds between them count as one."""
+"""If at most this many seconds are between two episodes of a group, they count as one episode."""
 
 _ENDED = {
     "STOP": "the group committed again",
@@ -44,11 +44,11 @@ class Episode:
     Attributes:
         worst: worst status of any partition: WARN, STALL, STOP or REWIND (see `kgtui.model.burrow.Status`).
         since: start in seconds since the epoch.
-        until: when the status was OK again, or the end of the last bad window.
-        ongoing: whether the newest window of table `health` is bad.
+        until: time at which the status was OK again, or the end of the last window with WARN or ERR.
+        ongoing: whether the status in the newest window of table `health` is still WARN or ERR.
         max_lag: largest lag in records; None if unknown.
         ended: what ended the problem; empty if it is ongoing.
-        since_at_least: whether it may have begun earlier, because there are no polls directly before `since`.
+        since_at_least: whether the episode may have begun earlier, because there are no polls directly before `since`.
         lag_after: lag when the status was OK again; None if unknown.
     """
 
@@ -89,7 +89,7 @@ def _episodes(rows: Iterable[GoldRow], newest: Collection[object]) -> list[Episo
     merged: list[Episode] = []
     for windows in by_start.values():
         if all(row["status"] == "OK" for row in windows):
-            # The episode ended in the first window that was read, so its earlier status is unknown.
+            # The episode ended in the first window that was read. It is left out, because its status before is unknown.
             continue
         one = _episode(windows, any(row["window_start"] in newest for row in windows))
         if merged and one.since - merged[-1].until <= _PAUSE:
@@ -132,7 +132,12 @@ def _joined(one: Episode, other: Episode) -> Episode:
 
 
 def _what_ended(last: GoldRow, after: GoldRow | None) -> str:
-    """Return what ended a problem, from its last row and the OK row after it."""
+    """Return what ended a problem.
+
+    Args:
+        last: the last row of table `health` with the problem.
+        after: the first row with status OK after the problem, or None.
+    """
     if after is None:
         return _UNKNOWN_END
     if last["members"] == 0 and after["members"]:
@@ -149,8 +154,8 @@ def past_unhealthy(episodes: Iterable[Episode], unused: Collection[str], behind:
 
     Args:
         unused: unused groups, which are not reported.
-        behind: group id → start of its current backlog, in seconds since the epoch. Episodes of falling behind that
-            ended later are left out, because the backlog already has a finding.
+        behind: group id → start of the group's current backlog, in seconds since the epoch. If an episode of falling
+            behind ended after this time, it is left out, because the current backlog already has a finding.
     """
     found = []
     for one in episodes:

@@ -36,7 +36,7 @@ _LABEL_MARGIN = 0.25
 _SHORTEST_BAR = 0.003
 """Minimum length of a bar, as a fraction of the time axis, so that short episodes are visible."""
 
-# matplotlib cannot draw with CSS variables. `_to_markup` replaces these placeholder colors with them.
+# Placeholder colors. `_to_markup` replaces them with CSS variables, with which matplotlib cannot draw.
 _LAG, _IN, _OUT, _ERROR, _WARN, _TEXT, _RULE = (f"#00000{digit}" for digit in range(1, 8))
 _CSS_VARIABLES = {
     _LAG: "--one",
@@ -51,10 +51,10 @@ _STYLE = {"svg.fonttype": "none", "svg.hashsalt": "kgtui", "font.size": 8.0, "te
 
 _TIMES = ["%Y", "%d %b", "%d %b", "%H:%M", "%H:%M", "%H:%M:%S"]
 _ROUND_TIMES = ["", "%d %b", "%d %b", "%d %b", "%H:%M", "%H:%M"]
-"""Formats of the labels of time axes, for `ConciseDateFormatter`.
+"""Formats of labels of time axes, for `ConciseDateFormatter`.
 
-Both lists have one format each for ticks that are years, months, days, hours, minutes and seconds apart. `_ROUND_TIMES`
-is for ticks at which the next larger unit begins, such as midnight.
+`_TIMES` has one format each for ticks that are years, months, days, hours, minutes and seconds apart. `_ROUND_TIMES`
+has the formats for ticks at which the next larger unit begins, such as midnight.
 """
 
 _SVG = "{http://www.w3.org/2000/svg}"
@@ -127,7 +127,7 @@ def plot_episodes(rows: Sequence[tuple[str, Sequence[Bar]]], since: float, until
             )
             drawn.set_gid(f"bar {row} {number}")
             texts[f"bar {row} {number}"] = bar.tooltip
-    # These placeholders are replaced with group ids in the SVG, because matplotlib's fonts lack many characters.
+    # matplotlib's fonts lack many characters. Labels are therefore placeholders, which group ids replace in the SVG.
     axes.set_yticks(range(len(rows)), [f"row {row}" for row in range(len(rows))])
     axes.set_ylim(len(rows) - 0.5, -0.5)
     _set_time_axis(axes, since, until)

@@ -22,13 +22,13 @@ MIN_BACKLOG_AGE = 60.0
 """Minimum age of the oldest unread record, in seconds, for a backlog to be reported."""
 
 _SHOWN_RANGE = 0.1
-"""The range of an estimated time is shown if it is at least this fraction of the time."""
+"""The range of an estimated time is shown if the range is at least this fraction of the estimated time."""
 
 MAX_EVIDENCE_ROWS = 12
 """Maximum number of evidence rows of a finding; the other rows are only counted."""
 
 FAR_FROM_NORMAL = 3.5
-"""Robust z-score from which a value is an outlier (Iglewicz and Hoaglin 1993)."""
+"""A value is an outlier if its robust z-score is at least this number (Iglewicz and Hoaglin 1993)."""
 
 _USUAL_MINUTES = 3
 """The backward search for the start of an outlier ends after this many consecutive normal minutes."""
@@ -99,7 +99,7 @@ def unhealthy(rows: Iterable[GoldRow], groups: Mapping[str, GoldRow]) -> list[Fi
 
 
 def at_risk(rows: Iterable[GoldRow]) -> list[Finding]:
-    """Find groups whose unread records retention deletes, from the newest hour of `forecast`."""
+    """Find groups of which retention has deleted or will delete unread records, from the newest hour of `forecast`."""
     whole, partitions = _split_rows(rows)
     found = []
     for row in whole:
@@ -130,7 +130,7 @@ def at_risk(rows: Iterable[GoldRow]) -> list[Finding]:
 
 
 def _risk(row: GoldRow, lost: int) -> Severity:
-    """Return the severity: ERROR if records are already lost, or the time until the loss is unknown."""
+    """Return the severity of a loss: ERROR if records are already lost, or if the time of the loss is unknown."""
     seconds = row["loss_seconds"]
     if lost or seconds is None or seconds <= Loss.SOON:
         return Severity.ERROR
@@ -272,7 +272,7 @@ def unusual(
 
 
 def _unusual_since(history: LagHistory, name: str, value: float, normal: float) -> float:
-    """Return when the series came closer to the unusual than to the normal value."""
+    """Return the time from which the series was closer to the unusual value than to the normal value."""
     since, usual = history.minutes[-1], 0
     for at, number in zip(reversed(history.minutes), reversed(getattr(history, name)), strict=True):
         if number is None:

@@ -37,9 +37,9 @@ def visible(text: str) -> str:
 
 
 def visible_sentence(sentence: str) -> str:
-    r"""Return a sentence of kgtui with control and invisible characters escaped, as `visible` does, but no backslash.
+    r"""Return a sentence of kgtui with control and invisible characters escaped, as in `visible`.
 
-    The sentence may contain names that are escaped already, and examples such as `\u0000`.
+    No backslash is doubled, because the sentence may contain escaped names, and examples such as `\u0000`.
     """
     if sentence.isascii() and sentence.isprintable():
         return sentence

@@ -11,9 +11,9 @@ since the epoch, durations in seconds, lag in records, and rates in records per 
 | `read_history` | `ReadHistory`: state and offsets of one group over time |
 | `group_health` | `health_of`: the health of a group from its read history |
 | `judging` | verdicts by Burrow's rules, and the rule for share groups |
-| `judged` | `judgment_of_health`: the judgment on a group that is observed exactly |
+| `judged` | `judgment_of_health`: the judgment on a group that is read at every poll |
 | `rates` | lag trend, growth of a log, time lag, time of data loss |
-| `backlog_start` | since when a group has been behind, from its time lags |
+| `backlog_start` | when a group began to fall behind, from its time lags |
 | `values` | data classes: `GroupHealth` and its parts; limits |
 | `wording` | texts about verdicts and missing data |
 """

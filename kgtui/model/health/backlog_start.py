@@ -12,20 +12,21 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     Ages = Sequence[tuple[int, float]]
-    """Time lags in order of time: each is a pair of the time of a read in milliseconds, and the time lag in seconds."""
+    """Pairs of the time of a read in milliseconds and the time lag in seconds, oldest first."""
 
 _TOLERANCE = 0.25
-"""A fall of the time lag by less than this fraction of the newest time lag is noise."""
+"""If the time lag falls by less than this fraction of the newest time lag, the fall is noise."""
 
 _LOW, _HIGHER = 0.1, 0.2
-"""Two heights of the rise, as fractions of its whole height (newest minus lowest time lag)."""
+"""Two points on the rise of the time lag, as fractions of the whole rise from the lowest to the newest time lag."""
 
 
 def rising_since(ages: Ages) -> int:
     """Return the time at which the time lag began to rise to its newest value, in milliseconds.
 
-    The lowest time lag is found first, going back in time. The start is then extrapolated: the rise to `_LOW` took as
-    long as the rise from `_LOW` to `_HIGHER`. The result is not before the oldest read.
+    First, the lowest time lag before the rise is searched, going back in time. The start is then extrapolated: the
+    first 10 % of the rise (`_LOW`) are assumed to take as long as the next 10 %. The result is not before the oldest
+    read.
     """
     oldest, newest = ages[0][1], ages[-1][1]
     lowest = newest
@@ -42,7 +43,7 @@ def rising_since(ages: Ages) -> int:
 def behind_since(ages: Ages) -> int:
     """Return the time at which the backlog began, in milliseconds, even if the group is catching up.
 
-    This is the start of the rise to the highest time lag since the group last had no backlog.
+    The backlog began with the rise to the highest time lag since the group last had nearly no backlog.
     """
     caught_up_at = _last_below(ages, ages[-1][1] * _LOW)
     _, peak = max((age, at) for at, age in ages if at >= caught_up_at)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 NOT_KNOWN = Retention()
 TREND_SECONDS = 300.0
-"""The lag trend is computed from the reads of this many seconds before the newest read."""
+"""Length of a time span before the newest read, in seconds. The lag trend is computed from the reads in this span."""
 
 
 def health_of(history: ReadHistory, retention: Retention = NOT_KNOWN) -> GroupHealth:
@@ -40,10 +40,10 @@ def health_of(history: ReadHistory, retention: Retention = NOT_KNOWN) -> GroupHe
 def with_hidden_offsets(health: GroupHealth, *, none_visible: bool) -> GroupHealth:
     """Return a copy of the health for a group whose offsets may be hidden.
 
-    All worse verdicts are undecided, and the lag and the time lag are lower bounds.
+    Every worse verdict becomes undecided. The lag and the time lag become lower bounds.
 
     Args:
-        none_visible: whether the group has no visible offsets. Its lag is then unknown.
+        none_visible: whether the group has no visible offsets. If so, its lag becomes unknown.
     """
     if health.status is Status.NOT_FOUND:
         return health
@@ -116,10 +116,10 @@ def health_steps(history: ReadHistory, retention: Retention = NOT_KNOWN) -> Gene
 
 
 def _kept(retention: Retention, row: PartitionLag, health: PartitionHealth, age: TimeLag | None) -> float | None:
-    """Return the retention time in seconds if it is needed to predict a loss, else None.
+    """Return the retention time of a topic in seconds if a loss of records must be predicted from it, else None.
 
-    A group that keeps up loses no records. A partition that is OK therefore needs it only if its first unread record is
-    known to be older than half of it.
+    A group that keeps up loses no records. If the partition is OK, a loss is therefore predicted only if its first
+    unread record is known to be older than half of the retention time.
     """
     kept = retention.topics.get(row.topic)
     if health.status > Status.OK:
@@ -135,9 +135,10 @@ def _expiry_reason(history: ReadHistory, partitions: Mapping[TopicPartition, Par
 
 
 def _stopped_after(history: ReadHistory, partitions: Mapping[TopicPartition, PartitionHealth]) -> float | None:
-    """Return when the newest consumed record of all stopped partitions was written, in seconds since the epoch.
+    """Return when the newest consumed record of the stopped partitions was written, or None.
 
-    A stopped partition has unread records, and its offset has not changed since the first read.
+    The time is in seconds since the epoch. A partition is stopped if it has unread records, and its offset has not
+    changed since the first read.
     """
     found = []
     for key, health in partitions.items():
@@ -148,7 +149,7 @@ def _stopped_after(history: ReadHistory, partitions: Mapping[TopicPartition, Par
 
 
 def _gone(history: ReadHistory) -> GroupHealth:
-    """Return the health of a group that no longer exists, with nothing but counts and times of reads."""
+    """Return the health of a group that no longer exists. It has only the number and the times of the reads."""
     nothing = health_of(type(history)(history.watching))
     return replace(
         nothing,
@@ -171,10 +172,9 @@ def _judge(
 
 
 def _merged(undecided: Iterable[Undecided], given: Status) -> tuple[Undecided, ...]:
-    """Merge the undecided verdicts of all partitions, one per status and kind of missing data.
+    """Merge the undecided verdicts of all partitions that have the same status and the same kind of missing data.
 
-    The result has the values of the partition that lacks most: the largest `needs` and the smallest `has`. Only
-    statuses worse than `given` are included.
+    A merged verdict has the largest `needs` and the smallest `has`. Only statuses worse than `given` are included.
     """
     kinds: dict[tuple[object, ...], Undecided] = {}
     for one in undecided:
@@ -221,7 +221,7 @@ def _drain(history: ReadHistory, trend: Slope | None) -> float | None:
 class _Ages:
     """Computes the age of the oldest unread record of a group from its partitions.
 
-    It is a lower bound if the age is not known for some partitions.
+    The age is a lower bound if it is not known for some partitions.
     """
 
     found: TimeLag | None = None

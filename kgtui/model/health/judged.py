@@ -25,7 +25,7 @@ _PROBLEMS = {
 }
 
 _BEGIN_UNKNOWN = frozenset({Problem.STOP, Problem.STALL, Problem.EMPTY, Problem.UNUSED})
-"""Problems whose beginning kgtui may not have observed. They began after the last consumed record was written."""
+"""Problems that may have begun before kgtui started. They began after the last consumed record was written."""
 
 _FIRST_READ = 5.0  # Longest time from the beginning of the observation to the first read of offsets, in seconds.
 
@@ -37,7 +37,7 @@ def judgment_of_verdict(health: GroupHealth) -> Judgment:
 
 
 def is_final(health: GroupHealth) -> bool:
-    """Return whether more reads of an unchanged group could not make the verdict worse."""
+    """Return whether the verdict is certain not to become worse with more reads, while the group stays the same."""
     return _pending(health) is None
 
 
@@ -50,7 +50,8 @@ def judgment_of_health(
 ) -> Judgment:
     """Return the judgment on a group that kgtui observes at every poll.
 
-    The judgment by screening stays while the group is abandoned or unused, and until the health verdict is final.
+    The judgment by screening is kept while it says that the group is abandoned or unused. A suspicion by screening is
+    kept until the health verdict is final.
 
     Args:
         health: the newest health verdict on the group.
@@ -81,7 +82,7 @@ def _combined(health: GroupHealth, screened: Judgment, state: str | None, group_
         return replace(exact, status=GroupStatus.UNKNOWN, reason=missing(pending))
     members_left = state == EMPTY
     if members_left and screened.kind is Problem.STOP and screened.since_seen and exact.kind is Problem.STOP:
-        # Commits stopped because all members left, and the list of groups has shown when they left.
+        # All members left, so the group stopped. Screening knows when they left, so its judgment is kept.
         further = _by_harm(chain(exact.others, screened.others), screened.kind)
         return replace(screened, basis=exact.basis, observed=exact.observed, others=further)
     if screened.kind is exact.kind:
@@ -130,12 +131,12 @@ def _problems_of(health: GroupHealth, group_type: str | None) -> Iterator[Judgme
         where = f"unread records of {loss.topic}-{loss.partition} may expire {loss_when(loss)}"
         yield judged(status, Problem.LOSS_NEAR, where)
     worst = health.worst
-    # Burrow's WARN means only that the lag did not fall over a few commits.
+    # Burrow's WARN means only that the lag did not fall over a few commits. If the lag does not grow, it is no problem.
     steady = health.kind is Status.WARN and health.lag_grows is False
     if worst is not None and health.kind in _PROBLEMS and not steady:
         since = None if health.read_at is None or health.kind is Status.WARN else health.read_at - worst.still
-        # Offsets are first read up to `_FIRST_READ` seconds after the observation began, so a smaller difference proves
-        # no progress.
+        # The beginning was observed if the position moved after the first read of offsets, which may come up to
+        # `_FIRST_READ` seconds after the first read of the group.
         seen = worst.still + _FIRST_READ < health.seconds
         if worst.rewind is not None:
             since, seen = worst.rewind.at, True

@@ -59,18 +59,18 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import PartitionLag
 
 _EARLY = 0.9
-"""Minimum age of the log end for the lag of a commit, as a fraction of `offset_refresh`.
+"""The lag of a commit is computed from a log end that is at least this fraction of `offset_refresh` old.
 
 The fraction is below 1, because the reads of kgtui are not exactly periodic.
 """
 
 _USUAL = 12
-"""The usual time between two reads is computed from this many reads."""
+"""Number of newest reads from which the usual time between two reads is computed."""
 
 NO_LAG = frozenset({"no commit", "topic deleted"})
 """Values of `PartitionLag.reason` with which a partition is OK although its lag is unknown.
 
-The group reads nothing from such a partition.
+The group has not read from the partition, or the topic no longer exists.
 """
 
 
@@ -79,7 +79,7 @@ class Observed:
     """The window of commits of one partition, derived from polled offsets.
 
     Attributes:
-        window: the first observed offset, whose lag is None, and each later change, as commits.
+        window: has the first observed offset as a commit without lag, and each later change of the offset as a commit.
         now: time of the newest read of the offset, in milliseconds since the epoch.
         moves: number of observed changes of the offset.
         pace: average milliseconds between two changes; None if there were fewer than two.
@@ -120,7 +120,8 @@ def observe(samples: Iterable[Sample], options: Options) -> Observed:
     changes = len(moves) - 1
     pace = (moves[-1][0] - moves[1][0]) / (changes - 1) if changes > 1 else None
     now = next((row.at for row in reversed(rows) if row.position is not None), 0)
-    # An older log end would make the current lag too small, so the lag stays unknown.
+    # If the newest read lacks the log end, the window gets no log ends, because an older one would make the lag too
+    # small.
     kept = _recent_ends(times, ends, every, options.intervals) if rows and with_end[-1:] == rows[-1:] else ()
     return Observed(Window(ring.window().commits, kept), now, max(changes, 0), pace)
 
@@ -137,10 +138,10 @@ def _moves(rows: Iterable[Sample]) -> list[tuple[int, int]]:
 
 
 def _recent_ends(times: Sequence[int], ends: Sequence[int], every: int, intervals: int) -> tuple[int, ...]:
-    """Return at most `intervals` log ends, about one per `every` milliseconds, and the newest.
+    """Return at most `intervals` log ends, about one per `every` milliseconds, and also the newest log end.
 
-    Burrow's rules expect this interval. Older log ends never take the place of dropped samples: a log end from before
-    the group stopped would count as recent for hours.
+    Burrow's rules expect log ends at this interval. If samples were dropped, fewer log ends are returned: older ones
+    would make a group that stopped hours ago look as if it had just caught up.
 
     Args:
         times: times of the reads in milliseconds, ascending.
@@ -171,7 +172,7 @@ def judge_observed(
     status, undecided = Status.OK, unknown_lag(row)
     still = (observed.now - commits[-1].at) / 1000 if commits else 0.0
     lag = row.lag
-    # There are no commits if a group of another type has just reused the id of a share group.
+    # `commits` is empty if the group was a share group before, and a group of another type has just reused its id.
     if commits and lag is not None and lag > watching.rules.allowed_lag and complete >= watching.rules.minimum_complete:
         status, undecided = _of_lagging(observed, still, watching)
     first, last = (commits[0], commits[-1]) if commits else (None, None)
@@ -259,7 +260,7 @@ def _of_lagging_share(
     undecided: tuple[Undecided, ...] = ()
     watched = (known[-1].at - known[0].at) / 1000
     if still >= watched:
-        # The standstill may have begun before the first read, so STOP or STALL stays undecided.
+        # The group may have stopped before the first read, so STOP or STALL stays undecided.
         undecided = (Undecided(standstill, Lack.TIME, watching.window, still),)
     if rewind(moves[-watching.rules.intervals :]) is not None:
         return Status.REWIND, undecided
@@ -290,7 +291,10 @@ def _still(known: Sequence[Sample], allowed_lag: int) -> float:
 
 
 def _falls_behind(known: Sequence[Sample], watching: Watching) -> bool:
-    """Return whether condition 5 (WARN) holds. If the time since the first read is shorter, all reads are tested."""
+    """Return whether the lag has grown and never fallen during the last `Watching.window` seconds.
+
+    This is condition 5 (WARN) of the rule for share groups. If there are fewer seconds of reads, all reads are tested.
+    """
     start = known[-1].at - watching.window * 1000
     older = [number for number, sample in enumerate(known) if sample.at <= start]
     recent = known[older[-1] :] if older else known

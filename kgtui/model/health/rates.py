@@ -64,8 +64,8 @@ def slope(times: Sequence[float], values: Sequence[float]) -> Slope | None:
 def drain(lag: float | None, trend: Slope | None) -> float | None:
     """Return the seconds until the lag is 0 if the trend continues; 0 if there is no lag.
 
-    None if the lag does not fall by at least twice the standard error of the trend. A slower fall proves nothing,
-    because every lag rises and falls.
+    None if the lag falls more slowly than twice the standard error of the trend, because that may be a normal
+    fluctuation.
     """
     if lag is None or lag <= 0:
         return None if lag is None else 0.0
@@ -90,7 +90,8 @@ def age_of_unread(row: PartitionLag, samples: Sequence[Sample]) -> TimeLag | Non
         estimated = time_lag(row.position, samples)
         reason = "" if times is None else times.reason
         return replace(estimated, reason=reason) if estimated is not None and reason else estimated
-    # The position has moved since the search. The record that was found is still a known point of the log.
+    # The position has moved since the record times were searched. The record that was found then still gives a known
+    # point of the log.
     return time_lag(row.position, samples, known=(round(times.unread.earliest * 1000), times.offset + 1))
 
 
@@ -110,8 +111,8 @@ def exact_age(written: TimeRange, now: float) -> TimeLag:
 def time_lag(position: int, samples: Sequence[Sample], known: tuple[int, int] | None = None) -> TimeLag | None:
     """Estimate the age of the record at `position` in seconds; 0 if it was not written yet.
 
-    The log is assumed to grow evenly between two samples. If the record is older than the first sample, the age is a
-    lower bound. None if no log end is known.
+    The estimate assumes that the log grows evenly between two samples. If the record is older than the first sample,
+    the age is a lower bound. None if no log end is known.
 
     Args:
         known: an earlier point of the log: a time in milliseconds, and the log end offset at this time, or None.
@@ -152,7 +153,7 @@ def deletion(samples: Sequence[Sample]) -> float | None:
     Retention deletes whole segments, so the log start jumps. The rate is measured from the first jump to the last.
     """
     if not samples or samples[0].log_start == samples[-1].log_start is not None:
-        # The first and the last log start are equal, and a log start never decreases.
+        # A log start never decreases, so it has not moved if the first and the last one are equal.
         return None
     known = [(sample.at, sample.log_start) for sample in samples if sample.log_start is not None]
     leaps = [(at, start) for (_, before), (at, start) in pairwise(known) if start > before]

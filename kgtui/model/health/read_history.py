@@ -51,8 +51,8 @@ class Sample(NamedTuple):
 class Samples:
     """The samples of one partition, oldest first, in an array with 40 bytes per sample.
 
-    A full array drops every second sample of its older half. The samples of the last changes of the position stay:
-    otherwise, the last commits would seem later, and a stopped group would become OK again.
+    A full array drops every second sample of its older half, except the samples of the last changes of the position.
+    Without these, the last commits would seem to be later than they were, and a stopped group would become OK again.
     """
 
     __slots__ = ("_rows",)
@@ -87,7 +87,7 @@ class Samples:
             at: milliseconds since the epoch; later than all earlier samples.
             row: the values of the partition in this read.
             length: maximum number of samples to keep, at least 4.
-            changes: number of changes of the position whose samples are kept longest.
+            changes: number of newest changes of the position whose samples are not dropped.
         """
         while len(self._rows) >= length * _SAMPLE_FIELDS:
             self._thin(changes)
@@ -175,7 +175,7 @@ class RebalanceLog:
         entered = int(state in REBALANCING and before not in REBALANCING)
         self._is_counted |= bool(entered)
         if state not in REBALANCING and members is not None:
-            # While the group is in a rebalance, its members are incomplete.
+            # Members are compared only outside a rebalance, because they are incomplete during a rebalance.
             if epoch is None and self._members not in (None, members) and not self._is_counted:
                 entered = 1
             self._members, self._is_counted = members, False
@@ -208,7 +208,7 @@ class ReadHistory:
     """The reads of one group, oldest first.
 
     A gap is a failed read, or a time without reads that is longer than `watching.gap_after`. No rate is computed across
-    it. The memory is at most 5 kB per partition (see `Samples`) plus 50 kB.
+    a gap. The memory is at most 5 kB per partition plus 50 kB.
 
     Args:
         watching: settings for judging the reads.
@@ -221,17 +221,18 @@ class ReadHistory:
         lag: total lag at the newest successful read of offsets, or None.
         description: the newest description, or None.
         state: the newest known state, or None.
-        empty_since: None unless the group is Empty. Otherwise the first read of this Empty period, in seconds since the
-            epoch, and whether the group may have been Empty before. A gap begins a new period.
-        rebalances: how often the state and the epoch changed between one read and the next.
+        empty_since: None unless the group is Empty. Otherwise a pair: time of the first read since which the group has
+            been Empty without a gap, in seconds since the epoch; and whether the group may have been Empty before.
+        rebalances: how often the state and the epoch changed between consecutive reads.
         gone: True if the group no longer exists.
         first_at: time of the first successful read, or None.
         read_at: time of the newest successful read, or None.
         reads: number of reads that succeeded.
         failed: number of reads that failed, completely or in part.
-        steady_since: time of the first read after the newest gap. Rates are computed from then on.
-        lag_since: first read whose total lag is comparable with the newest: no gap in between, and the same number of
-            partitions with a known lag. None if the newest lag is not known.
+        steady_since: time of the first read after the newest gap. Rates are computed from this time on.
+        lag_since: time of the first read whose total lag can be compared with the newest total lag: there is no gap
+            between the reads, and the lag is known for the same number of partitions. None if the newest lag is not
+            known.
     """
 
     def __init__(self, watching: Watching = DEFAULT_WATCHING) -> None:
@@ -269,7 +270,7 @@ class ReadHistory:
             at: seconds since the epoch.
             description: None if the group was not described in this read.
             offsets: None if they could not be read or the group has none.
-            fault: True if a part of the data could not be read. No rate of it is computed across this read.
+            fault: True if a part of the data could not be read. If the offsets are missing, this read is a gap.
         """
         if self.read_at is not None and at <= self.read_at:
             return
@@ -320,7 +321,8 @@ class ReadHistory:
         if state != EMPTY:
             self.empty_since = None
         elif self.empty_since is None or watched is None:
-            # An Empty period begins. The second value is False only if the last known state was another one.
+            # The second value says whether the group may have been Empty before this read: it is False only if the last
+            # known state was another state.
             self.empty_since = (at, self.state in (None, EMPTY))
         self.description, self.state, self._described_at = description, state, at
 

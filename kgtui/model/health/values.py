@@ -35,12 +35,12 @@ class Watching:
 
     @property
     def window(self) -> float:
-        """How long a full window (`rules.intervals` commits) takes, in seconds, until the group's pace is known."""
+        """Assumed duration of a full window (`rules.intervals` commits) in seconds, if the group's pace is unknown."""
         return (self.rules.intervals - 1) * self.commit_interval
 
     @property
     def enough(self) -> int:
-        """Minimum number of commits with a known lag for WARN: half of `rules.intervals`, at least 3."""
+        """Minimum number of commits with a known lag that WARN requires: half of `rules.intervals`, but at least 3."""
         return max(3, self.rules.intervals // 2)
 
 
@@ -115,7 +115,7 @@ class Loss:
         at: time of the loss, in seconds since the epoch; None for the basis `size`.
         exact: True if `at` comes from the timestamp of the record, and the group reads nothing. Retention may delete
             the record from `at` on.
-        in_older_half: whether the first unread record is in the older half of the log, counted in records or in time.
+        in_older_half: whether the first unread record is in the older half of the log, by number of records or by age.
     """
 
     topic: str
@@ -140,15 +140,15 @@ class Loss:
     def is_near(self) -> bool:
         """Whether the loss is a problem: it is expected soon, and in the older half of the log.
 
-        In a topic that keeps records for a day, every loss is expected soon. The time of a loss with the basis `size`
-        is unknown, so it is not near.
+        The second condition is needed for topics that keep records for only a day, in which every loss is soon. The
+        time of a loss with the basis `size` is unknown, so such a loss is not near.
         """
         return self.basis != "size" and self.seconds <= self.NEAR and self.in_older_half
 
 
 @dataclass(frozen=True, slots=True)
 class RebalanceRate:
-    """Changes of the state and the group epoch in the last hour, without gaps.
+    """How often the state and the group epoch changed in the last hour. Gaps in the reads are left out.
 
     Attributes:
         state_changes: number of reads with another state than the previous read.
@@ -235,7 +235,7 @@ class PartitionHealth:
         subscribed: whether a member subscribes to the topic, or None.
         age: age of the first unread record, or None.
         rate: records per second that the group has read since the first commit of the window, or None.
-        rewind: when and from where the position went back, if the status is REWIND.
+        rewind: the fall of the position, if the status is REWIND.
     """
 
     topic: str
@@ -260,22 +260,22 @@ class GroupHealth:
     Attributes:
         verdict: verdict by the rules of `kgtui.model.health.judging`.
         basis: always `observed`, which means polled offsets.
-        worst: the partition with the worst status, and of several the one with the largest lag. None if every partition
-            is OK.
+        worst: the partition with the worst status; of several such partitions, the one with the largest lag. None if
+            every partition is OK.
         affected: number of partitions with the worst status.
         undecided: worse verdicts that the reads could neither confirm nor exclude.
         lag: total lag at the newest read; None if the offsets were never read.
         trend: change of the lag in records per second, negative if it falls, or None.
         trend_seconds: time over which the trend was computed; 0 without a trend.
         trend_error: standard error of the trend, in records per second; 0 without a trend.
-        written: new records per second in the time of the trend; 0 without a trend.
+        written: records written per second during `trend_seconds`; 0 without a trend.
         time_lag: age of the oldest unread record, or None.
         drain: seconds until the lag is 0 at the current trend; 0 if there is no lag, None if the lag does not fall.
         lost: records that expired before they were read, or None.
         loss: the soonest expected loss of records, or None.
         expiry_reason: why it is not known when unread records expire; `` if it is known, or if every partition is OK.
-        stopped_after: a stopped group stopped after this time, in seconds since the epoch: when the newest consumed
-            record of its stopped partitions was written. None if it is not known.
+        stopped_after: time at which the newest consumed record of the stopped partitions was written, in seconds since
+            the epoch. The group stopped after this time. None if it is not known.
         rebalances: rebalances of the last hour; None until the state has been read twice.
         holding_up: member id → epochs behind the target assignment, for members that delay it; None for a static member
             that left temporarily.
@@ -315,9 +315,9 @@ class GroupHealth:
     written: float = 0.0
 
     GROWS_BY = 0.05
-    """Minimum growth of the lag to say that it grows, as a fraction of the new records."""
+    """The lag grows if at least this fraction of the new records stays unread."""
     GROWS_AFTER = 60.0
-    """Minimum time over which the trend must be computed to say that the lag grows, in seconds."""
+    """A trend over fewer seconds than this does not show whether the lag grows."""
 
     @property
     def status(self) -> Status:

@@ -16,15 +16,13 @@ if TYPE_CHECKING:
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 
 _WITH_DATE = 43_200.0
-"""From this many seconds on (12 hours), a point in time is shown with its date."""
+"""A time that is at least this many seconds (12 hours) in the past or future is shown with its date."""
 
 
 class Clock(Protocol):
-    """A function that formats a time, in seconds since the epoch, as a time of day."""
+    """A function that formats a time, given in seconds since the epoch, as a time of day."""
 
-    def __call__(self, at: float, *, seconds: bool = False) -> str:
-        """Return the time of day, with or without seconds."""
-        ...
+    def __call__(self, at: float, *, seconds: bool = False) -> str: ...
 
 
 def duration(seconds: float) -> str:
@@ -108,7 +106,7 @@ def expiry(empty: EmptyPeriod, clock: Clock | None = None, read_at: float | None
 
 
 def local_clock(now: float) -> Clock:
-    """Return a function that formats local times: `01:18`, with the date from 12 hours on.
+    """Return a function that formats local times: `01:18`, with the date if the time is 12 hours from `now` or more.
 
     Args:
         now: current time, in seconds since the epoch.
@@ -123,7 +121,7 @@ def local_clock(now: float) -> Clock:
 
 
 def missing(undecided: Undecided) -> str:
-    """Return which data is missing: `STOP needs more than 45 s without progress, observed 20 s`."""
+    """Return which data is missing to decide a verdict: `STOP needs more than 45 s without progress, observed 20 s`."""
     if undecided.lack is Lack.PERMISSION:
         return "offsets in topics that you may not describe may be hidden"
     if undecided.why == HIDDEN:

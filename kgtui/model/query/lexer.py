@@ -31,7 +31,7 @@ class Value:
         start: position of its first character in the filter.
         end: position after its last character.
         regex: whether the value is a regular expression between slashes.
-        quoted: whether a part was quoted or escaped. The text may then be no known value of the term.
+        quoted: whether a part was quoted or escaped. Some terms then accept texts that are not in their list of values.
         wild: positions in `text` at which a character is a wildcard.
     """
 
@@ -45,7 +45,7 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class RawTerm:
-    """A term that is split into negation, key and values, which are not checked yet.
+    """A term that is split into negation, key and values. None of them has been checked yet.
 
     `key` is None for a term about the group id.
     """

@@ -27,34 +27,35 @@ _Terms = tuple["IdTerm", ...]
 
 
 if TYPE_CHECKING:
-    # `VerdictTerm` is imported at run time only for the few filters with the term `verdict:`.
+    # At run time, `VerdictTerm` is imported only by the parser, for the few filters with the term `verdict:`.
     GroupTerm = NameTerm | NumberTerm | FlagTerm | VerdictTerm
     Term = IdTerm | ListingTerm | GroupTerm
 
 
 class FilterCache:
-    """Caches which group ids matched the terms about ids in the last filter, per listing.
+    """Caches per listing which group ids matched the terms about ids in the last filter.
 
-    The next filter reuses them while the user types, or after a poll with the same sequence of ids. Sequences are
-    compared by identity, so snapshots must replace them instead of changing them.
+    The next filter reuses these matches while the user types, or after a poll in which the ids of the listing did not
+    change. Sequences of ids are compared by identity, so a snapshot must replace a sequence instead of changing it.
     """
 
     def __init__(self) -> None:
         self._kept: dict[Listing, tuple[Sequence[str], _Terms, Sequence[str]]] = {}
 
     def forget(self, lists: Mapping[Listing, Sequence[str]], terms: _Terms) -> None:
-        """Drop the results that the next filter cannot use.
+        """Drop the matches that the next filter cannot use.
 
         Args:
-            lists: listing → its current group ids. A replaced sequence makes a result useless.
-            terms: the terms about group ids in the next filter. Without terms, all results are dropped.
+            lists: listing → its current group ids. If this sequence was replaced, the listing's matches are dropped.
+            terms: the terms about group ids in the next filter. Without terms, all matches are dropped.
         """
         self._kept = {listing: kept for listing, kept in self._kept.items() if terms and lists.get(listing) is kept[0]}
 
     def left(self, listing: Listing, ids: Sequence[str], terms: _Terms) -> tuple[Sequence[str], _Terms]:
         """Return the group ids that may match all terms, and the terms that must still be tested.
 
-        If the terms only narrow the previous filter (`IdTerm.within`), its matches and the new terms are returned.
+        If the terms only narrow the previous filter (`IdTerm.within`), these are the matches of the previous filter and
+        the terms that it did not have.
         """
         kept = self._kept.get(listing)
         if kept is None or kept[0] is not ids or not all(any(new.within(old) for new in terms) for old in kept[1]):
@@ -133,7 +134,7 @@ class Query:
     def limited(self, known: Collection[Need]) -> Query:
         """Return this filter without its sort order, and without terms whose data was not read.
 
-        A group that does not match the result cannot match this filter, so its other data need not be read.
+        If a group does not match the returned filter, it cannot match this filter. Its other data need not be read.
 
         Args:
             known: the data that was read, besides the list of groups.
@@ -156,8 +157,8 @@ class Query:
     def matches_event(self, event: Event, snapshot: Snapshot) -> bool:
         """Return whether the filter selects the group of an event. Events of brokers match only an empty filter.
 
-        Type, protocol, state and coordinator come from the event, other values from the snapshot. Terms about the
-        snapshot never match a group that no longer exists.
+        Type, protocol, state and coordinator come from the event; all other values come from the snapshot. If the group
+        no longer exists, terms about these other values do not match.
         """
         if not self.terms:
             return True
@@ -196,7 +197,7 @@ class Query:
 
         Args:
             marked: ids of the groups that the user has marked.
-            cache: the matches of the last filter, which are replaced with the matches of this one.
+            cache: the matches of the last filter, which are replaced with the matches of this filter.
         """
         chosen: dict[Listing, Sequence[str]] = {}
         id_terms, cache = tuple(self._id_terms), cache or FilterCache()
@@ -215,10 +216,10 @@ class Query:
         return chosen
 
     def searched(self, snapshot: Snapshot) -> tuple[int, int]:
-        """Return the number of searched candidates, and of all candidates.
+        """Return the number of searched candidates, and the number of all candidates.
 
-        A candidate is a group that the list of groups does not exclude. It is searched if all data that the terms need
-        was read.
+        A candidate is a group that may match by its type, protocol, state, coordinator and id. A candidate counts as
+        searched if all data that the terms need was read.
         """
         return run_at_once(self.search_steps(snapshot))
 

@@ -52,8 +52,8 @@ class Range:
         """Return whether a number is in the range; None if that cannot be decided.
 
         Args:
-            at_least: whether `value` is only a lower bound. The range `unknown` contains exactly the numbers with a
-                lower bound.
+            at_least: whether `value` is only a lower bound. The range `unknown` contains the numbers of which only a
+                lower bound is known.
         """
         if self.unknown:
             return at_least
@@ -65,7 +65,7 @@ class Range:
         return True if low else None
 
     def spelled(self, units: Mapping[str, int]) -> str:
-        """Return the range as in a filter, without quotes for a shell.
+        """Return the range as text in the filter language. Its characters need no quotes in a shell.
 
         Args:
             units: unit → factor: `COUNT_UNITS` or `TIME_UNITS`.

@@ -26,9 +26,11 @@ class SortKeyEntry(NamedTuple):
     Attributes:
         value: takes a snapshot and a group id, and returns the value, or None. Unknown values come last.
         needs: the data that the value needs, besides the list of groups.
-        cycled: whether key `s` of the terminal UI goes through this sort key.
+        cycled: whether the user can select this sort key with key `s` of the terminal UI.
         largest_first: whether key `s` puts the largest value first.
-        in_summary, newer_in: where the value can be read faster, as in `kgtui.model.query.term_catalog.NumberKey`.
+        in_summary: attribute of `Summary` with the same value, or ``. Reading it is faster than calling `value`.
+        newer_in: attribute of `Snapshot` (`details` or `offsets`) with the groups that were read again after the sweep.
+            `value` is called for them. `` if `in_summary` is ``.
     """
 
     value: Callable[[Snapshot, str], float | str | None]
@@ -109,7 +111,7 @@ SORT_KEYS: Mapping[str, SortKeyEntry] = {
 }
 
 CYCLED_SORT_KEYS = tuple(key for key, entry in SORT_KEYS.items() if entry.cycled)
-"""The sort keys that key `s` of the terminal UI goes through, in this order."""
+"""The sort keys among which key `s` of the terminal UI switches, in this order."""
 
 
 def joined(keys: tuple[str, ...] = tuple(SORT_KEYS)) -> str:

@@ -87,9 +87,10 @@ _OPERATORS = ("AND", "OR", "NOT")
 
 
 def operator_hint(query: Query) -> str:
-    """Return a sentence if the filter contains AND, OR or NOT as a term, which is a part of group ids; otherwise ``.
+    """Return a sentence about the first operator AND, OR or NOT in the filter; `` if it contains none.
 
-    A group can match by chance, because AND is a part of ids such as `demand`.
+    The filter language has no such operators: it searches the words in group ids. A group can match by chance, because
+    `and` is a part of ids such as `demand`.
     """
     words = [one.text for term in query.terms if isinstance(term, IdTerm) for one in term.any_of if one.kind == "word"]
     word = next((operator for operator in _OPERATORS if operator in words), None)
@@ -113,7 +114,7 @@ def likely_meant(query: Query) -> Query | None:
     text = query.describe()
     meant = _NOT.sub("not:", _AND.sub(" ", _COMPARISON.sub(_term, text)))
     while (joined := _OR.sub(_alternatives, meant)) != meant:
-        # Each pass joins two alternatives: `a OR b OR c` needs two.
+        # Each pass joins two alternatives, so `a OR b OR c` needs two passes.
         meant = joined
     if meant == text:
         return None
@@ -130,7 +131,7 @@ def _term(found: re.Match[str]) -> str:
 
 
 def _alternatives(found: re.Match[str]) -> str:
-    """Join two alternatives about the same key with a comma. Others stay unchanged."""
+    """Return two alternatives with a comma instead of OR; unchanged if they have different keys."""
     negated, key, value, other_key, other = found.groups()
     if other_key not in (key, None):
         return found[0]
@@ -138,10 +139,10 @@ def _alternatives(found: re.Match[str]) -> str:
 
 
 def meant_steps(query: Query, snapshot: Snapshot) -> Generator[None, None, Query | None]:
-    """Return the filter that the user may have meant, with replaced unknown names.
+    """Return the filter that the user may have meant, in which known names replace unknown names.
 
-    The name in `topic:payments` becomes the pattern `payments%` or the most similar name. Yields after each slice of
-    groups.
+    If no topic is named `payments`, `topic:payments` becomes `topic:payments%`, or the most similar topic name is used.
+    Yields after each slice of groups.
     """
     meant = likely_meant(query)
     terms = list((meant or query).terms)

@@ -29,8 +29,8 @@ class Number(NamedTuple):
     """A number of one group that a term compares with a range.
 
     Attributes:
-        applies: whether the group can have such a number, or None.
-        value: the number, or None.
+        applies: whether the group can have this number, such as a lag; None if that is unknown.
+        value: the number; None if it is unknown.
         at_least: whether the true number may be larger than `value`.
     """
 
@@ -69,11 +69,11 @@ class ListingKey(TermKey):
     """A term about data in the list of groups, with one result per `Listing`.
 
     Attributes:
-        of_listing: takes a snapshot and a listing, and returns the texts to compare; None if the broker does not list
-            them.
-        of_group: takes a snapshot and a group id, and returns the text from the description or summary, or None. It is
-            called if the listing lacks the text. None if only listings contain the text.
-        quoted: whether a value that is not in `values` is accepted in quotes.
+        of_listing: function that takes a snapshot and a listing, and returns the texts to compare with the values of
+            the term; None if the broker does not list them.
+        of_group: function that takes a snapshot and a group id, and returns the text from the description or summary,
+            or None. It is called if the listing lacks the text. None if only listings contain the text.
+        quoted: whether the term accepts a value in quotes that is not in `values`.
     """
 
     of_listing: Callable[[Snapshot, Listing], tuple[str, ...] | None] = field(kw_only=True)
@@ -99,12 +99,11 @@ class NumberKey(TermKey):
     Attributes:
         units: `COUNT_UNITS` or `TIME_UNITS`.
         number: takes a snapshot and a group id, and returns the number.
-        in_summary: attribute of `Summary` with the same number, or ``. It is read instead of calling `number`, which is
-            slower.
-        newer_in: attribute of `Snapshot`, `details` or `offsets`, with groups whose summary may be older. `number` is
-            called for them. `` if `in_summary` is ``.
-        searched_without_value: whether a group counts as searched (`Query.searched`) if its number is still unknown
-            after its data was read.
+        in_summary: attribute of `Summary` with the same number, or ``. Reading it is faster than calling `number`.
+        newer_in: attribute of `Snapshot` (`details` or `offsets`) with the groups that were read again after the sweep.
+            `number` is called for them. `` if `in_summary` is ``.
+        searched_without_value: whether `Query.searched` counts a group whose data was read, but whose number is still
+            unknown.
     """
 
     units: Mapping[str, int] = field(kw_only=True)

@@ -1,6 +1,6 @@
-"""The terms of a filter. Their result for a group is True, False or None (a value is not known).
+"""The terms of a filter. The result of a term for a group is True or False, or None if a value is not known.
 
-A filter selects a group only if all terms are True. A negated term about an unknown value is None, too.
+A filter selects a group only if the results of all terms are True. The negation of None is None.
 """
 
 from __future__ import annotations
@@ -87,9 +87,9 @@ class IdTerm:
             return self._filter(ids, [_tolerant(matcher) for matcher in matchers])
 
     def within(self, other: IdTerm) -> bool:
-        """Return True if every id that matches this term certainly also matches the other term.
+        """Return True if every id that matches this term is certain to match the other term as well.
 
-        This is known if a word contains the word of the other term.
+        This is certain if both terms are equal, or if both are single words and this word contains the other word.
         """
         if self == other:
             return True
@@ -258,7 +258,7 @@ class NumberTerm:
         return holds
 
     def known(self, group: str, snapshot: Snapshot) -> bool:
-        """Return whether the data for the number was read, so that `Query.searched` counts the group as searched."""
+        """Return whether the data for the number was read. If so, `Query.searched` counts the group as searched."""
         entry = self._entry
         applies, value, _ = entry.number(snapshot, group)
         return applies is False or (applies is True and (entry.searched_without_value or value is not None))

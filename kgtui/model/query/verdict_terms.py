@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 NAMES = (*STATUSES, *PROBLEMS)
 LEVELS = tuple(STATUSES)
-"""Verdicts that may be followed by `+`, as in `warn+`, which includes worse verdicts."""
+"""Verdicts that a user may write with `+`, as in `warn+`, to include worse verdicts."""
 _RANK = {status: rank for rank, status in enumerate(STATUSES.values())}
 _MEMBERLESS = frozenset({Problem.EMPTY, Problem.UNUSED, Problem.ABANDONED})
 """Problems that only groups in the state Empty can have."""
@@ -90,14 +90,14 @@ class VerdictTerm:
         return lambda group: self.of_group(group, snapshot)
 
     def known(self, group: str, snapshot: Snapshot) -> bool:
-        """Return whether the group was read often enough, or its state decides the result."""
+        """Return whether the result for the group is known, from enough reads or from its state alone."""
         if self._needs_empty_group(group, snapshot):
             return True
         judgment = snapshot.judgment(group)
         return judgment.kind is not None or judgment.status is not GroupStatus.UNKNOWN
 
     def _needs_empty_group(self, group: str, snapshot: Snapshot) -> bool:
-        """Return whether only an Empty group could match, and the group has another state."""
+        """Return whether the term can match only Empty groups, and this group has another state."""
         state = snapshot.state_of(group)
         asked = {PROBLEMS.get(one.name) for one in self.any_of}
         return state is not None and state != EMPTY and asked <= _MEMBERLESS
