@@ -240,7 +240,7 @@ def _count(number: int, word: str) -> str:
 
 
 RECENT = 300.0
-"""If less than this many seconds have passed since the last commit, or since the group became Empty, it may be in use."""
+"""A group may be in use if its last commit, or its last member, is less than this many seconds ago."""
 
 
 class SafeToDelete(StrEnum):
