@@ -70,7 +70,7 @@ class Backup:
 
 
 def backup_path(folder: StateFolder, group: str, entry: str, at: float) -> Path:
-    """Return the path of a new backup, which is valid on every file system.
+    """Return the path of a new backup. The file name is valid on every file system.
 
     Args:
         entry: id of the deletion in the audit log.

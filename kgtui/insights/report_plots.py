@@ -140,7 +140,7 @@ def thin_out(
 ) -> Iterator[tuple[float, float]]:
     """Yield at most about `MAX_POINTS` points (time, value) of a line: the largest value of each interval.
 
-    A value NaN interrupts the line where a value is None, and before each time in `breaks`.
+    A point with the value NaN interrupts the line where a value is None, and before each time in `breaks`.
     """
     interval = math.ceil(len(times) / MAX_POINTS)
     peak: tuple[float, float] | None = None

@@ -99,7 +99,7 @@ def unhealthy(rows: Iterable[GoldRow], groups: Mapping[str, GoldRow]) -> list[Fi
 
 
 def at_risk(rows: Iterable[GoldRow]) -> list[Finding]:
-    """Find groups of which retention has deleted or will delete unread records, from the newest hour of `forecast`."""
+    """Find groups whose unread records expired or will expire, from the newest hour of table `forecast`."""
     whole, partitions = _split_rows(rows)
     found = []
     for row in whole:
@@ -285,7 +285,7 @@ def _unusual_since(history: LagHistory, name: str, value: float, normal: float) 
 
 
 def _first_of_run(hours: Sequence[GoldRow]) -> GoldRow:
-    """Return the first of the consecutive hours that end with the last row."""
+    """Return the row with which the last run of consecutive hours begins."""
     first = hours[-1]
     for row in reversed(hours[:-1]):
         if (first["hour"] - row["hour"]).total_seconds() > 3_600:

@@ -49,12 +49,12 @@ NO_VISIBLE_GROUP = (
 class Access:
     """The permissions that decide what brokers silently leave out of their responses.
 
-    `Access()` is a user who may see nothing.
+    `Access()` stands for a user who may see nothing.
 
     Attributes:
         cluster_operations: names of Kafka's AclOperation that the user may perform on the cluster; None if not
             reported.
-        any_topic: whether the user may describe every topic, except `denied_topics`.
+        any_topic: whether the user may describe every topic that is not in `denied_topics`.
         denied_topics: topics that an ACL denies, as names or prefixes such as `pay-*`; None if not known.
     """
 

@@ -71,8 +71,8 @@ class Coverage:
     """How complete an answer is.
 
     Attributes:
-        brokers: number of brokers that responded, and number of brokers that were asked.
-        groups: number of groups that were described, and number of groups that were requested.
+        brokers: `(number of brokers that responded, number of brokers that were asked)`.
+        groups: `(number of groups that were described, number of groups that were requested)`.
     """
 
     brokers: tuple[int, int] = (0, 0)

@@ -63,8 +63,8 @@ class Skew:
     Attributes:
         by: what is compared: `member`, `host` or `rack`.
         loads: one load per member, host or rack, the largest first.
-        ratio: items per member on the busiest host (or in the busiest rack, or of the busiest member), divided by items
-            per member in the group. 1 if the items are distributed evenly, None if nothing is assigned.
+        ratio: items per member on the busiest host, divided by items per member in the whole group; the same for racks
+            and members. 1 if the items are distributed evenly, None if nothing is assigned.
     """
 
     by: str
@@ -73,10 +73,10 @@ class Skew:
 
 
 MOST_INFERRED = 20_000
-"""Maximum number of items of one topic or subtopology that are listed although no broker reported them.
+"""Maximum number of items of one topic or subtopology that are listed because a larger number is known.
 
-Partitions below a known partition must exist. The limit protects the memory from a damaged assignment with partition
-2³¹ − 1.
+If partition 7 is known, partitions 0 to 6 exist too. The limit protects the memory from a damaged assignment with
+partition 2³¹ − 1.
 """
 
 
@@ -84,7 +84,7 @@ class PlacementStatus(Enum):
     """Whether an item has reached its target owner."""
 
     SETTLED = "settled"
-    """The target owner owns the item. Without a target assignment: any member owns the item."""
+    """The target owner owns the item, or any member does if there is no target assignment."""
     LEAVING = "leaving"
     """The item is owned by a member that must give it up."""
     ARRIVING = "arriving"
@@ -214,7 +214,7 @@ def _revoked(members: Iterable[Member]) -> dict[Item, set[str]]:
 
 
 def epochs_behind(description: GroupDescription) -> dict[str, int | None]:
-    """Return by how many epochs each member is behind the target assignment, by member id.
+    """Return member id → number of epochs by which the member is behind the target assignment.
 
     Only members that are behind are included. A static member that left temporarily (epoch -2) has the value None.
     """
@@ -285,7 +285,7 @@ def _status(
         return PlacementStatus.SETTLED
     if incomplete:
         return PlacementStatus.UNKNOWN
-    # Members subscribe to topics. Streams tasks and connectors, which have a role, have no topic.
+    # Only partitions belong to a topic that members can subscribe to. Streams tasks and connectors have a role.
     if not item.role and subscribed is not None and item.name not in subscribed:
         return PlacementStatus.UNSUBSCRIBED
     return PlacementStatus.UNOWNED
@@ -321,7 +321,7 @@ def is_idle(member: Member) -> bool:
 
 
 def items_of(member: Member) -> frozenset[Item]:
-    """Return the items that a member owns; an empty set if they are not known (see `has_assignment`)."""
+    """Return the items that a member owns; an empty set if `has_assignment` is false."""
     if member.streams is not None:
         return _tasks(member.streams.assignment)
     if member.connect is not None:

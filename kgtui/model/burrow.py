@@ -26,7 +26,7 @@ _UNKNOWN = -1
 class Status(IntEnum):
     """The status of a partition or a group. The values equal Burrow's; a larger value is worse.
 
-    Only partitions have the status `STOP`, `STALL` or `REWIND`. Their group is `ERR`.
+    Only partitions can be `STOP`, `STALL` or `REWIND`. A group with one of these partitions is `ERR`.
     """
 
     NOT_FOUND = 0
@@ -171,7 +171,7 @@ class CommitRing:
         self._ends: array[int] = array("q")
 
     def log_end(self, offset: int) -> None:
-        """Add a log end offset. The caller must do this every `Options.offset_refresh` seconds."""
+        """Add a log end offset. The caller must add one every `Options.offset_refresh` seconds."""
         self._ends.append(offset)
         del self._ends[: -self._options.intervals]
 
@@ -179,7 +179,8 @@ class CommitRing:
         """Add a commit at `at` ms since the epoch, with the lag from the newest known log end.
 
         If less than `min_distance` has passed since the previous commit, only the offset and lag of the previous commit
-        are replaced, as in Burrow. Its time stays: otherwise, a group that commits often would never fill a window.
+        are replaced, as in Burrow. The previous time stays. Otherwise, a group that commits often would never fill a
+        window.
         """
         lag = max(self._ends[-1] - offset, 0) if self._ends else _UNKNOWN
         if self._at and at < self._at[-1]:

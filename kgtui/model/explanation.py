@@ -62,7 +62,7 @@ class _Text(NamedTuple):
 _OTHERS = "kgtui has no explanation for this error code of Kafka; search for the name in Kafka's documentation."
 
 _FAULTS: dict[str, _Text] = {
-    # These errors are kgtui's own, for requests without a valid response.
+    # The next entries explain errors that kgtui defines, for requests without a valid response.
     "NOT_CONNECTED": _Text(
         "kgtui could not connect to the broker.",
         "bootstrap servers, the brokers' advertised.listeners, security.protocol, firewalls",

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Need(Enum):
-    """Data that a term or a sort key needs, besides the list of groups."""
+    """Data that a filter term or a sort key needs, besides the list of groups."""
 
     DESCRIPTION = "members"
     OFFSETS = "offsets"
@@ -165,9 +165,9 @@ def topics(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
 
 
 def of_members(key: str) -> Callable[[Snapshot, str], tuple[str, ...] | None]:
-    """Return a function that returns the values of the members for a key, such as client ids.
+    """Return a function that takes a snapshot and a group id, and returns values of the members, such as client ids.
 
-    The function returns None if the members were not read or were withheld.
+    The function returns None if the members were not read, or if the broker withheld them.
 
     Args:
         key: a key of `kgtui.model.summary.NAMES`.
@@ -186,7 +186,7 @@ def of_members(key: str) -> Callable[[Snapshot, str], tuple[str, ...] | None]:
 
 
 hosts = of_members("host")
-"""Function that returns the sorted hosts of the members of a group, such as `/10.0.0.7`; see `of_members`."""
+"""Function that takes a snapshot and a group id, and returns the sorted hosts of the members, such as `/10.0.0.7`."""
 
 
 def type_of(snapshot: Snapshot, group: str) -> str | None:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 FAMILY_SEPARATORS = (".", ":/_", "-")
 """Sets of characters that may end the prefix of a group id.
 
-The first set of which the id contains a character is used. The prefix of `team-007.settle` is therefore `team-007.`.
+If the id contains characters of several sets, the first set is used. The prefix of `team-007.settle` is therefore
+`team-007.`.
 """
 
 

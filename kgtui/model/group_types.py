@@ -45,8 +45,8 @@ class GroupKind:
 
     Attributes:
         name: as in the filter term `kind:`.
-        tool: Kafka's script that describes such groups, or None.
-        has_offsets: False for Connect and schema registries, whose members commit nothing through the group.
+        tool: Kafka's script that describes groups of this kind, or None.
+        has_offsets: False for Connect and schema registries, because their members commit no offsets for the group.
     """
 
     name: str

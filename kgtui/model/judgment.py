@@ -1,6 +1,6 @@
-"""The judgment on a group, which says on every screen and in every command whether something is wrong.
+"""The judgment on a group: whether something is wrong. All screens and commands show the same judgment.
 
-There are three sources, which `Snapshot.judgment` combines:
+`Snapshot.judgment` combines three sources:
 
 - A group that is read at every poll has a health verdict by Burrow's rules (`kgtui.model.health`).
 - Every other group is screened by the sweep (`kgtui.monitor.screening`). The rules of screening miss no problem, but

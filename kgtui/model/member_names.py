@@ -41,8 +41,8 @@ _LEAST_CHARACTERS = 4
 def member_names(members: Iterable[Member]) -> dict[str, str]:
     """Return member id → shortest name that distinguishes the member.
 
-    It is the instance id (static membership), or else the first of these that is unique: client id, client id with host
-    (`billing@10.0.3.7`), client id with a part of the member id (`billing#3fa8`).
+    It is the instance id (static membership), or else the first unique name of these three: client id, client id with
+    host (`billing@10.0.3.7`), client id with a part of the member id (`billing#3fa8`).
     """
     return _names(members, with_host=False)
 

@@ -55,7 +55,7 @@ class ShareOffset:
 class PartitionBounds:
     """Log start offset and log end offset of a partition.
 
-    They come from ListOffsets (-2, -1) with read_uncommitted, as in Kafka's tools.
+    They come from ListOffsets (timestamps -2 and -1) with read_uncommitted, as in Kafka's tools.
 
     Attributes:
         error: Kafka's error code of the first read that failed; 0 if both succeeded.
@@ -141,7 +141,7 @@ class LagTotal:
 
     Attributes:
         lag: sum over the partitions whose lag is known; None if no lag is known.
-        unknown: number of partitions whose lag is not known, except those without a committed offset.
+        unknown: number of partitions whose lag is not known, except partitions without a committed offset.
         partitions: number of all visible partitions.
         hidden: whether more partitions may be hidden.
     """
@@ -201,7 +201,7 @@ def lag_of_commit(commit: CommittedOffset, bounds: PartitionBounds | None) -> Pa
 def lag_of_share(share: ShareOffset, bounds: PartitionBounds | None) -> PartitionLag:
     """Return the lag of a share partition as the broker reports it.
 
-    Records after the SPSO may already be acknowledged, so the SPSO does not give the lag.
+    The lag cannot be computed from the SPSO, because records after the SPSO may already be acknowledged.
     """
     start, end = (bounds.log_start, bounds.log_end) if bounds else (None, None)
     lead = lost = None

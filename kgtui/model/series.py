@@ -337,7 +337,7 @@ class SeriesStore:
         description: GroupDescription | None = None,
         offsets: GroupOffsets | None = None,
     ) -> None:
-        """Append a sample of a group; see `Series.add`."""
+        """Append a sample to the series of a group. The arguments are those of `Series.add`."""
         series = self._series.get(group)
         if series is None:
             series = self._series[group] = Series(gap_rule=self._gap_rule)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kgtui.model.timeline import ObservedTimes
 
 MOST_CHANGES = 30_000
-"""Default number of changes that are remembered. With 8 bytes per change, they take up 240 kB."""
+"""Default number of changes that a `ChangeLog` remembers. With 8 bytes per change, they take up 240 kB."""
 
 
 class ChangeLog:
@@ -151,7 +151,7 @@ class Snapshot:
         details: group id → newest description, for selected or visible groups.
         offsets: group id → newest offsets, for selected or visible groups.
         configs: group id → newest configs, for groups whose configs were requested while they were selected.
-        health: group id → health, for watched groups (see `kgtui.model.health`).
+        health: group id → newest health, for groups that are read at every poll.
         screened: group id → judgment by the sweep, for groups with a problem or too few reads. Use `judgment` for any
             group. Shared.
         unobserved: number of groups with a possible problem that are not observed exactly, because there are too many.

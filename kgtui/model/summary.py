@@ -46,7 +46,7 @@ def member_index_of(members: Iterable[Member] | None) -> str:
 
 
 def encode_member_index(names: Mapping[str, Iterable[str]]) -> str:
-    """Return the member index.
+    """Return the member index of a group.
 
     Args:
         names: key of `NAMES` → texts, such as `client` → client ids.

@@ -120,7 +120,7 @@ def _lag_unknown(snapshot: Snapshot, group: str) -> int | None:
 
 
 def _may_be_hidden(snapshot: Snapshot, group: str) -> bool | None:
-    """Return whether offsets may be hidden; None if they or the permissions were not read."""
+    """Return whether offsets may be hidden; None if the offsets or the permissions were not read."""
     total = _lag_total(snapshot, group)
     return None if total is None or snapshot.access is None else total.hidden
 
@@ -159,10 +159,7 @@ def _read_at(snapshot: Snapshot, group: str) -> float | None:
 
 
 def lag_text(total: LagTotal) -> str:
-    """Format a total lag: `7`, `≥ 7` if it is a lower bound, `?` if no lag is known.
-
-    Empty if the group has no offsets.
-    """
+    """Format a total lag: `7`, `≥ 7` if it is a lower bound, `?` if no lag is known, `` if there are no offsets."""
     if total.lag is None:
         return "?" if total.lower_bound else ""
     return f"{_AT_LEAST}{total.lag}" if total.lower_bound else str(total.lag)
@@ -321,7 +318,7 @@ LISTED = (
 """Fields of a group in the JSON and CSV of `kgtui ls`."""
 
 LIST_COLUMNS = (GROUP, TYPE, PROTOCOL, STATE, COORDINATOR, MEMBER_COUNT, VERDICT_COLUMN, LAG)
-"""Columns of `kgtui ls`, which are shown if their data (`Field.needs`) was read."""
+"""Columns of the table of `kgtui ls`. A column is shown if its data (`Field.needs`) was read."""
 
 WIDE_LIST_COLUMNS = (
     GROUP, KIND, TYPE, PROTOCOL, STATE, COORDINATOR_ADDRESS, MEMBER_COUNT, VERDICT_COLUMN, LAG, PARTITION_COUNT,

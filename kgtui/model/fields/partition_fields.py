@@ -28,7 +28,7 @@ class PartitionRow(NamedTuple):
         lag: the position, the log offsets and the lag of the partition.
         share: True if the position is a share-partition start offset (SPSO, KIP-932).
         member_id: id of the owner, or None. Of several owners, as in share groups, it is the last.
-        owner: name of the owner (see `kgtui.model.member_names`), or the number of owners, such as `3 members`.
+        owner: short unique name of the owner, or the number of owners, such as `3 members`.
     """
 
     lag: PartitionLag

@@ -149,7 +149,7 @@ def _stopped_after(history: ReadHistory, partitions: Mapping[TopicPartition, Par
 
 
 def _gone(history: ReadHistory) -> GroupHealth:
-    """Return the health of a group that no longer exists. It has only the number and the times of the reads."""
+    """Return the health of a group that no longer exists. Only the number and the times of its reads are known."""
     nothing = health_of(type(history)(history.watching))
     return replace(
         nothing,

@@ -25,7 +25,7 @@ _PROBLEMS = {
 }
 
 _BEGIN_UNKNOWN = frozenset({Problem.STOP, Problem.STALL, Problem.EMPTY, Problem.UNUSED})
-"""Problems that may have begun before kgtui started. They began after the last consumed record was written."""
+"""Problems that may have begun before kgtui started, at an unknown time after the last consumed record was written."""
 
 _FIRST_READ = 5.0  # Longest time from the beginning of the observation to the first read of offsets, in seconds.
 
@@ -135,8 +135,8 @@ def _problems_of(health: GroupHealth, group_type: str | None) -> Iterator[Judgme
     steady = health.kind is Status.WARN and health.lag_grows is False
     if worst is not None and health.kind in _PROBLEMS and not steady:
         since = None if health.read_at is None or health.kind is Status.WARN else health.read_at - worst.still
-        # The beginning was observed if the position moved after the first read of offsets, which may come up to
-        # `_FIRST_READ` seconds after the first read of the group.
+        # kgtui observed the beginning if the position moved after the first read of offsets. Offsets are first read up
+        # to `_FIRST_READ` seconds after the group.
         seen = worst.still + _FIRST_READ < health.seconds
         if worst.rewind is not None:
             since, seen = worst.rewind.at, True

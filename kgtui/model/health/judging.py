@@ -110,8 +110,8 @@ def observe(samples: Iterable[Sample], options: Options) -> Observed:
     moves = _moves(rows)
     ring = CommitRing(options)
     every = round(options.offset_refresh * 1000 * _EARLY)
-    # The window cannot hold more than `intervals` commits. With `min_distance`, more changes are needed to fill the
-    # window, because some replace others.
+    # The window holds at most `intervals` commits, so older changes are skipped. With `min_distance`, they are needed,
+    # because some changes replace earlier ones.
     for at, position in moves if options.min_distance else moves[-options.intervals :]:
         old = bisect_right(times, at - every)
         if old:
@@ -272,7 +272,7 @@ def _of_lagging_share(
 
 
 def _share_moves(known: Sequence[Sample]) -> list[Commit]:
-    """Return the first SPSO and each change as commits, at the times of their first read."""
+    """Return the first SPSO and each changed SPSO as commits. The time of a commit is that of its first read."""
     moves: list[Commit] = []
     for sample in known:
         if sample.position is not None and (not moves or sample.position != moves[-1].offset):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kgtui.model.record_times import RecordTime
 
 SAMPLES_KEPT = 120
-"""Default maximum number of samples per partition (see `Samples`)."""
+"""Default maximum number of samples that are kept per partition."""
 
 _SAMPLE_FIELDS = 5
 # `_UNKNOWN` stands for None in arrays of integers. Offsets and lags are never negative.

@@ -67,8 +67,8 @@ class Undecided:
     Attributes:
         status: the undecided verdict, such as STOP.
         lack: kind of data that is missing.
-        needs: how much data is needed, in seconds or commits (see `Lack`).
-        has: how much data there is, in the same unit.
+        needs: how much data is needed: seconds or a number of commits, depending on `lack`.
+        has: how much data there is, in the unit of `needs`.
         partitions: number of partitions for which the verdict is undecided.
         why: reason for an unknown lag, such as `forbidden` or `no leader`; `kgtui.model.access.HIDDEN` if offsets may
             be hidden; `` if other data is missing.
@@ -230,7 +230,8 @@ class PartitionHealth:
         position: committed offset or share-partition start offset, or None.
         still: observed seconds since the last change of the position.
         commits: number of commits in the window, or of different start offsets in a share group.
-        complete: number of commits (share groups: of reads with a known lag) as a fraction (0 to 1) of `intervals`.
+        complete: number of commits as a fraction (0 to 1) of `Options.intervals`. In a share group, reads with a known
+            lag are counted instead of commits.
         undecided: worse verdicts that the reads could neither confirm nor exclude.
         subscribed: whether a member subscribes to the topic, or None.
         age: age of the first unread record, or None.
@@ -277,8 +278,8 @@ class GroupHealth:
         stopped_after: time at which the newest consumed record of the stopped partitions was written, in seconds since
             the epoch. The group stopped after this time. None if it is not known.
         rebalances: rebalances of the last hour; None until the state has been read twice.
-        holding_up: member id → epochs behind the target assignment, for members that delay it; None for a static member
-            that left temporarily.
+        holding_up: member id → number of epochs behind the target assignment, for members that delay it. The number is
+            None for a static member that left temporarily.
         empty: how long the group has been Empty, or None.
         seconds: time from the first read to the newest.
         reads: number of reads that succeeded.

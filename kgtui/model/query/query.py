@@ -1,6 +1,6 @@
 """Parsed filters, which select and sort the groups of a snapshot.
 
-They work in slices, because there may be 100,000 groups.
+A filter tests the groups in slices, because there may be 100,000 of them.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class SortKey:
 
 
 def ordered(ids: Iterable[str], keys: tuple[SortKey, ...], snapshot: Snapshot) -> list[str]:
-    """Sort group ids by the keys, the most important first, and then by id.
+    """Sort group ids by the keys (the first key is the most important), and then by id.
 
     Unknown values come last.
     """
@@ -191,9 +191,7 @@ class Query:
         size: int = SLICE,
         cache: FilterCache | None = None,
     ) -> Generator[None, None, dict[Listing, Sequence[str]]]:
-        """Find the groups that match, and return their ids by listing, as in `Snapshot.by_listing`.
-
-        Yields after every `size` groups.
+        """Return listing → sorted ids of its groups that match. Yields after every `size` groups.
 
         Args:
             marked: ids of the groups that the user has marked.

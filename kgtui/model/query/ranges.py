@@ -65,7 +65,7 @@ class Range:
         return True if low else None
 
     def spelled(self, units: Mapping[str, int]) -> str:
-        """Return the range as text in the filter language. Its characters need no quotes in a shell.
+        """Return the range as text in the filter language. The text needs no quotes in a shell.
 
         Args:
             units: unit → factor: `COUNT_UNITS` or `TIME_UNITS`.
