@@ -37,7 +37,7 @@ def write_new(path: Path, data: bytes) -> None:
 
 
 def has_drafts(folder: Path) -> bool:
-    """Return whether `remove_drafts` would remove files. Raises OSError."""
+    """Return whether a folder has incomplete files, which `remove_drafts` removes. Raises OSError."""
     return any(True for _ in _drafts(folder))
 
 
@@ -97,7 +97,7 @@ def _write_all(file: int, data: bytes) -> None:
 
 @contextlib.contextmanager
 def shared_lock(path: Path) -> Iterator[None]:
-    """Hold the shared lock during a deletion, so that `sole_lock` fails in other processes.
+    """Hold a shared lock on a file during a deletion, so that `sole_lock` fails in other processes.
 
     The kernel releases the lock if the process dies. Raises OSError.
     """
@@ -112,7 +112,7 @@ def shared_lock(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def sole_lock(path: Path) -> Iterator[bool]:
-    """Try to take the exclusive lock, and yield whether this succeeded. Raises OSError."""
+    """Try to take the exclusive lock on a file, and yield whether this succeeded. Raises OSError."""
     private_folder(path.parent)
     file = open_private(path, os.O_RDWR | os.O_CREAT)
     try:

@@ -185,8 +185,8 @@ def readable_ages(gold: Gold) -> tuple[TableAge, ...]:
 
 def end_of(ages: Iterable[TableAge]) -> float | None:
     """Return the end of the gold tables, which counts as now, in seconds since the epoch; None if all are empty."""
-    # Every run extends `lag` and `health`. The other tables cover whole hours or days, so they only count if these two
-    # are empty.
+    # Every run of the pipeline extends tables `lag` and `health`. Other tables cover whole hours or days, so they count
+    # only if `lag` and `health` are empty.
     ends = {age.table: age.covered_to for age in ages if age.covered_to is not None}
     frequent = [end for table, end in ends.items() if table in (LAG.title, HEALTH.title)]
     return max(frequent or ends.values(), default=None)

@@ -34,8 +34,9 @@ _USUAL_MINUTES = 3
 """The backward search for the start of an outlier ends after this many consecutive normal minutes."""
 
 _MIN_RELATIVE_DISTANCE = 0.5
-"""Minimum relative distance of an outlier from the normal value, because z-scores of a nearly constant series are
-large.
+"""An outlier differs from the normal value by more than this fraction of the normal value.
+
+The limit is needed, because z-scores of a nearly constant series are large.
 """
 
 _BASES = {"hour of week": "weeks", "hour of day": "days"}
@@ -77,8 +78,11 @@ def unhealthy(rows: Iterable[GoldRow], groups: Mapping[str, GoldRow]) -> list[Fi
         parts = partitions.get(group, [])
         parts.sort(key=lambda part: -(part["lag"] or 0))
         columns = ("topic", "partition", "status", "lag", "position", "last_commit", "complete")
-        waiting = "" if row["lag"] is None else f"; {row['lag']:,} unread records"
-        many = f" on {row['affected']} partitions" if (row["affected"] or 0) > 1 else ""
+        what = STATUS.get(worst, f"is {worst}")
+        if (row["affected"] or 0) > 1:
+            what = f"{what} on {row['affected']} partitions"
+        if row["lag"] is not None:
+            what = f"{what}; {row['lag']:,} unread records"
         nobody = groups.get(group, {}).get("state") == EMPTY
         found.append(
             Finding(
@@ -86,7 +90,7 @@ def unhealthy(rows: Iterable[GoldRow], groups: Mapping[str, GoldRow]) -> list[Fi
                 Severity.ERROR if row["status"] == "ERR" else Severity.WARN,
                 group,
                 (group,),
-                f"{STATUS.get(worst, f'is {worst}')}{many}{waiting}",
+                what,
                 seconds_of(row["bad_since"]),
                 _NO_MEMBERS if nobody else _ADVICE.get(worst, "look at the members and the offsets of the group"),
                 evidence_of(Kind.UNHEALTHY, columns, parts or [row]),

@@ -106,6 +106,7 @@ def _brokers(snapshot: Snapshot, name: str, *, whole: bool) -> list[str]:
         else:
             lines.append(f"No group id contains {name}.")
     for status in silent:
-        why = "" if status.fault is None else f": {' '.join((status.fault.message or status.fault.name).split())}"
-        lines.append(f"It may be on broker {status.node} ({status.address}), which does not answer{why}.")
+        line = f"It may be on broker {status.node} ({status.address}), which does not answer"
+        why = None if status.fault is None else " ".join((status.fault.message or status.fault.name).split())
+        lines.append(f"{line}." if why is None else f"{line}: {why}.")
     return lines

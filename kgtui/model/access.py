@@ -135,10 +135,10 @@ def _remove_denial(access: Access) -> str:
 
 
 def hidden_topics_fault(group: str, topics: Sequence[str]) -> Fault:
-    """Return the fault of a group whose members read hidden topics.
+    """Return the fault of a group whose members read topics that the user may not describe.
 
     Args:
-        topics: at least one topic.
+        topics: names of these topics, at least one.
     """
     named = topics[0] if len(topics) == 1 else f"{topics[0]} and {len(topics) - 1} more"
     return Fault(

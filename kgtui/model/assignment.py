@@ -98,7 +98,7 @@ class PlacementStatus(Enum):
 
 
 class Placement(NamedTuple):
-    """One item with its current and its target owners. A named tuple saves memory.
+    """One item with its current owners and its target owners. This is a named tuple to save memory.
 
     Attributes:
         owners: ids of the members that own the item.

@@ -151,7 +151,7 @@ class GroupVerdict:
 
     @property
     def worst(self) -> Status:
-        """The worst status of a partition, which is more specific than the status `ERR` of the group."""
+        """The worst status of a partition. Unlike `status`, it can be `STOP`, `STALL` or `REWIND`."""
         return max((row.status for row in self.partitions.values()), default=self.status)
 
 
@@ -245,7 +245,7 @@ def lag_never_fell(commits: Iterable[Commit]) -> bool:
 
 
 def roll_up(partitions: Mapping[TopicPartition, PartitionVerdict]) -> GroupVerdict:
-    """Combine the verdicts on partitions into a verdict on the group. Without partitions, it is OK, as in Burrow."""
+    """Combine the verdicts on partitions into a verdict on the group. As in Burrow, a group without partitions is OK."""
     status, total, full, unknown = Status.OK, 0, 0, 0
     largest: tuple[int, TopicPartition] | None = None
     for key, row in partitions.items():

@@ -212,8 +212,8 @@ def _who_delays(snapshot: Snapshot, group: str, health: GroupHealth) -> str:
     named = []
     for member_id, behind in list(health.holding_up.items())[:_MOST_NAMED]:
         name = labels.get(member_id, member_id)
-        late = "has left" if behind is None else f"is {behind} epoch{'' if behind == 1 else 's'} behind"
-        named.append(f"{name} {late}")
+        late = f"{name} is {behind} epoch{'' if behind == 1 else 's'} behind"
+        named.append(f"{name} has left" if behind is None else late)
     return _and_more(named, len(health.holding_up))
 
 

@@ -85,7 +85,7 @@ def reason_of(
     rest = about_members.partition(", ")[2]
     words = _WITHOUT_MEMBERS
     if judgment.kind is Problem.ABANDONED:
-        words += "; no commit seen for at least a day"
+        words = f"{_WITHOUT_MEMBERS}; no commit seen for at least a day"
     elif clock is not None and observed_at is not None:
-        words += f"; no commit seen since {clock(observed_at)}"
+        words = f"{_WITHOUT_MEMBERS}; no commit seen since {clock(observed_at)}"
     return ", ".join(part for part in (words, rest, unread) if part)

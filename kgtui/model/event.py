@@ -116,8 +116,7 @@ def _offsets(event: Event, what: str) -> str:
     before, after = int(event.before or 0), int(event.after or 0)
     if event.number == 1:
         return f"offset of {event.subject} {what}: {before:,} → {after:,}"
-    by = f"{after - before:+,} records"
-    return f"offsets of {event.number:,} partitions {what}, {by}: {event.subject}"
+    return f"offsets of {event.number:,} partitions {what}, {after - before:+,} records: {event.subject}"
 
 
 def _verdict(event: Event) -> str:

@@ -1,4 +1,4 @@
-"""Finds events by comparing two reads, live or in a recording.
+"""Finds events by comparing two reads of a group, live or in a recording.
 
 The time of an event is the time of the first read that shows the change.
 """

@@ -94,7 +94,7 @@ def may_hide_topics(snapshot: Snapshot, group: str) -> bool:
 
 
 def _read_incompletely(snapshot: Snapshot, group: str) -> bool:
-    """Return whether the newest read of the offsets lacked topics, or may have lacked topics, that are hidden."""
+    """Return whether hidden topics are missing, or may be missing, in the newest read of the offsets."""
     reading = current_offsets(snapshot, group)
     if reading is not None:
         return reading.value.hidden
@@ -284,7 +284,7 @@ def lag_trend_and_span(snapshot: Snapshot, group: str) -> tuple[float, float] | 
 
 
 def time_lag(snapshot: Snapshot, group: str) -> tuple[float | None, bool] | None:
-    """Return the age of the oldest unread record in seconds, and whether it may be older.
+    """Return `(age of the oldest unread record in seconds, whether the record may be older)`.
 
     The age is None if it is not known. The whole result is None if the offsets were not read.
     """

@@ -33,8 +33,8 @@ _DELETING_OPERATIONS = frozenset({"DELETE", "ALL"})
 def why_not_delete(group: str, description: GroupDescription) -> str | None:
     """Return why a group must not be deleted; None if it may be deleted.
 
-    The group must be Empty, and the user must not lack the ACL operation DELETE. Kafka's GroupMetadataManager would
-    also delete `Dead` classic groups.
+    The group must be Empty, and the user must not lack the ACL operation DELETE. kgtui refuses to delete `Dead` classic
+    groups, although Kafka's GroupMetadataManager would do that.
     """
     if description.group != group:
         return "the description belongs to another group; refresh and try again"
@@ -63,17 +63,14 @@ def _why_not_empty(description: GroupDescription, group_type: GroupType) -> str 
         return f"this version of kgtui does not know the state {state or '?'}"
     if not count:
         return f"{state}: stop the group's members first"
-    return f"{state} with {_members(count)}: stop {'it' if count == 1 else 'them'} first{_static_note(description)}"
+    why = f"{state} with {_members(count)}: stop {'it' if count == 1 else 'them'} first"
+    static = any(member.instance_id is not None for member in description.members or ())
+    # Static members stay in the group after they stop (KIP-345).
+    return f"{why} (static members stay until their session times out)" if static else why
 
 
 def _members(count: int) -> str:
     return f"{count:,} member{'' if count == 1 else 's'}"
-
-
-def _static_note(description: GroupDescription) -> str:
-    """Return a note for static members, which stay until their session times out (KIP-345)."""
-    static = any(member.instance_id is not None for member in description.members or ())
-    return " (static members stay until their session times out)" if static else ""
 
 
 def may_delete(operations: Iterable[str]) -> bool:

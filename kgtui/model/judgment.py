@@ -152,7 +152,9 @@ SUSPECTED = frozenset({Problem.STOP, Problem.STALL, Problem.BEHIND})
 """Problems that screening can suspect but not prove. A final health verdict confirms or refutes them."""
 
 ONLY_COUNTED = frozenset({Problem.UNUSED, Problem.ABANDONED})
-"""Problems whose groups *Needs attention* counts but does not list, because thousands of them would hide other groups.
+"""Problems of which *Needs attention* in the terminal UI shows only the number of groups.
+
+There may be thousands of these groups, which would hide other groups in the list.
 """
 
 

@@ -55,7 +55,7 @@ def member_labels(members: Iterable[Member]) -> dict[str, str]:
 
 
 _RANDOM_PART = re.compile(r"-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
-"""The part that Kafka appends to the client id or instance id of a member of a classic group (a UUID)."""
+"""The UUID at the end of member ids of classic groups. Kafka appends it to the client id or instance id."""
 
 
 def names_of_ids(member_ids: Iterable[str], members: Iterable[Member] = ()) -> dict[str, str]:

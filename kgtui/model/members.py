@@ -157,7 +157,7 @@ class Subtopology:
 
 @dataclass(frozen=True, slots=True)
 class Topology:
-    """The topology of a streams group. `subtopologies` is None before it is initialized."""
+    """The topology of a streams group. `subtopologies` is None before the topology is initialized."""
 
     epoch: int
     subtopologies: tuple[Subtopology, ...] | None = None

@@ -1,4 +1,4 @@
-"""Data classes for committed offsets, log offsets and lag. A -1 of the Kafka protocol is None here."""
+"""Data classes for committed offsets, log offsets and lag. The value -1 in the Kafka protocol becomes None."""
 
 from __future__ import annotations
 

@@ -257,9 +257,9 @@ class Series:
         return "not watched" if away > self.gap_rule.limit(usual) else ""
 
     def _rates(self, at: float, offsets: GroupOffsets | None, gap: str) -> tuple[float, float, int]:
-        """Return records written and read per second since the previous sample, NaN if unknown.
+        """Return `(records written per second, records read per second, records by which positions went back)`.
 
-        The third value is the number of records by which positions went back.
+        The values are for the time since the previous sample. A rate is NaN if it is unknown.
         """
         before, self._sums = self._sums, None if offsets is None else (at, _summed(offsets))
         if before is None or self._sums is None or gap or at <= before[0]:

@@ -211,7 +211,7 @@ class Snapshot:
     def state_of(self, group: str) -> str | None:
         """Return the newest known state of a group, from the list of groups.
 
-        Old brokers list no states, so the sweep reads them.
+        If brokers are too old to list states, the state comes from the sweep.
         """
         listing = self.groups.get(group)
         if listing is None or listing.state is not None:

@@ -71,7 +71,7 @@ class Sums(NamedTuple):
 
 
 class Position(NamedTuple):
-    """One partition in a read.
+    """The offsets of a group in one partition, in one read.
 
     Attributes:
         key: topic and partition.

@@ -1,6 +1,6 @@
 """Computes trends and estimates from samples: lag trend, growth of a log, age of unread records, time of data loss.
 
-The samples must not contain a gap. A function returns None if they are not sufficient.
+The samples must not contain a gap. The functions return None if there are not enough samples.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def time_lag(position: int, samples: Sequence[Sample], known: tuple[int, int] | 
 def growth(points: Sequence[tuple[int, int | None]]) -> float | None:
     """Return the growth of an offset per second, from points `(milliseconds, offset)`.
 
-    Only the points after the last unknown offset count; None if there are fewer than two.
+    Only the points after the last unknown offset count. None if there are fewer than two of these points.
     """
     known: list[tuple[int, int]] = []
     for at, value in reversed(points):
@@ -148,7 +148,7 @@ def growth(points: Sequence[tuple[int, int | None]]) -> float | None:
 
 
 def deletion(samples: Sequence[Sample]) -> float | None:
-    """Return the movement of the log start offset per second; None for fewer than two moves.
+    """Return how many offsets per second the log start advances; None if it advanced less than twice.
 
     Retention deletes whole segments, so the log start jumps. The rate is measured from the first jump to the last.
     """

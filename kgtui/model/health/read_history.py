@@ -71,7 +71,7 @@ class Samples:
             yield from map(Sample._make, zip(numbers, numbers, numbers, numbers, numbers, strict=True))
             return
         for at, position, log_end, log_start, lag in zip(numbers, numbers, numbers, numbers, numbers, strict=True):
-            # A function call per value would be slow for thousands of partitions.
+            # Values are converted inline, because a function call per value would be slow for thousands of partitions.
             yield Sample(
                 at,
                 None if position < 0 else position,
@@ -92,7 +92,7 @@ class Samples:
         while len(self._rows) >= length * _SAMPLE_FIELDS:
             self._thin(changes)
         position, end, start, lag = row.position, row.log_end, row.log_start, row.lag
-        # A function call per value would be slow for thousands of partitions.
+        # Values are converted inline, because a function call per value would be slow for thousands of partitions.
         self._rows.extend((
             at,
             _UNKNOWN if position is None else position,
@@ -141,8 +141,8 @@ group epoch.
 class RebalanceLog:
     """Counts rebalances between consecutive reads, in an array of bounded length.
 
-    A rebalance shows in the state or in the epoch. Without epochs, a short rebalance shows in the members, their
-    assignments and the leader.
+    A rebalance is detected by a change of the state or of the epoch. In groups without epochs, a short rebalance is
+    detected by a change of the members, their assignments or the leader.
     """
 
     __slots__ = ("_epoch", "_has_epoch", "_is_counted", "_members", "_rows", "_state")
@@ -314,7 +314,7 @@ class ReadHistory:
             else at - self._described_at
         )
         state = description.state
-        # Epochs show each rebalance, so that the members need not be compared.
+        # In groups with epochs, each rebalance changes the epoch, so that members need not be compared.
         compared = description.group_epoch is None and description.members is not None
         members = membership_signature(description) if compared else None
         self.rebalances.add(at, state, description.group_epoch, watched, members)

@@ -45,17 +45,21 @@ def reason(health: GroupHealth, group_type: str | None = None) -> str:
     worst = health.worst
     if worst is None:
         return ""
-    others = f" (and {health.affected - 1} more partitions)" if health.affected > 2 else ""
-    others = " (and 1 more partition)" if health.affected == 2 else others
-    return _sentence(worst, group_type in SHARE_OFFSET_TYPES, health.state, others)
+    where = f"{worst.topic}-{worst.partition}"
+    if health.affected == 2:
+        where = f"{where} (and 1 more partition)"
+    elif health.affected > 2:
+        where = f"{where} (and {health.affected - 1} more partitions)"
+    return _sentence(worst, group_type in SHARE_OFFSET_TYPES, health.state, where)
 
 
-def _sentence(worst: PartitionHealth, share: bool, state: str | None, others: str) -> str:
-    where = f"{worst.topic}-{worst.partition}{others}"
+def _sentence(worst: PartitionHealth, share: bool, state: str | None, where: str) -> str:
     waiting = f"{worst.lag or 0:,} unread"
     if worst.status is Status.REWIND:
-        numbers = "" if worst.rewind is None else f" from {worst.rewind.before:,} to {worst.rewind.after:,}"
-        return f"the {'start' if share else 'committed'} offset of {where} went back{numbers}, {waiting}"
+        what = f"the {'start' if share else 'committed'} offset of {where} went back"
+        if worst.rewind is not None:
+            what = f"{what} from {worst.rewind.before:,} to {worst.rewind.after:,}"
+        return f"{what}, {waiting}"
     if worst.status is Status.WARN:
         over = "" if share else f" over {worst.commits} commits"
         return f"the lag of {where} does not fall{over}, {waiting}"
@@ -100,9 +104,8 @@ def expiry(empty: EmptyPeriod, clock: Clock | None = None, read_at: float | None
     """
     if empty.expires_in is None:
         return ""
-    at_most = "at most " if empty.at_most else ""
-    at = "" if clock is None or read_at is None else f", {clock(read_at + empty.expires_in)}"
-    return f"offsets may expire in {at_most}{duration(empty.expires_in)}{at}"
+    text = f"offsets may expire in {'at most ' if empty.at_most else ''}{duration(empty.expires_in)}"
+    return text if clock is None or read_at is None else f"{text}, {clock(read_at + empty.expires_in)}"
 
 
 def local_clock(now: float) -> Clock:

@@ -74,8 +74,8 @@ def fuzzy_matcher(word: str) -> Callable[[str], object]:
 def regex_matcher(source: str) -> Callable[[str], object]:
     """Return a function that returns whether RE2 finds the expression in a text.
 
-    Case is ignored without `(?-i)`. Raises `PatternError` if RE2 rejects the expression. The function raises
-    `UnicodeEncodeError` for lone surrogates.
+    Case is ignored, unless the expression contains `(?-i)`. Raises `PatternError` if RE2 rejects the expression. The
+    returned function raises `UnicodeEncodeError` if the text contains a lone surrogate.
     """
     import re2
 

@@ -77,7 +77,7 @@ def _harm(snapshot: Snapshot, group: str) -> int | None:
 
 
 def _coordinator(snapshot: Snapshot, group: str) -> int | None:
-    # The tree may still contain a group that the newest snapshot lacks.
+    # The listing may be None, because the tree may still contain a group that the newest snapshot lacks.
     listing = snapshot.groups.get(group)
     return None if listing is None else listing.coordinator
 

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 MOST = 3
-"""Maximum number of similar names."""
+"""Maximum number of similar names that are suggested."""
 
 _COMPARED = 100
 """Maximum number of names that are compared exactly with one text, because an exact comparison takes microseconds."""
 
 _CUTOFF = 0.7
-"""Minimum similarity of similar texts, as difflib computes it (0 to 1)."""
+"""Two texts are similar if the ratio that difflib computes (0 to 1) is at least this number."""
 
 
 def similar_names(texts: Iterable[str], names: Iterable[str]) -> list[str]:
@@ -102,8 +102,8 @@ def operator_hint(query: Query) -> str:
         "OR": "alternatives of one term are separated by commas",
         "NOT": "not: before a term negates it",
     }[word]
-    example = "" if meant is None else f"; did you mean {meant.describe()}"
-    return f"{word} is read as a part of group ids; {instead}{example}"
+    hint = f"{word} is read as a part of group ids; {instead}"
+    return hint if meant is None else f"{hint}; did you mean {meant.describe()}"
 
 
 def likely_meant(query: Query) -> Query | None:

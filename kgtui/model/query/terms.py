@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 Tester = Callable[[str], bool | None]
-"""Takes a group id, and returns the result of a term in one snapshot, or None."""
+"""Function that takes a group id, and returns the result of a term in one snapshot: True, False or None."""
 
 
 def negation(negated: bool) -> str:
