@@ -245,7 +245,7 @@ def lag_never_fell(commits: Iterable[Commit]) -> bool:
 
 
 def roll_up(partitions: Mapping[TopicPartition, PartitionVerdict]) -> GroupVerdict:
-    """Combine the verdicts on partitions into a verdict on the group. As in Burrow, a group without partitions is OK."""
+    """Combine verdicts on partitions into a verdict on the group. A group without partitions is OK, as in Burrow."""
     status, total, full, unknown = Status.OK, 0, 0, 0
     largest: tuple[int, TopicPartition] | None = None
     for key, row in partitions.items():

@@ -156,10 +156,10 @@ def offset_events(
     *,
     memberless: bool,
 ) -> list[Event]:
-    """Return events for positions of a group that were reset or went back between two reads.
+    """Return events for committed offsets of a group that were reset or went back between two reads.
 
-    Without members, every change is a reset, except in simple groups: their consumers commit without being members. In
-    all other cases, only positions that went back are reported. Partitions in only one read are ignored.
+    If the group has no members, every change is a reset, except in simple groups, whose consumers commit without being
+    members. In all other cases, only offsets that went back are reported. Partitions in only one read are ignored.
 
     Args:
         before, after: partition → committed offset or share-partition start offset.

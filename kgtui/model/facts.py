@@ -243,7 +243,7 @@ def first_seen(snapshot: Snapshot, group: str) -> float | None:
 
 
 def last_progress(snapshot: Snapshot, group: str) -> float | None:
-    """Return when a position of the group was last observed to move forward, in seconds since the epoch.
+    """Return when a committed offset of the group was last observed to move forward, in seconds since the epoch.
 
     None if no progress was observed since kgtui started, or in the recording.
     """

@@ -67,8 +67,9 @@ class GroupDescription:
         assignment_epoch: epoch of the target assignment; None for classic groups.
         members: None if the broker withheld them, because the user may not describe their topics.
         operations: names of Kafka's AclOperation that the user may perform on the group; None if not reported. Without
-            an authorizer, a broker reports every operation that its release knows: READ, DELETE and DESCRIBE on 3.9.2
-            (bits 328), from 4.0 on also DESCRIBE_CONFIGS and ALTER_CONFIGS (bits 3400, observed on 4.1.2 and 4.3.1).
+            an authorizer, a broker reports every operation that its release knows: READ, DELETE and DESCRIBE in Kafka
+            3.9.2 (bit field 328), and also DESCRIBE_CONFIGS and ALTER_CONFIGS from 4.0 on (bit field 3400, observed on
+            4.1.2 and 4.3.1).
         topology: the topology of a streams group; None for other types.
         topology_status: whether the broker has the topology of a streams group: `available`, `not stored` or `error`;
             None before Kafka 4.4 and for other types.

@@ -184,8 +184,8 @@ class _Sums(NamedTuple):
     Attributes:
         ends: sum of all known log end offsets.
         with_end: number of partitions with a known log end offset.
-        positions: sum of all known positions.
-        with_position: number of partitions with a known position.
+        positions: sum of all known committed offsets (in share groups: share-partition start offsets).
+        with_position: number of partitions with a known committed offset or share-partition start offset.
     """
 
     ends: int
@@ -257,7 +257,7 @@ class Series:
         return "not watched" if away > self.gap_rule.limit(usual) else ""
 
     def _rates(self, at: float, offsets: GroupOffsets | None, gap: str) -> tuple[float, float, int]:
-        """Return `(records written per second, records read per second, records by which positions went back)`.
+        """Return `(records written per second, records read per second, records by which offsets went back)`.
 
         The values are for the time since the previous sample. A rate is NaN if it is unknown.
         """

@@ -110,12 +110,12 @@ class BrokerStatus:
 
     Attributes:
         answered_at: time of the last successful response, in seconds since the epoch, or None.
-        answered_since: since when the broker has responded without a long gap, in seconds since the epoch, or None. Its
-            groups have been observed since then.
+        answered_since: time since which the broker has responded without a long gap, in seconds since the epoch, or
+            None. kgtui has observed the groups of the broker since this time.
         took_ms: duration of the last successful poll in milliseconds, or None.
         fault: why the newest poll failed; None if it succeeded or is still in flight.
         groups: number of groups that the broker listed last (the groups that it coordinates), or None.
-        interval: current seconds between polls, which grow while polls are slow.
+        interval: current number of seconds between polls. It grows while polls are slow.
         failures: number of consecutive polls that failed.
         asked_at: time at which the poll in flight was sent, in seconds since the epoch, or None.
         throttle_ms: how long a quota throttled the last list, in milliseconds; 0 if it did not.
@@ -155,8 +155,8 @@ class Snapshot:
         screened: group id → judgment by the sweep, for groups with a problem or too few reads. Use `judgment` for any
             group. Shared.
         unobserved: number of groups with a possible problem that are not observed exactly, because there are too many.
-        state_since: group id → when the current state was first observed, in seconds since the epoch. A group without a
-            change of state since the start, or since the beginning of `state_search`, is missing. Shared.
+        state_since: group id → when the current state was first observed, in seconds since the epoch. It lacks groups
+            whose state has not changed since kgtui started, or since the beginning of `state_search`. Shared.
         state_search: the part of a recording that `state_since` was computed from; None for a live cluster.
         appeared: group id → None, for groups that appeared while kgtui was running and have not changed their state
             since. Their `state_since` is the time of the first list that contains them.
@@ -166,8 +166,8 @@ class Snapshot:
         swept: number of groups that the sweep has read at least once.
         access: the permissions of the user; None if they were not needed or not read yet.
         events: the newest observed events, oldest first. Their number is limited.
-        events_since: since when events have been observed, in seconds since the epoch; None in a replay.
-        recorded_times: group id → times that were computed from a recording; empty for a live cluster.
+        events_since: time since which events have been observed, in seconds since the epoch; None in a replay.
+        recorded_times: group id → observed times of the group in the recording; empty for a live cluster.
         found_problems: group id → when its problem was found, for judgments that do not say when it began. Shared.
         changes: the place of this snapshot in the log of changed groups, or None.
     """

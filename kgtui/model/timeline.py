@@ -55,7 +55,7 @@ class ObservedTimes(NamedTuple):
     Attributes:
         first_seen: first read of the group.
         state_since: first read of the current state; None if the group already had this state in the first poll.
-        last_progress: last read in which a position had moved forward.
+        last_progress: last read in which a committed offset had moved forward.
     """
 
     first_seen: float | None = None

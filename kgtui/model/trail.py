@@ -1,7 +1,7 @@
 """The trail of one group: its last few reads by the sweep, in less than 300 bytes for 10 partitions.
 
-A trail has the sums over all partitions in the last `SAMPLES` reads. For each partition, it has the newest position and
-how long this position has not changed.
+A trail has the sums over all partitions in the last `SAMPLES` reads. For each partition, it has the newest position
+(committed offset or share-partition start offset), and how long this position has not changed.
 Trails are stored as bytes, because objects for 100,000 groups would take too much memory. Times are whole seconds since
 the epoch.
 """
@@ -40,7 +40,7 @@ _SUMS = Struct("<IqqH")
 _TWO_SUMS = Struct("<IqqHIqqH")
 _REWIND = Struct("<IIqB")
 _MOST_COMPARED = 500
-"""If a read has more partitions than this and partitions were added, its positions are not compared with older ones."""
+"""Maximum number of partitions for `Trail._moved_forward`, whose time grows with the square of this number."""
 _FORGET_REWIND_AFTER = 10
 """Number of reads with progress after which a rewind is forgotten. Burrow's window has as many commits."""
 _INT64 = 2**63 - 1
@@ -66,7 +66,7 @@ class Sums(NamedTuple):
 
     @property
     def positions(self) -> int:
-        """Sum of the positions of the partitions with a known lag."""
+        """Sum of the committed offsets (or share-partition start offsets) of the partitions with a known lag."""
         return self.log_ends - self.lag
 
 
@@ -91,7 +91,7 @@ class Trail:
 
     Attributes:
         first_at: time of the first read; 0 if there was none.
-        progress_at: time of the newest read in which some position had moved forward; 0 if that was not observed.
+        progress_at: time of the newest read in which an offset in `positions` had moved forward; 0 if there was none.
         pace: longest recent time between two reads with progress, in seconds. It is halved by each read with progress,
             so that one long pause is soon forgotten. 0 if progress was observed at most once.
         rebalances: number of observed rebalances.
@@ -100,9 +100,10 @@ class Trail:
         idle: number of consecutive descriptions, at most 255, in which the group had members, but no member had a
             partition.
         samples: sums of the last reads, oldest first.
-        positions: position of each partition in the newest read, sorted by key; -1 stands for none.
-        waited: per partition, how long unread records have been waiting while the position did not move, in seconds
-            plus 1. It is 0 if no records are waiting, and 1 if they were waiting only in the newest read.
+        positions: committed offset or share-partition start offset of each partition in the newest read, sorted by
+            partition; -1 stands for none.
+        waited: one number per partition: 0 if it has no unread records; otherwise 1 plus the number of seconds for
+            which the position has not changed although there were unread records.
     """
 
     __slots__ = (
@@ -120,8 +121,8 @@ class Trail:
         self.samples: list[Sums] = []
         self.positions: array[int] = array("q")
         self.waited: array[int] = array("H")
-        # If a position went back: time of the read, index of the partition, the position before it went back, and the
-        # number of reads with progress since then.
+        # If a committed offset went back: time of the read, index of the partition, the earlier offset, and the number
+        # of reads with progress since then.
         self._rewind: tuple[int, int, int, int] | None = None
 
     @classmethod
@@ -162,7 +163,7 @@ class Trail:
 
     @property
     def rewound_at(self) -> int:
-        """Time of the read in which a position had gone back; 0 if all positions have recovered."""
+        """Time of the read in which an offset of the group had gone back; 0 if no offset is below its earlier value."""
         return 0 if self._rewind is None else self._rewind[0]
 
     def add(self, at: int, rows: Sequence[Position], jump: int = 0) -> None:
@@ -187,7 +188,7 @@ class Trail:
             if len(rows) < len(self.positions) and layout != self._partial:
                 self._partial = layout
                 return
-            # Sums over different partitions cannot be compared, but positions of partitions that both reads have can.
+            # Sums over different partitions cannot be compared. Offsets of partitions that both reads have can.
             moved = self._moved_forward(rows)
             self._start_again(sums, rows, layout)
             if moved:
@@ -199,7 +200,7 @@ class Trail:
             self._partial = 0
 
     def _moved_forward(self, rows: Sequence[Position]) -> bool:
-        """Return whether a position moved forward since the previous read, to which partitions were added.
+        """Return whether an offset of the group moved forward since the previous read, to which partitions were added.
 
         The result is correct if the added partitions are next to each other, as in one topic. Otherwise, it is False.
         """
@@ -222,7 +223,7 @@ class Trail:
         self._rewind = None
 
     def _compare(self, at: int, rows: Sequence[Position], seconds: int) -> None:
-        """Compare each partition with the read `seconds` earlier, and store the new positions."""
+        """Compare each partition with the previous read, which was `seconds` earlier, and store the new offsets."""
         before, waited, positions, waits = self.positions, self.waited, array("q"), array("H")
         forward = False
         for index, (_, position, _, lag) in enumerate(rows):
@@ -283,7 +284,8 @@ class Trail:
         if not self.samples:
             return None
         position = self.samples[-1].positions
-        # If the log end of an earlier read is above the current position, a record from before that read is unread.
+        # If the sum of the log ends in an earlier read is above the sum of the committed offsets now, some record from
+        # before that read is unread.
         older = next((sums.at for sums in self.samples if sums.log_ends > position and not sums.unknown), None)
         age = 0 if older is None or self.samples[-1].unknown else self.at - older
         return float(max(age, max(self.waited, default=1) - 1, 0))
@@ -355,7 +357,7 @@ def _sums(at: int, rows: Sequence[Position]) -> Sums:
 
 
 def _recreated(rows: Sequence[Position], positions: Sequence[int]) -> bool:
-    """Return whether a log ends before the previous position, because its topic was recreated."""
+    """Return whether a log end is now below the previous committed offset, because the topic was recreated."""
     for (_, position, log_end, _), old in zip(rows, positions, strict=True):
         if log_end is not None and position is not None and log_end < old and position < old:
             return True
@@ -385,7 +387,7 @@ def _has_tasks(member: Member) -> bool:
 def positions_of(
     committed: Iterable[CommittedOffset], share: Iterable[ShareOffset], bounds: Mapping[TopicPartition, PartitionBounds]
 ) -> list[Position]:
-    """Return the positions of a group. `bounds` maps `(topic, partition)` to the log offsets."""
+    """Return one `Position` per partition of a group. `bounds` maps `(topic, partition)` to the log offsets."""
     rows: list[Position] = []
     for commit in committed:
         key = (commit.topic, commit.partition)

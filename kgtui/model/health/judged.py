@@ -135,8 +135,8 @@ def _problems_of(health: GroupHealth, group_type: str | None) -> Iterator[Judgme
     steady = health.kind is Status.WARN and health.lag_grows is False
     if worst is not None and health.kind in _PROBLEMS and not steady:
         since = None if health.read_at is None or health.kind is Status.WARN else health.read_at - worst.still
-        # kgtui observed the beginning if the position moved after the first read of offsets. Offsets are first read up
-        # to `_FIRST_READ` seconds after the group.
+        # kgtui observed the beginning if the committed offset moved after the first read of offsets. That read may come
+        # up to `_FIRST_READ` seconds after the first read of the group.
         seen = worst.still + _FIRST_READ < health.seconds
         if worst.rewind is not None:
             since, seen = worst.rewind.at, True

@@ -7,8 +7,8 @@ Polling misses some commits, with these consequences:
 - The first offset was committed at an unknown time. STOP requires an unchanged offset for as long as a full window of
   commits takes, at the observed pace or at `Watching.commit_interval`.
 - WARN requires `Watching.enough` commits with a known lag. Burrow computes the lag from a log end that is up to
-  `Options.offset_refresh` old. kgtui uses a log end of about that age for every commit, so lags are comparable however
-  often the group commits.
+  `Options.offset_refresh` old. kgtui uses a log end of about that age for every commit, so that lags can be compared
+  however often the group commits.
 
 Share groups have no commits (KIP-932, KIP-1226). Their rule uses the share-partition start offset (SPSO) and the lag
 that the broker reports. The first condition that applies decides:

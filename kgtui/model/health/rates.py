@@ -28,7 +28,7 @@ Two are not enough, because the lag rises between commits and falls with every c
 _NOISE = 0.1
 """A group keeps up if less than this fraction of the new records stays unread.
 
-Positions change only with commits, so a busy group seems to fall behind until its next commit.
+The fraction is not 0, because a busy group seems to fall behind between two commits.
 """
 
 
@@ -90,8 +90,8 @@ def age_of_unread(row: PartitionLag, samples: Sequence[Sample]) -> TimeLag | Non
         estimated = time_lag(row.position, samples)
         reason = "" if times is None else times.reason
         return replace(estimated, reason=reason) if estimated is not None and reason else estimated
-    # The position has moved since the record times were searched. The record that was found then still gives a known
-    # point of the log.
+    # The committed offset has moved since the record times were searched. The record that was found then still gives a
+    # known point of the log.
     return time_lag(row.position, samples, known=(round(times.unread.earliest * 1000), times.offset + 1))
 
 
@@ -164,7 +164,7 @@ def loss_to_come(row: PartitionLag, samples: Sequence[Sample], retention: float 
     """Estimate when retention will delete unread records, if all rates stay the same.
 
     The earlier of two estimates is returned. One compares the retention time with the age of the oldest unread record.
-    The other follows the log start towards the group's position.
+    The other extrapolates when the log start offset reaches the committed offset.
 
     Args:
         row: the newest offsets and lag of the partition.

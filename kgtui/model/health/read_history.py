@@ -51,7 +51,7 @@ class Sample(NamedTuple):
 class Samples:
     """The samples of one partition, oldest first, in an array with 40 bytes per sample.
 
-    A full array drops every second sample of its older half, except the samples of the last changes of the position.
+    A full array drops every second sample of its older half, except the samples of the last changes of `position`.
     Without these, the last commits would seem to be later than they were, and a stopped group would become OK again.
     """
 
@@ -87,7 +87,7 @@ class Samples:
             at: milliseconds since the epoch; later than all earlier samples.
             row: the values of the partition in this read.
             length: maximum number of samples to keep, at least 4.
-            changes: number of newest changes of the position whose samples are not dropped.
+            changes: number of newest changes of `Sample.position` whose samples are not dropped.
         """
         while len(self._rows) >= length * _SAMPLE_FIELDS:
             self._thin(changes)
@@ -115,7 +115,7 @@ class Samples:
         self._rows = kept
 
     def _last_changes(self, most: int) -> set[int]:
-        """Return the indexes of the samples with the last `most` changes of the position."""
+        """Return the indexes of the samples with the last `most` changes of `Sample.position`."""
         positions = self._rows[1::_SAMPLE_FIELDS]
         known = [number for number, position in enumerate(positions) if position != _UNKNOWN]
         changed = [after for before, after in pairwise(known) if positions[before] != positions[after]]

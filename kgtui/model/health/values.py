@@ -228,7 +228,7 @@ class PartitionHealth:
 
     Attributes:
         position: committed offset or share-partition start offset, or None.
-        still: observed seconds since the last change of the position.
+        still: observed seconds since the last change of `position`.
         commits: number of commits in the window, or of different start offsets in a share group.
         complete: number of commits as a fraction (0 to 1) of `Options.intervals`. In a share group, reads with a known
             lag are counted instead of commits.
@@ -236,7 +236,7 @@ class PartitionHealth:
         subscribed: whether a member subscribes to the topic, or None.
         age: age of the first unread record, or None.
         rate: records per second that the group has read since the first commit of the window, or None.
-        rewind: the fall of the position, if the status is REWIND.
+        rewind: how `position` went back, if the status is REWIND; else None.
     """
 
     topic: str
