@@ -31,7 +31,7 @@ _BAR_HEIGHT = 0.22
 """Height of one row of the bar chart, in inches."""
 
 _LABEL_MARGIN = 0.25
-"""Width of the group ids left of the bar chart, as a fraction of the figure."""
+"""Width of the space for group ids at the left of the bar chart, as a fraction of the width of the figure."""
 
 _SHORTEST_BAR = 0.003
 """Minimum length of a bar, as a fraction of the time axis, so that short episodes are visible."""

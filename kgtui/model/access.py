@@ -76,8 +76,8 @@ class Access:
     def sees_every_topic(self) -> bool:
         """Whether brokers hide no topic from the user.
 
-        The user must be allowed to describe any topic. In addition, no ACL may deny a topic. If the denied topics are
-        not known, the user must have every cluster operation, as super users do.
+        This requires that the user may describe any topic, and that no ACL denies a topic. If the denied topics are not
+        known, the user must have every cluster operation, as super users do.
         """
         if not self.any_topic or self.denied_topics:
             return False

@@ -285,7 +285,7 @@ def _status(
         return PlacementStatus.SETTLED
     if incomplete:
         return PlacementStatus.UNKNOWN
-    # Only partitions belong to a topic that members can subscribe to. Streams tasks and connectors have a role.
+    # Items without a role are partitions. Only partitions belong to a topic that members can subscribe to.
     if not item.role and subscribed is not None and item.name not in subscribed:
         return PlacementStatus.UNSUBSCRIBED
     return PlacementStatus.UNOWNED

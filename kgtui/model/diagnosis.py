@@ -47,7 +47,7 @@ class Diagnosis:
         why: the reason, or ``.
         who: the members, the broker or the user that the problem is about, or ``.
         advice: what the user can do next, or ``.
-        also: the other problems of the group, or ``. A stop has the time since which the group has stopped.
+        also: the other problems of the group, or ``. For a stop, it says since when the group has stopped.
     """
 
     judgment: Judgment

@@ -154,7 +154,8 @@ class Snapshot:
         health: group id → newest health, for groups that are read at every poll.
         screened: group id → judgment by the sweep, for groups with a problem or too few reads. Use `judgment` for any
             group. Shared.
-        unobserved: number of groups with a possible problem that are not observed exactly, because there are too many.
+        unobserved: number of groups with a possible problem that are not read at every poll, because there are too
+            many of them.
         state_since: group id → when the current state was first observed, in seconds since the epoch. It lacks groups
             whose state has not changed since kgtui started, or since the beginning of `state_search`. Shared.
         state_search: the part of a recording that `state_since` was computed from; None for a live cluster.

@@ -175,7 +175,7 @@ def changes_of(change_points: Sequence[ChangePoint]) -> list[Change]:
     before: ChangePoint | None = None
     # `since` is the time at which the current state of the group began; None if that was not observed.
     since: float | None = None
-    # `rebalancing_since` is the time at which the current rebalance began; None without one, or if not observed.
+    # `rebalancing_since` is the time at which the current rebalance began; None if there is none, or if not observed.
     rebalancing_since: float | None = None
     for now in change_points:
         lasted = rebalanced = None

@@ -1,9 +1,8 @@
 """The trail of one group: its last few reads by the sweep, in less than 300 bytes for 10 partitions.
 
 A trail has the sums over all partitions in the last `SAMPLES` reads. For each partition, it has the newest position
-(committed offset or share-partition start offset), and how long this position has not changed.
-Trails are stored as bytes, because objects for 100,000 groups would take too much memory. Times are whole seconds since
-the epoch.
+(committed offset or share-partition start offset), and how long this position has not changed. Trails are stored as
+bytes, because objects for 100,000 groups would take too much memory. Times are whole seconds since the epoch.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, TopicPartition
 
 SAMPLES = 5
-"""Number of reads whose sums a trail contains."""
+"""Maximum number of reads of which a trail contains the sums."""
 
 WAITED_MAX = 0xFFFF
 """Longest time without progress that is stored, in seconds: 18 hours."""
@@ -56,7 +55,7 @@ class Sums(NamedTuple):
         at: time of the read.
         log_ends: sum of the log end offsets of the partitions with a known lag.
         lag: sum of the known lags.
-        unknown: number of partitions with a position and an unknown lag.
+        unknown: number of partitions with a committed offset (or share-partition start offset) and an unknown lag.
     """
 
     at: int
@@ -121,8 +120,8 @@ class Trail:
         self.samples: list[Sums] = []
         self.positions: array[int] = array("q")
         self.waited: array[int] = array("H")
-        # If a committed offset went back: time of the read, index of the partition, the earlier offset, and the number
-        # of reads with progress since then.
+        # `_rewind` is None unless a committed offset went back. Otherwise, it has the time of the read, the index of the
+        # partition, the earlier offset, and the number of reads with progress since then.
         self._rewind: tuple[int, int, int, int] | None = None
 
     @classmethod

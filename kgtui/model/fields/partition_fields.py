@@ -25,8 +25,8 @@ class PartitionRow(NamedTuple):
     """One partition of a group.
 
     Attributes:
-        lag: the position, the log offsets and the lag of the partition.
-        share: True if the position is a share-partition start offset (SPSO, KIP-932).
+        lag: the committed offset (or share-partition start offset), the log offsets and the lag.
+        share: True if `lag.position` is a share-partition start offset (SPSO, KIP-932).
         member_id: id of the owner, or None. Of several owners, as in share groups, it is the last.
         owner: short unique name of the owner, or the number of owners, such as `3 members`.
     """

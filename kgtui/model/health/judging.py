@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import PartitionLag
 
 _EARLY = 0.9
-"""The lag of a commit is computed from a log end that is at least this fraction of `offset_refresh` old.
+"""Minimum age of the log end from which the lag of a commit is computed, as a fraction of `Options.offset_refresh`.
 
 The fraction is below 1, because the reads of kgtui are not exactly periodic.
 """
@@ -140,8 +140,8 @@ def _moves(rows: Iterable[Sample]) -> list[tuple[int, int]]:
 def _recent_ends(times: Sequence[int], ends: Sequence[int], every: int, intervals: int) -> tuple[int, ...]:
     """Return at most `intervals` log ends, about one per `every` milliseconds, and also the newest log end.
 
-    Burrow's rules expect log ends at this interval. If samples were dropped, fewer log ends are returned: older ones
-    would make a group that stopped hours ago look as if it had just caught up.
+    Burrow's rules expect log ends at this interval. If samples were dropped, fewer log ends are returned. With older
+    log ends, a group that stopped hours ago would look as if it had just caught up.
 
     Args:
         times: times of the reads in milliseconds, ascending.

@@ -163,7 +163,7 @@ class RebalanceLog:
             epoch: the group epoch; None for groups without epochs.
             watched: seconds since the previous read; None for the first read and after a gap. Changes during a gap are
                 not counted.
-            members: the `membership_signature` of the group, or None.
+            members: hash of the members and their assignments (`membership_signature`), or None.
         """
         before, self._state = self._state, state
         was, self._epoch = self._epoch, epoch
@@ -216,7 +216,7 @@ class ReadHistory:
     Attributes:
         length: maximum number of samples per partition, from the next read on.
         samples: `(topic, partition)` → samples, for all partitions in the newest read of offsets.
-        rows: `(topic, partition)` → position, log offsets and lag in the newest read.
+        rows: `(topic, partition)` → committed offset, log offsets and lag in the newest read.
         series: total lag and number of members over time. An unknown lag is NaN.
         lag: total lag at the newest successful read of offsets, or None.
         description: the newest description, or None.

@@ -105,7 +105,7 @@ def expiry(empty: EmptyPeriod, clock: Clock | None = None, read_at: float | None
     if empty.expires_in is None:
         return ""
     text = f"offsets may expire in {'at most ' if empty.at_most else ''}{duration(empty.expires_in)}"
-    return text if clock is None or read_at is None else f"{text}, {clock(read_at + empty.expires_in)}"
+    return text if clock is None or read_at is None else ", ".join((text, clock(read_at + empty.expires_in)))
 
 
 def local_clock(now: float) -> Clock:

@@ -24,7 +24,8 @@ class SortKeyEntry(NamedTuple):
     """One way to sort groups.
 
     Attributes:
-        value: takes a snapshot and a group id, and returns the value, or None. Unknown values come last.
+        value: function that takes a snapshot and a group id, and returns the value; None if it is unknown. Groups with
+            an unknown value come last.
         needs: the data that the value needs, besides the list of groups.
         cycled: whether the user can select this sort key with key `s` of the terminal UI.
         largest_first: whether key `s` puts the largest value first.

@@ -86,7 +86,7 @@ class NameKey(TermKey):
     """A term about names from the description or the offsets. Wildcards are allowed.
 
     Attributes:
-        names: takes a snapshot and a group id, and returns the names; None if some were not read.
+        names: function that takes a snapshot and a group id, and returns the names; None if some were not read.
     """
 
     names: Callable[[Snapshot, str], tuple[str, ...] | None] = field(kw_only=True)
@@ -98,7 +98,7 @@ class NumberKey(TermKey):
 
     Attributes:
         units: `COUNT_UNITS` or `TIME_UNITS`.
-        number: takes a snapshot and a group id, and returns the number.
+        number: function that takes a snapshot and a group id, and returns the number.
         in_summary: attribute of `Summary` with the same number, or ``. Reading it is faster than calling `number`.
         newer_in: attribute of `Snapshot` (`details` or `offsets`) with the groups that were read again after the sweep.
             `number` is called for them. `` if `in_summary` is ``.
@@ -118,7 +118,8 @@ class FlagKey(TermKey):
     """A term with the value `yes` or `no`.
 
     Attributes:
-        holds: takes a snapshot, a group id and the ids of the marked groups, and returns whether `yes` is true.
+        holds: function that takes a snapshot, a group id and the ids of the marked groups, and returns whether the
+            group matches the value `yes`.
     """
 
     holds: Callable[[Snapshot, str, Collection[str]], bool] = field(kw_only=True)

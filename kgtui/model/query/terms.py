@@ -187,7 +187,7 @@ class NameTerm:
         return self.tester(snapshot, marked)(group)
 
     def tester(self, snapshot: Snapshot, marked: Collection[str] = ()) -> Tester:
-        """Return a function from group id to the result of `of_group`."""
+        """Return a function that takes a group id and returns the result of `of_group`."""
         matchers = [glob.matcher() for glob in self.any_of]
         read, negated = self._entry.names, self.negated
         # Thousands of groups have the same topics and hosts, so the result is cached per tuple of names.
@@ -237,7 +237,7 @@ class NumberTerm:
         return None if answer is None else answer is not self.negated
 
     def tester(self, snapshot: Snapshot, marked: Collection[str] = ()) -> Tester:
-        """Return a function from group id to the result of `of_group`."""
+        """Return a function that takes a group id and returns the result of `of_group`."""
         entry = self._entry
         if not entry.in_summary:
             return lambda group: self.of_group(group, snapshot, marked)
@@ -301,7 +301,7 @@ class FlagTerm:
         return (self._entry.holds(snapshot, group, marked) is self.value) is not self.negated
 
     def tester(self, snapshot: Snapshot, marked: Collection[str] = ()) -> Tester:
-        """Return a function from group id to the result of `of_group`."""
+        """Return a function that takes a group id and returns the result of `of_group`."""
         holds, value, negated = self._entry.holds, self.value, self.negated
         return lambda group: (holds(snapshot, group, marked) is value) is not negated
 

@@ -86,7 +86,7 @@ class VerdictTerm:
         return None if judgment.status in (GroupStatus.UNKNOWN, GroupStatus.NOT_FOUND) else self.negated
 
     def tester(self, snapshot: Snapshot, marked: Collection[str] = ()) -> Callable[[str], bool | None]:
-        """Return a function from group id to the result of `of_group`."""
+        """Return a function that takes a group id and returns the result of `of_group`."""
         return lambda group: self.of_group(group, snapshot)
 
     def known(self, group: str, snapshot: Snapshot) -> bool:
