@@ -35,7 +35,7 @@ def owners_by_partition(description: GroupDescription | None) -> dict[TopicParti
 
 
 _LEAST_CHARACTERS = 4
-"""Minimum number of characters of a member id in a name, so that it is easy to recognize."""
+"""Minimum length of the part of a member id in a name. Users could hardly find the member by a shorter part."""
 
 
 def member_names(members: Iterable[Member]) -> dict[str, str]:

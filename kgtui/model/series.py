@@ -171,9 +171,9 @@ class ChangePoint(NamedTuple):
 
     @property
     def compared(self) -> tuple[object, ...]:
-        """The values that must differ from the previous read for a new change point.
+        """The values that are compared with those of the previous read. A read with other values is a change point.
 
-        They do not contain members and owners, because `joined`, `left` and `moved` show their changes.
+        Members and owners are not included, because `joined`, `left` and `moved` show their changes.
         """
         return self.listed, self.state, self.epoch, self.assignment_epoch, self.members
 

@@ -220,7 +220,7 @@ def largest(values: Sequence[float]) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class LagHistory:
-    """The recorded lag of one group: one value per minute from the gold tables, or None.
+    """The recorded lag of one group: one value per minute, from the gold tables. None stands for an unknown value.
 
     Attributes:
         minutes: start of each minute in seconds since the epoch, ascending.

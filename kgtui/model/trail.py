@@ -120,8 +120,8 @@ class Trail:
         self.samples: list[Sums] = []
         self.positions: array[int] = array("q")
         self.waited: array[int] = array("H")
-        # `_rewind` is None unless a committed offset went back. Otherwise, it has the time of the read, the index of the
-        # partition, the earlier offset, and the number of reads with progress since then.
+        # `_rewind` is None unless a committed offset went back. Otherwise, it has the time of the read, the index of
+        # the partition, the earlier offset, and the number of reads with progress since then.
         self._rewind: tuple[int, int, int, int] | None = None
 
     @classmethod
@@ -269,7 +269,7 @@ class Trail:
         owned = any(member.assignment or _has_tasks(member) for member in members)
         self.idle = min(self.idle + 1, _MANY) if members and not owned else 0
         before, self._members = self._members, membership_signature(description)
-        # If a rebalance was counted since the newest read, from the list of groups, it is not counted again.
+        # The list of groups may have shown a rebalance since the newest read. It is then not counted a second time.
         if before not in (0, self._members) and self.rebalanced_at[-1] <= self.at:
             self.rebalanced(at)
 

@@ -172,7 +172,8 @@ def loss_to_come(row: PartitionLag, samples: Sequence[Sample], retention: float 
         retention: retention time of the topic in seconds; None if it is not known or unlimited.
 
     Returns:
-        None if there are no unread records, if the group reads faster than records are deleted, or without an estimate.
+        None if there are no unread records, if the group reads faster than records are deleted, or if no estimate is
+        possible.
     """
     if row.position is None or not row.lag or row.lost:
         return None

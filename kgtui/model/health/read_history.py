@@ -321,7 +321,7 @@ class ReadHistory:
         if state != EMPTY:
             self.empty_since = None
         elif self.empty_since is None or watched is None:
-            # The second value says whether the group may have been Empty before this read: it is False only if the last
+            # `empty_since[1]` says whether the group may have been Empty before this read. It is False only if the last
             # known state was another state.
             self.empty_since = (at, self.state in (None, EMPTY))
         self.description, self.state, self._described_at = description, state, at

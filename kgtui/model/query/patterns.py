@@ -27,7 +27,7 @@ class PatternError(ValueError):
 class Glob:
     """A pattern with the wildcards `*` (any text) and `?` (one character).
 
-    It must match the whole text. Case is ignored.
+    The pattern must match the whole text. Case is ignored.
     """
 
     text: str
