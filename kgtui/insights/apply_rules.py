@@ -94,7 +94,7 @@ def flapping_runs(rows: Iterable[GoldRow]) -> list[FlappingRun]:
 
 
 def _bursts(hours: Sequence[GoldRow]) -> list[list[GoldRow]]:
-    """Divide the hours of a group into bursts of rebalances, with at most `_PAUSE` seconds without one in a burst."""
+    """Divide the hours of a group into bursts. More than `_PAUSE` seconds without a rebalance end a burst."""
     bursts: list[list[GoldRow]] = []
     for row in hours:
         before = bursts[-1][-1] if bursts else None

@@ -131,7 +131,7 @@ class PartitionLag:
 
     @property
     def exact_times(self) -> RecordTime | None:
-        """The record times around `position`; None if only the times around an earlier offset are known, or none."""
+        """The record times around `position`; None if they are unknown, or known only around an earlier offset."""
         return self.times if self.times is not None and self.times.offset == self.position else None
 
 

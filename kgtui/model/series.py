@@ -63,7 +63,7 @@ class Membership:
         self._owners: dict[TopicPartition, Member] = owners_of(members)
 
     def __len__(self) -> int:
-        """Return the number of members plus the number of owned partitions. The memory is proportional to it."""
+        """Return the number of members plus the number of owned partitions, as a measure of the memory in use."""
         return len(self._members or ()) + len(self._owners)
 
     @property

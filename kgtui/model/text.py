@@ -86,8 +86,8 @@ def _escape(char: str) -> str:
 
 REMOVED = "[removed]"
 
-# These expressions do not begin with an unlimited repetition, so that a search in an id of 32,000 characters takes
-# linear time.
+# Regular expressions that find secrets must not begin with an unlimited repetition, so that a search in an id of 32,000
+# characters takes linear time.
 _URL_USER = re.compile(r"(\b[a-zA-Z][a-zA-Z0-9+.-]{0,20}://)[^/\s@]+@")
 _KEYED = re.compile(
     r"""((?:password|passwd|secret|token|credential|authorization|jaas\.config|api[._-]?key|private[._-]?key)"""

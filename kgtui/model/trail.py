@@ -174,7 +174,7 @@ class Trail:
 
         Args:
             at: time of the read. If it is earlier than the newest read, the clock went back.
-            rows: all partitions, sorted by key.
+            rows: all partitions, sorted by topic and partition.
             jump: seconds by which the clock was set forward since the previous read.
         """
         sums = _sums(at, rows)
@@ -187,7 +187,7 @@ class Trail:
             if len(rows) < len(self.positions) and layout != self._partial:
                 self._partial = layout
                 return
-            # Sums over different partitions cannot be compared. Offsets of partitions that both reads have can.
+            # Sums over different partitions cannot be compared. Offsets of partitions in both reads can be compared.
             moved = self._moved_forward(rows)
             self._start_again(sums, rows, layout)
             if moved:

@@ -90,6 +90,6 @@ STATE_SINCE: GroupField = Field(
     needs="lag", optional=True,
 )  # fmt: skip
 LAST_PROGRESS: GroupField = Field(
-    "last_progress", "LAST PROGRESS", "string", "when kgtui last observed that a position moved forward",
+    "last_progress", "LAST PROGRESS", "string", "when kgtui last observed that a committed offset moved forward",
     _last_progress, needs="lag", optional=True,
 )  # fmt: skip

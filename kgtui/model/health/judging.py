@@ -272,7 +272,7 @@ def _of_lagging_share(
 
 
 def _share_moves(known: Sequence[Sample]) -> list[Commit]:
-    """Return the first SPSO and each changed SPSO as commits. The time of a commit is that of its first read."""
+    """Return the first SPSO and each changed SPSO as a commit, at the time of the first read with this SPSO."""
     moves: list[Commit] = []
     for sample in known:
         if sample.position is not None and (not moves or sample.position != moves[-1].offset):

@@ -215,7 +215,7 @@ def _falling_behind(moved: float, grown: float | None) -> float | None:
     """Return which fraction of the new records stays unread: 1 if nothing is read, at most 0 if the group keeps up.
 
     Args:
-        moved: growth of the position, in records per second.
+        moved: growth of the committed offset, in records per second.
         grown: growth of the log end, in records per second, or None.
     """
     if grown is None:

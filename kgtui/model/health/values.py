@@ -108,9 +108,9 @@ class Loss:
 
     Attributes:
         seconds: time until the first unread record is deleted; 0 for the basis `size`.
-        basis: `retention` (the topic's retention and the age of the oldest unread record), `log start` (its observed
-            movement), or `size` (`retention.bytes` may delete the record at any time).
-        lead: number of records from the log start to the group's position.
+        basis: `retention` (the topic's retention and the age of the oldest unread record), `log start` (the observed
+            movement of the log start offset), or `size` (`retention.bytes` may delete the record at any time).
+        lead: number of records from the log start offset to the committed offset.
         at_most: True if the loss may come sooner, because the record may be older than estimated.
         at: time of the loss, in seconds since the epoch; None for the basis `size`.
         exact: True if `at` comes from the timestamp of the record, and the group reads nothing. Retention may delete

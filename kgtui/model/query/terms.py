@@ -160,7 +160,7 @@ class ListingTerm:
         return f"{negation(self.negated)}{self.key}:{','.join(values)}"
 
     def _needs_quotes(self, glob: Glob) -> bool:
-        # The parser rejects unknown values without quotes, so they keep their quotes.
+        # The parser rejects unknown values without quotes, so unknown values are written with quotes.
         accepted = self._entry.values if self._entry.quoted else ()
         return bool(accepted and glob.text and not glob.wild and glob.text not in accepted)
 
