@@ -30,11 +30,10 @@ REBALANCES_KEPT = 3
 """Number of rebalances whose times a trail contains."""
 
 _UNKNOWN = -1
-_HEADER = Struct("<IIIIIHHIIIBBBI")
-_SAMPLES_FIELD = 12
-"""Index of the header field that contains the number of samples."""
-_SAMPLES_AT = _HEADER.size - 5
-"""Byte offset of the header field that contains the number of samples."""
+_HEADER = Struct("<BIIIIIHHBBI")
+"""Format of the first bytes of an encoded trail. The first byte is the number of samples."""
+_REBALANCED_AT = Struct(f"<{REBALANCES_KEPT}I")
+"""Format of the times of the last rebalances. Trails without a rebalance lack them, which saves memory."""
 _SUMS = Struct("<IqqH")
 _TWO_SUMS = Struct("<IqqHIqqH")
 _REWIND = Struct("<IIqB")
@@ -131,10 +130,9 @@ class Trail:
         if not data:
             return trail
         (
-            trail._layout, trail._members, trail._partial, trail.first_at, trail.progress_at, trail.pace,
-            trail.rebalances, first, second, third, trail.reads, trail.idle, samples, partitions,
+            samples, trail._layout, trail._members, trail._partial, trail.first_at, trail.progress_at, trail.pace,
+            trail.rebalances, trail.reads, trail.idle, partitions,
         ) = _HEADER.unpack_from(data)  # fmt: skip
-        trail.rebalanced_at = (first, second, third)
         start = _HEADER.size
         end = start + samples * _SUMS.size
         trail.samples = [Sums(*row) for row in _SUMS.iter_unpack(data[start:end])]
@@ -142,18 +140,22 @@ class Trail:
         trail.positions.frombytes(data[start:end])
         start, end = end, end + 2 * partitions
         trail.waited.frombytes(data[start:end])
+        if trail.rebalances:
+            trail.rebalanced_at = _REBALANCED_AT.unpack_from(data, end)
+            end += _REBALANCED_AT.size
         if end < len(data):
             trail._rewind = _REWIND.unpack_from(data, end)
         return trail
 
     def encode(self) -> bytes:
         header = _HEADER.pack(
-            self._layout, self._members, self._partial, self.first_at, self.progress_at, self.pace, self.rebalances,
-            *self.rebalanced_at, self.reads, self.idle, len(self.samples), len(self.positions),
+            len(self.samples), self._layout, self._members, self._partial, self.first_at, self.progress_at, self.pace,
+            self.rebalances, self.reads, self.idle, len(self.positions),
         )  # fmt: skip
         sums = b"".join([_SUMS.pack(*row) for row in self.samples])
+        rebalanced_at = _REBALANCED_AT.pack(*self.rebalanced_at) if self.rebalances else b""
         rewind = b"" if self._rewind is None else _REWIND.pack(*self._rewind)
-        return b"".join((header, sums, self.positions.tobytes(), self.waited.tobytes(), rewind))
+        return b"".join((header, sums, self.positions.tobytes(), self.waited.tobytes(), rebalanced_at, rewind))
 
     @property
     def at(self) -> int:
@@ -298,7 +300,7 @@ class Trail:
 
 def lag_samples(data: bytes) -> list[int]:
     """Return the lag in each read of an encoded trail, oldest first, without decoding all of it."""
-    samples = _HEADER.unpack_from(data)[_SAMPLES_FIELD] if data else 0
+    samples = data[0] if data else 0
     return [row[2] for row in _SUMS.iter_unpack(data[_HEADER.size : _HEADER.size + samples * _SUMS.size])]
 
 
@@ -313,7 +315,7 @@ def lag_trend(data: bytes) -> float | None:
 
 def lag_trend_and_span(data: bytes) -> tuple[float, float] | None:
     """Return `lag_trend` and the seconds between the first and the last read, or None."""
-    samples = _HEADER.unpack_from(data)[_SAMPLES_FIELD] if data else 0
+    samples = data[0] if data else 0
     if samples < 2:
         return None
     began, _, before, unknown = _SUMS.unpack_from(data, _HEADER.size)
@@ -328,7 +330,7 @@ def last_rates(data: bytes) -> tuple[float, float] | None:
 
     None for fewer than two reads.
     """
-    samples = data[_SAMPLES_AT] if data else 0
+    samples = data[0] if data else 0
     if samples < 2:
         return None
     began, first_end, first_lag, _, at, end, lag, _ = _TWO_SUMS.unpack_from(
