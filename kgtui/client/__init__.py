@@ -9,18 +9,18 @@ aiokafka.
 | `options` | timeouts and limits of a pool, and the two connections ("lanes") to each broker |
 | `link` | one connection to one broker; a broken connection is replaced |
 | `backoff` | pauses after failures, and throttling by the broker |
-| `session` | a connection and the API versions negotiated on it |
+| `session` | an open connection to a broker, with its negotiated API versions |
 | `bootstrap` | finds the brokers of the cluster through the bootstrap servers |
 | `lookups` | finds the coordinators of groups and the leaders of partitions |
 | `transport` | connects to a broker through aiokafka |
 | `exchange` | wraps encoded requests in objects that aiokafka's connection can send |
-| `login` | the SASL login of a connection, and its repetition before the session ends |
-| `mechanisms` | the SASL mechanisms, SCRAM included |
+| `login` | logs in to a broker with SASL, and repeats the login before the broker ends the session |
+| `mechanisms` | the messages of each SASL mechanism, such as PLAIN and SCRAM |
 | `oauth` | the settings of OAUTHBEARER, read from Java client properties |
 | `tokens` | gets the tokens of OAUTHBEARER and refreshes them |
 | `assertion` | creates the signed assertions that a token endpoint accepts instead of a client secret |
 | `msk_iam` | signs tokens for Amazon MSK with AWS credentials |
-| `claims` | the claims of a JSON Web Token, and advice about wrong clocks |
+| `claims` | reads the claims of a JSON Web Token, and gives advice about wrong clocks |
 | `token_endpoint` | requests a token from an identity provider, within a time limit |
 | `kerberos` | the settings of GSSAPI (Kerberos), read from Java client properties |
 | `tickets` | gets and renews Kerberos tickets, and creates the messages of GSSAPI logins |
@@ -31,7 +31,7 @@ aiokafka.
 | `client_settings` | `ClientSettings`: login, TLS and timeouts, read from Java client properties |
 | `properties` | checks which Java client properties are supported, and parses `sasl.jaas.config` |
 | `tls` | the `ssl.*` properties: certificates and keys in PEM, and stores in PKCS#12 |
-| `secret` | passwords and keys that are never shown |
+| `secret` | masks passwords and keys in logs, tracebacks and messages |
 | `concurrency` | runs coroutines at the same time, and blocking functions in a daemon thread |
-| `lazy_import` | imports a part of a package without its slow parts |
+| `lazy_import` | imports one module of aiokafka without the slow rest of the package |
 """

@@ -36,7 +36,7 @@ async def ip_addresses(address: Address) -> list[str]:
 
     Raises:
         socket.gaierror: the name does not resolve.
-        ValueError: host or port is invalid. Brokers may send anything as their address.
+        ValueError: host or port is invalid, for example in the advertised address of a misconfigured broker.
     """
     if not address.host or not 0 < address.port < 65536:
         raise ValueError("the host is empty" if not address.host else "the port is not between 1 and 65535")

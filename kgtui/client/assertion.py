@@ -1,8 +1,8 @@
 """Create signed assertions, which prove the identity of a client to a token endpoint (RFC 7523).
 
-An assertion is a JSON Web Token that the client signs with its private key. It is the OAuth grant (grant type
-`jwt-bearer`, KIP-1139), or replaces the client secret (KIP-1258). Properties and defaults are as in Kafka 4.3. Signing
-needs the package `cryptography` (extra `security`).
+An assertion is a JSON Web Token that the client signs with its private key. The client sends the assertion as the OAuth
+grant (grant type `jwt-bearer`, KIP-1139), or in place of its client secret (KIP-1258). Properties and defaults are as
+in Kafka 4.3. Signing needs the package `cryptography` (extra `security`).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _ALGORITHMS = ("RS256", "ES256")
 
 @dataclass(frozen=True, slots=True)
 class Assertion:
-    """Settings for client assertions: a file with a signed assertion, or a key that signs them.
+    """Settings for client assertions: a file with a signed assertion, or a key that signs assertions.
 
     Attributes:
         file: file with an assertion that another program has signed. If set, the other attributes are not used.
@@ -93,9 +93,9 @@ def assertion_from_properties(properties: Mapping[str, str]) -> Assertion:
 
 
 def create(assertion: Assertion) -> str:
-    """Return a valid assertion, from the file or newly signed.
+    """Return a valid assertion: the content of `assertion.file`, or a new one that is signed with the key.
 
-    The files are read each time, so that keys and assertions can be replaced while kgtui runs.
+    All files are read in each call, so that users can replace keys and assertions while kgtui runs.
 
     Raises:
         ConfigError: a file cannot be used. The message names the property and contains no secret.

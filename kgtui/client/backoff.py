@@ -1,4 +1,4 @@
-"""Pauses before the next request to a broker: after failures, and while the broker throttles kgtui."""
+"""Compute how long to wait before the next request to a broker: after failures, and when the broker throttles kgtui."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 class Backoff:
     """Exponential backoff with jitter for connection attempts.
 
-    The pause after the n-th failure in a row is `first · 2^(n-1)` seconds, at most `longest`, varied at random by up to
-    20 %. The jitter spreads the clients of a restarted broker. Kafka's `reconnect.backoff.ms` is `first`, and
-    `reconnect.backoff.max.ms` is `longest`.
+    The pause after the n-th failure in a row is `first · 2^(n-1)` seconds, at most `longest`. Jitter varies the pause
+    at random by up to 20 %, so that clients do not all reconnect to a restarted broker at the same time. `first` and
+    `longest` correspond to Kafka's `reconnect.backoff.ms` and `reconnect.backoff.max.ms`.
 
     Args:
         clock: returns the time of a monotonic clock, in seconds.
@@ -69,9 +69,9 @@ _LONGEST_THROTTLE_MS = 600_000
 
 
 def throttle_ms(api: Api, version: int, body: bytes) -> int:
-    """Return the throttle time in an encoded response, in milliseconds; 0 if it has none.
+    """Return the throttle time in an encoded response, in milliseconds; 0 if the response has none.
 
-    ThrottleTimeMs is the first field, except in ApiVersions, where it is ignored.
+    For ApiVersions, the result is always 0, because its field ThrottleTimeMs is not the first field.
     """
     if len(body) < _THROTTLE_TIME_SIZE or not _comes_first(api, version):
         return 0

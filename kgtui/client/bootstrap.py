@@ -1,6 +1,6 @@
 """Find the brokers of a cluster.
 
-All bootstrap servers are asked at the same time, and the first valid response is used.
+kgtui asks all bootstrap servers at the same time, and uses the first valid response.
 """
 
 from __future__ import annotations
@@ -66,14 +66,14 @@ NEVER_CREATES = 4
 
 
 def brokers_only(version: int) -> Mapping[str, Any]:
-    """Return the fields of a Metadata request for the brokers without topics."""
+    """Return the fields of a Metadata request that asks for the brokers, but for no topics."""
     return {"Topics": [], "AllowAutoTopicCreation": False} if version >= NEVER_CREATES else {"Topics": []}
 
 
 def read_view(answer: Mapping[str, Any], features: Mapping[str, int] | None) -> ClusterView:
     """Convert a decoded Metadata response into the metadata of the cluster.
 
-    Metadata contains no features, so they come from ApiVersions.
+    Metadata responses contain no features. The argument `features` comes from the ApiVersions response.
     """
     brokers = {
         row["NodeId"]: BrokerAddress(row["NodeId"], row["Host"], row["Port"], row["Rack"]) for row in answer["Brokers"]
@@ -91,8 +91,9 @@ async def bootstrap(transport: Transport, seeds: Sequence[Address], *, timeout: 
     """Ask all bootstrap servers at the same time for the brokers of the cluster.
 
     Args:
-        timeout: time limit in seconds for connecting to one server, and again for its response.
-        log: gets the error of each failed attempt at once, while other attempts are still running.
+        timeout: time limit in seconds for connecting to one server. The same limit applies again to its response.
+        log: gets the error of each attempt as soon as it fails, so that a caller can show errors while others still
+            run.
 
     Raises:
         UnreachableError: no bootstrap server responded. The error lists each attempt and its error.

@@ -1,4 +1,4 @@
-"""The claims of a JSON Web Token, and what a user can do about a wrong clock."""
+"""Read the claims of a JSON Web Token, and advise users whose clock is wrong."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _CHECKED_CLAIMS = {"iss": "issuer", "aud": "audience", "scope": "scope"}
 
 
 def claims_of(token: str) -> Mapping[str, Any]:
-    """Return the claims of a JSON Web Token; empty if it is not one. The signature is not checked."""
+    """Return the claims of a JSON Web Token; empty if `token` is not valid. The signature is not checked."""
     parts = token.split(".")
     if len(parts) != 3:
         return {}
     try:
         claims = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
-    except (ValueError, RecursionError):  # JSON that is nested too deeply
+    except (ValueError, RecursionError):  # RecursionError: the JSON is nested too deeply
         return {}
     return claims if isinstance(claims, dict) else {}
 
@@ -39,7 +39,7 @@ def time_of(claims: Mapping[str, Any], name: str) -> float | None:
 
 
 def describe(claims: Mapping[str, Any]) -> str:
-    """Return the claims that brokers check as ` (…)`, with a leading space; `""` if there are none."""
+    """Return the claims that brokers check, in parentheses after a space; `""` if the token has none of them."""
     shown = [f"{name} {_shortened(claims[key])}" for key, name in _CHECKED_CLAIMS.items() if key in claims]
     for key, word in (("nbf", "from"), ("exp", "until")):
         when = time_of(claims, key)

@@ -40,8 +40,8 @@ class ClientSettings:
         mechanism: the SASL mechanism (OAUTHBEARER for AWS_MSK_IAM); None without SASL.
         oauth: where tokens come from; None for mechanisms other than OAUTHBEARER and AWS_MSK_IAM.
         kerberos: where Kerberos tickets come from; None for mechanisms other than GSSAPI.
-        tls: None without TLS.
-        delegation_token: whether user name and password are the id and the HMAC of a delegation token (KIP-48).
+        tls: certificates and TLS versions; None without TLS.
+        delegation_token: True if the user name is the id of a delegation token and the password is its HMAC (KIP-48).
         client_id: `client.id`, or None.
         request_timeout: `request.timeout.ms` in seconds, or None. Limits one request.
         api_timeout: `default.api.timeout.ms` in seconds, or None. Limits a whole call.
@@ -107,17 +107,17 @@ PROPERTIES: dict[str, tuple[str, Callable[[str, str], str | float]]] = {
     "reconnect.backoff.ms": ("backoff", _pause),
     "request.timeout.ms": ("request_timeout", _timeout),
 }
-"""Property → attribute of `ClientSettings` or `PoolOptions`, and function that parses the value.
+"""Property → `(attribute of ClientSettings or PoolOptions, function that parses the value)`.
 
-Properties of the login and TLS are not here, because they depend on each other.
+Properties of the login and TLS are parsed elsewhere, because they depend on each other.
 """
 
 
 def from_properties(properties: Mapping[str, str]) -> ClientSettings:
     """Read Java client properties, as in the `--command-config` file of Kafka's tools.
 
-    Properties without effect on an admin client are ignored. If `properties` has an attribute `warnings`, its sentences
-    are added to the warnings of the result.
+    Properties without effect on an admin client are ignored. If `properties` has an attribute `warnings`, the result
+    contains these warnings too.
 
     Raises:
         ConfigError: a value is invalid, or a property is not supported. The message names the property and contains no

@@ -17,9 +17,9 @@ T = TypeVar("T")
 
 
 class DaemonThread:
-    """Runs functions one after the other in a daemon thread, which ends when none is left to run.
+    """Runs blocking functions one after the other in a daemon thread. The thread ends when no function is left.
 
-    Unlike `asyncio.to_thread`, it does not delay the exit of the process.
+    Unlike a thread of `asyncio.to_thread`, a daemon thread does not delay the exit of the process.
 
     Args:
         name: name of the thread, for debuggers.
@@ -62,7 +62,7 @@ class AllFailedError(Exception):
     """Raised if all functions in `first_success` have failed.
 
     Attributes:
-        errors: the error of each function, in the order of `runners`.
+        errors: the error of each function, in the order in which the functions were passed.
     """
 
     def __init__(self, errors: list[KgtuiError]) -> None:
@@ -80,8 +80,9 @@ async def first_success(
     """Run functions until one succeeds, and return its result.
 
     Args:
-        head_start: seconds between the starts of two runners. After a failure, the next one starts immediately.
-        expected: types of errors after which other runners continue. Other errors are raised immediately.
+        head_start: seconds between the starts of two runners. After a failure, the next runner starts immediately.
+        expected: types of errors after which the other runners continue. An error of another type is raised
+            immediately.
         discard: called with each later successful result, for example to close a connection.
 
     Raises:

@@ -113,7 +113,7 @@ def explain_timeout(address: Address, seconds: float) -> str:
 
 
 def explain_invalid_address(address: Address, error: ValueError) -> str:
-    """Return a message for an address to which kgtui cannot connect at all."""
+    """Return a message for an address with an invalid host or port."""
     reason = "the host is not a valid name" if isinstance(error, UnicodeError) else str(error)
     shown = f"{address.host!r}:{address.port}"
     return f"{shown} is not an address ({reason}): correct the address, or the advertised.listeners of the broker"
@@ -217,7 +217,9 @@ def response_start(error: asyncio.IncompleteReadError | ResponseTooLargeError) -
 
 
 def name_foreign_protocol(start: bytes) -> str:
-    """Identify a response that is not Kafka's: `TLS`, a phrase such as "an HTTP server", or `""` if unknown."""
+    """Name the server from the first bytes of its response: `TLS`, a phrase such as "an HTTP server", or `""` if
+    unknown.
+    """
     if start[:2] in (b"\x15\x03", b"\x16\x03"):
         return "TLS"
     if start.startswith(b"HTTP"):
@@ -239,7 +241,7 @@ PROBE_TIMEOUT = 2.0
 _CORRELATION_ID = 0x6B677475
 _READ_SIZE = 32
 _ENOUGH_BYTES = 8
-"""Size in bytes of the length field and the correlation id, which are enough to recognize Kafka."""
+"""Number of response bytes that are enough to recognize Kafka: the length field and the correlation id."""
 
 
 class Peer(Enum):
@@ -263,7 +265,7 @@ async def explain_with_probe(error: ConnectError, address: Address, settings: Cl
         return error
     peer, protocol = await probe(address, timeout=PROBE_TIMEOUT)
     if isinstance(error.__cause__, ResponseTooLargeError) and peer not in {Peer.FOREIGN, Peer.TLS}:
-        return error  # The server has answered, so it does not close the connection without a response.
+        return error  # The server announced a response, so it does not close connections without one.
     message = _explain_peer(peer, protocol, address, settings)
     if peer is Peer.TLS and not message and isinstance(error.__cause__, (EOFError, ConnectionError)):
         message = explain_rejection(address, "", settings)
@@ -271,7 +273,9 @@ async def explain_with_probe(error: ConnectError, address: Address, settings: Cl
 
 
 async def probe(address: Address, *, timeout: float) -> tuple[Peer, str]:
-    """Return the kind of server at an address, and the name of its protocol (`""` unless FOREIGN)."""
+    """Return the kind of server at an address, and its protocol's name, which is `""` unless the kind is
+    `Peer.FOREIGN`.
+    """
     try:
         async with asyncio.timeout(timeout / 2):
             reader, writer = await asyncio.open_connection(address.host, address.port)
@@ -289,7 +293,7 @@ async def probe(address: Address, *, timeout: float) -> tuple[Peer, str]:
             if await _answers_in_tls(address, timeout / 2):
                 peer = Peer.TLS
         except TimeoutError:
-            # A busy TLS server may need longer for the handshake.
+            # The server may be a busy TLS server, whose handshake takes longer than the time limit.
             if peer is Peer.HANGS_UP:
                 peer = Peer.UNKNOWN
     return peer, protocol
@@ -316,7 +320,7 @@ def _recognize(start: bytes) -> tuple[Peer, str]:
 
 
 async def _answers_in_tls(address: Address, timeout: float) -> bool:
-    """Return whether the server answers a TLS client hello, perhaps with an alert. Raises `TimeoutError`."""
+    """Return whether the server answers a TLS client hello. A TLS alert is an answer too. Raises `TimeoutError`."""
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -334,7 +338,7 @@ async def _answers_in_tls(address: Address, timeout: float) -> bool:
 
 
 def _ambiguous(cause: BaseException | None) -> bool:
-    """Return whether a probe may find out more than the error says."""
+    """Return whether a probe may explain this error better."""
     match cause:
         case ssl.SSLCertVerificationError():
             return False

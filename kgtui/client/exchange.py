@@ -33,7 +33,8 @@ class _ResponseHeader(NamedTuple):
 class Exchange:
     """One encoded request, with the methods that aiokafka calls to send it.
 
-    It is also the type of the response. Its `decode` returns the bytes unchanged, and kgtui decodes them later.
+    aiokafka also uses this object as the type of the response: it calls `decode`, which returns the bytes unchanged.
+    kgtui decodes them later.
     """
 
     __slots__ = ("_api", "_body", "_version")
@@ -47,7 +48,7 @@ class Exchange:
         return f"{self._api.name} v{self._version}"
 
     def prepare(self, versions: Mapping[int, tuple[int, int]]) -> Exchange:
-        """Return this object unchanged, because its version is already negotiated."""
+        """Return this object unchanged, because the version of the request is already negotiated."""
         return self
 
     def build_request_header(self, correlation_id: int, client_id: str) -> _Encoded:

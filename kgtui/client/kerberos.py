@@ -53,7 +53,7 @@ class Kerberos:
         service: first part of the brokers' principals, such as `kafka` in `kafka/broker-1@EXAMPLE.COM`.
         principal: the principal that logs in; empty for the principal of the ticket cache.
         keytab: path of the file with the key of `principal`; empty if no keytab is used.
-        use_cache: whether a ticket cache is used. It is tried before the keytab.
+        use_cache: whether a ticket cache is used. kgtui tries the ticket cache before the keytab.
         cache: path or name of the ticket cache; empty for the default cache.
         kinit: program that renews the ticket in the ticket cache.
     """

@@ -32,7 +32,7 @@ _WRONG_CACHE_PRINCIPAL = 39756032
 _NOT_IN_KEYTAB = frozenset({39756033, _KRB5 + 181})
 
 _OTHER_REALM = re.compile(r"krbtgt/([^@\s]+)@")
-"""Matches a principal such as `krbtgt/B.EXAMPLE@A.EXAMPLE`. B.EXAMPLE (group 1) is the broker's realm."""
+"""Matches a principal such as `krbtgt/B.EXAMPLE@A.EXAMPLE`. Group 1 of the match is the broker's realm, B.EXAMPLE."""
 
 _EXPIRED_CREDENTIALS = 11
 """GSS_S_CREDENTIALS_EXPIRED, in bits 16 to 23 of GSSAPI's major status (RFC 2744)."""
@@ -44,7 +44,7 @@ class Failure(NamedTuple):
     Attributes:
         major: GSSAPI's status code.
         minor: error code of the Kerberos library, or 0.
-        text: texts of GSSAPI and the Kerberos library for these codes.
+        text: the messages of GSSAPI and of the Kerberos library for `major` and `minor`.
     """
 
     major: int
@@ -149,7 +149,8 @@ def _advice(failure: Failure, kerberos: Kerberos, server: str) -> str:
 
 
 def _unknown_server(failure: Failure, server: str) -> str:
-    # For an unknown broker, the Kerberos library guesses a realm from the domain name. The error then names this realm.
+    # If the KDC does not know the broker, the Kerberos library guesses a realm from the broker's domain name. The error
+    # then names the guessed realm.
     parts = (
         "the first part of the principal is sasl.kerberos.service.name, and the second part is the host name in "
         "bootstrap.servers or in the advertised.listeners of the broker"

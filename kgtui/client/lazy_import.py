@@ -1,4 +1,4 @@
-"""Import a module of a package without the slow parts of the package that kgtui does not use.
+"""Import one module of aiokafka without the slow modules that kgtui does not use.
 
 The `__init__` of aiokafka imports its slow consumer and producer. `aiokafka.conn` imports gssapi if it is installed.
 kgtui imports gssapi itself if the login needs it.
@@ -19,12 +19,13 @@ if TYPE_CHECKING:
 class _LazyPackage(ModuleType):
     """A package whose `__init__` runs at the first read of a missing attribute.
 
-    `importlib.util.LazyLoader` would run it when a module of the package is imported.
+    `importlib.util.LazyLoader` would run `__init__` as soon as a module of the package is imported.
     """
 
     def __getattr__(self, name: str) -> Any:
         spec = self.__spec__
-        # Without this, `__init__.py` would call this method endlessly if it read a missing attribute of the package.
+        # Change the class first. Otherwise, `__getattr__` would run `__init__.py` again for each missing attribute that
+        # `__init__.py` reads.
         self.__class__ = ModuleType  # type: ignore[assignment]
         if spec is not None and spec.loader is not None:
             self.__path__ = spec.submodule_search_locations or []
@@ -34,10 +35,10 @@ class _LazyPackage(ModuleType):
 
 @contextmanager
 def lazy_package(package: str) -> Iterator[None]:
-    """Import modules of a package in the block without running its `__init__`.
+    """Let code in the `with` block import modules of a package without running its `__init__`.
 
-    After the block, any import from the package runs the `__init__` as usual. No effect if the package is already
-    loaded.
+    After the block, any import from the package runs `__init__` as usual. If the package is already loaded, this has no
+    effect.
     """
     spec = find_spec(package) if package not in sys.modules else None
     if spec is None:
@@ -57,9 +58,9 @@ def lazy_package(package: str) -> Iterator[None]:
 
 @contextmanager
 def without_package(package: str) -> Iterator[None]:
-    """Make imports of the package fail in the block, as if it were not installed.
+    """Make imports of a package fail in the `with` block, as if it were not installed.
 
-    No effect if the package is already loaded.
+    If the package is already loaded, this has no effect.
     """
     if package in sys.modules:
         yield

@@ -34,7 +34,7 @@ T = TypeVar("T")
 WRITES = frozenset({DELETE_GROUPS.key})
 """API keys of requests that are never sent twice, because they change the cluster.
 
-A broker may have executed a request without a response.
+A broker may have executed the request even if kgtui got no response.
 """
 
 
@@ -50,7 +50,7 @@ class _Progress:
 
 
 class Raw(NamedTuple):
-    """An undecoded response; see `Reply`."""
+    """The undecoded response of one broker. `took_ms` is the time from request to response, in milliseconds."""
 
     version: int
     body: bytes
@@ -72,9 +72,9 @@ class Reply(Generic[T]):
 
 
 class Link:
-    """Manages one of the two connections to a broker (`Lane`), and sends requests over it.
+    """Manages one of the two connections to a broker (see `Lane`), and sends requests over this connection.
 
-    The connection is opened when it is first needed, and replaced when it breaks. Links share neither backoff nor
+    The connection is opened when it is first needed, and replaced when it breaks. Each link has its own backoff and
     limits, so that a broker that hangs delays no request to another broker.
 
     Attributes:
@@ -111,9 +111,9 @@ class Link:
         return self._session.negotiated if self._session else None
 
     def adopt(self, session: Session) -> None:
-        """Use a connection to the same address that is already open.
+        """Use `session`, which is already connected to the same address.
 
-        If the link is connected or connecting, close the given connection.
+        If the link already has a connection or is connecting, `session` is closed instead.
         """
         if self.live or self._connecting:
             session.connection.close()
@@ -121,7 +121,7 @@ class Link:
             self._session = session
 
     async def session(self) -> Session:
-        """Return the open connection, or connect. Concurrent callers share one attempt.
+        """Return the open connection, or connect. Concurrent callers share one attempt to connect.
 
         Raises:
             ConnectError: the attempt failed, or the pause after the last failed attempt is not over.
@@ -136,7 +136,8 @@ class Link:
             self._connecting = asyncio.create_task(self._dial())
             self._connecting.add_done_callback(self._connected)
         connecting = self._connecting
-        # This attempt may fail, too. The caller waits at most `second_wait` seconds, and then gets the last error.
+        # After a failure, the new attempt may fail too. The caller therefore waits at most `second_wait` seconds for
+        # it, and then gets the error of the failed attempt.
         if self._backoff.failures and not (await asyncio.wait((connecting,), timeout=self._options.second_wait))[0]:
             raise ConnectError(self._failure, broker=self.node, address=str(self.address))
         return await self._await_session(connecting)
@@ -172,7 +173,7 @@ class Link:
             self.in_flight -= 1
 
     def shut(self) -> None:
-        """Close the link for good, and cancel a running attempt to connect."""
+        """Close the link permanently, and cancel a running attempt to connect."""
         self._failure = f"the connection to {self._name} was closed"
         self._closed = True
         if self._connecting is not None:
@@ -202,8 +203,8 @@ class Link:
                 return await self._send(session, api, picked, body)
             except DisconnectedError as error:
                 self._drop(session)
-                # A broker may close a connection that was idle, or whose login has expired (KIP-368). The request is
-                # then repeated, unless the connection was new or the request changes the cluster.
+                # A broker may close a connection that was idle, or whose login has expired (KIP-368). Repeat the
+                # request, unless the connection was new or the request changes the cluster.
                 if not used_before or api.key in WRITES:
                     raise DisconnectedError(str(error), broker=self.node, address=str(self.address)) from error
 
@@ -226,7 +227,7 @@ class Link:
         try:
             return await asyncio.shield(connecting)
         except (ConnectError, ConfigError) as error:
-            # Files with keys and certificates are read here. A missing or damaged file raises ConfigError.
+            # Connecting reads the files with keys and certificates. A missing or damaged file raises ConfigError.
             raise ConnectError(str(error), broker=self.node, address=str(self.address)) from error
         except asyncio.CancelledError:
             task = asyncio.current_task()
@@ -251,9 +252,9 @@ class Link:
             self._fail(str(error))
 
     def _check_stall(self, progress: _Progress) -> None:
-        """Close the connection if nothing has arrived on it for `PoolOptions.stall` seconds.
+        """Close the connection after a missed deadline if no response has arrived for `PoolOptions.stall` seconds.
 
-        A missed deadline alone is not enough, because the deadline may be short.
+        A missed deadline alone does not prove that the broker hangs, because the deadline may be short.
         """
         session = progress.session
         if session is None or session is not self._session:
@@ -313,9 +314,9 @@ class Links:
         return link
 
     def adopt(self, entry: FirstServer, transport: Transport) -> None:
-        """Keep the connection to a bootstrap server, for lane `BULK` of the broker with this address.
+        """Use the open connection to a bootstrap server as lane `BULK` of the broker with the same address.
 
-        If no broker has the address, close the connection.
+        If no broker has this address, the connection is closed.
         """
         for broker in entry.view.brokers.values():
             if Address(broker.host, broker.port) == entry.seed:
@@ -339,15 +340,18 @@ class Links:
     def ranked(self, nodes: Iterable[int]) -> list[int]:
         """Sort brokers by how soon they will probably respond.
 
-        Connected brokers come first, by number of requests in flight, and recently failed brokers last. Others are in
-        random order.
+        Connected brokers come first, sorted by the number of requests in flight. Recently failed brokers come last.
+        Ties are in random order.
         """
         shuffled = list(nodes)
         random.shuffle(shuffled)
         return sorted(shuffled, key=self._rank)
 
     def features(self, otherwise: Mapping[str, int] | None) -> Mapping[str, int] | None:
-        """Return the finalized features with the highest epoch, or `otherwise` without open connections."""
+        """Return the finalized features with the highest epoch that a connected broker has reported.
+
+        Without open connections, return `otherwise`.
+        """
         reported = [link.negotiated for link in self._links.values() if link.negotiated is not None]
         return max(reported, key=lambda negotiated: negotiated.epoch).features if reported else otherwise
 

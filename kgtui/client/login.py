@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kgtui.protocol.api import Api
 
 RENEW_AFTER = (0.85, 0.95)
-"""Lowest and highest fraction of a session after which the login is repeated, as in Kafka's clients."""
+"""Lowest and highest fraction of a session's lifetime after which the login is repeated, as in Kafka's clients."""
 
 RENEWAL_TIMEOUT = 10.0
 """Time limit for repeating a login on an open connection, in seconds."""
@@ -106,7 +106,7 @@ class Login:
 
 
 class LoginSession:
-    """The login of one connection. It is repeated before a request if the session ends soon.
+    """The login of one connection. Before a request, the login is repeated if the session ends soon.
 
     Attributes:
         failure: why the login could not be repeated; empty if there was no failure.
@@ -124,7 +124,12 @@ class LoginSession:
 
     @classmethod
     async def start(cls, login: Login, raw: Any, address: Address) -> LoginSession:
-        """Log in on an open connection; raises the same errors as `Login.run`."""
+        """Log in on an open connection.
+
+        Raises:
+            ConnectError: the broker refused the login.
+            DecodeError: the broker sent a damaged response.
+        """
         session = cls(login, raw, address)
         await session._log_in()
         return session
@@ -153,12 +158,13 @@ class LoginSession:
     async def _log_in(self) -> None:
         started = time.monotonic()
         lifetime = await self._login.run(self._raw, self._address)
-        # The broker counts from the end of the login, so the session never ends before `_ends_at`.
+        # `_ends_at` counts from the start of the login. The broker counts from its end, so it never ends the session
+        # before `_ends_at`.
         self._ends_at = started + lifetime
         self._renew_at = started + lifetime * random.uniform(*RENEW_AFTER)  # noqa: S311 - spreads the load
 
     async def _renew(self) -> None:
-        """Repeat the login. Requests wait during the login itself, but not for a new token or ticket."""
+        """Repeat the login. Requests wait while the login runs, but not while a new token or ticket is requested."""
         try:
             await self._login.prepare(self._address)
         except KgtuiError as error:

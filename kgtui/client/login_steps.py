@@ -1,4 +1,4 @@
-"""Find out at which step connecting to a broker fails: name, TCP, TLS, SASL or API versions."""
+"""Find out which step of connecting to a broker fails: name resolution, TCP, TLS, SASL or API versions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 STEPS = ("name", "TCP", "TLS", "SASL", "API versions", "authorization")
-"""The steps in order. TLS and SASL are left out if they are not configured."""
+"""The steps of connecting to a broker, in order. If TLS or SASL is not configured, the step is left out."""
 
 
 class Step(NamedTuple):
@@ -39,7 +39,7 @@ class Step(NamedTuple):
 
 
 async def try_steps(transport: Transport, address: Address, *, timeout: float) -> tuple[Step, ...]:
-    """Try the steps of connecting to a broker, until one fails. Later steps are returned as not tried.
+    """Try the steps of connecting to a broker until one fails. The steps after it are returned with `ok` = None.
 
     The step "authorization" is never tried, because only requests about groups show permissions.
 
@@ -74,7 +74,7 @@ async def _steps(transport: Transport, address: Address, deadline: float) -> Asy
     settings = transport.settings
     hosts = await _try("name", ip_addresses(address), transport, address, deadline)
     yield "name", ", ".join(hosts)
-    # The first IP address that accepts a connection is used for TLS too.
+    # Try TCP with each IP address. Later steps use the first address that accepts a connection.
     errors = []
     for host in hosts:
         try:
@@ -105,7 +105,7 @@ async def _steps(transport: Transport, address: Address, deadline: float) -> Asy
 
 
 async def _try(step: str, work: Awaitable[T], transport: Transport, address: Address, deadline: float) -> T:
-    """Wait for the work of a step until the deadline. Raises `_FailedError`."""
+    """Run the work of one step until the deadline. Raises `_FailedError` with an explanation."""
     timeout = _left(deadline)
     try:
         async with asyncio.timeout(timeout):
@@ -113,7 +113,8 @@ async def _try(step: str, work: Awaitable[T], transport: Transport, address: Add
     except TimeoutError as error:
         raise _FailedError(step, connect_errors.explain_timeout(address, timeout)) from error
     except (OSError, EOFError) as error:
-        # Errors about certificates are both an OSError and a ValueError.
+        # `ssl.SSLCertVerificationError` is both an OSError and a ValueError, so this clause must come before
+        # ValueError.
         raise _FailedError(step, connect_errors.explain_dial_error(address, error, transport.settings)) from error
     except ValueError as error:
         raise _FailedError(step, connect_errors.explain_invalid_address(address, error)) from error

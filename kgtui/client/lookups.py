@@ -68,7 +68,7 @@ class Requests(Protocol):
         ...
 
     async def ask_any(self, ask: Callable[[int], Awaitable[T]], *, timeout: float) -> T:
-        """Call `ask` with the node id of one broker after the other, and return the first successful result."""
+        """Call `ask` with the node ids of brokers, one after the other, and return the first successful result."""
         ...
 
     async def call(
@@ -97,8 +97,8 @@ class Leaders:
 
     Attributes:
         nodes: `(topic, partition)` → node id of its leader.
-        errors: topic, or `(topic, partition)` of a partition without a leader → Kafka's error code.
-        ids: topic → its id. Topics in the cache and topics of brokers before 2.8, which have no ids, are left out.
+        errors: topic, or `(topic, partition)` if only this partition has no leader → Kafka's error code.
+        ids: topic → topic id. Contains only topics that this call has looked up. Brokers before 2.8 report no ids.
     """
 
     nodes: dict[tuple[str, int], int] = field(default_factory=dict)
@@ -107,7 +107,7 @@ class Leaders:
 
 
 class CoordinatorCache:
-    """Caches the coordinator of each group. Others are looked up in batches."""
+    """Caches the coordinators of groups. Coordinators that are not cached are looked up in batches."""
 
     def __init__(self, requests: Requests) -> None:
         self._requests = requests
@@ -174,7 +174,7 @@ class CoordinatorCache:
                 pause = min(pause * 2, self._requests.options.retry_pause_max)
 
     async def _look_up_once(self, pending: Sequence[str], timeout: float, found: Coordinators) -> dict[str, int]:
-        """Look up coordinators once, and add them to `found`. Return group id → error code for the rest."""
+        """Look up coordinators once, and add them to `found`. Return group id → error code for each failed lookup."""
         if timeout <= 0:
             raise DeadlineError("the time limit was over before the coordinator was looked up")
         rows = await self._requests.ask_any(partial(self._ask, pending, timeout), timeout=timeout)
@@ -239,9 +239,9 @@ def _as_client_error(error: KgtuiError) -> ClientError:
 
 
 class LeaderCache:
-    """Caches partition leaders, with one entry per topic.
+    """Caches partition leaders, with one cache entry per topic.
 
-    Other topics are looked up in batches. A lookup never creates a topic.
+    Topics that are not cached are looked up in batches. A lookup never creates a topic.
     """
 
     def __init__(self, requests: Requests) -> None:
@@ -254,12 +254,12 @@ class LeaderCache:
         self._topics.clear()
 
     def failed(self, node: int) -> bool:
-        """Remove the topics in which this broker leads a partition, because it did not respond.
+        """Remove from the cache each topic in which this broker leads a partition, because the broker did not respond.
 
-        After the first failure, this is done again only after a pause of up to `LONGEST_LOOKUP_PAUSE`.
+        If the broker fails again, topics are removed only after a pause. The pause grows up to `LONGEST_LOOKUP_PAUSE`.
 
         Returns:
-            Whether the topics were removed.
+            True if the topics were removed, False during a pause.
         """
         backoff = self._silent.setdefault(node, Backoff(FIRST_LOOKUP_PAUSE, LONGEST_LOOKUP_PAUSE))
         if backoff.remaining():
@@ -270,13 +270,13 @@ class LeaderCache:
         return True
 
     def answered(self, node: int) -> None:
-        """Reset the pause of a broker that responded."""
+        """Reset the pause between removals (see `failed`) of a broker that responded."""
         self._silent.pop(node, None)
 
     async def find(self, topics: Iterable[str], *, timeout: float, refresh: bool) -> Leaders:
         """Return the leaders of all partitions of these topics.
 
-        A topic with a partition without a leader is not cached.
+        A topic is cached only if all its partitions have a leader.
 
         Args:
             refresh: look up all topics again, even if they are cached.

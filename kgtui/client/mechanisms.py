@@ -1,4 +1,4 @@
-"""The SASL mechanisms: what each needs before a login, its messages, and why a broker refuses a login.
+"""Implement the SASL mechanisms: get credentials before a login, create its messages, and explain refused logins.
 
 SCRAM follows RFC 5802, with the extension for delegation tokens (KIP-48).
 """
@@ -109,7 +109,8 @@ def _damaged(problem: str, address: Address) -> ConnectError:
 
 
 _ABORT = b"\x01"
-"""The client ends an OAUTHBEARER login with this message after a rejected token (RFC 7628, 3.2.3)."""
+"""The message with which a client ends an OAUTHBEARER login after the broker has rejected the token (RFC 7628, 3.2.3).
+"""
 
 
 class Mechanism(ABC):
@@ -138,7 +139,8 @@ class Mechanism(ABC):
 
     @abstractmethod
     def refused(self, message: str, address: Address) -> str:
-        """Return why the broker refused the credentials, and what to do. A refused token is not used again.
+        """Return why the broker refused the credentials, and what to do. After this call, a refused token is not used
+        again.
 
         Args:
             message: the broker's error message, or `""`.
@@ -202,7 +204,7 @@ class OAuthBearer(Mechanism):
         extensions = "".join(f"\x01{name}={value}" for name, value in self._oauth.extensions)
         challenge = yield f"n,,\x01auth=Bearer {token.text.reveal()}{extensions}\x01\x01".encode()
         if challenge:
-            # After a rejected token, the broker first sends the reason. It reports the error code only after this
+            # A broker that rejects a token first sends the reason. It reports the error code only after the abort
             # message.
             yield _ABORT
             raise ConnectError("the broker rejected the token, but did not end the login with an error")
@@ -258,7 +260,7 @@ def mechanism_of(settings: ClientSettings) -> Mechanism:
 
 
 def _status(message: str) -> str:
-    """Return the status in the refusal of a token, such as ` (invalid_token)`, or `""`."""
+    """Return the status in the broker's message about a refused token, such as ` (invalid_token)`; `""` without one."""
     try:
         status = json.loads(message).get("status", "")
     except (ValueError, AttributeError, RecursionError):

@@ -1,8 +1,8 @@
 """Log in to Amazon MSK with IAM: sign a token with AWS credentials.
 
-MSK accepts two SASL mechanisms on its port for IAM: AWS_MSK_IAM for Java clients, and OAUTHBEARER with a signed URL
-(SigV4) for others. kgtui uses OAUTHBEARER for both, which needs Kafka 2.7.1 or newer. The tokens come from Amazon's
-signer for Python (extra `security`).
+On its port for IAM, MSK accepts AWS_MSK_IAM from Java clients, and OAUTHBEARER with a signed URL (SigV4) from others.
+kgtui uses OAUTHBEARER, whichever of the two is configured. This needs Kafka 2.7.1 or newer. The tokens come from
+Amazon's signer for Python (extra `security`).
 
 The options in `sasl.jaas.config` are as in Amazon's login module for Java, with two differences:
 - If a profile or role cannot be used, the default credentials are not tried.
@@ -142,7 +142,7 @@ HANDLER = "software.amazon.msk.auth.iam.IAMOAuthBearerLoginCallbackHandler"
 """Value of `sasl.login.callback.handler.class` for OAUTHBEARER with signed URLs in Java clients."""
 
 _MODULES = {MECHANISM: "IAMLoginModule", "OAUTHBEARER": "OAuthBearerLoginModule"}
-"""Mechanism → login module that Java clients need."""
+"""SASL mechanism → class name of the login module that Java clients need for it."""
 
 _HOST = re.compile(r".*\.kafka(?:-serverless)?\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?\.?", re.IGNORECASE)
 _TIMEOUT = 10.0
@@ -151,7 +151,7 @@ _TIMEOUT = 10.0
 
 @dataclass(frozen=True, slots=True)
 class MskIam:
-    """Which AWS credentials sign the tokens.
+    """Settings that select the AWS credentials for signing tokens.
 
     Attributes:
         profile: profile in the AWS configuration; empty for the default credentials.
@@ -238,7 +238,7 @@ def explain_offer(address: str, offered: str) -> str:
 
 
 def reason_of(message: str) -> str:
-    """Return why MSK refused a login, such as ` (Access denied)`, or `""`."""
+    """Return the reason in MSK's message about a refused login, such as ` (Access denied)`; `""` without one."""
     found = re.fullmatch(r"(?:\[[0-9a-f-]+\]: )?([A-Za-z][A-Za-z ,']{0,99})\.?", message)
     return f" ({found[1]})" if found else ""
 
@@ -293,7 +293,7 @@ def _configured_region(session: Any) -> str:
 
 
 def _credentials(session: Any, settings: MskIam, region: str) -> Any:
-    """Return the AWS credentials that sign the token. The copy is not refreshed by botocore."""
+    """Return a copy of the AWS credentials that sign the token. botocore does not refresh the copy."""
     from botocore.credentials import Credentials
 
     # As in Java, a profile has priority over a role.
@@ -311,7 +311,7 @@ def _credentials(session: Any, settings: MskIam, region: str) -> Any:
 
 
 def _sts(session: Any, settings: MskIam, region: str, key: tuple[Secret, Secret, Secret]) -> Any:
-    """Return a client of AWS STS with a key as in `MskIam.key`."""
+    """Return a client of AWS STS. `key` is the access key id, the secret access key and the session token."""
     from botocore.config import Config
 
     key_id, secret, token = (part.reveal() or None for part in key)

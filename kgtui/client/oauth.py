@@ -1,7 +1,8 @@
 """Read the settings of OAUTHBEARER from Java client properties (KIP-255, KIP-768, KIP-1139, KIP-1258).
 
 As in Kafka, tokens come from one of three sources:
-- a token endpoint (`sasl.oauthbearer.token.endpoint.url=https://…`), which gets a secret or a signed assertion
+- a token endpoint (`sasl.oauthbearer.token.endpoint.url=https://…`), to which kgtui sends a secret or a signed
+  assertion
 - a file (`file:///…`)
 - for tests only, options in `sasl.jaas.config` from which the client creates tokens without a signature
 """
@@ -45,7 +46,7 @@ class OAuth:
 
     Attributes:
         url: token endpoint, or `file:` URL of the token; empty if kgtui creates unsigned tokens.
-        assertion: where assertions come from; None if the secret is sent.
+        assertion: where client assertions come from; None if the client secret is sent.
         jwt_bearer: whether the assertion is the grant (grant type `jwt-bearer`, KIP-1139), and not a replacement of the
             client secret (KIP-1258).
         scope: requested scope, or `""`.
@@ -120,7 +121,7 @@ def oauth_from_properties(properties: Mapping[str, str], module: LoginModule) ->
 
 
 def _split(url: str) -> SplitResult | None:
-    """Return the parts of a valid URL, otherwise None.
+    """Return the parts of a URL, or None if it is not valid.
 
     `https://user:pass/word@host` is not valid, because `pass` would be the port.
     """
@@ -196,7 +197,10 @@ def _extensions(options: Mapping[str, str], prefix: str) -> tuple[tuple[str, str
 
 
 def _timeout(properties: Mapping[str, str]) -> float:
-    """Return the time limit for the token endpoint in seconds: the longer of the two properties, or `TIMEOUT`."""
+    """Return the time limit for the token endpoint in seconds.
+
+    It is the longer of the connect and the read timeout in `sasl.login.*`, or `TIMEOUT` if neither is set.
+    """
     keys = ("sasl.login.connect.timeout.ms", "sasl.login.read.timeout.ms")
     given = ((key, properties.get(key, "")) for key in keys)
     limits = (whole_number(key, text, "milliseconds", 0, LONGEST_TIMEOUT) for key, text in given if text.strip())

@@ -25,14 +25,14 @@ class PoolOptions:
 
     Attributes:
         connect_timeout: limit for connecting, the TLS handshake, the login and the negotiation together.
-        second_wait: after a failed attempt to connect, a call waits this long for the next attempt. The attempt
-            continues after the call has failed.
+        second_wait: after a failed attempt to connect, a call waits this long for the next attempt, and then fails. The
+            attempt continues.
         backoff, backoff_max: first and longest pause between attempts to connect; see `Backoff`.
         bulk_in_flight, ui_in_flight: maximum number of concurrent requests on one connection of the lane.
-        stall: a connection is replaced if a request misses its deadline and no response has arrived for this long.
+        stall: if a request misses its deadline and no response has arrived for this long, the connection is replaced.
         head_start: time to wait for one broker before the next broker is asked as well.
         retry_pause, retry_pause_max: first and longest pause between two lookups of an unavailable coordinator.
-        thread_bytes: larger responses are decoded in a thread.
+        thread_bytes: responses with more bytes than this are decoded in a thread.
         batch: maximum number of groups or topics in one lookup.
     """
 

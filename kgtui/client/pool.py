@@ -54,7 +54,7 @@ class Pool:
     Args:
         seeds: addresses of bootstrap servers, such as `broker-1:9092`.
         settings: `settings.request_timeout` limits every call.
-        client_id: name of this client for the brokers; `settings.client_id` overrides it.
+        client_id: the client id in requests; `settings.client_id` overrides it.
         options: timeouts and limits; `settings.pool` overrides them.
 
     Raises:
@@ -109,9 +109,9 @@ class Pool:
             self._decoders.shutdown(wait=False, cancel_futures=True)
 
     async def metadata(self, *, timeout: float, refresh: bool = False) -> ClusterView:
-        """Return the metadata of the cluster, from the first call or requested again with `refresh`.
+        """Return the metadata of the cluster, which is cached until a call with `refresh=True`.
 
-        Concurrent callers share one request. If no known broker responds, the bootstrap servers are asked.
+        Concurrent callers share one request. If no known broker responds, kgtui asks the bootstrap servers.
 
         Raises:
             UnreachableError: no broker responded. The error lists each attempt and its error.
@@ -246,11 +246,14 @@ class Pool:
         return await self._leaders.find(topics, timeout=timeout, refresh=refresh)
 
     def leader_failed(self, node: int) -> bool:
-        """Report that a leader did not respond; see `LeaderCache.failed`."""
+        """Remove from the cache each topic in which this broker leads a partition, because the broker did not respond.
+
+        Returns False if nothing was removed, because the last removal was less than a pause ago.
+        """
         return self._leaders.failed(node)
 
     def leader_answered(self, node: int) -> None:
-        """Report that a leader responded; see `LeaderCache.answered`."""
+        """Allow `leader_failed` to remove topics again without a pause, because the broker responded."""
         self._leaders.answered(node)
 
     def live_lane(self, node: int) -> Lane:
@@ -258,7 +261,7 @@ class Pool:
         return self._links.live_lane(node)
 
     async def ask_any(self, ask: Callable[[int], Awaitable[T]], *, timeout: float) -> T:
-        """Send a request to one broker after the other, `options.head_start` apart, and return the first response.
+        """Send a request to one broker after the other, `options.head_start` seconds apart. Return the first response.
 
         Args:
             ask: sends the request to the broker with this node id.
@@ -332,7 +335,7 @@ class Pool:
         return self._links.at(broker, lane, transport)
 
     async def login_steps(self, *, timeout: float) -> dict[str, tuple[Step, ...]]:
-        """Connect to each bootstrap server step by step; see `login_steps.try_steps`."""
+        """Connect to each bootstrap server step by step. Return address → steps with their results."""
         from kgtui.client.login_steps import try_steps
 
         transport = await self._open_transport()
@@ -345,14 +348,14 @@ class Pool:
 
     async def _open_transport(self) -> Transport:
         if self._transport is None:
-            # Importing aiokafka is slow, so it runs in a thread when the first connection is needed.
+            # Importing aiokafka is slow, so a thread imports it when the first connection is needed.
             make = await asyncio.to_thread(_load_transport)
             if self._transport is None:
                 self._transport = make(self.settings, self._client_id)
         return self._transport
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
-        """Run `work` in a separate thread, because slow name lookups may use all of asyncio's threads."""
+        """Run `work` in a thread of its own, because slow DNS lookups may occupy all of asyncio's threads."""
         if self._decoders is None:
             self._decoders = ThreadPoolExecutor(max_workers=1, thread_name_prefix="kgtui-decode")
         return await asyncio.get_running_loop().run_in_executor(self._decoders, work)

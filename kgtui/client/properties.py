@@ -58,9 +58,9 @@ _DEFAULTS = {
         "SOFTWARE.AMAZON.MSK.AUTH.IAM.IAMOAUTHBEARERLOGINCALLBACKHANDLER",
     ),
 }
-"""Property that is supported only with certain values → these values in capital letters.
+"""Property that kgtui supports only with certain values → these values in capital letters.
 
-With them, Kafka's clients behave as kgtui does.
+With these values, Kafka's clients behave as kgtui does.
 """
 
 _REFUSED = {
@@ -100,7 +100,7 @@ _WITHOUT_EFFECT = re.compile(
     """,
     re.VERBOSE,
 )
-"""Matches properties of Kafka's clients without effect on kgtui, the login or TLS."""
+"""Matches the names of properties of Kafka's clients that kgtui ignores. They affect neither the login nor TLS."""
 
 LONGEST_TIMEOUT = 2**31 - 1
 """Highest value of Kafka's properties of the type int, such as `request.timeout.ms`."""
@@ -160,7 +160,10 @@ _LOGIN_NAMES = frozenset(
         "ssl.secure.random.implementation",
     }
 )
-"""Other properties of the login and TLS in Kafka's clients up to 4.4. Some have no effect in kgtui."""
+"""Properties of the login and TLS in Kafka's clients up to 4.4 that are not in `_LOGIN_AND_TLS`.
+
+Some of these properties have no effect in kgtui.
+"""
 
 _OTHER_NAMES = frozenset(
     {
@@ -180,7 +183,7 @@ _OTHER_NAMES = frozenset(
         "value.serializer",
     }
 )
-"""Frequently used properties that `_WITHOUT_EFFECT` matches, as suggestions for unknown properties."""
+"""Frequently used properties without effect in kgtui. kgtui suggests them if a property name has a typo."""
 
 
 def check_supported(properties: Mapping[str, str]) -> None:
@@ -220,7 +223,7 @@ def unknown_keys(properties: Mapping[str, str], supported: Collection[str]) -> t
     Args:
         properties: if it has the attribute `places` (name → place such as `line 3 of FILE`), warnings contain the
             place.
-        supported: supported properties besides login and TLS.
+        supported: the supported properties, without those of the login and TLS.
     """
     places: Mapping[str, str] = getattr(properties, "places", {})
     known = _LOGIN_AND_TLS | _LOGIN_NAMES | _REFUSED.keys() | frozenset(supported)
@@ -320,7 +323,7 @@ def parse_jaas(text: str) -> LoginModule:
 
 
 def _known(option: str) -> str:
-    """Return the name of an option, or "an option" if it is unknown and may be a part of a password."""
+    """Return the name of an option, or "an option" if it is unknown, because it may be a part of a password."""
     return option if option in {"username", "password", "tokenauth"} else "an option"
 
 

@@ -1,4 +1,4 @@
-"""Passwords and keys that are never shown."""
+"""Keep passwords and keys out of logs, tracebacks and messages."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ async def open_session(transport: Transport, address: Address, *, timeout: float
 
 
 async def log_in(transport: Transport, address: Address, *, timeout: float) -> Connection:
-    """Connect and log in. Raises `ConnectError`, which says what listens on the port."""
+    """Connect and log in. Raises ConnectError, whose message says what listens on the port."""
     try:
         return await transport.dial(address, timeout=timeout)
     except ConnectError as error:
@@ -107,7 +107,7 @@ async def negotiate(connection: Connection, settings: ClientSettings, deadline: 
 
 
 async def _negotiate(connection: Connection) -> Negotiated:
-    """Send ApiVersions in kgtui's newest version, and again in an older one if the broker does not support it."""
+    """Send ApiVersions in kgtui's newest version, and then in older versions until the broker supports one."""
     request = {"ClientSoftwareName": "kgtui", "ClientSoftwareVersion": kgtui.__version__}
     version = API_VERSIONS.high
     while True:
@@ -116,8 +116,8 @@ async def _negotiate(connection: Connection) -> Negotiated:
         code = int.from_bytes(data[:2], "big", signed=True)
         if code != UNSUPPORTED_VERSION:
             break
-        # The broker responds in the format of version 0, with the versions of ApiVersions that it supports. If it lists
-        # none, version 0 is next.
+        # The error response has the format of version 0, and contains the versions of ApiVersions that the broker
+        # supports. If it contains none, try version 0 next.
         offered = read_api_versions(API_VERSIONS.response.decode(0, data)).pick(API_VERSIONS) or 0
         if version == 0:
             raise ConnectError(f"{connection.address} supports no version of ApiVersions that kgtui supports")

@@ -1,6 +1,6 @@
 """Get Kerberos tickets for brokers with the package `gssapi`, and create the messages of GSSAPI logins (RFC 4752).
 
-- Keytab and ticket cache are arguments of calls. Environment variables are not changed.
+- Keytab and ticket cache are passed to `gssapi` as arguments. kgtui changes no environment variables.
 - A ticket from a keytab is stored in memory. The Kerberos library replaces it after half of its lifetime.
 - A ticket cache is read for each login, so that a new ticket of `kinit` is used.
 - As in Java clients, `kinit` renews a ticket in a cache before it expires, if the KDC has issued it as renewable
@@ -38,7 +38,7 @@ The Kerberos library itself waits about 30 s for a KDC.
 """
 
 RENEW_AFTER = 0.8
-"""Fraction of a ticket's remaining lifetime after which kgtui tries to renew it, as in Kafka's clients.
+"""Fraction of a ticket's remaining lifetime after which kgtui tries to renew the ticket, as in Kafka's clients.
 
 After a failure, kgtui waits for the same fraction of the lifetime that is then left.
 """
@@ -82,12 +82,13 @@ class TicketRenewal:
     async def _run(self) -> None:
         left = await self._lifetime()
         while 0 < left < inf:
-            # The Kerberos library rounds lifetimes up to whole seconds.
+            # Subtract 1 s, because the Kerberos library rounds lifetimes up to whole seconds.
             pause = max(RENEW_AFTER * (left - 1), SHORTEST_PAUSE)
             await asyncio.sleep(pause)
             renew_below = left - pause / 2
             left = await self._lifetime()
-            # Otherwise, the user or another program has put a new ticket into the cache.
+            # If the lifetime has not decreased as expected, the user or another program has put a new ticket into the
+            # cache.
             if left < renew_below:
                 await self._renew()
                 left = await self._lifetime()
@@ -136,7 +137,7 @@ class Tickets:
         return f"{self._kerberos.service}/{self._names.get(host, host)}"
 
     async def get(self, host: str) -> None:
-        """Get a ticket for the broker on a host. Fast if there is already a valid ticket.
+        """Get a ticket for the broker on a host, unless there is already a valid ticket.
 
         Raises:
             ConnectError: there is no ticket.
@@ -201,7 +202,7 @@ class Tickets:
         from gssapi.exceptions import GSSError
 
         self._names[host] = _host_name(host)
-        # As in Java, the ticket cache comes first.
+        # As in Java, try the ticket cache before the keytab.
         sources = [self._from_cache] if self._kerberos.use_cache else []
         if self._kerberos.keytab:
             sources.append(self._from_keytab)
@@ -238,7 +239,7 @@ class Tickets:
                 f"sasl.jaas.config: keyTab={keytab}: {error.strerror}; expected a keytab that this user may read"
             ) from None
         try:
-            # This call only reads the keytab, so its errors are more precise than after contacting the KDC.
+            # Read only the keytab at first, because the errors are more precise than after contacting the KDC.
             self._acquire({"keytab": keytab}, "accept")
         except GSSError as error:
             raise ConnectError(explain_keytab(failure_of(error), self._kerberos)) from error

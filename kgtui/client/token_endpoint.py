@@ -39,7 +39,7 @@ class HttpDeadline:
     """Shuts down the connections of a request at its time limit, so that a blocked read ends.
 
     Attributes:
-        is_over: whether the connections were shut down. Errors and incomplete data are then not the server's fault.
+        is_over: whether the connections were shut down. If so, errors and incomplete data are not the server's fault.
     """
 
     def __init__(self) -> None:
@@ -85,7 +85,7 @@ class HttpDeadline:
             def connect(self) -> None:
                 deadline._connections.append(self)
                 super().connect()
-                # `urllib.request` removes the socket from the connection before it reads the body.
+                # Remember the socket, because `urllib.request` removes it from the connection before it reads the body.
                 deadline._sockets.append(self.sock)
                 if deadline.is_over:
                     raise TimeoutError
@@ -97,7 +97,7 @@ class HttpDeadline:
         for found in [*self._sockets, *(connection.sock for connection in self._connections)]:
             if found is not None:
                 with suppress(OSError):
-                    # `SSLSocket.shutdown` would also change the object, which another thread is using.
+                    # `SSLSocket.shutdown` would also change the socket object, which another thread is using.
                     socket.socket.shutdown(found, socket.SHUT_RDWR)
 
 
@@ -105,7 +105,7 @@ LIMIT = 1_000_000
 """Maximum size of a response of the token endpoint, in bytes."""
 
 _LONGEST_LIFETIME = 1e10
-"""Longest lifetime of a token in seconds. Longer ones are ignored, because they may not fit into a float."""
+"""Longest lifetime of a token in seconds. A longer lifetime is ignored, because it may not fit into a float."""
 
 _CLIENT_CREDENTIALS = "client_credentials"
 _JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer"

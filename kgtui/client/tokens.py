@@ -33,7 +33,7 @@ REFRESH_AFTER = (0.80, 0.85)
 RETRY_PAUSE = 10.0
 """Pause after a failed refresh, and shortest time until a refused token is replaced, in seconds.
 
-Until then, the old token is used if it is still valid.
+During the pause, the old token is used if it is still valid.
 """
 
 _TOKEN = re.compile(r"[A-Za-z0-9\-._~+/]+=*")
@@ -42,7 +42,7 @@ _TOKEN = re.compile(r"[A-Za-z0-9\-._~+/]+=*")
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token, and when it was received and expires, in seconds since the epoch.
+    """A token, with the times at which it was received and expires, in seconds since the epoch.
 
     Attributes:
         expires: time on this machine's clock; infinite if unknown.
@@ -56,7 +56,7 @@ class Token:
 
 
 class Tokens:
-    """Gets tokens from the source in `OAuth`, and keeps the current one. Concurrent callers share a request."""
+    """Gets tokens from the source in `OAuth`, and caches the current token. Concurrent callers share one request."""
 
     def __init__(self, oauth: OAuth) -> None:
         self._oauth = oauth
@@ -68,7 +68,7 @@ class Tokens:
         self._identity = ""
 
     async def get(self, host: str = "") -> Token:
-        """Return a valid token. A new one is requested late in the lifetime of the current one.
+        """Return a valid token. Late in the lifetime of the current token, a new one is requested.
 
         Args:
             host: host name of the broker. For Amazon MSK, it contains the AWS region.
@@ -96,8 +96,8 @@ class Tokens:
     def refuse(self) -> None:
         """Note that a broker has refused the current token.
 
-        The token may have been revoked, or the credentials corrected. `get` requests a new token, but no sooner than
-        `RETRY_PAUSE` after the last one.
+        The token may have been revoked, or the credentials corrected. Therefore, `get` requests a new token, but not
+        earlier than `RETRY_PAUSE` seconds after the current one.
         """
         self._is_refused = True
 

@@ -37,13 +37,14 @@ if TYPE_CHECKING:
     from kgtui.protocol.api import Api
 
 HARD_CAP_MS = 120_000
-"""aiokafka's own time limit for a response, in milliseconds. kgtui always sets a shorter one."""
+"""aiokafka's own time limit for a response, in milliseconds. It is never reached, because kgtui's limits are shorter.
+"""
 
 HEAD_START = 0.25
-"""Time to wait for one IP address of a host before the next is tried as well, in seconds."""
+"""Time to wait for one IP address of a host before the next address is tried as well, in seconds."""
 
 CLOSING_TIMEOUT = 1.0
-"""Time to wait for a broker to close its side of a TLS connection before it is aborted, in seconds."""
+"""Time to wait for a broker to close its side of a TLS connection, in seconds. Then, kgtui aborts the connection."""
 
 
 class _NeverBelowInfo(logging.Filter):
@@ -71,7 +72,7 @@ _max_response = ContextVar("_max_response", default=sys.maxsize)
 class LimitedProtocol(AIOKafkaProtocol):  # type: ignore[misc]  # aiokafka has no types
     """The stream protocol of aiokafka with a maximum response size.
 
-    Otherwise, a malicious or wrong server could fill the memory of this machine.
+    Without this limit, a malicious or wrong server could fill the memory of this machine.
     """
 
     def __init__(self, closed: asyncio.Future[None], reader: asyncio.StreamReader, **options: Any) -> None:
@@ -131,7 +132,9 @@ class Connection:
 
     @property
     def connected(self) -> bool:
-        """Whether a request can be sent. It may still fail, because a closed socket may not be noticed yet."""
+        """Whether a request can be sent. The request may still fail, because kgtui may not have noticed yet that the
+        socket is closed.
+        """
         return bool(self._raw.connected())
 
     def close(self) -> None:
@@ -155,7 +158,8 @@ class Transport:
     async def dial(self, address: Address, *, timeout: float) -> Connection:
         """Connect, perform the TLS handshake, and log in.
 
-        All IP addresses of the host are tried, `HEAD_START` apart, as with Kafka's `client.dns.lookup=use_all_dns_ips`.
+        All IP addresses of the host are tried, `HEAD_START` seconds apart, as with Kafka's
+        `client.dns.lookup=use_all_dns_ips`.
 
         Raises:
             ConnectError: a step failed. The message names the step, and `__cause__` is the original error.
@@ -173,7 +177,7 @@ class Transport:
             raise ConnectError(connect_errors.explain_timeout(address, timeout), address=str(address)) from error
         except socket.gaierror as error:
             raise ConnectError(self._explain(error, address), address=str(address)) from error
-        except ValueError as error:  # the address is invalid, for example the host name
+        except ValueError as error:  # the address is invalid, for example its host name
             raise ConnectError(connect_errors.explain_invalid_address(address, error), address=str(address)) from error
         except AllFailedError as failed:
             first = failed.errors[0]
@@ -250,7 +254,7 @@ _REFUSALS = (
     aiokafka.errors.KafkaError,
     OSError,
     EOFError,
-    # Errors of aiokafka for an undecodable response in the handshake:
+    # aiokafka raises the following errors if it cannot decode a response in the handshake:
     ValueError,
     LookupError,
     AssertionError,
@@ -268,7 +272,7 @@ def _cause(error: BaseException) -> BaseException:
 def _cut(raw: Any) -> None:
     """Abort a TLS connection that the other side does not close, because asyncio would wait 30 s.
 
-    The transport of a closing connection is only in private attributes, which may be missing.
+    aiokafka keeps the transport of a closing connection only in private attributes, which may be missing.
     """
     transport = getattr(getattr(raw, "_protocol", None), "_transport", None)
     if transport is not None:
