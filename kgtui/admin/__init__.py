@@ -2,22 +2,23 @@
 
 Begin with `connect`, which returns a `GroupAdmin` for a Kafka cluster. `GroupAdmin` (in `base`) documents every method.
 
-This package may import client, protocol and model. No package above it handles protocol messages. Public names are
-imported on first use, so that the interface alone does not load the Kafka client.
+This package may import `kgtui.client`, `kgtui.protocol` and `kgtui.model`. Packages that import this one do not handle
+protocol messages. Public names are imported on first use, so that importing only the interface does not load the Kafka
+client.
 
 | module | contents |
 |---|---|
 | `base` | the interface `GroupAdmin` |
 | `reading` | the group reader: reads descriptions, offsets, log bounds and configs with few requests |
-| `groups_read` | the results of the group reader |
+| `groups_read` | `GroupsRead`, the results of the group reader |
 | `kafka` | `KafkaGroupAdmin`, the implementation for a Kafka cluster |
 | `listing` | ListGroups, once or repeatedly |
-| `describing` | the describe RPC of each group type |
+| `describing` | describes groups with the RPC of their type |
 | `offsets` | committed offsets, share-partition start offsets, and log start and end offsets |
-| `record_times` | when the first unread and the last consumed records were written; ListOffsets requests |
-| `record_search` | the search for these times, without requests |
+| `record_times` | finds out with ListOffsets when the first unread and the last consumed records were written |
+| `record_search` | decides which timestamps `record_times` requests; sends no requests itself |
 | `configs` | configs of groups; retention of topics and of committed offsets |
-| `access` | the user's permissions; topics that ACLs deny |
+| `access` | the user's permissions, and the topics that ACLs deny |
 | `decoding` | decodes the describe responses into `GroupDescription` |
 | `routing` | sends requests to the coordinators in batches, and repeats them when groups move to another broker |
 | `deadline` | the time limit of a call |

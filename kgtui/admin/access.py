@@ -1,4 +1,4 @@
-"""Read the user's permissions. Brokers leave out groups and topics that the user may not describe."""
+"""Read the user's permissions, because brokers leave out groups and topics that the user may not describe."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ T = TypeVar("T", bound=_Offset)
 
 
 class UserAccess:
-    """Reads the user's permissions, and marks groups whose offsets may be incomplete.
+    """Reads the user's permissions, and finds out for which groups the broker may have left out offsets.
 
     Attributes:
-        refusals: the groups and partitions about which brokers have refused requests.
+        refusals: the groups and partitions for which brokers have refused requests.
     """
 
     def __init__(self, pool: Pool) -> None:
@@ -61,9 +61,10 @@ class UserAccess:
     async def with_marks(
         self, reading: Awaitable[Answer[dict[str, tuple[T, ...]]]], asked: str, timeout: float
     ) -> Answer[dict[str, tuple[T, ...]]]:
-        """Await the offsets of groups, and return them with `Answer.hidden` filled in.
+        """Await an answer with the offsets of groups, and add to `Answer.hidden` the groups with possibly hidden
+        offsets.
 
-        A group is marked if the permissions before or after the read may hide offsets.
+        A group is added if offsets may be hidden with the permissions before or after the read.
 
         Args:
             asked: what is requested, such as `read offsets`.
@@ -80,7 +81,7 @@ class UserAccess:
     async def _left_out(self, rows: Mapping[str, tuple[T, ...]], timeout: float) -> dict[str, tuple[str, ...]]:
         """Return group id → topics that the broker left out because ACLs deny them.
 
-        These topics were in an earlier answer.
+        A topic is noticed only if an earlier answer contained it.
         """
         access = self._last
         if access is None or not access.any_topic or access.sees_every_topic:
@@ -103,7 +104,7 @@ class UserAccess:
             return dict.fromkeys(missing, ())
         denied = access.denied_topics or frozenset()
         for group, topics in missing.items():
-            # Expired offsets and deleted topics disappear too, but are not denied.
+            # Forget topics that are missing for other reasons, such as expired offsets or a deleted topic.
             now = frozenset(row.topic for row in rows[group]) | (topics & denied)
             self._topics[group] = self._shared.setdefault(now, now)
         return {group: tuple(sorted(topics & denied)) for group, topics in missing.items() if topics & denied}
@@ -118,10 +119,10 @@ K = TypeVar("K")
 
 
 class Refusals:
-    """The groups and partitions about which brokers refused requests because of missing permissions.
+    """The groups and partitions for which brokers refused requests because of missing permissions.
 
     Attributes:
-        changes: number of answers that began or ended a refusal. Each of them means that permissions may have changed.
+        changes: number of answers with a new refusal, or without an earlier one. Permissions may have changed then.
     """
 
     def __init__(self) -> None:
@@ -131,28 +132,29 @@ class Refusals:
         self._suspects: set[str] = set()
 
     def note_groups(self, asked: str, answer: Answer[Mapping[str, object]]) -> None:
-        """Record which groups an answer refused or contained.
+        """Record for which groups the broker refused the request, and for which it did not.
 
         Args:
-            asked: what was requested, such as `describe`. Each request needs other permissions.
+            asked: what was requested, such as `describe`. Refusals are stored per request, because each needs another
+                permission.
         """
         refused = {(asked, fault.group) for fault in answer.faults if fault.group and fault.code in FORBIDDEN}
         answered = [key for key in self._groups if key[0] == asked and key[1] in answer.rows]
         self._note(self._groups, refused, answered)
 
     def note_partitions(self, bounds: Mapping[TopicPartition, PartitionBounds]) -> None:
-        """Record which partitions the broker refused, and which it answered."""
+        """Record for which partitions the broker refused the request, and for which it did not."""
         refused = {tp for tp, row in bounds.items() if row.error in FORBIDDEN}
         answered = [tp for tp in self._partitions if (row := bounds.get(tp)) is not None and not row.error]
         self._note(self._partitions, refused, answered)
 
     def suspect(self, topics: Collection[str]) -> None:
-        """Remember topics that a broker has left out of an answer, possibly for lack of permission."""
+        """Remember topics that a broker has left out of an answer, possibly because a permission is missing."""
         self._note(self._suspects, topics, ())
 
     @property
     def topics(self) -> frozenset[str]:
-        """Topics that a broker has refused or left out, and that have not been visible since."""
+        """Topics that a broker has refused or left out, and that no later answer contained."""
         return frozenset(self._suspects.union(topic for topic, _ in self._partitions))
 
     def allowed(self, topics: Collection[str]) -> None:
@@ -203,7 +205,7 @@ class AccessReader:
     """Reads the user's permissions, and caches them until they are old or seem to have changed.
 
     Args:
-        refusals: refused groups and partitions. A change to them causes a new read of the permissions.
+        refusals: the groups and partitions for which requests were refused. If they change, permissions are read again.
     """
 
     def __init__(self, pool: Pool, refusals: Refusals) -> None:
@@ -238,7 +240,7 @@ async def read_access(pool: Pool, deadline: Deadline, suspects: Collection[str] 
     in `suspects` are found.
 
     Args:
-        suspects: topics that the user may perhaps not describe.
+        suspects: topics for which the user may lack the permission DESCRIBE.
 
     Raises:
         UnreachableError: no broker answered.
@@ -252,7 +254,7 @@ async def _read(pool: Pool, suspects: Sequence[str], deadline: Deadline, node: i
     names = (name, *suspects[:_MAX_TOPICS])
     operations, rows = await read_operations(pool, node, deadline, topics=names, lane=lane)
     codes = {row["Name"]: row["ErrorCode"] for row in rows}
-    # Only UNKNOWN_TOPIC_OR_PARTITION proves this permission.
+    # Only UNKNOWN_TOPIC_OR_PARTITION proves that the user may describe every topic.
     if codes.get(name) != UNKNOWN_TOPIC_OR_PARTITION:
         return Access(operations, any_topic=False)
     refused = frozenset(topic for topic in suspects if codes.get(topic) == TOPIC_AUTHORIZATION_FAILED)
@@ -264,11 +266,13 @@ async def _read(pool: Pool, suspects: Sequence[str], deadline: Deadline, node: i
 
 
 async def _read_denied(pool: Pool, node: int, deadline: Deadline, lane: Lane) -> frozenset[str] | None:
-    """Return the topics (or prefixes with `*`) that ACLs deny to the user; None if unknown. Raises `ClientError`."""
+    """Return the topics, and prefixes such as `pay*`, that ACLs deny to the user; None if unknown. Raises
+    `ClientError`.
+    """
     patterns = await _denied_patterns(pool, node, deadline, lane)
     if not patterns or len(patterns) > _MAX_TOPICS:
         return None if patterns is None or patterns else frozenset()
-    # Some ACLs may be for other users, so ask the broker about one topic per ACL.
+    # Some of the ACLs may be for other users. Therefore, ask the broker about one topic for each ACL.
     topics = {f"{name}{uuid4().hex}{_SUFFIX}" if prefixed else name: (name, prefixed) for name, prefixed in patterns}
     _, rows = await read_operations(pool, node, deadline, topics=topics, lane=lane)
     refused = (topics.get(row["Name"]) for row in rows if row["ErrorCode"] == TOPIC_AUTHORIZATION_FAILED)
@@ -296,11 +300,12 @@ async def read_operations(
 
 
 async def _denied_patterns(pool: Pool, node: int, deadline: Deadline, lane: Lane) -> frozenset[tuple[str, bool]] | None:
-    """Return names and prefixes of topics that ACLs deny to any user. Raises `ClientError`.
+    """Return the names and prefixes of topics that ACLs deny to at least one user. Raises `ClientError`.
 
     Returns:
-        Pairs `(topic name, False)` and `(prefix, True)`. None if ACLs cannot be read, or if no ACL allows all topics.
-        In the second case, `allow.everyone.if.no.acl.found` may hide other topics with ACLs.
+        Pairs `(topic name, False)` and `(prefix, True)`. None if the ACLs cannot be read, or if no ACL allows all
+        topics. Without such an ACL, access may come from `allow.everyone.if.no.acl.found`, which excludes every topic
+        with an ACL.
     """
     try:
         denied, allowed = await asyncio.gather(
@@ -321,7 +326,7 @@ def _has(resource: dict[str, Any], operations: frozenset[int]) -> bool:
 async def _read_acls(
     pool: Pool, node: int, deadline: Deadline, lane: Lane, *, name: str | None, pattern: int, permission: int
 ) -> list[dict[str, Any]] | None:
-    """Return the resources with matching ACLs for topics, or None if the broker refuses."""
+    """Request the topic ACLs that match the arguments. Return one row per resource, or None if refused."""
     request = {
         "ResourceTypeFilter": _TOPIC,
         "ResourceNameFilter": name,

@@ -38,11 +38,11 @@ class ListingDelta:
         removed: ids of groups that the broker no longer lists.
         total: number of groups that the broker lists now.
         took_ms: time from the request until the response was decoded, in milliseconds.
-        states_listed: whether the broker lists states (ListGroups v4, Kafka 2.6).
+        states_listed: whether the response contains states (since ListGroups v4, Kafka 2.6).
         throttle_ms: how long the broker throttles kgtui because of a quota, in milliseconds.
-        state_since: group id → time at which its state began, in seconds since the epoch, or None if it is unknown.
-            Contains changes only. Empty for a live broker, because brokers do not report such times.
-        state_search: the part of a recording that `state_since` was computed from; None for a live broker.
+        state_since: group id → time at which its current state began, in seconds since the epoch, or None if unknown.
+            Contains only changed times. Empty for a live broker, because brokers do not report this time.
+        state_search: the time span of a recording from which `state_since` was computed; None for a live broker.
     """
 
     updated: Mapping[str, Listing] = field(default_factory=dict)
@@ -151,13 +151,14 @@ class GroupAdmin(Protocol):
     ) -> Answer[Mapping[TopicPartition, RecordTime]]:
         """Return when the records on both sides of each committed offset were written.
 
-        Up to 20 ListOffsets requests are sent to each leader. They need only the permission DESCRIBE on the topics.
-        Timestamps in a partition must not decrease. `RecordTime.reason` says why a time is unknown.
+        Up to 20 ListOffsets requests are sent to each leader. They need only the permission DESCRIBE on the topics. The
+        times are right only if timestamps in a partition do not decrease. `RecordTime.reason` says why a time is
+        unknown.
 
         Args:
             positions: partition → committed offset and log bounds, for partitions with unread records.
-            rules: topic → its configs, from `retention`. Compacted topics are not searched, and topics with tiered
-                storage only on Kafka 4.0 and newer.
+            rules: topic → its configs, from `retention`. Compacted topics are not searched. Topics with tiered storage
+                are searched only on Kafka 4.0 and newer.
             precision: accepted uncertainty as a fraction of the record's age. Less than one second is always accepted.
         """
         ...
@@ -179,7 +180,7 @@ class GroupAdmin(Protocol):
         ...
 
     async def access(self, *, max_age: float = 0.0, timeout: float = DEFAULT_TIMEOUT) -> Access:
-        """Return the user's permissions (KIP-430). Brokers leave out what the user may not describe.
+        """Return the user's permissions (KIP-430). Brokers leave out groups and topics that the user may not describe.
 
         Args:
             max_age: maximum age of a cached result in seconds. If a broker has begun or stopped refusing requests, no
@@ -193,7 +194,7 @@ class GroupAdmin(Protocol):
     async def delete_groups(self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT) -> tuple[Outcome, ...]:
         """Delete groups with DeleteGroups (KIP-229), and return one outcome per group in the given order.
 
-        This only sends the RPC: `kgtui.actions` adds checks, backup and audit log. A request that may have been
+        This method only sends the RPC. `kgtui.actions` adds checks, backup and audit log. A request that may have been
         executed is never repeated.
         """
         ...

@@ -35,7 +35,7 @@ OFFSETS_MINUTES = "offsets.retention.minutes"
 _UNLIMITED_MS = 1_000 * 365 * 86_400_000
 """A `retention.ms` of 1,000 years or more counts as unlimited. Some topics have the largest 64-bit number, not -1."""
 _RETENTION_KEYS = [RETENTION_MS, RETENTION_BYTES, CLEANUP_POLICY, REMOTE_STORAGE]
-"""Configs of a topic from which its `TopicRules` are computed."""
+"""Names of the topic configs from which `TopicRules` are computed."""
 
 TOPICS_PER_REQUEST = 500
 """Maximum number of topics in one DescribeConfigs request."""
@@ -54,7 +54,7 @@ _SOURCES = {
     7: "DYNAMIC_CLIENT_METRICS_CONFIG",
     8: "DYNAMIC_GROUP_CONFIG",
 }
-"""Config sources by number (Kafka's enum `ConfigSource`)."""
+"""Number in a DescribeConfigs response → name of the config source (Kafka's enum `ConfigSource`)."""
 
 _TYPES = {
     1: "BOOLEAN",
@@ -67,7 +67,7 @@ _TYPES = {
     8: "CLASS",
     9: "PASSWORD",
 }
-"""Data types of configs by number (Kafka's enum `ConfigType`)."""
+"""Number in a DescribeConfigs response → data type of the config (Kafka's enum `ConfigType`)."""
 
 
 async def group_configs(
@@ -81,7 +81,7 @@ async def group_configs(
 
 
 async def retention(pool: Pool, nodes: Sequence[int], topics: Sequence[str], deadline: Deadline) -> Answer[Retention]:
-    """Ask the brokers for the retention of topics and offsets, in several requests.
+    """Ask the brokers for the retention of topics and of offsets, in requests for up to `TOPICS_PER_REQUEST` topics.
 
     If no broker answers a request, the remaining topics are skipped, and the answer has a fault.
     """
@@ -104,7 +104,9 @@ async def retention(pool: Pool, nodes: Sequence[int], topics: Sequence[str], dea
 
 
 async def _first(nodes: Sequence[int], ask: Callable[[int], Awaitable[T]], deadline: Deadline) -> T:
-    """Call `ask` for brokers, `HEAD_START` apart, and return the first success or raise the first broker's error."""
+    """Call `ask` for each broker, `HEAD_START` seconds apart. Return the first result, or raise the first broker's
+    error.
+    """
     try:
         async with asyncio.timeout(deadline.left()):
             return await first_success(
@@ -148,7 +150,10 @@ async def read_configs(
 async def read_retention(
     pool: Pool, node: int, *, topics: Sequence[str], deadline: Deadline, lane: Lane = Lane.UI
 ) -> Answer[Retention]:
-    """Read the retention of topics and offsets from one broker. Other brokers may retain offsets for another time."""
+    """Read the retention of topics and offsets from one broker.
+
+    The retention of offsets is a broker config, so that other brokers may have another value.
+    """
     asked = [(BROKER_RESOURCE, str(node), [OFFSETS_MINUTES])]
     asked += [(TOPIC_RESOURCE, topic, _RETENTION_KEYS) for topic in topics]
     request = {
@@ -186,12 +191,12 @@ def _config_fault(result: dict[str, Any], node: int, asked: str, *, group: str |
 
 
 def _values(configs: Sequence[dict[str, Any]]) -> dict[str, int]:
-    """Return the configs with integer values, by name."""
+    """Return config name → value, for the configs with integer values."""
     return {row["Name"]: int(row["Value"]) for row in configs if str(row["Value"]).removeprefix("-").isdecimal()}
 
 
 def _topic_rules(values: dict[str, int], configs: Sequence[dict[str, Any]]) -> TopicRules:
-    """Return the rules by which a topic deletes records; `values` has the integers in `configs`, by name."""
+    """Return the rules by which a topic deletes records. `values` has the integers in `configs`, by config name."""
     texts = {row["Name"]: str(row["Value"]) for row in configs}
     policy = texts.get(CLEANUP_POLICY, "delete")
     milliseconds = values.get(RETENTION_MS, -1)

@@ -6,7 +6,7 @@ import time
 
 
 class Deadline:
-    """The time by which a call must have ended. Each step of the call gets it.
+    """The time by which a call must have ended. All steps of the call share one `Deadline`.
 
     Args:
         timeout: seconds from now.
@@ -18,13 +18,14 @@ class Deadline:
         self._steps = steps
 
     def left(self) -> float:
-        """Return the seconds left, at least 0.001, so that a late step fails with a timeout."""
+        """Return the number of seconds left, at least 0.001, so that a late step fails with a timeout."""
         return max(self.at - time.monotonic(), 0.001)
 
     def step(self) -> float:
         """Return the time limit of the next step, in seconds.
 
-        It is an equal part of the remaining time. The last step, and each later call, gets all of it.
+        The remaining time is divided equally among the remaining steps. The last step, and every step after it, gets
+        all of the remaining time.
         """
         seconds = (self.at - time.monotonic()) / max(self._steps, 1)
         self._steps -= 1

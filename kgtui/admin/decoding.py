@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 def by_topic(pairs: Iterable[tuple[str, Iterable[int]]]) -> TopicPartitions:
     """Sort an assignment by topic and partition, and merge repeated topics."""
     pairs = tuple(pairs)
-    if len(pairs) == 1:  # Most members have only one topic. This is three times as fast for them.
+    # This branch is three times as fast for members with one topic, and most members have only one.
+    if len(pairs) == 1:
         return ((pairs[0][0], tuple(sorted({*pairs[0][1]}))),)
     merged: dict[str, set[int]] = {}
     for topic, partitions in pairs:
@@ -98,8 +99,8 @@ def _worker(metadata: bytes, assigned: bytes, leader_url: str | None) -> Connect
     assignment = connect.decode_assignment(assigned)
     if assignment is None:
         return ConnectWorker(url=subscription.url, config_offset=subscription.config_offset)
-    # In cooperative rebalancing (KIP-415), the leader sends only changes to `had`, which the worker reported when it
-    # joined.
+    # `had`: the connectors and tasks that the worker reported when it joined. In cooperative rebalancing (KIP-415), the
+    # leader sends only changes to them.
     had = _units(subscription.allocation.assigned if subscription.allocation else ())
     revoked = _units(assignment.revoked)
     running = (had - revoked) | _units(assignment.assigned)
@@ -151,14 +152,16 @@ _OPERATIONS = {
     11: "ALTER_CONFIGS",
     12: "IDEMPOTENT_WRITE",
 }
-"""Kafka's AclOperation codes. Each code is the position of a bit in the field for authorized operations."""
+"""Code in Kafka's enum `AclOperation` → its name. The code is the position of a bit in the field for authorized
+operations.
+"""
 
 _MEMBER_TYPES = {0: "classic", 1: "consumer"}
 _TOPOLOGY_STATUS = {1: "not stored", 2: "error", 3: "available"}
 
 
 def operations(bits: int) -> frozenset[str] | None:
-    """Convert the bit field of authorized operations into names. None if the broker did not send them."""
+    """Convert the bit field of authorized operations into names. None if the broker did not send operations."""
     if bits == NO_OPERATIONS_GIVEN:
         return None
     return frozenset(name for code, name in _OPERATIONS.items() if bits >> code & 1)
@@ -296,7 +299,10 @@ def _topology(row: Row | None) -> Topology | None:
 def _newer_group(
     row: Row, node: int, source: str, *, group_type: str, decode_member: Callable[[Row, str], Member]
 ) -> GroupDescription:
-    """Decode one group of a describe response for consumer, share or streams groups; see `classic_group`."""
+    """Decode one group of a describe response for consumer, share or streams groups.
+
+    `node` is the id of the broker that answered, and `source` the RPC and version, such as `ShareGroupDescribe v1`.
+    """
     return GroupDescription(
         group=row["GroupId"],
         type=group_type,
@@ -322,5 +328,5 @@ DECODERS: Mapping[str, Callable[[Row, int, str], GroupDescription]] = {
 }
 """Group type → function that decodes one group of the describe response.
 
-The arguments are as in `classic_group`.
+Its arguments are the group's row, the id of the broker that answered, and the RPC with its version.
 """

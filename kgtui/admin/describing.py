@@ -1,12 +1,12 @@
 """Describe groups of any mix of types, each with the RPC of its own type.
 
 How the right RPC is found:
-- The newest list of groups contains the type of most groups. The RPC of this type is tried first.
-- Error 69 (GROUP_ID_NOT_FOUND) means that the group may have another type. Error 35 (UNSUPPORTED_VERSION) means that a
-  group type is disabled. After both, the RPC of the next type is tried, as in Kafka's admin client.
+- The newest response to ListGroups contains the type of most groups. The RPC of this type is tried first.
+- Error 69 (GROUP_ID_NOT_FOUND) means that the group may have another type. Error 35 (UNSUPPORTED_VERSION) means that
+  the group type is disabled. After either error, the RPC of the next type is tried, as in Kafka's admin client.
 - Before v6, DescribeGroups returns the state `Dead` without an error for every unknown group. `Dead` therefore does not
   prove that the group is missing.
-- A group that no RPC has found is looked up in the coordinator's list, unless it is proven missing.
+- A group that no RPC has found is looked up with ListGroups, unless the RPCs have proven that it does not exist.
 
 The broker returns error 29 (TOPIC_AUTHORIZATION_FAILED) for a consumer, share or streams group with a topic that the
 user may not describe. The response then lacks state, epochs and members (observed on 4.3.1).
@@ -40,7 +40,7 @@ NOT_THIS_TYPE = frozenset({GROUP_ID_NOT_FOUND, UNSUPPORTED_VERSION})
 """Error codes after which the RPC of the next group type is tried."""
 
 ROWS_PER_SLICE = 100
-"""After this many decoded groups and members (a few milliseconds), other tasks may run."""
+"""Number of groups and members that are decoded, in a few milliseconds, before other tasks may run."""
 
 _APIS_BY_NAME = {api.name: api for api in APIS.values()}
 RPCS: dict[str, Api] = {entry.name: _APIS_BY_NAME[entry.describe_rpc] for entry in RANKED_TYPES}
@@ -71,8 +71,8 @@ class Describer:
     """Describes one batch of groups at their coordinator.
 
     Args:
-        lister: reads the coordinator's list for groups that no RPC has found.
-        type_of: returns the type of a group in the newest list, or None.
+        lister: searches the response to ListGroups for groups that no describe RPC has found.
+        type_of: returns the type of a group in the newest response to ListGroups, or None.
     """
 
     def __init__(self, pool: Pool, lister: Lister, type_of: Callable[[str], str | None]) -> None:
@@ -181,7 +181,7 @@ class Describer:
         deadline: Deadline,
         lane: Lane,
     ) -> None:
-        """Search the broker's list for groups that no RPC has found, unless all of them are proven missing."""
+        """Send ListGroups to find groups that no describe RPC has found, unless all of them are proven missing."""
         undecided = [group for group, search in searches.items() if not search.proven_missing]
         listed = await self._lister.find(node, undecided, deadline, lane) if undecided else {}
         for group, search in searches.items():
@@ -207,7 +207,7 @@ def _cannot_describe(group: str, group_type: str | None, node: int) -> Fault:
 
 
 def _as_listed(description: GroupDescription, group_type: str) -> GroupDescription:
-    """Mark a description with only data from the list as not authoritative, so that no action relies on it."""
+    """Mark a description that has only data from ListGroups as not authoritative, so that no action relies on it."""
     return replace(
         description,
         type=group_type,

@@ -1,4 +1,4 @@
-"""The results of reading groups, with the faults of each step."""
+"""The results of the group reader (`kgtui.admin.reading`): rows and faults of each step."""
 
 from __future__ import annotations
 
@@ -21,19 +21,20 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 DESCRIBE, OFFSETS, CONFIGS, LOGS = "describe", "offsets", "configs", "logs"
-"""The steps of a read. A recording stores the step of each fault."""
+"""Names of the steps in which groups are read. A recording stores each fault with its step."""
 
 
 @dataclass(slots=True, eq=False)
 class GroupsRead:
-    """The results of a read. If a group could not be read, it is missing, and `faults` contains the reason.
+    """The data that was read about some groups. If a group could not be read, it is missing, and `faults` has the
+    reason.
 
     Attributes:
         committed, share: group id → its committed offsets, or its share-partition start offsets.
         bounds: the log bounds of the partitions of all groups.
         hidden: group id → topics in which offsets of the group are hidden; see `Answer.hidden`.
-        faults: `(step, fault)` in the order in which the steps ended. `fault.group` is None for a broker or the
-            cluster.
+        faults: `(step, fault)` in the order in which the steps ended. `fault.group` is None if the fault concerns a
+            broker or the cluster.
     """
 
     descriptions: dict[str, GroupDescription] = field(default_factory=dict)
@@ -47,7 +48,7 @@ class GroupsRead:
     _without_offsets_of: dict[str, Collection[str]] = field(default_factory=dict)
 
     def group_faults(self, *steps: str) -> dict[str, Fault]:
-        """Return the first fault of each group, by group id.
+        """Return group id → the first fault of this group.
 
         Args:
             steps: the steps to consider, such as `DESCRIBE`. By default, all steps.
@@ -70,8 +71,8 @@ class GroupsRead:
     def offsets_of(self, group: str) -> GroupOffsets | None:
         """Return the offsets of a group with log bounds, or None if no offsets were read.
 
-        The log bounds include partitions that a member owns without a committed offset. If their topic is forbidden,
-        they contain the error code, because offsets may be hidden.
+        The log bounds include partitions that a member owns, but for which the group has no committed offset. For a
+        topic that the user may not describe, the log bounds contain the error code, because offsets may be hidden.
         """
         share = self.share.get(group)
         if share is not None:
@@ -88,17 +89,20 @@ class GroupsRead:
         return GroupOffsets(committed, (), bounds, self.hidden_topics(group), group in self.hidden)
 
     def offsets_by_group(self) -> dict[str, GroupOffsets]:
-        """Return the offsets of every group whose offsets were read, by group id; see `offsets_of`."""
+        """Return group id → result of `offsets_of`, for every group whose offsets were read."""
         groups = (*self.committed, *self.share)
         return {group: rows for group in groups if (rows := self.offsets_of(group)) is not None}
 
     def lag_of(self, group: str) -> LagTotal:
-        """Sum the lag of all partitions of a group. Log ends must have been read before."""
+        """Sum the lag of all partitions of a group. The log end offsets must have been read before."""
         sums = summed(self.committed.get(group, ()), self.share.get(group, ()), self.bounds)
         return replace(sums, hidden=True) if group in self.hidden or self.hidden_topics(group) else sums
 
     def total_of(self, group: str) -> LagTotal | None:
-        """Return `lag_of_group(self.offsets_of(group))`, but faster; None if no offsets were read."""
+        """Return the total lag of a group; None if no offsets were read.
+
+        The result is the same as `lag_of_group(self.offsets_of(group))`, but faster.
+        """
         committed = self.committed.get(group)
         if group in self.share:
             return self.lag_of(group)
@@ -118,8 +122,8 @@ class GroupsRead:
     def hidden_topics(self, group: str) -> tuple[str, ...]:
         """Return the known names of the topics whose offsets are hidden from the user, sorted.
 
-        Besides `hidden`, these are forbidden topics that members read, if the group was described and log ends were
-        read.
+        These are the topics in `self.hidden`. If the group was described and log ends were read, topics that members
+        read but the user may not describe are added.
         """
         known, topics = self.hidden.get(group, ()), self._without_offsets(group)
         if not topics:
@@ -129,14 +133,14 @@ class GroupsRead:
         return tuple(sorted(refused.union(known)))
 
     def topics_of(self, group: str) -> Iterable[str] | None:
-        """Return the topic of each offset of a group (so topics repeat), or None if its offsets were not read."""
+        """Return the topic of each offset of a group, with repetitions, or None if the offsets were not read."""
         rows = self.share.get(group, self.committed.get(group))
         return None if rows is None else (row.topic for row in rows)
 
     def partitions(self) -> set[TopicPartition]:
         """Return the partitions whose log bounds are read.
 
-        These have an offset, are owned by a member, or are in `permission_checks`.
+        A partition is included if it has an offset, is owned by a member, or is in `permission_checks()`.
         """
         rows = {(row.topic, row.partition) for offsets in self.committed.values() for row in offsets}
         rows |= {(row.topic, row.partition) for offsets in self.share.values() for row in offsets}
@@ -145,12 +149,13 @@ class GroupsRead:
     def permission_checks(self) -> set[TopicPartition]:
         """Return partition 0 of each topic that members read, but in which their group has no offset.
 
-        If its log bounds are forbidden, the broker may have left out offsets in the topic.
+        If the broker refuses to return the log bounds of this partition, it may also have left out offsets in the
+        topic.
         """
         return {(topic, 0) for group in self.committed for topic in self._without_offsets(group)}
 
     def note_members(self, group: str) -> None:
-        """Compute and cache what `partitions` needs about the members of one group."""
+        """Cache which partitions and topics the members of one group read, for later calls of `partitions`."""
         if group in self.committed:
             self._owned(group)
             self._without_offsets(group)
@@ -178,13 +183,15 @@ class GroupsRead:
         return {tp: self.bounds[tp] for tp in partitions if tp in self.bounds}
 
     def add(self, step: str, rows: dict[K, V], answer: Answer[Mapping[K, V]]) -> None:
-        """Add the rows of an answer to `rows`, a mapping of this object. Add its faults and hidden topics, too."""
+        """Add an answer: its rows to `rows`, which is an attribute such as `self.committed`, and its faults and hidden
+        topics.
+        """
         rows.update(answer.rows)
         self.hidden.update(answer.hidden)
         self.faults += [(step, fault) for fault in answer.faults]
 
     def merge(self, other: GroupsRead) -> None:
-        """Add the results of another read."""
+        """Add all data and faults of `other`."""
         self.descriptions.update(other.descriptions)
         self.committed.update(other.committed)
         self.share.update(other.share)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 DESCRIBE_BATCH = 100
-"""Maximum number of groups in one describe or delete request, to keep responses small."""
+"""Maximum number of groups in one describe or delete request. The limit keeps responses small."""
 
 UNCERTAIN = frozenset({"NO_ANSWER", "DISCONNECTED", "DAMAGED_ANSWER"})
 """Names of the faults after which the broker may or may not have executed the request."""
@@ -47,13 +47,13 @@ UNCERTAIN = frozenset({"NO_ANSWER", "DISCONNECTED", "DAMAGED_ANSWER"})
 REMEMBERED_TYPES = 10_000
 """Maximum number of groups whose type stays cached although no broker lists them any more.
 
-The terminal UI may describe such a group again, with the RPC of the cached type.
+The terminal UI may describe such a group again. kgtui then tries the RPC of the cached type first.
 """
 
 INTERACTIVE_GROUPS = 20
 """Maximum number of groups in a call that uses the interactive connection (`Lane.UI`).
 
-Larger calls use another connection, so that their long responses do not delay it.
+Larger calls use the other connection, so that their long responses do not delay interactive calls.
 """
 
 INTERACTIVE_PARTITIONS = 1_000
@@ -77,7 +77,7 @@ class KafkaGroupAdmin:
         self._user = UserAccess(pool)
         self._lister = Lister(pool)
 
-    # Created on first use, so that `kgtui list` does not import these modules.
+    # The following objects are created on first use, so that `kgtui list` does not import their modules.
 
     @cached_property
     def _describer(self) -> Describer:
@@ -148,7 +148,7 @@ class KafkaGroupAdmin:
         merged: dict[str, Listing] = {}
         for answer in answers:
             if not isinstance(answer, Fault):
-                # Two brokers may list a group that is moving between them. One listing is used.
+                # If a group is moving between two brokers, both may list it. Use one of the two listings.
                 merged |= answer
         self._listings |= merged
         merged, more = await self._complete(merged, deadline)
@@ -286,7 +286,7 @@ class KafkaGroupAdmin:
         return await configs.retention(self._pool, await self._nodes(deadline), list(topics), deadline)
 
     async def _nodes(self, deadline: Deadline) -> list[int]:
-        """Return the ids of all brokers, the controller first."""
+        """Return the node ids of all brokers, the controller first."""
         view = await self._pool.metadata(timeout=deadline.left())
         return sorted(view.brokers, key=lambda node: node != view.controller)
 

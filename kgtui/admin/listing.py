@@ -33,19 +33,19 @@ TYPES_FROM = 5
 """First version of ListGroups whose response contains group types (KIP-848, Kafka 3.8)."""
 
 _ROWS_PER_CHUNK = 10
-"""Number of successive rows of a list in one chunk. A chunk is stored and compared as one piece."""
+"""Number of successive rows of a ListGroups response that are stored and compared together, as one chunk."""
 
 _CHUNKS_PER_SLICE = 500
-"""Number of chunks that are compared or split before other tasks may run."""
+"""Number of chunks of rows that are compared or split before other tasks may run."""
 
 _MISSES_TO_STOP = 16
-"""Number of successive missing chunks after which the rest of a list is decoded instead of compared.
+"""Number of successive chunks that the new list lacks, after which the rest of the list is decoded and not compared.
 
-The broker has then probably changed the order of its groups.
+The broker has then probably changed the order of its groups, so that a comparison would find nothing.
 """
 
 _Chunk = tuple[bytes, int]
-"""Successive rows of a list as the broker encoded them, and their number."""
+"""Successive rows of a ListGroups response as the broker encoded them, and the number of these rows."""
 
 
 def raise_for(code: int, node: int) -> None:
@@ -60,7 +60,8 @@ def raise_for(code: int, node: int) -> None:
 class Interner:
     """Turns the rows of ListGroups responses into `Listing` objects.
 
-    Groups with equal listings share one object to save memory: 100,000 groups have only a few dozen different listings.
+    Groups with equal listings share one object, because 100,000 groups have only a few dozen different listings. This
+    saves memory.
 
     Args:
         assume_classic: whether groups without a listed type are classic.
@@ -72,7 +73,7 @@ class Interner:
         self._seen: dict[tuple[str, str, str], Listing] = {}
 
     def __call__(self, row: GroupRow, version: int) -> Listing:
-        """Return the listing of a row. The type and state are None if the response lacks them."""
+        """Return the listing for a row. Its type or state is None if the response lacks it."""
         tail = row[1:]
         listing = self._seen.get(tail)
         if listing is None:
@@ -87,8 +88,8 @@ class Interner:
     def _type(self, row: GroupRow, version: int) -> str | None:
         if version >= TYPES_FROM:
             return canonical_type(row.type)
-        # Without ConsumerGroupDescribe, all groups are classic. Otherwise, a group with the protocol type `consumer`
-        # may be a consumer group.
+        # A broker without ConsumerGroupDescribe has only classic groups. On other brokers, a group with the protocol
+        # type `consumer` may be a classic group or a consumer group.
         return CLASSIC if self._assume_classic or row.protocol_type != "consumer" else None
 
 
@@ -98,15 +99,15 @@ class Lister:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self.comparing = asyncio.Lock()
-        """Held while two lists are compared, in short slices.
+        """Allows only one comparison of two lists at a time.
 
-        With one comparison at a time, a key press waits for one slice only.
+        A comparison runs in short slices. Because of this lock, a key press waits for at most one slice.
         """
 
     async def interner(self, node: int, deadline: Deadline, lane: Lane) -> Interner:
         """Return an interner for the ListGroups responses of a broker.
 
-        On brokers without ConsumerGroupDescribe (KIP-848), all groups are classic.
+        If the broker lacks ConsumerGroupDescribe (KIP-848), the interner assumes that all groups are classic.
         """
         try:
             await self._pool.version(node, CONSUMER_GROUP_DESCRIBE, timeout=deadline.left(), lane=lane)
@@ -124,9 +125,9 @@ class Lister:
         types: Collection[str] | None = None,
         states: Collection[str] | None = None,
     ) -> Reply[T]:
-        """Request the list of a broker's groups. `decode` gets the version and the bytes of the response.
+        """Send ListGroups to a broker. `decode` gets the version and the bytes of the response.
 
-        Old brokers ignore the filters, so callers must filter the result too.
+        Old brokers ignore the filters `types` and `states`, so callers must filter the result too.
         """
         version = await self._pool.version(node, LIST_GROUPS, timeout=deadline.left(), lane=lane)
         value: dict[str, list[str]] = {}
@@ -161,7 +162,8 @@ class Lister:
         encoded_ids = {group: group.encode("utf-8", "surrogateescape") for group in groups}
 
         def decode(version: int, body: bytes) -> tuple[int, int, list[GroupRow]]:
-            # Most of these groups no longer exist. If no group id is in the bytes, they need no decoding.
+            # Usually, none of these groups exists any more. If the response contains none of their ids, do not decode
+            # its rows.
             if not any(encoded in body for encoded in encoded_ids.values()):
                 return 0, ListGroupsRows(version, body).error_code, []
             throttle, code, rows = decode_list_groups(version, body)
@@ -180,8 +182,8 @@ def _listings(reply: Reply[tuple[int, int, list[GroupRow]]], node: int, intern: 
 class KafkaListingFeed:
     """Lists the groups of one broker repeatedly, and decodes only the rows that have changed.
 
-    The last list is kept in encoded chunks, in the broker's order, which rarely changes. Equal chunks are skipped
-    without splitting them into rows.
+    The last list is kept as chunks of encoded rows, in the broker's order, which rarely changes. A chunk that is the
+    same in the new list is skipped without splitting it into rows.
 
     Args:
         learn: called with the differences and the broker's id after each poll.
@@ -196,7 +198,11 @@ class KafkaListingFeed:
         self._intern: Interner | None = None
 
     async def poll(self, *, timeout: float = 30.0) -> ListingDelta:
-        """List the groups again, and return the differences; see `kgtui.admin.base.ListingFeed`."""
+        """List the groups again, and return the differences from the last list. In the first call, every group is new.
+
+        Raises:
+            ClientError: the broker did not answer. The next call compares with the last list that was received.
+        """
         deadline, started = Deadline(timeout), time.perf_counter()
         if self._intern is None:
             self._intern = await self._lister.interner(self._node, deadline, Lane.BULK)
@@ -205,7 +211,8 @@ class KafkaListingFeed:
         raise_for(rows.error_code, self._node)
         total = rows.left
         if self._version not in (-1, rows.version):
-            # The broker was upgraded or rolled back since the last poll. It may now have or lack ConsumerGroupDescribe.
+            # Another version means that the broker was upgraded or downgraded. It may have gained or lost
+            # ConsumerGroupDescribe.
             self._intern = await self._lister.interner(self._node, deadline, Lane.BULK)
         async with self._lister.comparing:
             updated, removed, known = await self._differences(rows, self._intern)
@@ -217,7 +224,7 @@ class KafkaListingFeed:
     async def _differences(
         self, rows: ListGroupsRows, intern: Interner
     ) -> tuple[dict[str, Listing], list[str], list[_Chunk]]:
-        """Return the updated listings, the removed ids and the chunks of the new list. Pauses regularly."""
+        """Return the updated listings, the ids of removed groups, and the chunks of the new list."""
         version, decode = rows.version, row_decoder(rows.version)
         comparable = version == self._version
         known, new_rows, missing = await _skip_known(self._known, rows) if comparable else ([], [], self._known)
@@ -229,7 +236,7 @@ class KafkaListingFeed:
         updated: dict[str, Listing] = {}
         while True:
             for raw in new_rows:
-                if comparable and raw in gone:  # The row has only moved in the broker's list.
+                if comparable and raw in gone:  # The group has not changed, but its row has moved in the broker's list.
                     gone.remove(raw)
                 else:
                     row = decode(raw)
@@ -249,8 +256,8 @@ async def _skip_known(
     """Skip chunks in a new list that equal chunks of the last list, in the same order.
 
     Returns:
-        The chunks of the new list that were read, their rows that were not skipped, and the chunks of the last list
-        that were not found.
+        The chunks of the new list up to the last equal chunk, the rows in them that are not in equal chunks, and the
+        chunks of the last list that have no equal chunk.
     """
     now: list[_Chunk] = []
     new: list[bytes] = []

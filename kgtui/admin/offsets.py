@@ -33,10 +33,11 @@ GROUPS_PER_REQUEST = 200
 """Maximum number of groups in one OffsetFetch request (KIP-709)."""
 
 PARTITIONS_PER_REQUEST = 20_000
-"""Maximum number of partitions in a ListOffsets request, and target number in an OffsetFetch response."""
+"""Maximum number of partitions in a ListOffsets request, and intended number of partitions in an OffsetFetch response.
+"""
 
 PARTITIONS_PER_SLICE = 500
-"""After this many partitions of an OffsetFetch response (about 2 ms), other tasks may run."""
+"""Number of partitions of an OffsetFetch response that are processed, in about 2 ms, before other tasks may run."""
 
 BATCHED_FROM = 8
 """First version of OffsetFetch that accepts several groups in one request (KIP-709, Kafka 3.0)."""
@@ -88,7 +89,7 @@ class OffsetReader:
                 ids, start = groups[start : start + size], start + size
                 await self._read_batch(node, ids, version, batch, deadline, lane, last=start >= len(groups))
         except EXCHANGE_ERRORS as error:
-            batch.error = error  # Offsets that arrived earlier are kept.
+            batch.error = error  # The batch keeps the offsets that arrived before the error.
         return batch
 
     async def _read_batch(
@@ -102,9 +103,10 @@ class OffsetReader:
         *,
         last: bool,
     ) -> None:
-        """Read the offsets of several groups with one request. If it is slow, repeat it in two halves.
+        """Read the offsets of several groups with one request. If the request times out, read each half of the groups.
 
-        A single group may use all the remaining time if it is in the `last` batch.
+        A request may use half of the remaining time. A request for a single group in the `last` batch may use all of
+        it.
         """
         request = {"Groups": [{"GroupId": group, "Topics": None} for group in groups], "RequireStable": False}
         timeout = deadline.left() if last and len(groups) == 1 else deadline.left() / 2
@@ -145,7 +147,9 @@ class OffsetReader:
         deadline: Deadline,
         lane: Lane,
     ) -> None:
-        """Send one request per group, a few at a time. Brokers before 3.0 accept only one group."""
+        """Send one request per group, a few at the same time, because brokers before 3.0 accept only one group per
+        request.
+        """
         gate = asyncio.Semaphore(CONCURRENT_REQUESTS)
 
         async def one(group: str) -> None:
@@ -246,7 +250,7 @@ class BoundsReader:
         If a leader did not answer, its partitions are missing, and a fault names the broker.
 
         Args:
-            starts: whether log starts are read too. They need one more request per leader.
+            starts: whether log start offsets are read too, which needs one more request per leader.
         """
         timestamps = (EARLIEST, LATEST) if starts else (LATEST,)
         todo = list(dict.fromkeys(partitions))
@@ -274,7 +278,8 @@ class BoundsReader:
     ) -> list[TopicPartition]:
         """Send one round of requests to the leaders, and return the partitions to request again.
 
-        With `refresh`, leaders are looked up again. In the `last` round, all errors become results or faults.
+        With `refresh`, leaders are looked up again. In the `last` round, no request is repeated: errors become results
+        or faults.
         """
         try:
             topics = {topic for topic, _ in todo}
@@ -316,7 +321,7 @@ class BoundsReader:
     def _leader_may_have_changed(self, node: int, error: KgtuiError) -> bool:
         """Forget a leader that did not answer, and return whether to send its requests to new leaders.
 
-        After a timeout, no time is left for this.
+        After a timeout, the result is False, because no time is left.
         """
         if not isinstance(error, (ConnectError, DisconnectedError, DeadlineError)):
             return False
@@ -328,7 +333,7 @@ class BoundsReader:
     ) -> dict[int, _Offsets] | KgtuiError:
         """Ask a leader for the offsets at each timestamp.
 
-        Each timestamp needs a request, because a request may contain a partition only once.
+        Each timestamp needs a separate request, because a request may contain a partition only once.
         """
         asked = (
             list_offsets(self._pool, node, dict.fromkeys(rows, timestamp), timeout=deadline.left(), lane=lane)

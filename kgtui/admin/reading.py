@@ -35,28 +35,28 @@ T = TypeVar("T")
 _Rows = Answer[Mapping[str, T]]
 
 _UNANSWERED = frozenset({"NOT_CONNECTED", "NO_ANSWER", "DISCONNECTED", "UNREACHABLE"})
-"""Names of the faults after which a coordinator counts as not answering at all."""
+"""Names of the faults after which kgtui assumes that a coordinator does not answer any request."""
 
 _GROUPS_PER_SLICE = 50
-"""After the members of this many groups have been examined, other tasks may run."""
+"""Number of groups whose members are examined before other tasks may run."""
 
 _CONCURRENT_SEARCHES = 8
 """Maximum number of concurrent calls of `GroupAdmin.record_times`."""
 
 
 class Logs(Enum):
-    """The log bounds (log start and log end offsets) that are read."""
+    """Which log bounds (log start and log end offsets) are read, and for which partitions."""
 
     NONE = "none"
     COMMITTED_ENDS = "committed ends"
-    """Log ends of the partitions with a committed offset, and of `GroupsRead.permission_checks`.
+    """Log end offsets of the partitions with a committed offset, and of `GroupsRead.permission_checks`.
 
-    This is enough for the total lag, because brokers compute the lag of share groups.
+    The total lag needs no others, because brokers compute the lag of share groups.
     """
     ENDS = "ends"
-    """Log ends of every partition that has an offset or is owned by a member."""
+    """Log end offsets of every partition that has an offset or is owned by a member."""
     BOUNDS = "bounds"
-    """Log starts and log ends of the same partitions as `ENDS`, with twice as many requests."""
+    """Log start and log end offsets of every partition that has an offset or is owned by a member."""
 
 
 async def access_of(admin: GroupAdmin, *, max_age: float = 0.0, timeout: float) -> Access:
@@ -88,17 +88,18 @@ async def read_groups(
     """Read descriptions, offsets and configs at the same time, and then the log bounds of their partitions.
 
     Args:
-        deadline: one step is for descriptions, offsets and configs, and one for log bounds if any are read.
+        deadline: its next step limits the requests for descriptions, offsets and configs. The step after it limits the
+            requests for log bounds.
         offsets: group id → newest listing, for groups whose offsets are read.
         every_offset: whether to include groups whose `Listing.has_offsets` is False.
-        separately: whether the error of a failed call becomes a fault per group. By default, it is raised.
+        separately: whether the error of a failed call becomes one fault per group. By default, the error is raised.
         log_timeout: time limit for reading the log bounds, in seconds; by default a step of `deadline`.
-        described: earlier descriptions, whose owned partitions are read too.
+        described: group id → earlier description. The log bounds of the partitions that its members own are read too.
         on_described: called with the descriptions as soon as they arrive.
 
     Raises:
-        UnreachableError: no broker could be asked for descriptions, offsets or configs. For log bounds, this is a
-            fault.
+        UnreachableError: no broker was reachable for descriptions, offsets or configs. If none is reachable for log
+            bounds, a fault is added instead.
     """
     read = GroupsRead(dict(described or {}))
     committed, share = _by_kind_of_offsets(offsets or {}, every_offset=every_offset)
@@ -142,7 +143,7 @@ async def _call(
     separately: bool,
     on_answer: Callable[[_Rows[T]], None] | None = None,
 ) -> _Rows[T]:
-    """Call a method of the admin with ids of groups. Without ids, send no request."""
+    """Call a method of `GroupAdmin` with ids of groups. Without ids, return an empty answer and send no request."""
     try:
         answer: _Rows[T] = await method(ids, timeout=timeout) if ids else Answer({})
     except KgtuiError as error:
@@ -161,7 +162,7 @@ async def read_in_full(
     *,
     on_described: Callable[[Answer[Mapping[str, GroupDescription]]], None] | None = None,
 ) -> GroupsRead:
-    """Read descriptions, offsets and log bounds of groups, as `read_groups` does."""
+    """Read the descriptions, offsets and log bounds of groups with `read_groups`."""
     return await read_groups(
         admin,
         deadline,
@@ -182,9 +183,9 @@ async def read_record_times(
     limit: int,
     timeout: float,
 ) -> dict[str, dict[TopicPartition, RecordTime]]:
-    """Return the times of the records around each committed offset, by group id and partition.
+    """Return group id → partition → times of the last consumed and the first unread record.
 
-    Groups without unread records or without any result are missing.
+    Groups without unread records, or for which no time was found, are missing.
 
     Args:
         groups: group id → offsets and lag of its partitions.
@@ -223,7 +224,7 @@ async def read_record_times(
 def _without_repetition(
     groups: Iterable[Mapping[TopicPartition, LogPosition]],
 ) -> list[dict[TopicPartition, LogPosition]]:
-    """Distribute all positions over as few searches as possible, each with one position per partition."""
+    """Distribute all positions over as few mappings as possible, each with at most one position per partition."""
     searches: list[dict[TopicPartition, LogPosition]] = []
     by_partition: dict[TopicPartition, set[LogPosition]] = {}
     for lagging in groups:
@@ -263,8 +264,8 @@ async def read_by_coordinator(
 ) -> GroupsRead:
     """Read the offsets and log bounds of all groups, and describe some of them. Errors become faults.
 
-    Each coordinator is asked independently, batch after batch. A batch may use half of the remaining time, and the last
-    one four fifths. A coordinator that does not answer a batch is not asked again.
+    Coordinators are asked at the same time, each batch after batch. A batch may use half of the remaining time, and the
+    last batch four fifths. A coordinator that does not answer a batch is not asked again.
 
     Args:
         groups: node id of a coordinator → ids of its groups.
@@ -279,7 +280,7 @@ async def read_by_coordinator(
             tasks.create_task(_read_coordinator(admin, deadline, read, node, batches, listings, describe))
     # Group the partitions in a thread, so that the event loop is not blocked.
     chunks = await asyncio.to_thread(_partitions_by_topic, read, owned, log_batch)
-    # All chunks are read at the same time, so that a leader that does not answer delays only its own chunk.
+    # Read all lists of partitions at the same time, so that a leader that does not answer delays only its own lists.
     async with asyncio.TaskGroup() as tasks:
         for chunk in chunks:
             tasks.create_task(_read_logs(admin, read, chunk, timeout=max(deadline.left(), 1.0)))
@@ -310,7 +311,7 @@ async def _read_coordinator(
         read.merge(batch)
         answered = batch.committed or batch.share or batch.descriptions
         if not answered and any(step == OFFSETS and fault.name in _UNANSWERED for step, fault in batch.faults):
-            return  # This coordinator does not answer.
+            return  # This coordinator does not answer, so skip its other batches.
 
 
 async def _read_logs(
@@ -322,7 +323,7 @@ async def _read_logs(
     starts: bool = True,
     harmless: type[KgtuiError] = KgtuiError,
 ) -> None:
-    """Read log bounds, and add them to `read`. Errors of the class `harmless` become faults."""
+    """Read log bounds, and add them to `read`. An error of the class `harmless` becomes a fault; others are raised."""
     try:
         answer = await admin.partition_bounds(partitions, starts=starts, timeout=timeout)
     except harmless as error:
@@ -332,7 +333,7 @@ async def _read_logs(
 
 
 def _partitions_by_topic(read: GroupsRead, owned: Iterable[TopicPartition], size: int) -> list[list[TopicPartition]]:
-    """Return the partitions whose log bounds must be read, by topic, in chunks of at most `size`."""
+    """Return the partitions whose log bounds must be read, sorted by topic, in lists of at most `size` partitions."""
     topics: dict[str, dict[TopicPartition, None]] = {}
     for tp in owned:
         topics.setdefault(tp[0], {})[tp] = None

@@ -1,12 +1,14 @@
-"""Search for the times of the records on both sides of a committed offset, by interpolation. Sends no requests.
+"""Search by interpolation for the times of the records on both sides of a committed offset.
 
-ListOffsets with a timestamp returns the offset and timestamp of the first record that is at least that new. Each answer
-narrows the time range of the searched record:
-- An answer with a lower or equal offset gives a lower limit.
-- An answer with a higher offset gives an upper limit.
+This module sends no requests. Its caller sends ListOffsets requests, and passes on the answers.
 
-The search assumes that timestamps do not decrease, and that no offset is missing. In a compacted topic, offsets are
-missing, and the result lies between the times of the neighboring records.
+ListOffsets with a timestamp returns the offset and timestamp of the first record that is not older. Each answer narrows
+the time range in which the searched record was written:
+- An answer with an offset up to that of the searched record gives a lower limit of the time.
+- An answer with a higher offset gives an upper limit of the time.
+
+The search assumes that timestamps do not decrease, and that no offset is missing. In a compacted topic, the searched
+record may be missing. The result then lies between the times of its neighbors.
 """
 
 from __future__ import annotations
@@ -20,21 +22,21 @@ if TYPE_CHECKING:
     from kgtui.model.record_times import LogPosition
 
 ROUNDS = 20
-"""Maximum number of requests of one search. The last time range then becomes the result."""
+"""Maximum number of requests for one search. After them, the time range found so far is the result."""
 
 _AHEAD_MS = 3_600_000
-"""How far a producer's clock may be ahead, in milliseconds, as on brokers from Kafka 4.0 on."""
+"""How far a record's timestamp may be in the future, in milliseconds. Brokers from Kafka 4.0 on have the same limit."""
 
 WIDTH_MS = 1000
 """A search ends when the time range is narrower than this, in milliseconds."""
 
 _GUARD_ROUNDS, _GUARD_FACTOR = 4, 8
-"""If the last 4 requests did not narrow the time range by a factor of 8, the next one bisects it."""
+"""If the last 4 requests have not narrowed the time range by a factor of 8, the next request bisects the time range."""
 
 _RETAINED = 0.25
-"""Factor for the distance to the other limit if two successive answers change the same limit (Illinois method).
+"""If two successive answers have not changed a limit, the interpolation reduces the distance to it by this factor.
 
-Interpolation alone would converge slowly where records are not evenly distributed.
+This is the Illinois method. Without it, interpolation converges slowly where records are not evenly distributed.
 """
 
 
@@ -53,10 +55,11 @@ class _Bracket(NamedTuple):
     """The time range in which the searched record was written, in milliseconds.
 
     Attributes:
-        low: offset and timestamp of a record before the searched record.
-        high: offset and timestamp of a record after it, or the log end offset with an upper limit of the time.
+        low: offset and timestamp of a record with a lower offset.
+        high: offset and timestamp of a record with a higher offset, or the log end offset and an upper limit of the
+            time.
         below: the searched record is older than this time.
-        proven: False if `below` is only the current time.
+        proven: False if no answer has given an upper limit yet, so that `below` is derived from the current time.
     """
 
     low: tuple[int, int]
@@ -70,7 +73,7 @@ class _Bracket(NamedTuple):
 
 
 class RecordSearch:
-    """Search for the times of the first unread and the last consumed record of one partition.
+    """Searches for the times of the first unread and the last consumed record of one partition.
 
     Call `next_time`, send the request and pass the result to `answer`, until `next_time` returns None.
 
@@ -84,14 +87,15 @@ class RecordSearch:
         self._position = position
         self._now = now
         self._precision = precision
-        # Retention may have deleted unread records. The first one that still exists is at the log start.
+        # Retention may have deleted unread records. The first unread record that still exists is then at the log start.
         self._unread = max(position.offset, position.log_start)
         consumed = position.offset - 1
         self._targets = [self._unread, consumed] if consumed >= position.log_start else [self._unread]
         self._answers: list[_Answer] = []
         self._target: int | None = None
         self._widths: list[int] = []
-        # Number of consecutive answers with the same kind of limit: positive for lower, negative for upper limits.
+        # Number of successive answers that changed the same limit: positive for the lower limit, negative for the
+        # upper.
         self._repeats = 0
         self._failed = ""
 
@@ -115,7 +119,7 @@ class RecordSearch:
         if self._failed or self.rounds >= ROUNDS:
             return None
         if not self._answers:
-            return 0  # The oldest record also shows whether records have timestamps.
+            return 0  # Ask for the oldest record first, because it also shows whether records have timestamps.
         for target in self._targets:
             bracket = self._bracket(target)
             if bracket is None or self._is_precise(bracket):
@@ -165,7 +169,7 @@ class RecordSearch:
     def _exact(self, target: int) -> int | None:
         """Return the timestamp of the record at `target`; None if it is not known.
 
-        If retention has just deleted this record, the oldest record takes its place.
+        If retention has just deleted the record, its time is that of the oldest record.
         """
         for one in self._answers:
             if one.offset == target or (target == self._unread and one.asked == 0 and one.offset > target):
@@ -175,7 +179,7 @@ class RecordSearch:
     def _bracket(self, target: int) -> _Bracket | None:
         """Return the limits of the time of the record at `target`.
 
-        The result is None if the exact time is known, or if there is no lower limit.
+        The result is None if the exact time is known, or if no answer has given a lower limit yet.
         """
         if self._exact(target) is not None:
             return None
@@ -191,13 +195,16 @@ class RecordSearch:
         return _Bracket(low[1:], point, high.asked, proven=True)
 
     def _is_precise(self, bracket: _Bracket) -> bool:
-        """Return whether the time range is narrow enough, even for the youngest possible record."""
+        """Return whether the time range is narrow enough for the precision, relative to the record's lowest possible
+        age.
+        """
         return bracket.width < max(WIDTH_MS, self._precision * (self._now - bracket.below + 1))
 
     def _guess(self, bracket: _Bracket, target: int) -> int:
         """Return a time just before the record at `target` was probably written, in milliseconds.
 
-        Any time after the previous record finds the record, so the guess is half a record interval early.
+        ListOffsets finds the record for every timestamp after the previous record. The guess is therefore half the time
+        between two records early.
         """
         (low_offset, low_time), (high_offset, high_time) = bracket.low, bracket.high
         if len(self._widths) > _GUARD_ROUNDS and (self._widths[-1] > self._widths[-1 - _GUARD_ROUNDS] / _GUARD_FACTOR):
@@ -218,6 +225,6 @@ class RecordSearch:
             return TimeRange(exact / 1000, exact / 1000)
         if bracket is None:
             return None
-        # Without an upper limit, the record may be newer than now, because its producer's clock may be ahead.
+        # If no upper limit is proven, the timestamp may be in the future, because the producer's clock may be ahead.
         latest = bracket.below - 1 if bracket.proven else max(self._now, bracket.low[1])
         return TimeRange(bracket.low[1] / 1000, latest / 1000)

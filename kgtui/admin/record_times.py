@@ -71,7 +71,7 @@ async def list_offsets(
         "ReplicaId": -1,
         "IsolationLevel": 0,
         "Topics": [{"Name": name, "Partitions": parts} for name, parts in topics.items()],
-        "TimeoutMs": int(timeout * 1000),  # Limits how long a broker searches remote storage.
+        "TimeoutMs": int(timeout * 1000),  # The broker searches remote storage for at most this time.
     }
     reply: Reply[ListOffsetsResponse] = await pool.call(
         node, LIST_OFFSETS, request, timeout=timeout, lane=lane, decode=decode_list_offsets
@@ -90,14 +90,14 @@ Before 4.0, searching remote segments blocks a request handler thread, and so de
 """
 
 _SLICE_SECONDS = 0.003
-"""Maximum time for which the searches compute before other tasks may run, in seconds."""
+"""Longest computation of the searches, in seconds, before other tasks may run."""
 
 _LEADER_LOOKUPS = 4
 """Maximum number of leader lookups in one call."""
 
 
 class RecordTimeReader:
-    """Searches for record times in many partitions, with one request per leader and round."""
+    """Searches for record times in many partitions at the same time, in rounds with one request per leader."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -113,8 +113,7 @@ class RecordTimeReader:
     ) -> Answer[dict[TopicPartition, RecordTime]]:
         """Return the record times of every partition in `positions`.
 
-        At the deadline, the time ranges found so far are returned. If a leader did not answer, a fault names the
-        broker.
+        At the deadline, the result is the time ranges found so far. If a leader did not answer, a fault names it.
 
         Args:
             positions: committed offsets below the log end offset.
@@ -221,7 +220,7 @@ class _Call:
     async def _skip_tiered(self, node: int, partitions: Iterable[TopicPartition]) -> None:
         """End the searches in topics with tiered storage if the leader is older than Kafka 4.0.
 
-        Without configs, such a topic is recognized by a log start that is not on the leader's disk.
+        If the configs of a topic are unknown, it has tiered storage if its log start is not on the leader's disk.
         """
         fresh = list(partitions)
         self._checked.update(fresh)
@@ -242,7 +241,7 @@ class _Call:
         return await list_offsets(self._pool, node, rows, timeout=self._deadline.left(), lane=self._lane)
 
     def _failed(self, tp: TopicPartition, code: int) -> None:
-        """Look up the leader again after a retriable error, otherwise end the search."""
+        """After a retriable error, look up the leader again. After other errors, end the search in the partition."""
         reaction = lookup(code).reaction
         if reaction in (Reaction.REFRESH_LEADER, Reaction.RETRY) and self._lookups < _LEADER_LOOKUPS:
             self._leaders.pop(tp, None)
@@ -251,7 +250,7 @@ class _Call:
 
 
 def _reason_of(code: int) -> str:
-    """Return why no record time is known, given an error code."""
+    """Return a text that says why no record time is known, given the error code of the response."""
     if code in FORBIDDEN:
         return FORBIDDEN_TOPIC
     return OLD_FORMAT if code == UNSUPPORTED_FOR_MESSAGE_FORMAT else lookup(code).message

@@ -1,6 +1,6 @@
-"""Send requests about groups to their coordinators in batches, and repeat them when groups move.
+"""Send requests about groups to their coordinators in batches, and repeat them if a group has a new coordinator.
 
-`Router` does this for every RPC that a coordinator answers. The caller passes a function that sends one batch.
+`Router` works for every RPC that coordinators answer. Its caller passes a function that sends one batch.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _RESOURCES = {
     GROUP_AUTHORIZATION_FAILED: "group",
     CLUSTER_AUTHORIZATION_FAILED: "cluster",
 }
-"""Error code for a missing permission → resource on which it is missing."""
+"""Error code for a missing permission → type of the resource on which the permission is missing."""
 
 
 def fault_of_code(
@@ -75,7 +75,7 @@ def _advice(code: int | None, operation: str) -> str:
 def not_supported(what: str, *, broker: int | None = None, group: str | None = None, advice: str = "") -> Fault:
     """Return the fault for a request that a broker does not support.
 
-    It replaces the result, so that a user sees that the value is unknown and not 0.
+    The fault replaces the result, so that a user sees that the value is unknown and not 0.
     """
     return Fault("NOT_SUPPORTED", f"{what} is not supported by this broker", None, broker, group, advice)
 
@@ -83,7 +83,7 @@ def not_supported(what: str, *, broker: int | None = None, group: str | None = N
 T = TypeVar("T")
 
 FIRST_PAUSE = 0.05
-"""Pause before the first repetition of a request, in seconds. It doubles each time, with jitter."""
+"""Pause before the first repetition of a request, in seconds. The pause doubles with each repetition, with jitter."""
 
 LONGEST_PAUSE = 1.0
 """Longest pause before a request is repeated, in seconds."""
@@ -92,17 +92,17 @@ EXCHANGE_ERRORS = (ClientError, ProtocolError, UnreachableError)
 """Types of the errors that a request to a broker may raise."""
 
 RECONNECTS = 2
-"""Maximum number of repetitions for a group after lost connections to the coordinator."""
+"""Maximum number of times that a group's request is repeated because the connection to the coordinator was lost."""
 
 
 @dataclass(slots=True)
 class Batch(Generic[T]):
-    """The results of one batch of groups. A group is in at most one of the first three attributes.
+    """The results of one batch of groups. A group is in at most one of `rows`, `codes` and `faults`.
 
     Attributes:
         codes: group id → `(error code, broker's message)`. If the code is retriable, the request is repeated.
         faults: group id → fault. The request is not repeated.
-        error: why some groups are in none of the first three attributes.
+        error: why some groups are in none of `rows`, `codes` and `faults`.
     """
 
     rows: dict[str, T] = field(default_factory=dict)
@@ -120,11 +120,11 @@ class _Pending:
     """The state of a request about many groups.
 
     Attributes:
-        groups: ids of the groups in the next round.
+        groups: ids of the groups that the next round requests.
         rows, faults: group id → final result or fault.
-        again: group id → why the request is repeated.
+        again: group id → fault that is the reason for repeating the request.
         moved: ids of the groups whose coordinator must be looked up again.
-        losses: group id → number of lost connections.
+        losses: group id → number of times that the connection to its coordinator was lost.
     """
 
     groups: list[str]
@@ -249,7 +249,8 @@ class Router:
     def _sort_error(self, todo: _Pending, node: int, names: Sequence[str], error: KgtuiError, repeat: bool) -> None:
         """Decide whether to repeat the request for the groups of a failed batch.
 
-        If the connection could not be opened, the request was not executed. It is then repeated even without `repeat`.
+        If the connection could not be opened, the broker cannot have executed the request. The request is then repeated
+        even if `repeat` is False.
         """
         lost = isinstance(error, ConnectError) or (isinstance(error, DisconnectedError) and repeat)
         for group in names:

@@ -217,8 +217,9 @@ def response_start(error: asyncio.IncompleteReadError | ResponseTooLargeError) -
 
 
 def name_foreign_protocol(start: bytes) -> str:
-    """Name the server from the first bytes of its response: `TLS`, a phrase such as "an HTTP server", or `""` if
-    unknown.
+    """Name the kind of server, given the first bytes of its response.
+
+    Returns `TLS`, a phrase such as "an HTTP server", or `""` if the server is unknown.
     """
     if start[:2] in (b"\x15\x03", b"\x16\x03"):
         return "TLS"
@@ -265,7 +266,8 @@ async def explain_with_probe(error: ConnectError, address: Address, settings: Cl
         return error
     peer, protocol = await probe(address, timeout=PROBE_TIMEOUT)
     if isinstance(error.__cause__, ResponseTooLargeError) and peer not in {Peer.FOREIGN, Peer.TLS}:
-        return error  # The server announced a response, so it does not close connections without one.
+        # Keep the error, because the server has announced a response. It does not close connections without one.
+        return error
     message = _explain_peer(peer, protocol, address, settings)
     if peer is Peer.TLS and not message and isinstance(error.__cause__, (EOFError, ConnectionError)):
         message = explain_rejection(address, "", settings)
@@ -273,9 +275,7 @@ async def explain_with_probe(error: ConnectError, address: Address, settings: Cl
 
 
 async def probe(address: Address, *, timeout: float) -> tuple[Peer, str]:
-    """Return the kind of server at an address, and its protocol's name, which is `""` unless the kind is
-    `Peer.FOREIGN`.
-    """
+    """Return the kind of server at an address, and the name of its protocol (`""` unless the kind is FOREIGN)."""
     try:
         async with asyncio.timeout(timeout / 2):
             reader, writer = await asyncio.open_connection(address.host, address.port)

@@ -109,8 +109,7 @@ def _damaged(problem: str, address: Address) -> ConnectError:
 
 
 _ABORT = b"\x01"
-"""The message with which a client ends an OAUTHBEARER login after the broker has rejected the token (RFC 7628, 3.2.3).
-"""
+"""The client's last message in an OAUTHBEARER login after the broker has rejected the token (RFC 7628, 3.2.3)."""
 
 
 class Mechanism(ABC):
@@ -139,8 +138,9 @@ class Mechanism(ABC):
 
     @abstractmethod
     def refused(self, message: str, address: Address) -> str:
-        """Return why the broker refused the credentials, and what to do. After this call, a refused token is not used
-        again.
+        """Return why the broker refused the credentials, and what to do.
+
+        After this call, kgtui does not use a refused token again.
 
         Args:
             message: the broker's error message, or `""`.

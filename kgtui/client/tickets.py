@@ -87,8 +87,8 @@ class TicketRenewal:
             await asyncio.sleep(pause)
             renew_below = left - pause / 2
             left = await self._lifetime()
-            # If the lifetime has not decreased as expected, the user or another program has put a new ticket into the
-            # cache.
+            # Renew only an old ticket. If the lifetime has grown, the user or another program has put a new one into
+            # the cache.
             if left < renew_below:
                 await self._renew()
                 left = await self._lifetime()

@@ -37,8 +37,7 @@ if TYPE_CHECKING:
     from kgtui.protocol.api import Api
 
 HARD_CAP_MS = 120_000
-"""aiokafka's own time limit for a response, in milliseconds. It is never reached, because kgtui's limits are shorter.
-"""
+"""aiokafka's own time limit for a response, in milliseconds. kgtui's limits are always shorter."""
 
 HEAD_START = 0.25
 """Time to wait for one IP address of a host before the next address is tried as well, in seconds."""
@@ -132,9 +131,7 @@ class Connection:
 
     @property
     def connected(self) -> bool:
-        """Whether a request can be sent. The request may still fail, because kgtui may not have noticed yet that the
-        socket is closed.
-        """
+        """Whether the connection seems to be open. kgtui may not have noticed yet that the broker closed it."""
         return bool(self._raw.connected())
 
     def close(self) -> None:
