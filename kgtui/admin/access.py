@@ -61,10 +61,10 @@ class UserAccess:
     async def with_marks(
         self, reading: Awaitable[Answer[dict[str, tuple[T, ...]]]], asked: str, timeout: float
     ) -> Answer[dict[str, tuple[T, ...]]]:
-        """Await an answer with the offsets of groups, and add to `Answer.hidden` the groups with possibly hidden
-        offsets.
+        """Await an answer with the offsets of groups, and return it with the correct `Answer.hidden`.
 
-        A group is added if offsets may be hidden with the permissions before or after the read.
+        `Answer.hidden` contains each group of which the broker may have left out offsets, with the permissions before
+        or after the read.
 
         Args:
             asked: what is requested, such as `read offsets`.
@@ -81,7 +81,7 @@ class UserAccess:
     async def _left_out(self, rows: Mapping[str, tuple[T, ...]], timeout: float) -> dict[str, tuple[str, ...]]:
         """Return group id → topics that the broker left out because ACLs deny them.
 
-        A topic is noticed only if an earlier answer contained it.
+        Only topics that an earlier answer contained are found.
         """
         access = self._last
         if access is None or not access.any_topic or access.sees_every_topic:
@@ -266,8 +266,9 @@ async def _read(pool: Pool, suspects: Sequence[str], deadline: Deadline, node: i
 
 
 async def _read_denied(pool: Pool, node: int, deadline: Deadline, lane: Lane) -> frozenset[str] | None:
-    """Return the topics, and prefixes such as `pay*`, that ACLs deny to the user; None if unknown. Raises
-    `ClientError`.
+    """Return the topics that ACLs deny to the user, or None if unknown. Raises `ClientError`.
+
+    A prefixed ACL is returned as its prefix with `*`, such as `pay*`.
     """
     patterns = await _denied_patterns(pool, node, deadline, lane)
     if not patterns or len(patterns) > _MAX_TOPICS:

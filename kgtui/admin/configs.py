@@ -81,7 +81,7 @@ async def group_configs(
 
 
 async def retention(pool: Pool, nodes: Sequence[int], topics: Sequence[str], deadline: Deadline) -> Answer[Retention]:
-    """Ask the brokers for the retention of topics and of offsets, in requests for up to `TOPICS_PER_REQUEST` topics.
+    """Ask the brokers for the retention of topics and offsets, with up to `TOPICS_PER_REQUEST` topics per request.
 
     If no broker answers a request, the remaining topics are skipped, and the answer has a fault.
     """
@@ -104,8 +104,9 @@ async def retention(pool: Pool, nodes: Sequence[int], topics: Sequence[str], dea
 
 
 async def _first(nodes: Sequence[int], ask: Callable[[int], Awaitable[T]], deadline: Deadline) -> T:
-    """Call `ask` for each broker, `HEAD_START` seconds apart. Return the first result, or raise the first broker's
-    error.
+    """Call `ask` for each broker, `HEAD_START` seconds apart, and return the first result.
+
+    If all calls fail, raise the error of the first broker.
     """
     try:
         async with asyncio.timeout(deadline.left()):

@@ -152,8 +152,9 @@ _OPERATIONS = {
     11: "ALTER_CONFIGS",
     12: "IDEMPOTENT_WRITE",
 }
-"""Code in Kafka's enum `AclOperation` → its name. The code is the position of a bit in the field for authorized
-operations.
+"""Code in Kafka's enum `AclOperation` → name.
+
+The code is the position of a bit in the field for authorized operations.
 """
 
 _MEMBER_TYPES = {0: "classic", 1: "consumer"}

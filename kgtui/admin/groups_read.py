@@ -26,8 +26,9 @@ DESCRIBE, OFFSETS, CONFIGS, LOGS = "describe", "offsets", "configs", "logs"
 
 @dataclass(slots=True, eq=False)
 class GroupsRead:
-    """The data that was read about some groups. If a group could not be read, it is missing, and `faults` has the
-    reason.
+    """The data that was read about some groups.
+
+    If a group could not be read, it is missing, and `faults` contains the reason.
 
     Attributes:
         committed, share: group id → its committed offsets, or its share-partition start offsets.
@@ -183,9 +184,7 @@ class GroupsRead:
         return {tp: self.bounds[tp] for tp in partitions if tp in self.bounds}
 
     def add(self, step: str, rows: dict[K, V], answer: Answer[Mapping[K, V]]) -> None:
-        """Add an answer: its rows to `rows`, which is an attribute such as `self.committed`, and its faults and hidden
-        topics.
-        """
+        """Add the rows, faults and hidden topics of an answer. `rows` is an attribute such as `self.committed`."""
         rows.update(answer.rows)
         self.hidden.update(answer.hidden)
         self.faults += [(step, fault) for fault in answer.faults]

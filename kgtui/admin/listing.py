@@ -39,9 +39,9 @@ _CHUNKS_PER_SLICE = 500
 """Number of chunks of rows that are compared or split before other tasks may run."""
 
 _MISSES_TO_STOP = 16
-"""Number of successive chunks that the new list lacks, after which the rest of the list is decoded and not compared.
+"""After this many successive chunks that the new list lacks, the rest of the list is decoded and not compared.
 
-The broker has then probably changed the order of its groups, so that a comparison would find nothing.
+The broker has then probably changed the order of its groups, so that no chunks are equal.
 """
 
 _Chunk = tuple[bytes, int]

@@ -33,8 +33,7 @@ GROUPS_PER_REQUEST = 200
 """Maximum number of groups in one OffsetFetch request (KIP-709)."""
 
 PARTITIONS_PER_REQUEST = 20_000
-"""Maximum number of partitions in a ListOffsets request, and intended number of partitions in an OffsetFetch response.
-"""
+"""Maximum number of partitions in a ListOffsets request, and intended number in an OffsetFetch response."""
 
 PARTITIONS_PER_SLICE = 500
 """Number of partitions of an OffsetFetch response that are processed, in about 2 ms, before other tasks may run."""
@@ -147,9 +146,7 @@ class OffsetReader:
         deadline: Deadline,
         lane: Lane,
     ) -> None:
-        """Send one request per group, a few at the same time, because brokers before 3.0 accept only one group per
-        request.
-        """
+        """Send one request per group, a few at the same time. Brokers before 3.0 accept only one group per request."""
         gate = asyncio.Semaphore(CONCURRENT_REQUESTS)
 
         async def one(group: str) -> None:

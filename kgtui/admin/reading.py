@@ -45,7 +45,7 @@ _CONCURRENT_SEARCHES = 8
 
 
 class Logs(Enum):
-    """Which log bounds (log start and log end offsets) are read, and for which partitions."""
+    """Which log start and log end offsets `read_groups` reads, and for which partitions."""
 
     NONE = "none"
     COMMITTED_ENDS = "committed ends"

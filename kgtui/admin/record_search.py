@@ -2,10 +2,11 @@
 
 This module sends no requests. Its caller sends ListOffsets requests, and passes on the answers.
 
-ListOffsets with a timestamp returns the offset and timestamp of the first record that is not older. Each answer narrows
-the time range in which the searched record was written:
-- An answer with an offset up to that of the searched record gives a lower limit of the time.
+ListOffsets returns the offset and timestamp of the first record that is not older than a requested timestamp. Each
+answer narrows the time range in which the searched record was written:
+- An answer with a lower offset gives a lower limit of the time.
 - An answer with a higher offset gives an upper limit of the time.
+- An answer with the offset of the searched record gives its exact time.
 
 The search assumes that timestamps do not decrease, and that no offset is missing. In a compacted topic, the searched
 record may be missing. The result then lies between the times of its neighbors.
@@ -195,16 +196,17 @@ class RecordSearch:
         return _Bracket(low[1:], point, high.asked, proven=True)
 
     def _is_precise(self, bracket: _Bracket) -> bool:
-        """Return whether the time range is narrow enough for the precision, relative to the record's lowest possible
-        age.
+        """Return whether the time range is narrow enough for the precision.
+
+        The precision is a fraction of the record's age, for which the lowest possible age is used.
         """
         return bracket.width < max(WIDTH_MS, self._precision * (self._now - bracket.below + 1))
 
     def _guess(self, bracket: _Bracket, target: int) -> int:
         """Return a time just before the record at `target` was probably written, in milliseconds.
 
-        ListOffsets finds the record for every timestamp after the previous record. The guess is therefore half the time
-        between two records early.
+        Every timestamp after the previous record finds the record. Therefore, the guess is earlier by half the time
+        between two records.
         """
         (low_offset, low_time), (high_offset, high_time) = bracket.low, bracket.high
         if len(self._widths) > _GUARD_ROUNDS and (self._widths[-1] > self._widths[-1 - _GUARD_ROUNDS] / _GUARD_FACTOR):

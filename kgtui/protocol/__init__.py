@@ -1,4 +1,4 @@
-"""Kafka's binary protocol: message tables, codecs, headers, error codes, member data and records.
+"""Encode and decode Kafka's binary protocol: requests, responses, member data and records of `__consumer_offsets`.
 
 This package may import only `kgtui.errors` and the standard library. It opens no sockets.
 

@@ -1,4 +1,4 @@
-"""Messages and APIs, built from the tables in `kgtui.protocol.messages` and `kgtui.protocol.records`.
+"""`Message` and `Api`: encode and decode messages that are defined by tables in `messages` and `records`.
 
 Decoders and encoders are compiled on first use.
 """
@@ -86,7 +86,7 @@ class Message:
         """Decode the message at `pos`: structs become dicts, arrays become lists, and null becomes None.
 
         Fields that this version lacks get their defaults. Unless the message is strict, unknown tagged fields and bytes
-        after the message are ignored. Invalid UTF-8 becomes lone surrogates, so that encoding restores it.
+        after the message are ignored, and bytes that are not UTF-8 become lone surrogates. Encoding restores them.
 
         Raises:
             DecodeError: the frame is truncated or inconsistent.
@@ -101,7 +101,11 @@ class Message:
         return decode(data if isinstance(data, bytes) else bytes(data), pos)
 
     def label(self, version: int) -> str:
-        """Return the name with the version, such as `ListGroupsRequest v4`, for errors. Raises DecodeError."""
+        """Return name and version for error messages, such as `ListGroupsRequest v4`.
+
+        Raises:
+            DecodeError: kgtui does not support the version.
+        """
         if not self.low <= version <= self.high:
             raise DecodeError(self._no_version(version))
         return f"{self.name} v{version}"
@@ -117,7 +121,7 @@ class Api:
     key: int
     name: str
     flexible: int
-    """The first version with compact lengths and tagged fields."""
+    """First version of the API with compact lengths and tagged fields (KIP-482)."""
     low: int
     high: int
     request: Message

@@ -1,8 +1,8 @@
 """Generate and compile the decoder of one version of a message from its table.
 
-The decoder is one flat Python function. One call of `struct` reads all consecutive fields of fixed size. Strings and
-arrays are read inline. An array that does not fit into the frame is rejected before it is read, as a protection against
-forged lengths.
+The decoder is one Python function without calls of other generated functions. One call of Python's `struct` module
+reads all consecutive fields of fixed size. An array that does not fit into the frame is rejected before it is read, as
+a protection against forged lengths.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def compile_struct(struct: Struct, version: int, *, flexible: bool, strict: bool
 
     Args:
         flexible: whether this version has compact lengths and tagged fields.
-        strict: see `Message`.
+        strict: whether to keep unknown tagged fields, and reject invalid UTF-8 and bytes after the message.
     """
     return cast("Decode", _Decoder(struct.name, version, flexible=flexible, strict=strict).compile(struct))
 
@@ -64,7 +64,7 @@ def _least_field_size(field: Field, version: int, *, flexible: bool) -> int:
 
 
 class _Decoder:
-    """Generates the source of one decoder. In it, `p` is the position in `data`, and `end` is the length."""
+    """Generates the source of one decoder. In the source, `p` is the position in `data`, and `end` its length."""
 
     def __init__(self, message: str, version: int, *, flexible: bool, strict: bool) -> None:
         self.version = version
@@ -92,7 +92,7 @@ class _Decoder:
             out.line("try:")
             with out.block():
                 result = self.struct(struct)
-                # Slicing beyond the end of the data raises no error, so the final position is checked.
+                # Check the final position, because slicing beyond the end of the data raises no error.
                 out.line("if p > end: raise truncated(MESSAGE, p)")
                 if self.strict:
                     out.line("if p < end: raise trailing_bytes(MESSAGE, end - p, p)")
@@ -130,7 +130,8 @@ class _Decoder:
         return name
 
     def fixed(self, run: list[Field], values: dict[str, str]) -> None:
-        """Generate one `struct` call that reads consecutive fields of fixed size.
+        """Generate one call of Python's `struct` module that reads the consecutive fields `run`, which have a fixed
+        size.
 
         Adds field name → Python expression to `values`.
         """
@@ -163,7 +164,7 @@ class _Decoder:
             out.line("p += 1")
             out.line(f"if data[p - 1] > 127: {name} = None")
         else:
-            # A nullable struct begins with a varint in a tagged field (0: null), otherwise with an int8 (-1: null).
+            # A nullable struct begins with a marker for null: in a tagged field the varint 0, otherwise the int8 -1.
             mark = out.name("n")
             out.line(f"{mark}, p = uvarint(data, p)")
             out.line(f"if not {mark}: {name} = None")
@@ -175,7 +176,7 @@ class _Decoder:
     def length(self, *, wide: bool) -> str:
         """Generate the code that reads a length; return the variable that holds it, negative for null.
 
-        Without compact lengths, the length has 32 bits if `wide`, otherwise 16.
+        In versions without compact lengths, the length has 32 bits if `wide`, otherwise 16 bits.
         """
         out, name = self.out, self.out.name("n")
         if self.flexible:
@@ -246,8 +247,8 @@ class _Decoder:
     def tags(self, struct: Struct, values: dict[str, str]) -> str:
         """Generate the loop that reads the tagged fields (KIP-482).
 
-        Returns the variable with the unknown tagged fields, which is None at run time if there are none. "" if not
-        strict.
+        Returns the name of the variable that holds the unknown tagged fields; `""` if the decoder is not strict. At run
+        time, the variable is None if there are no unknown tagged fields.
         """
         out = self.out
         unknown = out.name("u") if self.strict else ""

@@ -32,8 +32,8 @@ def compile_struct(struct: Struct, version: int, *, flexible: bool, strict: bool
 class _Encoder:
     """Generates the source of one encoder, which appends to the bytearray `out`.
 
-    The argument `value` of each method is a variable in the generated code: a field's value in the method `value`, and
-    a mapping from field names to values in all others.
+    Each method has an argument `value`, the name of a variable in the generated code. In the method `value`, the
+    variable holds the value of a field. In all other methods, it holds a mapping from field names to values.
     """
 
     def __init__(self, message: str, version: int, *, flexible: bool, strict: bool) -> None:
@@ -91,7 +91,7 @@ class _Encoder:
             self.tags(struct, value)
 
     def reject_absent(self, struct: Struct, value: str) -> None:
-        """Generate the check that fields of other versions have their defaults or are ignorable."""
+        """Generate a check of the fields that this version lacks: each must have its default or be ignorable."""
         for field in struct.absent(self.version):
             if field.ignorable:
                 continue
@@ -108,7 +108,7 @@ class _Encoder:
         return name
 
     def fixed(self, run: list[Field], value: str) -> None:
-        """Generate one `struct` call that encodes consecutive fields of fixed size."""
+        """Generate one call of Python's `struct` module that encodes consecutive fields of fixed size."""
         if not run:
             return
         pack = self.out.constant("P", Packing(">" + "".join(FIXED[f.type] for f in run)).pack)
@@ -216,7 +216,7 @@ class _Encoder:
     def differs(self, field: Field, expression: str, default: str) -> str:
         """Return a Python condition that is true if the value of a tagged field is not its default."""
         if field.struct is not None and not field.array:
-            # Empty arrays are tuples in `default`, but lists in a decoded struct.
+            # Compare with both forms of an empty array: `default` contains tuples, but a decoded struct contains lists.
             listed = self.out.constant("D", default_value(field, []))
             return f"{expression} not in ({default}, {listed})"
         if not field.array:

@@ -1,7 +1,7 @@
 """Kafka's error codes, each with its name, its message, the reaction of a client, and advice for the user.
 
 Codes, names and messages are as in Kafka 4.4.0 (`org.apache.kafka.common.protocol.Errors`). Packages that may not
-import `kgtui.protocol` use `kgtui.model.error_numbers`.
+import `kgtui.protocol` use the constants in `kgtui.model.error_numbers`.
 """
 
 # Ruff's check of the line length (E501) is disabled in this file, so that each error code fits on one line.
@@ -44,8 +44,8 @@ class ErrorCode:
     """What the user can do about the error, or ""."""
 
 
-# Error codes that are not in this table cause FINAL. All codes in it, except 0 and 129, have a RetriableException in
-# Kafka's Java client.
+# Error codes that are not in this table have the reaction FINAL. All codes in the table, except 0 and 129, have a
+# RetriableException in Kafka's Java client.
 _REACTIONS = {
     Reaction.NONE: (0,),
     Reaction.RETRY: (2, 7, 13, 14, 19, 20, 41, 51, 70, 71, 78, 84, 88, 89, 106, 122, 123, 133),

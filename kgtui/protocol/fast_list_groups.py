@@ -1,7 +1,8 @@
 """Hand-written decoder for ListGroups responses: split a response into the bytes of its rows, then decode rows.
 
-Callers compare the bytes of rows with the previous poll, and decode only changed rows. The results are as in the
-generated decoder. The fast path handles short strings without tagged fields. Other rows are read field by field.
+Callers compare the bytes of each row with the previous poll, and decode only changed rows. The results are the same as
+those of the generated decoder. Rows with short strings and without tagged fields are split quickly. Other rows are read
+field by field.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 _FLEXIBLE = LIST_GROUPS.flexible
 _FIELDS = ("GroupId", "ProtocolType", "GroupState", "GroupType")
 _BEYOND = 1 << 62
-# Size in bytes of a compact string, by its first byte. For null and for more than 126 bytes, it is huge, so that the
-# next access raises IndexError, and the row is read field by field.
+# First byte of a compact string → size of the string in bytes. For null and for strings of more than 126 bytes, the
+# size is huge, so that the next access raises IndexError. The row is then read field by field.
 _STEP = [_BEYOND, *range(1, 128), *([_BEYOND] * 128)]
 _MOST_TAILS, _LONGEST_TAIL = 4096, 128
 # Maximum distance, in bytes, over which `skip_known` searches for rows of an earlier response.
@@ -30,7 +31,7 @@ _Tail = tuple[str, str, str]
 
 
 class GroupRow(NamedTuple):
-    """One listed group. Fields that the version lacks are empty strings."""
+    """One row of a ListGroups response. Fields that its version lacks are empty strings."""
 
     group_id: str
     protocol_type: str
@@ -50,7 +51,7 @@ class ListGroupsFrame(NamedTuple):
 def split_list_groups(version: int, body: bytes | memoryview) -> ListGroupsFrame:
     """Split the body of a response into its rows without decoding them. Raises DecodeError.
 
-    Rows with equal bytes decode to the same group, so that callers can compare polls.
+    Rows with equal bytes decode to the same group, so that callers can compare the rows of two polls.
     """
     message = LIST_GROUPS.response.label(version)
     data = as_bytes(body)
@@ -74,7 +75,7 @@ class ListGroupsRows:
     Attributes:
         throttle_ms: how long the broker throttles the connection after the response, in milliseconds.
         error_code: error code of the whole response.
-        left: number of rows that are not yet returned or skipped.
+        left: number of rows that have not been returned or skipped yet.
     """
 
     __slots__ = ("_data", "_pos", "_split", "error_code", "left", "throttle_ms", "version")
@@ -117,7 +118,7 @@ class ListGroupsRows:
             start, left = self._pos, self.left
             before = self._take(left - number, at)
             if self._pos != at:
-                # `known` occurs only inside another row, for example in a group id.
+                # The bytes of `known` occur only inside another row, for example in a group id, so this is no match.
                 self._pos, self.left = start, left
                 return None
         self._pos += len(known)
@@ -169,7 +170,7 @@ def row_decoder(version: int) -> Callable[[bytes], GroupRow]:
                 # This takes a third less time than `GroupRow(…)`.
                 return new(GroupRow, (row[1:stop].decode(),) + tails[row[stop:]])
         except (IndexError, KeyError, UnicodeDecodeError):
-            # The row is truncated, its group id is not UTF-8, or its tail is not cached.
+            # The row is truncated, its group id is not UTF-8, or the bytes after the group id are not cached.
             pass
         return decode_any(row)
 
@@ -248,7 +249,7 @@ def _end_of_row(message: str, data: bytes, pos: int, strings: int) -> int:
 def _split(
     message: str, data: bytes, pos: int, number: int, *, strings: int, stop: int = _BEYOND
 ) -> tuple[list[bytes], int]:
-    """Split rows as `_split_flexible` does, in versions with 16-bit string lengths."""
+    """Split at most `number` rows that start before `stop`, in versions with 16-bit string lengths."""
     rows: list[bytes] = []
     end = len(data)
     for _ in range(number):

@@ -1,7 +1,8 @@
 """Hand-written decoders for OffsetFetch and ListOffsets responses.
 
-The results are as in the generated decoders, but one `struct` call decodes all partitions of a topic. This needs
-metadata of equal length and no tagged fields. Other topics are read partition by partition.
+The results contain the same data as those of the generated decoders. If all partitions of a topic have metadata of the
+same length and no tagged fields, one call of Python's `struct` module decodes them. Otherwise, partitions are read one
+by one.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 CommitRow: TypeAlias = tuple[int, int, int, "str | None", int]
-"""A partition in an OffsetFetch response: partition, committed offset, leader epoch, metadata, error code.
+"""One row of an OffsetFetch response: `(partition, committed offset, leader epoch, metadata, error code)`.
 
-An offset of -1 means no commit; a leader epoch of -1 means unknown.
+The offset -1 means that none is committed, and the leader epoch -1 means that it is unknown.
 """
 
 
@@ -44,7 +45,7 @@ class OffsetFetchGroup(TypedDict):
     """The committed offsets of one group."""
 
     GroupId: str | None
-    """None before version 8, in which a response is about one group and lacks its id."""
+    """Group id; None before version 8, because those responses contain one group without its id."""
     Topics: list[OffsetFetchTopic]
     ErrorCode: int
 
@@ -57,14 +58,14 @@ class OffsetFetchResponse(TypedDict):
 
 
 OffsetRow: TypeAlias = tuple[int, int, int, int, int]
-"""A partition in a ListOffsets response: partition, error code, timestamp in ms, offset, leader epoch.
+"""One row of a ListOffsets response: `(partition, error code, timestamp in ms, offset, leader epoch)`.
 
-The last three are -1 if there is none.
+Timestamp, offset and leader epoch are -1 if the response does not contain them.
 """
 
 
 class ListOffsetsTopic(TypedDict):
-    """The log offsets of one topic."""
+    """The offsets that ListOffsets returned for one topic."""
 
     Name: str
     Partitions: list[OffsetRow]
@@ -79,8 +80,8 @@ class ListOffsetsResponse(TypedDict):
 
 _BATCHED = 8
 _HEAD = Struct(">iqi")
-# An OffsetFetch row has `_HEAD` (partition, offset, leader epoch), length of the metadata, metadata, error code and
-# tagged fields. Without metadata and tags, it has 20 bytes (`_LEAST`).
+# An OffsetFetch row consists of partition, offset and leader epoch (`_HEAD`), length of the metadata, metadata, error
+# code and tagged fields. Without metadata and tags, the row has 20 bytes (`_LEAST`).
 _LENGTH_AT = _HEAD.size
 _LEAST = 20
 _EMPTY = Struct(">iqixhx").iter_unpack
@@ -130,9 +131,10 @@ def _commit_topics(message: str, data: bytes, pos: int) -> tuple[list[OffsetFetc
 
 
 def _commit_partitions(message: str, data: bytes, pos: int, number: int) -> tuple[list[CommitRow], int]:
-    """Read the rows of all partitions of one topic, with one `struct` call if all rows are alike.
+    """Read the rows of all partitions of one topic, with one call of Python's `struct` module if possible.
 
-    This is checked with two slices that contain the metadata length, or the number of tagged fields, of every row.
+    This is possible if all rows have metadata of the same length and no tagged fields. Two slices, which contain these
+    two numbers of every row, show whether this is so.
     """
     if not number:
         return [], pos

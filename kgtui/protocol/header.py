@@ -24,7 +24,7 @@ class RequestHeader(NamedTuple):
     correlation_id: int
     client_id: str | None
     size: int
-    """Size of the header in bytes: the position of the request body."""
+    """Size of the header in bytes, which is also the position of the request body."""
 
 
 def encode_request_header(api: Api, version: int, correlation_id: int, client_id: str | None) -> bytes:
@@ -69,7 +69,7 @@ def decode_request_header(data: bytes | memoryview) -> RequestHeader:
 
 
 def encode_response_header(api_or_key: Api | int, version: int, correlation_id: int) -> bytes:
-    """Encode the header of a response. For the key of an unknown API, it has no tagged fields."""
+    """Encode the header of a response. If only the key of an unknown API is given, the header has no tagged fields."""
     api = APIS.get(api_or_key) if isinstance(api_or_key, int) else api_or_key
     tags = b"\0" if api is not None and api.response_header(version) == 1 else b""
     return _CORRELATION.pack(correlation_id) + tags

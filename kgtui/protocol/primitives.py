@@ -1,6 +1,6 @@
 """Decode and encode the primitive types of Kafka's protocol, and build the errors for malformed data.
 
-The arguments `message` and `field` are for error messages.
+The arguments `message` and `field` are names that error messages contain.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from uuid import UUID
 from kgtui.errors import DecodeError, EncodeError
 
 MAX_STRING = 0x7FFF
-"""Longest string in bytes of UTF-8. String lengths are signed 16-bit integers."""
+"""Maximum length of a string in bytes of UTF-8, because Kafka string lengths are signed 16-bit integers."""
 
 INT16 = Struct(">h").unpack_from
-"""`(data, pos)` → the big-endian int16 at `pos`, in a tuple of length 1."""
+"""Function with the arguments `(data, pos)` that returns the big-endian int16 at `pos`, in a tuple of length 1."""
 
 INT32 = Struct(">i").unpack_from
-"""`(data, pos)` → the big-endian int32 at `pos`, in a tuple of length 1."""
+"""Function with the arguments `(data, pos)` that returns the big-endian int32 at `pos`, in a tuple of length 1."""
 
 
 def uvarint(data: bytes, pos: int) -> tuple[int, int]:
@@ -52,7 +52,7 @@ def uvarint_bytes(value: int) -> bytes:
 
 @lru_cache(maxsize=4096)
 def uuid(data: bytes) -> UUID:
-    """Read a UUID from its 16 bytes. Cached, because topic ids repeat."""
+    """Read a UUID from its 16 bytes. Results are cached, because topic ids repeat."""
     return UUID(bytes=data)
 
 
@@ -93,7 +93,7 @@ def array_length(message: str, field: str, data: bytes, pos: int, least: int, *,
     """Read the length of an array; return it and the position of the first element.
 
     Raises:
-        DecodeError: the array is null, or the frame is too short for elements of `least` bytes.
+        DecodeError: the array is null, or the frame is too short for so many elements of at least `least` bytes each.
     """
     if flexible:
         number, pos = uvarint(data, pos)

@@ -27,19 +27,19 @@ Row: TypeAlias = (
 )
 
 Default: TypeAlias = bool | int | str | bytes | UUID | None
-"""Default values of fields that are neither structs nor arrays."""
+"""Type of the default values of fields that are neither structs nor arrays."""
 
 FIXED = {"bool": "?", "int8": "b", "int16": "h", "uint16": "H", "int32": "i", "int64": "q", "uuid": "16s"}
-"""Types of fixed size → format characters of Python's `struct` module."""
+"""Primitive type of fixed size → its format character in Python's `struct` module."""
 
 SIZES = {"bool": 1, "int8": 1, "int16": 2, "uint16": 2, "int32": 4, "int64": 8, "uuid": 16}
-"""Types of fixed size → size in bytes."""
+"""Primitive type of fixed size → its size in bytes."""
 
 UNKNOWN_TAGS = "unknownTaggedFields"
 """Key under which a strict decoder stores unknown tagged fields: a dict of tag → content as bytes."""
 
 NEWEST = 32767
-"""Upper end of an open version range such as `3+`."""
+"""Highest version in a range without an upper limit, such as `3+`."""
 
 
 class Versions(NamedTuple):
@@ -66,19 +66,19 @@ NEVER = Versions(0, -1)
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field of a struct. `versions` are the versions that have the field."""
+    """One field of a struct. `versions` is the range of the versions that contain the field."""
 
     name: str
     type: str
-    """The name of a primitive or struct, without `[]`."""
+    """Name of a primitive type or struct, without the `[]` of arrays."""
     array: bool
     """Whether the field is an array of `type`."""
     versions: Versions
     nullable: Versions = NEVER
     default: Default = None
-    """The value of a missing field. For a struct or an array, see `default_value`."""
+    """Default value of a primitive field. `default_value` returns the default of structs and arrays."""
     null_by_default: bool = False
-    """Whether a missing field is null."""
+    """Whether the default value is null."""
     ignorable: bool = False
     """Whether an encoder may drop the value in a version that lacks the field."""
     tag: int | None = None
@@ -87,17 +87,17 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Struct:
-    """The fields of a message or struct, in the order in which they are sent."""
+    """The fields of a message or of a struct in a message, in the order in which they are encoded."""
 
     name: str
     fields: tuple[Field, ...] = field(default=())
 
     def untagged(self, version: int) -> list[Field]:
-        """Return the fields of `version` outside its tagged section, in the order of the bytes."""
+        """Return the fields of `version` that are not tagged, in the order in which they are encoded."""
         return [f for f in self.fields if f.tag is None and f.versions.has(version)]
 
     def tagged(self, version: int) -> list[tuple[int, Field]]:
-        """Return `(tag, field)` for the tagged section of `version`, in ascending order."""
+        """Return `(tag, field)` for each tagged field of `version`, in ascending order of tags."""
         tagged = [(f.tag, f) for f in self.fields if f.tag is not None and f.versions.has(version)]
         return sorted(tagged, key=lambda pair: pair[0])
 
@@ -112,10 +112,10 @@ def parse(name: str, rows: Rows) -> Struct:
 
 
 def default_value(field: Field, empty_array: Sequence[object] = ()) -> object:
-    """Return the value of a missing field.
+    """Return the default value of a field.
 
-    For a struct, this is a dict of defaults, and for an array, `empty_array`. It is None for any type with the default
-    null.
+    For a struct, this is a dict with the defaults of its fields, and for an array, `empty_array`. If the default is
+    null, the result is None.
     """
     if field.null_by_default:
         return None

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
 
 
 class SourceBuilder:
-    """The source of one function, and the objects that it refers to.
+    """Builds the source of one function, with the constants that the function uses.
 
-    The source comes from kgtui's own tables only, never from the network.
+    The source is built only from kgtui's own tables, never from data of the network, so that compiling it is safe.
     """
 
     def __init__(self, names: Mapping[str, object]) -> None:
@@ -38,7 +38,7 @@ class SourceBuilder:
         return f"{prefix}{self._count}"
 
     def constant(self, prefix: str, value: object) -> str:
-        """Make `value` available to the source as a global; return its name."""
+        """Make `value` a global variable of the function, and return the variable's name."""
         name = self.name(prefix + "_")
         self._names[name] = value
         return name

@@ -1,8 +1,8 @@
 """Decode and encode the metadata and assignments that members of classic groups exchange.
 
-Brokers pass these bytes on without reading them. Each module handles one protocol type: `consumer` (also Kafka
-Streams), `connect` and `schema_registry`. Decoding never raises, and returns None for empty or malformed bytes. The
-functions in this file handle the version at the start of `consumer` and `connect` data.
+Brokers pass metadata and assignments on without reading them. Each module handles one protocol type: `consumer` (also
+Kafka Streams), `connect` and `schema_registry`. Decoding never raises, and returns None for empty or malformed bytes.
+This file handles the version at the start of `consumer` and `connect` data.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 _VERSION = Struct(">h")
 
 HEADER_SIZE = _VERSION.size
-"""Size in bytes of the version at the start of the data."""
+"""Size of the version at the start of `consumer` and `connect` data, in bytes."""
 
 
 def version_of(data: bytes) -> int | None:
-    """Return the version at the start of the data; None if it is missing or negative."""
+    """Return the version at the start of a member's metadata or assignment; None if it is missing or negative."""
     if len(data) < HEADER_SIZE:
         return None
     version = int(_VERSION.unpack_from(data)[0])
@@ -34,12 +34,12 @@ def version_bytes(version: int) -> bytes:
 
 
 def decode_versioned(message: Message, version: int, data: bytes) -> dict[str, Any] | None:
-    """Decode `data`, which begins with `version`. Return None if it matches no version of `message`.
+    """Decode `data`, which begins with `version`. Return None if `data` matches no version of `message`.
 
     Versions newer than `message.high` are decoded as `message.high`.
 
-    Some clients omit the last fields of their version. Their data is decoded as an older version if it ends exactly
-    there. Without this check, damaged data could look like a member without partitions.
+    Some clients omit the last fields of their version. Such data is decoded as an older version, but only if it ends
+    exactly where the older version ends. Without this check, damaged data could look like a member without partitions.
     """
     version = min(version, message.high)
     try:

@@ -1,7 +1,7 @@
 """Member metadata and assignments of Kafka Connect workers (protocol type `connect`).
 
-Version 0 is the eager protocol (`default`), 1 incremental cooperative rebalancing (`compatible`, KIP-415), and 2 adds
-session keys (`sessioned`, KIP-507). The fields are as in Kafka's ConnectProtocol and
+Version 0 is the eager protocol (`default`). Version 1 is incremental cooperative rebalancing (`compatible`, KIP-415).
+Version 2 adds session keys (`sessioned`, KIP-507). The fields are as in Kafka's ConnectProtocol and
 IncrementalCooperativeConnectProtocol.
 """
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 Tasks: TypeAlias = tuple[tuple[str, tuple[int, ...]], ...]
-"""Pairs of a connector's name and its task numbers; -1 is the connector itself."""
+"""Pairs `(connector name, task numbers)`. The task number -1 stands for the connector itself."""
 
 CONNECTOR = -1
 """The task number that stands for the connector itself."""
@@ -33,7 +33,8 @@ _CONNECTOR_TASKS: Rows = (
     ("Tasks", "[]int32", "0+"),
 )
 
-# Senders may omit some of the last three fields. Unlike in Kafka, version n has the first n of them.
+# Senders may omit some of the last three fields. Therefore, version n of this table contains the first n of these
+# fields. The numbers differ from Kafka's versions.
 _ASSIGNMENT: Rows = (
     ("Error", "int16", "0+"),
     ("Leader", "string", "0+"),
@@ -76,7 +77,7 @@ class Subscription:
     """URL of the worker's REST interface."""
     config_offset: int
     allocation: Assignment | None = None
-    """The connectors and tasks that the worker already runs; None in version 0."""
+    """The assignment that the worker already has; None in version 0."""
 
 
 def decode_subscription(data: bytes) -> Subscription | None:

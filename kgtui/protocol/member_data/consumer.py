@@ -1,7 +1,7 @@
 """Member metadata and assignments of protocol type `consumer`.
 
 The messages are Kafka's ConsumerProtocolSubscription and ConsumerProtocolAssignment, versions 0 to 3. Kafka Streams
-uses them in classic groups too; its user data is not decoded.
+uses these messages in classic groups too, but kgtui does not decode its user data.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 TopicPartitions: TypeAlias = tuple[tuple[str, tuple[int, ...]], ...]
-"""Pairs of a topic and its partitions, in the order of the decoded bytes."""
+"""Pairs `(topic, partitions)`, in the order in which they were encoded."""
 
 _SUBSCRIPTION_PARTITIONS: Rows = (
     ("Topic", "string", "1+"),
@@ -50,7 +50,7 @@ class Subscription:
     """The subscription of a member that joins a group."""
 
     version: int
-    """The version that the member wrote, which may be newer than 3."""
+    """Version of the subscription as the member encoded it. It may be higher than 3."""
     topics: tuple[str, ...]
     user_data: bytes | None = None
     owned: TopicPartitions = ()
@@ -58,7 +58,7 @@ class Subscription:
     generation: int = -1
     """The group generation in which `owned` was assigned; -1 if unknown."""
     rack: str | None = None
-    """None without a rack, and in versions before 3."""
+    """Rack of the member; None if it has none, or in versions before 3."""
 
 
 def decode_subscription(data: bytes) -> Subscription | None:
@@ -104,7 +104,7 @@ def encode_assignment(
 ) -> bytes:
     """Encode the assignment of a member. Raises EncodeError for versions above 3.
 
-    `user_data` is data of the assignor.
+    `user_data` contains data of the assignor.
     """
     rows = [{"Topic": topic, "Partitions": tuple(partitions)} for topic, partitions in assigned]
     body = ASSIGNMENT.encode(version, {"AssignedPartitions": rows, "UserData": user_data})

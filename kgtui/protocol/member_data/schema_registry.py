@@ -1,6 +1,6 @@
-"""Member metadata and assignments of schema registries (protocol type `sr`), which are JSON without a header.
+"""Member metadata and assignments of schema registries (protocol type `sr`), which are JSON without a version.
 
-Implementations add or omit fields. A missing field is None, and an unknown one is ignored.
+Some registries add or omit fields. A missing field becomes None, and an unknown field is ignored.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 DUPLICATE_URLS = 1
-"""Error code if two registries have the same URL."""
+"""Error code in an assignment if two registries have the same URL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +33,13 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """Which registry is the primary."""
+    """The assignment in a group of schema registries, which names the primary."""
 
     version: int | None
     error: int | None
     """0 for success, or `DUPLICATE_URLS`."""
     master: str | None
-    """Member id of the primary; None without one."""
+    """Member id of the primary; None if there is no primary."""
     master_identity: Identity | None
 
 
@@ -107,7 +107,7 @@ def _fields(data: bytes) -> dict[str, Any]:
     try:
         value = json.loads(data)
     except (ValueError, RecursionError):
-        # Not JSON or not UTF-8, nested too deeply, or a number with too many digits.
+        # The bytes are not JSON or not UTF-8, are nested too deeply, or contain a number with too many digits.
         return {}
     return value if isinstance(value, dict) else {}
 

@@ -4,10 +4,10 @@ This package may import `kgtui.protocol.api`. To add an API or a version, change
 
 | module | contents |
 |---|---|
-| `cluster` | API versions, brokers, topics, coordinators and configurations |
-| `groups` | the list of groups, their descriptions, and their deletion |
-| `offsets` | committed offsets and log offsets |
-| `security` | SASL logins and access control lists, which the simulator does not support and `APIS` does not contain |
+| `cluster` | APIs that describe API versions, brokers, topics, coordinators and configs |
+| `groups` | APIs that list, describe and delete groups |
+| `offsets` | APIs that read committed offsets, share-partition start offsets and log offsets |
+| `security` | APIs for SASL logins and ACLs; they are not in `APIS`, because the simulator does not support them |
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tables of the APIs that describe the cluster: versions, brokers, topics, coordinators and configurations."""
+"""Tables of the APIs that describe the cluster: API versions, brokers, topics, coordinators and configs."""
 
 from __future__ import annotations
 

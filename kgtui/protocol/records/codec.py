@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kgtui.protocol.api import Message
     from kgtui.protocol.schema import Field, Struct
 
-# The int16 at the start: the record type of a key, or the version of a value.
+# Keys begin with an int16, the record type. Values begin with an int16, their version.
 _HEADER = Packing(">h")
 _HEADER_SIZE = _HEADER.size
 _read_header = _HEADER.unpack_from
@@ -32,11 +32,12 @@ class CoordinatorRecord:
 
     type: RecordType
     key: Mapping[str, Any]
-    """Field name in Kafka's schema → value. Structs are dicts; arrays are lists."""
+    """Field name in Kafka's schema of the key → value. Structs are dicts, and arrays are lists."""
     value: Mapping[str, Any] | None
-    """The fields of the value; None for a tombstone.
+    """Field name in Kafka's schema of the value → value; None for a tombstone.
 
-    Fields that the version lacks have their defaults. Tagged fields of newer brokers are under the key `UNKNOWN_TAGS`.
+    Fields that the version lacks have their defaults. Unknown tagged fields, which newer brokers write, are under the
+    key `UNKNOWN_TAGS`.
     """
     version: int | None
     """The version of the value; None for a tombstone."""
@@ -54,7 +55,7 @@ class CoordinatorRecord:
 
 
 class DecodeFailure(StrEnum):
-    """Categories of the reasons why records cannot be decoded."""
+    """Why a record cannot be decoded."""
 
     UNKNOWN_TYPE = "unknown type"
     """The record type is not known, for example because a newer broker wrote it."""
@@ -68,7 +69,7 @@ class DecodeFailure(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Undecodable:
-    """The reason why a record cannot be decoded. The pipeline stores it in a quarantine table."""
+    """A record that cannot be decoded. The pipeline stores such records in a quarantine table."""
 
     failure: DecodeFailure
     reason: str
@@ -115,8 +116,8 @@ def decode(key: bytes | None, value: bytes | None) -> CoordinatorRecord | Undeco
 def value_message(record_type: RecordType, version: int) -> Message:
     """Return the message that encodes and decodes the value of a record.
 
-    Brokers before Kafka 4 could write a newer value version after the key of a legacy offset commit. It has the format
-    of a regular offset commit.
+    Brokers before Kafka 4 could combine the key of a legacy offset commit with a value of version 1 or newer. Such a
+    value has the format of a regular offset commit.
     """
     if record_type is RecordType.LEGACY_OFFSET_COMMIT and version != 0:
         record_type = RecordType.OFFSET_COMMIT
@@ -128,7 +129,8 @@ def encode(
 ) -> tuple[bytes, bytes | None]:
     """Encode a record as `(key, value)`; the value of a tombstone is None.
 
-    `version` is the version of the value, by default the newest. Raises EncodeError if it lacks a field of `value`.
+    `version` is the version of the value, by default the newest. Raises EncodeError if this version lacks a field of
+    `value`.
     """
     schema = RECORD_SCHEMAS[record_type]
     written = _HEADER.pack(record_type) + schema.key.encode(KEY_VERSION, key)
@@ -218,11 +220,11 @@ class ClassicMember:
 
     member_id: str
     instance_id: str | None
-    """Set for static members (KIP-345) in record versions from 3 on; otherwise None."""
+    """Instance id of a static member (KIP-345), in record versions from 3 on; otherwise None."""
     client_id: str
     client_host: str
     rebalance_timeout_ms: int
-    """In milliseconds; -1 in version 0 of the record."""
+    """Rebalance timeout in milliseconds; -1 in version 0 of the record."""
     session_timeout_ms: int
     subscription: Subscription | None
     assignment: Assignment | None

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from kgtui.protocol.api import Rows
 
 KEY_VERSION = 0
-"""The only version of keys. Encoded keys begin with their record type instead of it."""
+"""The only version of keys. An encoded key does not contain this version, but begins with its record type."""
 
 
 class RecordType(IntEnum):
-    """The number at the start of a key (Kafka's CoordinatorRecordType); 9 and 18 are unused."""
+    """Types of records, by the number at the start of a key (Kafka's CoordinatorRecordType). 9 and 18 are unused."""
 
     LEGACY_OFFSET_COMMIT = 0
     OFFSET_COMMIT = 1
@@ -53,7 +53,7 @@ class RecordType(IntEnum):
 class RecordSchema:
     """The messages of the key and the value of one record type.
 
-    Both are strict, because no broker writes invalid UTF-8 or bytes after the last field.
+    Both messages are strict, because no broker writes invalid UTF-8 or bytes after the last field.
     """
 
     type: RecordType
@@ -77,21 +77,23 @@ class RecordSchema:
 
 
 GROUP_KEY: Rows = (("GroupId", "string", "0"),)
-"""The key of record types with one record per group."""
+"""Table of the key of record types with one record per group."""
 
 MEMBER_KEY: Rows = (
     ("GroupId", "string", "0"),
     ("MemberId", "string", "0"),
 )
-"""The key of record types with one record per member."""
+"""Table of the key of record types with one record per member."""
 
 TARGET_ASSIGNMENT_METADATA: Rows = (
     ("AssignmentEpoch", "int32", "0+"),
     ("AssignmentTimestamp", "int64", "0+", "tag 0, ignorable"),
 )
-"""The epoch of a target assignment and, since Kafka 4.3, when it was computed (KIP-1263)."""
+"""Table of the value with the epoch of a target assignment and, since Kafka 4.3, the time of its computation
+(KIP-1263).
+"""
 
-# Committed offsets of classic, consumer and streams groups.
+# Tables of the records with committed offsets of classic, consumer and streams groups.
 
 _OFFSET_COMMIT_KEY: Rows = (
     ("group", "string", "0"),
@@ -114,7 +116,7 @@ _OFFSET_COMMIT_VALUE: Rows = (
     ("topicId", "uuid", "4+", "tag 0, ignorable"),
 )
 
-# A classic group with all its members, written at the end of each rebalance.
+# Tables of the record of a classic group with all its members, which is written at the end of each rebalance.
 
 _CLASSIC_KEY: Rows = (("group", "string", "0"),)
 
@@ -138,7 +140,8 @@ _CLASSIC_VALUE: Rows = (
     ("members", "[]MemberMetadata", "0+", _CLASSIC_MEMBER),
 )
 
-# Consumer groups (KIP-848). `ClassicMemberMetadata` is null unless the member uses the classic protocol.
+# Tables of the records of consumer groups (KIP-848). `ClassicMemberMetadata` is null unless the member uses the classic
+# protocol.
 
 _CONSUMER_METADATA: Rows = (
     ("Epoch", "int32", "0+"),
@@ -213,7 +216,8 @@ _CONSUMER_REGULAR_EXPRESSION: Rows = (
     ("Timestamp", "int64", "0+"),
 )
 
-# Share groups (KIP-932), as of Kafka 4.1. Their start offsets are in the topic `__share_group_state`.
+# Tables of the records of share groups (KIP-932), as of Kafka 4.1. Share-partition start offsets are in the topic
+# `__share_group_state`.
 
 _SHARE_MEMBER_METADATA: Rows = (
     ("RackId", "string", "0+", "nullable 0+"),
@@ -254,7 +258,7 @@ _SHARE_STATE_PARTITION_METADATA: Rows = (
     ("DeletingTopics", "[]TopicInfo", "0+", _SHARE_STATE_TOPIC),
 )
 
-# Streams groups (KIP-1071), as of Kafka 4.2.
+# Tables of the records of streams groups (KIP-1071), as of Kafka 4.2.
 
 _STREAMS_LAST_ASSIGNMENT_CONFIG: Rows = (
     ("Key", "string", "0+"),
@@ -355,7 +359,8 @@ _ALL = (
     _schema(RecordType.OFFSET_COMMIT, _OFFSET_COMMIT_KEY, _OFFSET_COMMIT_VALUE, newest_value=4, flexible=4),
     _schema(RecordType.GROUP_METADATA, _CLASSIC_KEY, _CLASSIC_VALUE, newest_value=4, flexible=4),
     _schema(RecordType.CONSUMER_GROUP_METADATA, GROUP_KEY, _CONSUMER_METADATA),
-    # Brokers from Kafka 4.1 on write a hash into ConsumerGroupMetadata instead (KIP-1101).
+    # Brokers from Kafka 4.1 on do not write ConsumerGroupPartitionMetadata, but a hash in ConsumerGroupMetadata
+    # (KIP-1101).
     _schema(RecordType.CONSUMER_GROUP_PARTITION_METADATA, GROUP_KEY, _CONSUMER_PARTITION_METADATA),
     _schema(RecordType.CONSUMER_GROUP_MEMBER_METADATA, MEMBER_KEY, _CONSUMER_MEMBER_METADATA),
     _schema(RecordType.CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA, GROUP_KEY, TARGET_ASSIGNMENT_METADATA),
