@@ -130,8 +130,7 @@ class _Decoder:
         return name
 
     def fixed(self, run: list[Field], values: dict[str, str]) -> None:
-        """Generate one call of Python's `struct` module that reads the consecutive fields `run`, which have a fixed
-        size.
+        """Generate one call of Python's `struct` module that reads consecutive fields of fixed size.
 
         Adds field name → Python expression to `values`.
         """

@@ -31,17 +31,17 @@ Node ids begin at 1. Members and offsets are not stored, but computed from the s
 | `options` | options of a cluster, and their command line arguments |
 | `cluster_state` | clock, brokers, topics, groups, leaders and coordinators, without sockets |
 | `broker_server` | the port and connections of one broker |
-| `handlers` | the functions that respond to requests, one module per subject |
+| `handlers` | the functions that respond to requests |
 | `releases` | API versions and features of each Kafka release |
 | `faults` | injects faults: broken brokers, missing permissions, error codes |
 | `topics` | topics, with log offsets computed from the time |
 | `groups` | the states, members and assignments of groups of each type |
 | `membership` | the members of a group at a given time |
 | `commit_patterns` | which offsets a group has committed at a given time |
-| `generated_groups` | large numbers of groups that take a few bytes each |
+| `generated_groups` | large numbers of groups that take a few bytes of memory each |
 | `hashing` | derives ids, hosts and numbers from names, with the same result in every process |
 | `scenarios` | TOML files with topics and groups, and their loader |
-| `demo_history` | topics, groups and incidents of the demo recording, which covers several days |
+| `demo_history` | the topics, groups and incidents of the demo recording, which covers several days |
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Run `python -m kgtui.simulator`: serve a simulated cluster, and print one line of JSON when it is ready."""
+"""Entry point of `python -m kgtui.simulator`: serve a simulated cluster, and print a line of JSON when it is ready."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The sockets of a simulated broker: one listening port, and the connections of clients.
 
-The requests of a connection are processed one at a time.
+As in a real broker, the requests of one connection are processed one after the other.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MAX_REQUEST_SIZE = 100 * 1024 * 1024
-"""Maximum size of a request in bytes (Kafka's default). A larger one closes the connection."""
+"""Maximum size of a request in bytes (Kafka's default). After a larger request, the connection is closed."""
 
 
 class Server:
@@ -44,7 +44,7 @@ class Server:
         self._listener: asyncio.Server | None = None
 
     async def start(self) -> None:
-        """Listen on `node.port`. If it is 0, choose a free port and store it for restarts."""
+        """Listen on `node.port`. If the port is 0, choose a free port and store it in `node.port` for restarts."""
         loop = asyncio.get_running_loop()
         self._listener = await loop.create_server(lambda: Connection(self), self.node.host, self.node.port)
         self.node.port = self._listener.sockets[0].getsockname()[1]
@@ -97,7 +97,7 @@ class Connection(asyncio.Protocol):
             self._arrived.set()
 
     def pause_writing(self) -> None:
-        """Wait with the next response, because the client does not read fast enough."""
+        """Delay the next response, because the client does not read fast enough."""
         self._writable.clear()
 
     def resume_writing(self) -> None:
@@ -120,7 +120,7 @@ class Connection(asyncio.Protocol):
         try:
             await self._serve_requests()
         except Exception:
-            # Like a real broker, log an internal error and close only this connection.
+            # After an internal error, close only this connection, as a real broker does.
             logger.exception("broker %d failed to respond", self._server.node.id)
             self.abort()
 
@@ -178,7 +178,7 @@ def _api_key(request: bytes) -> int:
 
 
 def _damaged(kind: str, response: bytes, key: int, version: int) -> bytes:
-    """Return a copy of `response` (from the correlation id on) with a kind of damage from `DAMAGES`."""
+    """Return a damaged copy of `response`, which begins with the correlation id. `kind` is one of `DAMAGES`."""
     head = 4 + APIS[key].response_header(version)
     if kind == "truncated":
         return response[: max(head, len(response) // 2)]
@@ -186,8 +186,8 @@ def _damaged(kind: str, response: bytes, key: int, version: int) -> bytes:
         return pack(">i", unpack_from(">i", response)[0] ^ 0x5A5A) + response[4:]
     if kind == "garbage":
         return response[:head] + Random(len(response)).randbytes(len(response) - head)  # noqa: S311 - not a secret
-    # The length of the first array becomes huge. It follows the throttle time (4 bytes) and, in ListGroups, the error
-    # code.
+    # The kind `length`: make the length of the first array huge. This length follows the throttle time (4 bytes) and,
+    # in ListGroups, the error code.
     at = head + (6 if key == LIST_GROUPS.key else 4)
     flexible = version >= APIS[key].flexible
     huge = b"\xff\xff\xff\xff\x0f" if flexible else b"\x7f\xff\xff\xff"

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from typing import IO, Self
 
 START_SECONDS = 60.0
-"""Maximum time for the process to become ready, in seconds."""
+"""Maximum time from the start of the child process until it is ready, in seconds."""
 
 STOP_SECONDS = 5.0
-"""Maximum time for the process to stop before it is killed, in seconds."""
+"""Time that the child process has for stopping before it is killed, in seconds."""
 
 
 class SimulatorError(KgtuiError):
@@ -35,8 +35,8 @@ class SimulatorProcess:
 
     Attributes:
         bootstrap: addresses of all brokers, `host:port,host:port`.
-        ready: JSON object of the ready process, with the keys `ready`, `bootstrap`, `brokers`, `groups` (number of
-            groups) and `cluster_id`.
+        ready: the JSON object that the process printed when it was ready. Its keys are `ready`, `bootstrap`, `brokers`,
+            `groups` (number of groups) and `cluster_id`.
     """
 
     def __init__(self, process: subprocess.Popen[str], timeout: float = START_SECONDS) -> None:
@@ -96,7 +96,7 @@ class SimulatorProcess:
 
     def stop(self) -> None:
         """Stop the process of the cluster, if it is still running."""
-        with contextlib.suppress(OSError):  # Closing flushes the pipe. This fails if the process has ended.
+        with contextlib.suppress(OSError):  # Closing stdin flushes the pipe, which fails if the process has ended.
             self._stdin.close()
         try:
             self._process.wait(STOP_SECONDS)
@@ -141,7 +141,8 @@ def spawn(options: Options | None = None, *, timeout: float = START_SECONDS) -> 
     command = [sys.executable, "-m", "kgtui.simulator", "--control", *(options or Options()).arguments()]
     home = str(Path(__file__).resolve().parents[2])
     path = os.pathsep.join(part for part in (home, os.environ.get("PYTHONPATH", "")) if part)
-    # A new session, so that Ctrl+C or a closed terminal does not stop the process. It exits when its stdin is closed.
+    # Start the process in a new session, so that Ctrl+C or a closed terminal does not stop it. It exits when its stdin
+    # is closed.
     process = subprocess.Popen(  # noqa: S603 - this interpreter, with arguments of kgtui
         command,
         stdin=subprocess.PIPE,

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 class Simulator:
     """A simulated cluster that runs on the event loop of its caller.
 
-    `async with Simulator() as cluster:` starts and stops the cluster. Clients connect to `cluster.bootstrap`.
+    `async with Simulator() as cluster:` starts the cluster, and stops it at the end. Clients connect to
+    `cluster.bootstrap`.
 
     Attributes:
         state: the brokers, topics and groups. A test may change them while the cluster runs.
@@ -46,14 +47,15 @@ class Simulator:
         host: str = "127.0.0.1",
         port: int = 0,
     ) -> None:
-        """Build a cluster that does not listen yet.
+        """Build a cluster. It listens on its ports after `start`.
 
         Args:
             brokers: number of brokers; their node ids begin at 1.
             groups: total number of groups. Generated groups are added to the scenario; None adds none.
             partitions: number of partitions of each generated topic.
             seed: the same seed gives the same cluster.
-            kafka_version: a release such as `4.4`, or a comma-separated list, which the brokers use in turn.
+            kafka_version: a release such as `4.4`, or a comma-separated list of releases, which the brokers use in
+                turn.
             scenario: a name from `scenarios.scenario_names`.
             clock: by default, the clock of the machine.
             churn: fraction of the generated groups that change state every 2 s.
@@ -134,7 +136,7 @@ class Simulator:
         await self.stop()
 
     async def _tick(self) -> None:
-        """Apply due state changes of generated groups every `TICK` seconds, so that no request has to apply many."""
+        """Apply due state changes of generated groups regularly, so that no request has to apply many changes."""
         while True:
             await asyncio.sleep(TICK)
             if self.state.generated is not None:
@@ -151,9 +153,10 @@ class Simulator:
 
 
 def finalized_features(broker_releases: Sequence[Release], changed: Mapping[str, int]) -> dict[str, int]:
-    """Return feature → finalized level: the defaults of the newest release, replaced by `changed`.
+    """Return feature → finalized level. Features not in `changed` have the defaults of the newest release.
 
-    Unlike in a real cluster, the oldest broker need not support the features, so that tests can combine them.
+    Unlike in a real cluster, the oldest broker need not support the features, so that tests can combine old brokers
+    with new features.
     """
     newest = max(broker_releases, key=lambda release: release.number)
     return {**newest.default_features(), **changed}

@@ -40,7 +40,7 @@ class ManualClock:
     """A clock that stands still until `advance` is called.
 
     Attributes:
-        start: first time, in seconds since the epoch; by default 2026-03-02 09:00 UTC.
+        start: time that the clock shows at first, in seconds since the epoch; by default 2026-03-02 09:00 UTC.
     """
 
     def __init__(self, start: float = 1_772_442_000.0) -> None:
@@ -68,7 +68,7 @@ class Node:
     Attributes:
         port: 0 until a free port is chosen.
         alive: False while the broker is killed.
-        elections: how often the broker was killed or restarted; each time, its partitions get new leaders.
+        elections: how often the broker was killed or restarted. Its partitions get new leaders each time.
     """
 
     id: int
@@ -99,7 +99,7 @@ class Leadership:
 def leaderships(topic: Topic, nodes: list[Node], moved: Mapping[int, int]) -> list[Leadership]:
     """Return the leadership of each partition of a topic.
 
-    `moved` has the leaders that `move_coordinator` has set: partition → node id.
+    `moved` maps partitions to the node ids of the leaders that `move_coordinator` has set.
     """
     return [_leadership(topic, partition, nodes, moved) for partition in range(topic.partitions)]
 
@@ -164,7 +164,7 @@ class ClusterState:
     def record_timestamp(self, topic: Topic, partition: int, offset: int) -> int:
         """Return the timestamp of the record with this offset, in milliseconds since the epoch.
 
-        This is the first millisecond at which the log end offset is higher than `offset`.
+        The timestamp is the first millisecond at which the log end offset is higher than `offset`.
         """
         before, after = self.timestamp(topic.oldest) - 1, self.timestamp(self.time()) + 1
         while after - before > 1:
@@ -178,7 +178,7 @@ class ClusterState:
     def first_record(self, topic: Topic, partition: int, timestamp: int) -> int:
         """Return the lowest offset whose record is not older than `timestamp` (in milliseconds since the epoch).
 
-        If there is no such record yet, the result is the log end offset or higher.
+        If no record is new enough yet, the result is the log end offset or higher.
         """
         oldest = self.timestamp(topic.oldest)
         return 0 if timestamp <= oldest else topic.log_end(partition, self.since(timestamp - 1))
@@ -192,14 +192,14 @@ class ClusterState:
     def delete_topic(self, name: str) -> None:
         """Delete a topic, but keep the offsets that groups have committed for it.
 
-        A real coordinator keeps them only if it does not learn of the deletion (observed with 4.3.1 and 3.9.2).
+        A real coordinator keeps the offsets only if it does not learn of the deletion (observed with 4.3.1 and 3.9.2).
         """
         topic = self.topics.pop(name, None)
         if topic is not None:
             del self.topic_ids[topic.id]
 
     def leadership(self, topic: Topic, partition: int) -> Leadership:
-        """Return the leader, leader epoch and replicas of a partition."""
+        """Return the leader and the replicas of a partition."""
         partitions = self._leaderships.get(topic.id)
         if partitions is None:
             moved = self._moved if topic is self.offsets_topic else {}
@@ -276,9 +276,9 @@ class ClusterState:
         return partition
 
     def coordinator(self, name: str) -> int:
-        """Return the node id of a group's coordinator, which supports its type, or -1 if there is none.
+        """Return the node id of a group's coordinator, or -1 if there is none.
 
-        The group need not exist.
+        The group need not exist. If it exists, its coordinator is a broker that supports the group's type.
         """
         leader = self.leadership(self.offsets_topic, self.offsets_partition(name)).leader
         group_type = self.type_of(name)
@@ -293,7 +293,7 @@ class ClusterState:
     def delete_group(self, name: str) -> int:
         """Delete a group of any type as DeleteGroups does, and return the error code.
 
-        It is 0, 68 (NON_EMPTY_GROUP) or 69 (GROUP_ID_NOT_FOUND).
+        The error code is 0, 68 (NON_EMPTY_GROUP) or 69 (GROUP_ID_NOT_FOUND).
         """
         group = self.find(name)
         if group is None or name == "":

@@ -1,6 +1,6 @@
 """Commit patterns: which offsets a group has committed for a topic at a given time. Offsets never decrease.
 
-Scenario files name them with the key `pattern`: `commits = { pattern = "lagging", backlog = 42_000 }`.
+Scenario files select a commit pattern with the key `pattern`: `commits = { pattern = "lagging", backlog = 42_000 }`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ COMMIT_INTERVAL = 5.0
 """Time between two offset commits of a group, in seconds, as in Kafka's `auto.commit.interval.ms`."""
 
 _UNEVEN_DELAY = 10.0
-"""From this `Steady.delay` on, in seconds, the delay varies from commit to commit."""
+"""Shortest `Steady.delay` that varies from commit to commit, in seconds. Shorter delays are constant."""
 
 
 class CommitPattern(Protocol):
@@ -91,7 +91,7 @@ class Batch(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern"
 
 
 class Stuck(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="stuck"):
-    """The group has committed once, at the start of the cluster, `behind` records below each log end."""
+    """The group has committed once, at the start of the cluster: `behind` records below each log end offset."""
 
     behind: int = 5_000
 
@@ -153,7 +153,7 @@ class Halted(Struct, frozen=True):
     """The group committed offsets according to `pattern` until the time `since`, and then never again.
 
     Attributes:
-        since: in seconds since the start of the cluster.
+        since: time of the last commit, in seconds since the start of the cluster.
     """
 
     pattern: CommitPattern

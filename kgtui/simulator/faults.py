@@ -33,10 +33,10 @@ class BrokerFaults:
         black_hole: whether the broker never responds.
         latency: delay of each response, in seconds.
         slow: API key → additional delay of its responses, in seconds.
-        throttle_ms: throttle time in each response. The broker pauses the connection for this time.
-        loading: until when the broker is loading its groups, in seconds since the start of the cluster, or None.
+        throttle_ms: throttle time in each response, in milliseconds. The broker pauses the connection for this time.
+        loading: time until which the broker is loading its groups, in seconds since the start of the cluster, or None.
         damage: the kinds of damage of the next responses, in order.
-        responds: set while the broker is not a black hole.
+        responds: event that is set while the broker responds, and cleared while it is a black hole.
     """
 
     black_hole: bool = False
@@ -62,7 +62,7 @@ def _command(method: Method) -> Method:
 
 
 class Faults:
-    """The faults that are injected into a cluster. A change applies to all requests that arrive after it.
+    """The faults that are injected into a cluster. A change applies to all requests that arrive after the change.
 
     Attributes:
         errors: API key → error codes of the next responses, in order.
@@ -116,7 +116,7 @@ class Faults:
     def latency(self, node: int, seconds: float, api: int | None = None) -> None:
         """Delay all responses of a broker, or only responses of the API with the key `api`.
 
-        The delay is real time, not the cluster's clock.
+        The delay is in real time, even if the cluster has a `ManualClock`.
         """
         if api is None:
             self.broker(node).latency = max(0.0, seconds)
@@ -125,7 +125,7 @@ class Faults:
 
     @_command
     def throttle(self, node: int, ms: int) -> None:
-        """Make a broker report a throttle time in each response, and pause the connection (KIP-219)."""
+        """Make a broker report a throttle time of `ms` ms in each response, and pause the connection (KIP-219)."""
         self.broker(node).throttle_ms = max(0, ms)
 
     @_command
@@ -170,7 +170,7 @@ class Faults:
     def load(self, node: int, seconds: float | None) -> None:
         """Make a broker report for `seconds` of the cluster's clock that it is loading its groups.
 
-        With `seconds=None`, it stops now.
+        With `seconds=None`, the broker stops reporting this now.
         """
         self.broker(node).loading = None if seconds is None else self._state.time() + seconds
 
@@ -183,8 +183,8 @@ class Faults:
     def forbid_groups(self, patterns: Iterable[str]) -> None:
         """Forbid clients to describe, read or delete the groups that match a pattern.
 
-        Responses contain error 30 (GROUP_AUTHORIZATION_FAILED) for them. Patterns have the wildcards `*` and `?`, and
-        replace earlier ones.
+        Responses contain error 30 (GROUP_AUTHORIZATION_FAILED) for these groups. Patterns have the wildcards `*` and
+        `?`, and replace earlier patterns.
         """
         self._forbidden_groups = tuple(patterns)
 
@@ -192,15 +192,15 @@ class Faults:
     def forbid_topics(self, patterns: Iterable[str]) -> None:
         """Forbid clients to describe the topics that match a pattern.
 
-        Responses contain error 29 (TOPIC_AUTHORIZATION_FAILED), or omit the topics if all are listed. Other existing
-        topics stay allowed. Topics that do not exist cause error 29 too, as with one ACL per topic. Patterns have the
-        wildcards `*` and `?`, and replace earlier ones.
+        Responses contain error 29 (TOPIC_AUTHORIZATION_FAILED) for these topics. If the request is for all topics,
+        responses omit them. Other existing topics stay allowed. Topics that do not exist cause error 29 too, as with
+        one ACL per allowed topic. Patterns have the wildcards `*` and `?`, and replace earlier patterns.
         """
         self._forbidden_topics = tuple(patterns)
 
     @_command
     def deny_topics(self, patterns: Iterable[str]) -> None:
-        """Deny clients to describe the topics that match a pattern, and allow all other topics.
+        """Deny clients access to the topics that match a pattern, and allow all other topics.
 
         Unlike with `forbid_topics`, topics that do not exist are allowed.
         """
@@ -237,16 +237,17 @@ class Faults:
         self.errors.setdefault(api_key, []).extend([code] * times)
 
     def next_error(self, api_key: int) -> int:
-        """Remove and return the next error code of an API, or 0."""
+        """Remove the next error code for a response of an API from `errors`, and return it; 0 if there is none."""
         codes = self.errors.get(api_key)
         return codes.pop(0) if codes else 0
 
     @_command
     def clear(self) -> None:
-        """End all faults. Killed brokers are not restarted, and moved coordinators are not moved back."""
+        """End all faults, except that killed brokers are not restarted, and moved coordinators are not moved back."""
         for node, faults in self._brokers.items():
             self.black_hole(node, False)
-            # Connections refer to this object, so it is reset and not replaced.
+            # Connections keep a reference to the `BrokerFaults` object. Therefore, reset its attributes, and do not
+            # replace it.
             unbroken = BrokerFaults()
             for attribute in fields(BrokerFaults):
                 if attribute.name != "responds":

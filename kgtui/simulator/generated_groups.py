@@ -1,4 +1,4 @@
-"""Large numbers of generated groups, which take a few bytes of memory each.
+"""Simulate large numbers of groups that take a few bytes of memory each.
 
 A `Group` object is built only when a client requests its details.
 """
@@ -49,7 +49,7 @@ VERBS = (
 TEAMS = 200
 
 EMPTY, JOINING, SYNCING, STABLE, DELETED = 0, 1, 2, 3, 255
-"""States of generated groups. `GENERATED_KINDS` has Kafka's names of the first four."""
+"""States of generated groups, as numbers. `GENERATED_KINDS` contains Kafka's names of the first four states."""
 
 SIMPLE, CLASSIC, CONNECT, CONSUMER, SHARE, STREAMS = range(6)
 GENERATED_KINDS: tuple[tuple[str, str, tuple[str, str, str, str]], ...] = (
@@ -60,7 +60,7 @@ GENERATED_KINDS: tuple[tuple[str, str, tuple[str, str, str, str]], ...] = (
     ("share", "share", ("Empty", "Stable", "Stable", "Stable")),
     ("streams", "streams", ("Empty", "Assigning", "Reconciling", "Stable")),
 )
-"""Group type, protocol type, and the names of the states `EMPTY` to `STABLE`."""
+"""Kinds of generated groups: `(group type, protocol type, Kafka's names of the states EMPTY to STABLE)`."""
 
 _FRACTIONS = ((CLASSIC, 0.60), (CONSUMER, 0.25), (STREAMS, 0.05), (SHARE, 0.05), (SIMPLE, 0.03), (CONNECT, 0.02))
 _COMMIT_PATTERNS: tuple[CommitPattern, ...] = (
@@ -72,7 +72,7 @@ _COMMIT_PATTERNS: tuple[CommitPattern, ...] = (
 def group_names() -> Iterator[str]:
     """Yield infinitely many different group ids, such as `team-007.orders.enrich`.
 
-    After all combinations, they repeat with the suffix `-v2`, then `-v3`.
+    After all combinations, the ids repeat with the suffix `-v2`, then `-v3`.
     """
     for version in count(1):
         suffix = "" if version == 1 else f"-v{version}"
@@ -99,8 +99,8 @@ def _suffixes() -> Iterator[str]:
 class GeneratedGroups:
     """All generated groups.
 
-    The attributes are columns: each value is at the index of its group or partition. A cluster may have 100,000 groups,
-    so there is no object per group.
+    A cluster may have 100,000 groups, so there is no object per group. Instead, most attributes are columns, with one
+    value per group or partition.
 
     Attributes:
         ticks: number of rounds of state changes so far, one every `TICK` seconds.
@@ -108,9 +108,9 @@ class GeneratedGroups:
         index: index of each existing group, by group id.
         kinds: per group, an index of `GENERATED_KINDS`.
         states: per group, `EMPTY`, `JOINING`, `SYNCING`, `STABLE` or `DELETED`.
-        membership_changes: per group, how often its members have changed.
-        last_active_tick: per group, the tick when it last left `STABLE`. While members read nothing, committed offsets
-            stay as of this tick.
+        membership_changes: per group, the number of times that its members have changed.
+        last_active_tick: per group, the value of `ticks` when it last left `STABLE`. While members read nothing,
+            committed offsets stay as they were then.
         partition: per group, its partition of `__consumer_offsets`.
         position: per group, its position in `by_partition[partition]`.
         by_partition: per partition of `__consumer_offsets`, the indexes of its groups.
@@ -242,17 +242,17 @@ class GeneratedGroups:
             self._mark_changed(index)
 
     def find(self, name: str) -> Group | None:
-        """Build a group; return None if it does not exist."""
+        """Build the `Group` object of a group; return None if the group does not exist."""
         index = self.index.get(name)
         return None if index is None else self.group(index)
 
     def groups(self) -> Iterator[tuple[str, int, int]]:
-        """Yield the id, kind (index of `GENERATED_KINDS`) and state of each existing group."""
+        """Yield `(group id, index of its kind in GENERATED_KINDS, state)` for each existing group."""
         for name, index in self.index.items():
             yield name, self.kinds[index], self.states[index]
 
     def type_of(self, name: str) -> str | None:
-        """Return the type of a group without building a `Group` object, or None."""
+        """Return the type of a group, or None if it does not exist. Builds no `Group` object."""
         index = self.index.get(name)
         return None if index is None else GENERATED_KINDS[self.kinds[index]][0]
 
@@ -265,7 +265,8 @@ class GeneratedGroups:
         topic = self.topics[salt // 7 % len(self.topics)]
         commits = Stuck(salt % 3_000) if kind == SIMPLE else _COMMIT_PATTERNS[salt // 11 % len(_COMMIT_PATTERNS)]
         if kind == SHARE and isinstance(commits, Batch):
-            # Members of share groups acknowledge records soon after they receive them, unlike a batch job.
+            # A share group cannot be a batch job, because its members must acknowledge records soon after they receive
+            # them.
             commits = Steady()
         if kind != SIMPLE and (state == EMPTY or (state != STABLE and GENERATED_KINDS[kind][0] == "classic")):
             commits = Halted(commits, self.last_active_tick[index] * TICK)

@@ -15,7 +15,7 @@ _MASK_32_BITS = 0xFFFFFFFF
 
 
 def digest(*parts: object) -> bytes:
-    """Return the hash of all parts together, 16 bytes long."""
+    """Return a hash of 16 bytes, which is computed from all parts together."""
     text = "\x1f".join(str(part) for part in parts)
     return blake2b(text.encode("utf-8", "surrogateescape"), digest_size=16).digest()
 

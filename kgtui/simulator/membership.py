@@ -1,4 +1,4 @@
-"""The members of a group at a given time, computed from the time."""
+"""Compute the members of a simulated group at a given time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Slot(NamedTuple):
 
     number: int
     joined: int
-    """Number of the change in which the member joined, counted from 1; 0 before time 0."""
+    """Number of the membership change with which the member joined, counted from 1; 0 if it joined before time 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,9 @@ class ConstantMembership(Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         members: number of members; 0 means an Empty group.
-        since: `Membership.since`. A small value keeps the group in a rebalance; the default keeps it stable.
-        change: `Membership.change`.
+        since: seconds since the last change, at all times. With a small value, the group stays in a rebalance. With the
+            default, it stays stable.
+        change: number of membership changes, at all times.
     """
 
     members: int
@@ -70,8 +71,9 @@ class RotatingMembership(Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         period: seconds between two changes.
-        turns: numbers of the slots that have a member, one tuple per period, in a cycle.
-        ahead: seconds for which the rotation has already run at time 0.
+        turns: one tuple per period, with the numbers of the slots that have a member. After the last tuple, the first
+            follows.
+        ahead: seconds for which the rotation has already run when the cluster starts.
     """
 
     period: float
@@ -104,7 +106,8 @@ class ScheduledMembership(Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         first: numbers of the slots that have a member at the start.
-        changes: `(time, slots)` of each change, in ascending order; `slots` are the numbers after the change.
+        changes: `(time, slots)` of each change, in ascending order. `slots` are the numbers of the slots that have a
+            member after the change.
     """
 
     first: tuple[int, ...]
@@ -116,8 +119,8 @@ class ScheduledMembership(Struct, frozen=True, forbid_unknown_fields=True):
     ) -> ScheduledMembership:
         """Return a schedule in which the members change every `every` seconds from `begin` to `end`.
 
-        `turns` has the slot numbers of each period, in a cycle. Before `begin` and after `end`, the first tuple
-        applies.
+        `turns` has one tuple per period, with the numbers of the slots that have a member. After the last tuple, the
+        first follows. Before `begin` and after `end`, the first tuple applies.
         """
         changes = []
         at, turn = begin, 1

@@ -57,7 +57,7 @@ class Options:
 
     @property
     def loopback(self) -> bool:
-        """Whether only programs on this machine can connect to `host`. Names, and `127.1`, are resolved."""
+        """Whether only programs on this machine can connect to the address in `listen`. Host names are resolved."""
         try:
             found = socket.getaddrinfo(self.host, None, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError):

@@ -21,57 +21,57 @@ Ranges = dict[int, tuple[int, int]]
 
 # fmt: off
 RANGES: Mapping[str, Ranges] = {
-    # kafka-clients 2.4.1
+    # from the jar of kafka-clients 2.4.1
     "2.4": {
         2: (0, 5), 3: (0, 9), 9: (0, 6), 10: (0, 3), 15: (0, 5), 16: (0, 3), 18: (0, 3), 32: (0, 2), 42: (0, 2),
     },
-    # kafka-clients 2.8.2
+    # from the jar of kafka-clients 2.8.2
     "2.8": {
         2: (0, 6), 3: (0, 11), 9: (0, 7), 10: (0, 3), 15: (0, 5), 16: (0, 4), 18: (0, 3), 32: (0, 4), 42: (0, 2),
     },
-    # kafka-clients 3.3.2
+    # from the jar of kafka-clients 3.3.2
     "3.3": {
         2: (0, 7), 3: (0, 12), 9: (0, 8), 10: (0, 4), 15: (0, 5), 16: (0, 4), 18: (0, 3), 32: (0, 4), 42: (0, 2),
     },
-    # kafka-clients 3.6.2
+    # from the jar of kafka-clients 3.6.2
     "3.6": {
         2: (0, 8), 3: (0, 12), 9: (0, 8), 10: (0, 4), 15: (0, 5), 16: (0, 4), 18: (0, 3), 32: (0, 4), 42: (0, 2),
     },
-    # kafka-clients 3.7.2
+    # from the jar of kafka-clients 3.7.2
     "3.7": {
         2: (0, 8), 3: (0, 12), 9: (0, 9), 10: (0, 4), 15: (0, 5), 16: (0, 4), 18: (0, 3), 32: (0, 4), 42: (0, 2),
     },
-    # kafka-clients 3.8.1
+    # from the jar of kafka-clients 3.8.1
     "3.8": {
         2: (0, 8), 3: (0, 12), 9: (0, 9), 10: (0, 5), 15: (0, 5), 16: (0, 5), 18: (0, 3), 32: (0, 4), 42: (0, 2),
         69: (0, 0),
     },
-    # kafka-clients 3.9.2
+    # from the jar of kafka-clients 3.9.2
     "3.9": {
         2: (0, 9), 3: (0, 12), 9: (0, 9), 10: (0, 6), 15: (0, 5), 16: (0, 5), 18: (0, 4), 32: (0, 4), 42: (0, 2),
         69: (0, 0),
     },
-    # kafka-clients 4.0.1
+    # from the jar of kafka-clients 4.0.1
     "4.0": {
         2: (1, 10), 3: (0, 13), 9: (1, 9), 10: (0, 6), 15: (0, 6), 16: (0, 5), 18: (0, 4), 32: (1, 4), 42: (0, 2),
         69: (0, 1),
     },
-    # kafka-clients 4.1.2
+    # from the jar of kafka-clients 4.1.2
     "4.1": {
         2: (1, 10), 3: (0, 13), 9: (1, 9), 10: (0, 6), 15: (0, 6), 16: (0, 5), 18: (0, 4), 32: (1, 4), 42: (0, 2),
         69: (0, 1), 77: (1, 1), 90: (0, 0),
     },
-    # kafka-clients 4.2.1
+    # from the jar of kafka-clients 4.2.1
     "4.2": {
         2: (1, 11), 3: (0, 13), 9: (1, 10), 10: (0, 6), 15: (0, 6), 16: (0, 5), 18: (0, 4), 32: (1, 4), 42: (0, 2),
         69: (0, 1), 77: (1, 1), 89: (0, 0), 90: (0, 1),
     },
-    # kafka-clients 4.3.1
+    # from the jar of kafka-clients 4.3.1
     "4.3": {
         2: (1, 11), 3: (0, 13), 9: (1, 10), 10: (0, 6), 15: (0, 6), 16: (0, 5), 18: (0, 4), 32: (1, 4), 42: (0, 2),
         69: (0, 1), 77: (1, 1), 89: (0, 0), 90: (0, 1),
     },
-    # kafka-clients 4.4.0
+    # from the jar of kafka-clients 4.4.0
     "4.4": {
         2: (1, 11), 3: (0, 13), 9: (1, 10), 10: (0, 6), 15: (0, 6), 16: (0, 5), 18: (0, 5), 32: (1, 4), 42: (0, 3),
         69: (0, 1), 77: (1, 1), 89: (0, 1), 90: (0, 1),
@@ -83,7 +83,7 @@ NEWEST = "4.4"
 
 _KEY_BY_NAME = {api.name: key for key, api in APIS.items()}
 DESCRIBED_BY = {entry.name: _KEY_BY_NAME[entry.describe_rpc] for entry in GROUP_TYPES.values() if entry.feature}
-"""Group type → key of the API that describes it, except classic. A release without the API lacks the type."""
+"""Group type, except classic → key of the API that describes such groups. A release without the API lacks the type."""
 
 _METADATA_VERSION = {
     "3.3": 7, "3.6": 14, "3.7": 19, "3.8": 20, "3.9": 21, "4.0": 25, "4.1": 27, "4.2": 29, "4.3": 30, "4.4": 31,
@@ -121,27 +121,27 @@ class Release:
     def scala_coordinator(self) -> bool:
         """Whether the broker runs the old group coordinator, written in Scala.
 
-        It compares state filters case-sensitively, and lists groups while it is loading. Releases since 3.8 are assumed
-        to run the new one, which groups of type `consumer` need.
+        The old coordinator compares state filters case-sensitively, and lists groups while it is loading. Releases
+        since 3.8 are assumed to run the new coordinator, which consumer groups (KIP-848) need.
         """
         return 69 not in self.ranges
 
     @property
     def reports_features(self) -> bool:
-        """Whether ApiVersions responses contain features, as since Kafka 2.7 (KIP-584)."""
+        """Whether ApiVersions responses contain features, which is so since Kafka 2.7 (KIP-584)."""
         return self.number >= (2, 7)
 
     @property
     def group_operations(self) -> int:
-        """Bit field of authorized operations on a group without an authorizer.
+        """Bit field of the authorized operations on a group if no authorizer is configured.
 
-        Since 4.0, it includes operations on configs (observed with 3.9.2 and 4.3.1).
+        Since Kafka 4.0, it includes operations on configs (observed with 3.9.2 and 4.3.1).
         """
         return 3400 if self.has_group_configs else 328
 
     @property
     def has_group_configs(self) -> bool:
-        """Whether DescribeConfigs accepts groups, as since Kafka 4.0."""
+        """Whether DescribeConfigs accepts groups, which is so since Kafka 4.0."""
         return self.number >= (4, 0)
 
     def has_type(self, group_type: str) -> bool:
@@ -164,7 +164,7 @@ class Release:
 
 
 def supported(ranges: Mapping[int, tuple[int, int]]) -> Ranges:
-    """Limit the version ranges of a release to the versions that `kgtui.protocol` has."""
+    """Limit the version ranges of a release to the versions that `kgtui.protocol` supports."""
     common: Ranges = {}
     for key, (low, high) in ranges.items():
         api = APIS.get(key)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 MAX_COMMAND_SIZE = 1024 * 1024
-"""Maximum length of a command in bytes: enough for a group id of 32,000 characters that JSON escapes."""
+"""Maximum length of a command in bytes. A group id of 32,000 characters fits, even if JSON escapes all of them."""
 
 
 async def serve(options: Options, *, write_line: Callable[[str], None], control: bool = False) -> None:

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 HOUR = 3_600.0
 DAY = 86_400.0
 WAVE_PERIOD = 240.0
-"""Time between traffic peaks, in seconds. Short, so that users of the demo see the traffic change."""
+"""Time between traffic peaks, in seconds. It is short, so that users of the demo see the traffic change."""
 
 _OLDEST, _OLDEST_IDLE = 400 * DAY, HOUR
-"""Age of the oldest record at the start, in seconds, with and without traffic.
+"""Age of the oldest record when the cluster starts, in seconds, in topics with and without traffic.
 
 Without traffic, all records have this age. One hour is within Kafka's default retention of seven days.
 """
@@ -32,10 +32,9 @@ class Topic:
 
     Attributes:
         rate: average records per second in the slowest partition. Other partitions are up to 1.4 times as fast.
-        base: log end offset of partition 0 at the start of the cluster. Each partition begins 997 higher than the
-            previous.
+        base: log end offset of partition 0 at the start of the cluster. Each next partition begins 997 higher.
         kept: number of records per partition that retention keeps.
-        swell: how much the rate rises and falls, as a fraction of the average from 0 to 0.9.
+        swell: amplitude of the traffic wave, as a fraction of the average rate, from 0 to 0.9.
         internal: whether Metadata responses mark the topic as internal.
         configs: configs that differ from the broker's defaults.
         seed: the topic id is derived from this seed and the name.
@@ -66,7 +65,7 @@ class Topic:
 
     @property
     def settings(self) -> dict[str, str]:
-        """Topic configs that differ from the defaults, by name.
+        """Config name → value, for topic configs that differ from the defaults.
 
         Without `configs`, `retention.ms` is estimated from `kept`.
         """
@@ -76,17 +75,17 @@ class Topic:
         return settings
 
     def flow(self, t: float) -> float:
-        """Return the traffic until time `t`, in seconds of average traffic.
+        """Return the amount of traffic until time `t`, in seconds of average traffic.
 
-        For example, `flow(10)` is 12 if the first 10 s have as many records as 12 average seconds. The result is the
-        same for all partitions, and never decreases.
+        For example, `flow(10)` is 12 if the first 10 s have as many records as 12 s of average traffic. The result is
+        the same for all partitions, and never decreases.
         """
         shift = self.salt % 628 / 100
         turn = WAVE_PERIOD / math.tau
         return t + self.swell * turn * (math.sin(t / turn + shift) - math.sin(shift))
 
     def ends_at_flow(self, flow: float) -> list[int]:
-        """Return the log end offsets of all partitions at a value of `flow`."""
+        """Return the log end offsets of all partitions, given a result of the method `flow`."""
         return [max(0, base + int(rate * flow)) for base, rate in self._shape]
 
     def log_ends(self, t: float) -> list[int]:
@@ -101,9 +100,9 @@ class Topic:
 
     @property
     def oldest(self) -> float:
-        """Time of the oldest records, in seconds since the start of the cluster, so negative.
+        """Time of the oldest records, in seconds since the start of the cluster, and therefore negative.
 
-        All records that were in the log at this time have this timestamp.
+        All records that are not newer have this timestamp.
         """
         return -_OLDEST if self.rate else -_OLDEST_IDLE
 
@@ -120,9 +119,9 @@ _PEAK = 15 * HOUR
 """Time of the daily traffic peak, in seconds after midnight UTC."""
 
 _RIPPLES = ((47 * 60.0, 0.10), (13 * 60.0, 0.06))
-"""Waves that are added to the daily wave, so that no two hours are the same.
+"""Waves that are added to the daily wave: `(period in seconds, amplitude as a fraction of the average traffic)`.
 
-Each is `(period in seconds, amplitude as a fraction of the average traffic)`.
+Because of these waves, no two hours are the same.
 """
 
 
@@ -131,7 +130,7 @@ class DailyTopic(Topic):
     """A topic whose traffic follows the time of day.
 
     Attributes:
-        hours: hours for which retention keeps records.
+        hours: number of hours for which retention keeps records.
         midnight: seconds from midnight UTC to time 0 of the cluster.
         surge: start and end of a surge of traffic, in seconds since the start of the cluster.
         surging: additional traffic during the surge, as a multiple of the average traffic.
@@ -147,7 +146,7 @@ class DailyTopic(Topic):
         return dict(self.configs) | {"retention.ms": str(round(self.hours * HOUR) * 1000)}
 
     def flow(self, t: float) -> float:
-        """Return `Topic.flow` for a daily wave, two shorter waves and a surge."""
+        """Return the amount of traffic until time `t`: a daily wave, two shorter waves and a surge."""
         total = t + self._wave(t, DAY, self.swell, _PEAK - self.midnight)
         for period, height in _RIPPLES:
             total += self._wave(t, period, height, self.salt % period)
@@ -159,7 +158,7 @@ class DailyTopic(Topic):
 
     @staticmethod
     def _wave(t: float, period: float, height: float, peak: float) -> float:
-        """Return the part of `flow(t)` from one sine wave, in seconds.
+        """Return the contribution of one sine wave to `flow(t)`, in seconds.
 
         `height` is the amplitude, and `peak` is the time of a maximum.
         """

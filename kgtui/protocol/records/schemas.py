@@ -89,9 +89,7 @@ TARGET_ASSIGNMENT_METADATA: Rows = (
     ("AssignmentEpoch", "int32", "0+"),
     ("AssignmentTimestamp", "int64", "0+", "tag 0, ignorable"),
 )
-"""Table of the value with the epoch of a target assignment and, since Kafka 4.3, the time of its computation
-(KIP-1263).
-"""
+"""Table of a value with the epoch of a target assignment and, since Kafka 4.3, its time (KIP-1263)."""
 
 # Tables of the records with committed offsets of classic, consumer and streams groups.
 

@@ -1,4 +1,4 @@
-"""The topics and groups of a generated history: several days in a company, with daily traffic peaks and incidents.
+"""Topics and groups for the demo recording: several days in a company, with daily traffic peaks and incidents.
 
 `HistoryPlan` determines when incidents happen. `add_history` adds the topics and groups of `incidents.toml`.
 """
@@ -35,8 +35,9 @@ class HistoryPlan:
 
     Attributes:
         start: start of the history in seconds since the epoch; this is time 0 of the cluster.
-        seconds: length of the history.
-        seed: seed of the random changes: up to ten minutes for times of incidents, up to 20 % for rates of topics.
+        seconds: length of the history, in seconds.
+        seed: seed of random changes, which move incidents by up to ten minutes and change rates of topics by up to 20
+            %.
     """
 
     start: float
@@ -44,16 +45,16 @@ class HistoryPlan:
     seed: int = 1
 
     def before_end(self, hours: float, jitter: str = "") -> float:
-        """Return the time `hours` before the end of the history, in seconds since its start, at least 0.
+        """Return the time `hours` before the end of the history, in seconds since the start of the history, at least 0.
 
-        Times with the same nonempty `jitter` are moved together, by up to ten minutes.
+        All times with the same nonempty text `jitter` are moved by the same random amount, up to ten minutes.
         """
         return max(0.0, self.seconds - hours * HOUR + (self._jitter(jitter) if jitter else 0.0))
 
     def at_fraction(self, fraction: float, jitter: str) -> float:
-        """Return the time at a fraction of the history, in seconds since its start, at least 0.
+        """Return the time at a fraction of the history's length, in seconds since the start of the history, at least 0.
 
-        `jitter` is as in `before_end`.
+        All times with the same text `jitter` are moved by the same random amount, up to ten minutes.
         """
         return max(0.0, self.seconds * fraction + hash_number(self.seed, "when", jitter) % 1_200 - 600.0)
 
@@ -68,7 +69,7 @@ class HistoryPlan:
 class SurgeSpec(Struct, frozen=True, forbid_unknown_fields=True):
     """A surge of traffic between two times, in seconds since the start of the history.
 
-    Adds `extra` times the average traffic.
+    During the surge, `extra` times the average traffic is added.
     """
 
     begin: float
@@ -106,14 +107,14 @@ class DailyTopicSpec(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TimeSpec(Struct, frozen=True, forbid_unknown_fields=True):
-    """A time in `incidents.toml`. Exactly one of the first three keys is set.
+    """A time in `incidents.toml`. Exactly one of `hours_before_end`, `hours_after_start` and `fraction` is set.
 
     Attributes:
         hours_before_end: hours before the end of the history.
         hours_after_start: hours after the start of the history; may be negative.
-        fraction: fraction of the history.
-        jitter: times with the same text are moved together, by up to ten minutes. `hours_after_start` is never moved,
-            and `hours_before_end` only with a text.
+        fraction: the time as a fraction of the history's length.
+        jitter: all times with the same text are moved by the same random amount, up to ten minutes. `hours_after_start`
+            is never moved, and `hours_before_end` only if the text is not empty.
         plus_hours: hours that are added to the time.
     """
 
@@ -127,7 +128,7 @@ class TimeSpec(Struct, frozen=True, forbid_unknown_fields=True):
         """Return the time in seconds since the start of the history.
 
         Raises:
-            ValueError: not exactly one of the first three keys is set.
+            ValueError: not exactly one of `hours_before_end`, `hours_after_start` and `fraction` is set.
         """
         values = [
             value for value in (self.hours_before_end, self.hours_after_start, self.fraction) if value is not None
@@ -147,7 +148,7 @@ class RotationBetween(Struct, frozen=True, forbid_unknown_fields=True):
     """The key `rotation_between` of a group whose members change periodically between two times.
 
     Attributes:
-        begin, end: in seconds since the start of the history.
+        begin, end: start and end of the changes, in seconds since the start of the history.
         every: seconds between two changes.
         turns: numbers of the slots (see `Slot`) that have a member, one tuple per period, in a cycle.
     """
@@ -181,7 +182,7 @@ def add_history(state: ClusterState, plan: HistoryPlan, path: Path = INCIDENTS) 
 
 
 def _with_times(value: Any, plan: HistoryPlan, where: str) -> Any:
-    """Return a copy of parsed TOML with a time in seconds in place of each `TimeSpec` table."""
+    """Return a copy of parsed TOML in which each `TimeSpec` table is replaced by the time in seconds."""
     if isinstance(value, list):
         return [_with_times(item, plan, where) for item in value]
     if not isinstance(value, dict):
@@ -210,6 +211,6 @@ def _add_schedule(group: dict[str, Any], plan: HistoryPlan, where: str) -> None:
 
 
 def _deployment(plan: HistoryPlan, name: str) -> ScheduledMembership:
-    """Return the schedule of two members, which are replaced one after the other. The time depends on the name."""
+    """Return a schedule in which two members are replaced one after the other, at a time that depends on `name`."""
     at = plan.at_fraction(0.2 + hash_number(plan.seed, name) % 50 / 100, name)
     return ScheduledMembership((0, 1), ((at, (1, 2)), (at + 40.0, (2, 3))))

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from kgtui.simulator.topics import Topic
 
 Phases = tuple[tuple[str, float], ...]
-"""The states of a rebalance in order, each with its duration in seconds."""
+"""The states of a group in a rebalance, in order: `(state, duration in seconds)`."""
 
 Assignment = list[tuple["Topic", list[int]]]
-"""The assignment of one member: topics with the assigned partitions."""
+"""The assignment of one member: `(topic, assigned partitions)` for each topic."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class ConsumedTopic:
 
     Attributes:
         topic: the topic, which may have been deleted.
-        without: partitions without a committed offset.
+        without: partitions for which the group has no committed offset.
         metadata: the metadata string in each offset commit.
         subscribed: False if no member subscribes to the topic.
     """
@@ -43,7 +43,7 @@ class ConsumedTopic:
 
 
 class Client(Struct, frozen=True, forbid_unknown_fields=True):
-    """How the clients of a group identify themselves.
+    """Client ids, instance ids, racks and hosts of the members of a group.
 
     Attributes:
         name: prefix of the client ids.
@@ -64,8 +64,8 @@ class GroupKeys(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, t
     Each group type has a subclass, whose tag is the value of `type` in a scenario file.
 
     Attributes:
-        phases: the states of a rebalance; None for the default of the group type.
-        epoch: generation (of a classic group) or group epoch at the start of the cluster.
+        phases: the states during a rebalance, with their durations; None for the default of the group type.
+        epoch: the group epoch, or the generation of a classic group, at the start of the cluster.
     """
 
     client: Client = Client()
@@ -111,7 +111,7 @@ class Group(ABC):
 
     @property
     def protocol(self) -> str:
-        """The protocol type: the name of the group type, except in classic groups."""
+        """The protocol type. Except for classic groups, this is the name of the group type."""
         return self.type
 
     def membership(self, t: float) -> Membership:
@@ -122,7 +122,7 @@ class Group(ABC):
         return self.state_with(self.membership(t))
 
     def state_with(self, membership: Membership) -> str:
-        """Return the state of a group with these members since `membership.since` seconds."""
+        """Return the state of the group `membership.since` seconds after its last change of members."""
         if not membership.slots:
             return "Empty"
         passed = 0.0
@@ -143,7 +143,7 @@ class Group(ABC):
     def commits(self, t: float) -> Iterator[tuple[ConsumedTopic, list[tuple[int, int]]]]:
         """Yield each topic with a list of `(partition, committed offset)`.
 
-        Offsets do not change while the group has no members or its members do not read.
+        Offsets do not change while the group has no members, or while its members do not read because of a rebalance.
         """
         membership = self.membership(t)
         at = t if membership.slots and not self.pauses(membership) else t - min(membership.since, t)
@@ -154,21 +154,21 @@ class Group(ABC):
                 yield read, pairs
 
     def start_offsets(self, t: float) -> Iterator[tuple[ConsumedTopic, list[tuple[int, int, int]]]]:
-        """Yield each topic with a list of `(partition, start offset, lag)`; nothing except in share groups."""
+        """Yield each topic with a list of `(partition, start offset, lag)`. Only share groups yield anything."""
         return iter(())
 
     def pauses(self, membership: Membership) -> bool:
-        """Return whether the members read nothing in this state, for example in PreparingRebalance."""
+        """Return whether the members read nothing, because the group is in a state such as PreparingRebalance."""
         return self.state_with(membership) not in ("Stable", "Reconciling", "Assigning")
 
     def member_id(self, slot: Slot) -> str:
-        """Return a member id in the format of brokers."""
+        """Return a member id in the format of ids that brokers generate."""
         if self.client.static:
             return f"{self.instance_id(slot)}-{hash_uuid(self.seed, self.name, slot)}"
         return f"{self.client_id(slot)}-{hash_uuid(self.seed, self.name, slot)}"
 
     def kafka_member_id(self, slot: Slot) -> str:
-        """Return a member id in the format of clients since KIP-848."""
+        """Return a member id in the format of ids that clients generate since KIP-848."""
         return hash_kafka_id(self.seed, self.name, slot)
 
     def client_id(self, slot: Slot) -> str:
@@ -184,7 +184,7 @@ class Group(ABC):
         return racks[slot.number % len(racks)] if racks else None
 
     def host(self, slot: Slot) -> str:
-        """Return the host of a member, a slash and an IPv4 address. Two members run on each host."""
+        """Return the host of a member as a slash and an IPv4 address. Two members run on each host."""
         return hash_host(self.seed, self.client.host or self.name, slot.number // 2)
 
     def assign_ranges(self, slots: Sequence[Slot]) -> list[Assignment]:

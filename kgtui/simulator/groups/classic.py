@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from kgtui.simulator.membership import Membership
 
 MemberBytes = list[tuple[bytes, bytes]]
-"""Pairs of metadata and assignment, one per member."""
+"""Pairs `(metadata, assignment)`, one per member, as encoded bytes."""
 
 
 class ConsumerMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_field="format", tag="consumer"):
     """The member data of Kafka's consumers.
 
     Attributes:
-        name: the assignor.
+        name: name of the assignor.
         version: version of the subscription and the assignment, 0 to 3.
         user_data: bytes of a custom assignor, in base64 in scenario files.
     """
@@ -62,7 +62,7 @@ class ConnectMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_fie
     """The member data of Kafka Connect workers.
 
     Attributes:
-        name: protocol: `default` (eager), `compatible` or `sessioned` (both cooperative).
+        name: name of the protocol: `default` (eager), `compatible` or `sessioned` (both cooperative).
         connectors: names of the connectors, each with its number of tasks.
         delay_ms: scheduled rebalance delay of the cooperative protocols, in milliseconds.
         domain: domain of the workers' host names.
@@ -104,7 +104,7 @@ class ConnectMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_fie
         return f"http://{group.client.name}-{number}.{self.domain}:8083/"
 
     def _revoked(self, membership: Membership) -> connect.Tasks:
-        """Return the tasks that are revoked from the leader: one for 30 s after a worker has joined, otherwise none."""
+        """Return the task that is revoked from the leader for 30 s after a worker has joined; otherwise none."""
         joined = len(membership.slots) > len(membership.before)
         return ((self.connectors[0][0], (0,)),) if joined and membership.since < 30 and self.connectors else ()
 
@@ -165,7 +165,7 @@ class RawMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_field="
     """The member data of an unknown protocol or a faulty client.
 
     Attributes:
-        metadata, assignment: the same for each member, in base64 in scenario files.
+        metadata, assignment: bytes that are the same for each member, in base64 in scenario files.
     """
 
     name: str
@@ -177,7 +177,10 @@ class RawMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_field="
 
 
 AnyMemberData: TypeAlias = ConsumerMemberData | ConnectMemberData | SchemaRegistryMemberData | RawMemberData
-"""Encodes the member data of a Stable group. `name` is the agreed protocol; for consumers, the assignor."""
+"""Classes that encode the member data of a Stable group.
+
+Their attribute `name` is the protocol that all members support; for consumers, the assignor.
+"""
 
 
 class ClassicKeys(GroupKeys, tag="classic", frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -207,7 +210,7 @@ class ClassicGroup(Group):
         return self.keys.protocol
 
     def state_with(self, membership: Membership) -> str:
-        """Return the state, which is Dead after `outlives` seconds without members."""
+        """Return the state. It is Dead if the group has had no members for `outlives` seconds."""
         if self.keys.outlives is not None and not membership.slots and membership.since >= self.keys.outlives:
             return "Dead"
         return super().state_with(membership)

@@ -17,7 +17,7 @@ class ConsumerKeys(GroupKeys, tag="consumer", frozen=True, forbid_unknown_fields
     Attributes:
         assignor: name of the assignor on the broker.
         regex: the regular expression that members subscribe to; if empty, they subscribe to topic names.
-        classic: numbers of the slots whose members still use the classic protocol, during a migration.
+        classic: numbers of the slots whose members still use the classic protocol, because the group is being migrated.
     """
 
     assignor: str = "uniform"
@@ -26,7 +26,7 @@ class ConsumerKeys(GroupKeys, tag="consumer", frozen=True, forbid_unknown_fields
 
 
 class ConsumerGroup(Group):
-    """A group whose broker computes a target assignment, which members adopt one after the other."""
+    """A group for which the broker computes a target assignment. Its members adopt it one after the other."""
 
     type: ClassVar[str] = "consumer"
     default_phases: ClassVar[Phases] = (("Assigning", 1.0), ("Reconciling", 8.0))
@@ -34,13 +34,13 @@ class ConsumerGroup(Group):
     keys: ConsumerKeys
 
     def member_id(self, slot: Slot) -> str:
-        """Return the member id, which brokers generate only for classic members."""
+        """Return the member id, in the format of brokers if the member uses the classic protocol."""
         return super().member_id(slot) if slot.number in self.keys.classic else self.kafka_member_id(slot)
 
     def describe(self, t: float, *, operations: int) -> dict[str, Any]:
         """Return a row of a ConsumerGroupDescribe response.
 
-        In a Reconciling group, some members have not adopted their target assignments.
+        If the group is Reconciling, some members have not adopted their target assignments yet.
         """
         membership = self.membership(t)
         state = self.state_with(membership)
@@ -96,7 +96,7 @@ class ConsumerGroup(Group):
 
 
 def retained(previous: Assignment, target: Assignment) -> Assignment:
-    """Return the partitions in both assignments, which a member keeps while it reconciles."""
+    """Return the partitions that are in both assignments. A member keeps these partitions while it reconciles."""
     targeted = {topic.name: set(partitions) for topic, partitions in target}
     both = [(topic, [p for p in partitions if p in targeted.get(topic.name, ())]) for topic, partitions in previous]
     return [(topic, partitions) for topic, partitions in both if partitions]

@@ -17,7 +17,8 @@ class ShareKeys(GroupKeys, tag="share", frozen=True, forbid_unknown_fields=True,
     """The properties of a share group in scenario files.
 
     Attributes:
-        in_flight: number of acknowledged records per partition after the start offset, which the lag does not include.
+        in_flight: number of acknowledged records per partition after the start offset. The lag does not include these
+            records.
     """
 
     in_flight: int = 3
@@ -35,7 +36,10 @@ class ShareGroup(Group):
         return self.kafka_member_id(slot)
 
     def describe(self, t: float, *, operations: int) -> dict[str, Any]:
-        """Return a row of a ShareGroupDescribe response. Without members, the assignment epoch is one lower."""
+        """Return a row of a ShareGroupDescribe response.
+
+        If the group has no members, its assignment epoch is one lower than its group epoch.
+        """
         membership = self.membership(t)
         epoch = self.epoch + membership.change
         return {
@@ -69,11 +73,14 @@ class ShareGroup(Group):
         return rows
 
     def commits(self, t: float) -> Iterator[tuple[ConsumedTopic, list[tuple[int, int]]]]:
-        """Return nothing, because OffsetFetch has no offsets for share groups."""
+        """Yield nothing, because OffsetFetch returns no offsets for share groups."""
         return iter(())
 
     def start_offsets(self, t: float) -> Iterator[tuple[ConsumedTopic, list[tuple[int, int, int]]]]:
-        """Yield each topic with `(partition, start offset, lag)` rows; -1 if not initialized."""
+        """Yield each topic with a list of `(partition, start offset, lag)`.
+
+        Offset and lag are -1 in a share partition that is not initialized.
+        """
         membership = self.membership(t)
         at = t if membership.slots else t - min(membership.since, t)
         ahead = self.keys.in_flight

@@ -37,9 +37,9 @@ class StreamsKeys(GroupKeys, tag="streams", frozen=True, forbid_unknown_fields=T
     """The properties of a streams group in scenario files.
 
     Attributes:
-        topology: the subtopologies; their indexes are their ids.
+        topology: the subtopologies. The index of a subtopology is its id.
         standbys: number of standby tasks per stateful task.
-        warming: how long a stateful task warms up on its new thread, in seconds.
+        warming: time for which a stateful task warms up on its new thread, in seconds.
         endpoint: whether processes report an endpoint for interactive queries.
     """
 
@@ -168,7 +168,7 @@ class StreamsGroup(Group):
         }
 
     def _offsets(self, tasks: list[dict[str, Any]], t: float, *, behind: int) -> list[dict[str, Any]]:
-        """Return the restored offsets of standby and warm-up tasks, `behind` records below the changelog ends."""
+        """Return the changelog offsets that tasks have restored: `behind` records below the log end offsets."""
         return [
             {"SubtopologyId": row["SubtopologyId"], "Partition": p, "Offset": max(0, 40_000 + int(t) * 3 - behind)}
             for row in tasks

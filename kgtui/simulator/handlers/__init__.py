@@ -1,4 +1,4 @@
-"""The request handlers of a broker, one module per subject. They use the cluster state, but no sockets.
+"""Respond to the requests that a broker receives. The handlers use the cluster state, but no sockets.
 
 | module | contents |
 |---|---|

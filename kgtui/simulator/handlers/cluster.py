@@ -31,7 +31,7 @@ GROUP_KEY, TRANSACTION_KEY = 0, 1
 SHARE_KEY = 2
 KEY_TYPES = (GROUP_KEY, TRANSACTION_KEY, SHARE_KEY)
 SHARE_STATE = re.compile(r".*:[A-Za-z0-9_-]{22}:[0-9]+", re.DOTALL)
-"""Matches the key of a share partition: group id, topic id and partition, separated by colons."""
+"""Matches the FindCoordinator key of a share partition: group id, topic id and partition, separated by colons."""
 
 FIRST_WITH_SHARE_KEY = 6
 FIRST_BATCHED = 4
@@ -39,7 +39,7 @@ FIRST_WITH_SOFTWARE = 3
 FIRST_WITHOUT_NAME = 12
 FIRST_WITH_ZERO_FEATURES = 4
 TOPIC_OPERATIONS, CLUSTER_OPERATIONS = 3576, 8096
-"""Bit fields of the authorized operations on a topic and on the cluster without an authorizer."""
+"""Bit fields of the authorized operations on a topic and on the cluster if no authorizer is configured."""
 
 DESCRIBE_ONLY = 1 << 8
 """Bit field of the authorized operations on the cluster for a user with only DESCRIBE."""
@@ -63,7 +63,7 @@ def api_versions(request: RequestContext) -> dict[str, Any]:
         response["SupportedFeatures"] = [
             {"Name": name, "MinVersion": low, "MaxVersion": max(high, features.get(name, 0))}
             for name, (low, high) in FEATURE_LEVELS.items()
-            # Versions before 4 leave out features with the minimum level 0 (KIP-1022).
+            # ApiVersions responses before version 4 leave out features with the minimum level 0 (KIP-1022).
             if name in features and (low > 0 or request.version >= FIRST_WITH_ZERO_FEATURES)
         ]
         response["FinalizedFeaturesEpoch"] = request.state.features_epoch
@@ -122,7 +122,10 @@ def _cluster_operations(request: RequestContext) -> int:
 
 
 def _invalid(row: dict[str, Any]) -> dict[str, Any]:
-    """Return the error row for a topic id. Versions before 12 have this field, but brokers reject it."""
+    """Return an error row for a topic in a request with topic ids.
+
+    Metadata versions 10 and 11 have the field TopicId, but brokers reject requests in which it is set.
+    """
     return {"ErrorCode": INVALID_REQUEST, "Name": row["Name"] or "", "TopicId": row.get("TopicId") or NO_ID}
 
 
@@ -171,7 +174,7 @@ def _partitions(request: RequestContext, topic: Topic) -> Iterator[dict[str, Any
 
 
 def find_coordinator(request: RequestContext) -> dict[str, Any]:
-    """Return the coordinator of the requested key or, since version 4, of several keys (KIP-699)."""
+    """Return the coordinator for the requested key or, since version 4, for several keys (KIP-699)."""
     key_type = request.fields.get("KeyType", GROUP_KEY)
     if request.version >= FIRST_BATCHED:
         rows = [_coordinator(request, key_type, key) for key in request.fields["CoordinatorKeys"]]
@@ -198,13 +201,17 @@ def _coordinator(request: RequestContext, key_type: int, key: str) -> dict[str, 
 
 
 def _key_error(request: RequestContext, key_type: int, key: str) -> int:
-    """Return the error code for a key, or 0. Only groups have coordinators in the simulated cluster."""
+    """Return the error code for a FindCoordinator key, or 0.
+
+    In the simulated cluster, only groups have coordinators.
+    """
     if key_type not in KEY_TYPES:
         return INVALID_REQUEST
     if key_type == GROUP_KEY:
         return GROUP_AUTHORIZATION_FAILED if request.faults.group_forbidden(key) else 0
     if key_type == SHARE_KEY:
-        # Brokers reject malformed share keys since Kafka 4.0, which has no share groups yet.
+        # Brokers reject malformed keys of share partitions since Kafka 4.0, although that release has no share groups
+        # yet.
         wrong = request.node.release.number >= (4, 0) and not SHARE_STATE.fullmatch(key)
         return INVALID_REQUEST if wrong or request.version < FIRST_WITH_SHARE_KEY else COORDINATOR_NOT_AVAILABLE
     return COORDINATOR_NOT_AVAILABLE

@@ -98,7 +98,7 @@ def _result(request: RequestContext, row: dict[str, Any]) -> dict[str, Any]:
     elif resource_type == TOPIC:
         defaults, values, source = TOPIC_DEFAULTS, request.state.topics[name].settings, DYNAMIC_TOPIC
     else:
-        # An empty name stands for cluster-wide broker configs, of which there are none.
+        # A broker resource with an empty name stands for cluster-wide configs. The simulated cluster has none.
         defaults, values, source = BROKER_DEFAULTS if resource_type == BROKER and name else (), {}, DEFAULT
     requested = row["ConfigurationKeys"]
     result["Configs"] = [

@@ -29,7 +29,7 @@ class Dispatcher:
     """Processes the requests to all brokers of a cluster.
 
     Attributes:
-        request_counts: number of processed requests by API key.
+        request_counts: API key → number of processed requests.
     """
 
     def __init__(self, state: ClusterState, faults: Faults) -> None:
@@ -88,7 +88,7 @@ class Dispatcher:
         return encode_response_header(api, header.version, header.correlation_id) + body
 
     def _unsupported_api_versions(self, node: Node, correlation_id: int) -> bytes:
-        """Return a version 0 response with error 35 and the supported versions of ApiVersions (KIP-511)."""
+        """Return an ApiVersions response v0 with error 35 and the supported versions of ApiVersions (KIP-511)."""
         low, high = node.release.ranges[API_VERSIONS.key]
         keys = [{"ApiKey": API_VERSIONS.key, "MinVersion": low, "MaxVersion": high}]
         body = API_VERSIONS.response.encode(0, {"ErrorCode": UNSUPPORTED_VERSION, "ApiKeys": keys})

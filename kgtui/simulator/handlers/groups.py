@@ -35,13 +35,14 @@ FIRST_WITH_TYPE_CHECK = 6
 def list_groups(request: RequestContext, row_cache: Callable[[GeneratedGroups, int], ListGroupsRowCache]) -> bytes:
     """Return the encoded response with every group that this broker coordinates.
 
-    `row_cache` returns the cached rows of generated groups for a version of ListGroups.
+    `row_cache` returns the cached rows of generated groups, given the groups and the version of ListGroups.
     """
     error = request.error
     loading = request.faults.loading(request.node.id)
     if not error and loading:
         error = COORDINATOR_LOAD_IN_PROGRESS
-    # While it is loading, the old coordinator, written in Scala, also lists the groups that it has loaded so far.
+    # Although it returns an error while it is loading, the old coordinator (written in Scala) also lists the groups
+    # that it has loaded so far.
     if error and not (loading and request.node.release.scala_coordinator):
         return _response_body(request.version, request.throttle_ms, error, 0, ())
     filters = _ListFilter(request)
@@ -70,7 +71,7 @@ def list_groups(request: RequestContext, row_cache: Callable[[GeneratedGroups, i
 class _ListFilter:
     """StatesFilter and TypesFilter of a ListGroups request (KIP-518, KIP-848).
 
-    Only the old coordinator compares states case-sensitively.
+    Only the old coordinator, written in Scala, compares states case-sensitively.
     """
 
     def __init__(self, request: RequestContext) -> None:
@@ -134,8 +135,8 @@ def _in_response_order(request: RequestContext, names: Iterable[str]) -> list[st
 def describe_groups(request: RequestContext) -> dict[str, Any]:
     """Describe classic groups.
 
-    Any other group id is returned as a Dead group: with error 69
-    (GROUP_ID_NOT_FOUND) since version 6, and without an error before.
+    The response contains every other requested group id as a Dead group. Since version 6, it has error 69
+    (GROUP_ID_NOT_FOUND), and before version 6 no error.
     """
     return {
         "ThrottleTimeMs": request.throttle_ms,
@@ -157,7 +158,7 @@ def _classic(request: RequestContext, name: str) -> dict[str, Any]:
 
 
 def describe_typed(request: RequestContext, group_type: str, feature: str) -> dict[str, Any]:
-    """Describe groups of one type other than classic, which `feature` enables."""
+    """Describe groups of the type `group_type`, which is not classic, and which the feature `feature` enables."""
     names = _in_response_order(request, request.fields["GroupIds"])
     return {
         "ThrottleTimeMs": request.throttle_ms,
@@ -168,7 +169,7 @@ def describe_typed(request: RequestContext, group_type: str, feature: str) -> di
 def _newer_type(request: RequestContext, name: str, group_type: str, feature: str) -> dict[str, Any]:
     blank: dict[str, Any] = {"GroupId": name, "AuthorizedOperations": OPERATIONS_NOT_REQUESTED}
     old = request.node.release.number < (4, 0)
-    # A broker that knows this API returns UNSUPPORTED_VERSION if the feature is disabled (observed with Kafka 4.1.2).
+    # A broker that supports the API returns UNSUPPORTED_VERSION if the feature is disabled (observed with Kafka 4.1.2).
     if not old and not request.feature_enabled(feature):
         return {**blank, "ErrorCode": UNSUPPORTED_VERSION}
     error = request.group_error(name)
@@ -190,7 +191,7 @@ def _newer_type(request: RequestContext, name: str, group_type: str, feature: st
 
 
 def delete_groups(request: RequestContext) -> dict[str, Any]:
-    """Delete Empty groups of any type. As in a real broker, the results are in another order."""
+    """Delete Empty groups of any type. As in a real broker, the results are not in the order of the request."""
     results = []
     for name in _in_response_order(request, set(request.fields["GroupsNames"])):
         error = request.group_error(name)
@@ -218,7 +219,7 @@ def _row_tail(protocol: str, state: str, group_type: str, version: int) -> bytes
 
 
 def _response_body(version: int, throttle_ms: int, error: int, count: int, rows: Iterable[bytes]) -> bytes:
-    """Encode a ListGroups response with `count` rows, in bytes objects with one or more rows each."""
+    """Encode a ListGroups response with `count` rows. Each bytes object in `rows` contains one or more encoded rows."""
     head = pack(">i", throttle_ms) if version >= 1 else b""
     head += pack(">h", error)
     head += compact_length(count) if version >= FIRST_FLEXIBLE else pack(">i", count)
@@ -258,7 +259,8 @@ class ListGroupsRowCache:
 
     def _apply_changes(self) -> None:
         generated = self._generated
-        # New groups have the highest indexes, and their rows must be appended in the order of creation.
+        # Sort the indexes, because new groups have the highest ones, and their rows must be appended in the order of
+        # creation.
         for index in sorted(self._changed):
             partition, position = generated.partition[index], generated.position[index]
             rows = self._rows[partition]

@@ -32,17 +32,17 @@ _HEAD = 5
 
 NO_ID = UUID(int=0)
 UNINITIALIZED = (-1, -1)
-"""Start offset and lag of a share partition that is not initialized."""
+"""`(start offset, lag)` of a share partition that is not initialized."""
 
 Starts = dict[int, tuple[int, int]]
-"""Partition → share-partition start offset and lag."""
+"""Partition → `(share-partition start offset, lag)`."""
 
 FIRST_WITH_EPOCH = 4
 FIRST_WITH_MAX_TIMESTAMP = 7
 FIRST_WITH_LOCAL_START = 8
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL = -1, -2, -3, -4
 NO_RECORD = (-1, -1)
-"""Offset and timestamp in a response if no record was found."""
+"""`(offset, timestamp)` in a ListOffsets response if no record was found."""
 
 
 def offset_fetch(request: RequestContext) -> dict[str, Any] | bytes:
@@ -59,7 +59,10 @@ def offset_fetch(request: RequestContext) -> dict[str, Any] | bytes:
 
 
 def _group(request: RequestContext, row: dict[str, Any]) -> bytes:
-    """Encode one group of a response, faster than the generated encoder if all committed offsets are requested."""
+    """Encode one group of an OffsetFetch response.
+
+    If all committed offsets are requested, this is faster than the generated encoder.
+    """
     name = row["GroupId"]
     if row["Topics"] is not None or request.group_error(name):
         whole = OFFSET_FETCH.response.encode(request.version, {"Groups": [_committed(request, name, row["Topics"])]})
@@ -102,7 +105,7 @@ def _commits(request: RequestContext, name: str) -> Iterator[tuple[str, list[dic
 
 
 def _epoch(group: Group | None, read: ConsumedTopic) -> int:
-    """Return the leader epoch in commits of a group; -1 for a simple group."""
+    """Return the leader epoch in the offset commits of a group; -1 for a simple group."""
     return -1 if group is None or group.protocol == "" else read.topic.salt % 9
 
 
@@ -189,7 +192,7 @@ def _share_topic(request: RequestContext, name: str, partitions: Iterable[int], 
 def list_offsets(request: RequestContext) -> dict[str, Any]:
     """Return one row per requested partition, with an error if this broker is not its leader."""
     t = request.state.time()
-    # Like a real broker, return topics that do not exist first: False sorts before True.
+    # Like a real broker, return topics that do not exist first. They come first because False sorts before True.
     requested = sorted(request.fields["Topics"], key=lambda row: row["Name"] in request.state.topics)
     topics = [{"Name": row["Name"], "Partitions": _log_topic(request, row, t)} for row in requested]
     return {"ThrottleTimeMs": request.throttle_ms, "Topics": topics}
@@ -238,14 +241,14 @@ def _log_partition(request: RequestContext, log: Log, index: int, target: int) -
 
 
 def _lowest_special_timestamp(version: int) -> int:
-    """Return the lowest (special) timestamp that a version of ListOffsets accepts."""
+    """Return the lowest timestamp that a version of ListOffsets accepts. It is special and negative, such as -4."""
     if version >= FIRST_WITH_LOCAL_START:
         return EARLIEST_LOCAL
     return MAX_TIMESTAMP if version >= FIRST_WITH_MAX_TIMESTAMP else EARLIEST
 
 
 def _record_at(request: RequestContext, log: Log, index: int, target: int) -> tuple[int, int]:
-    """Return the offset and timestamp of the newest record, or of the first one not older than `target`."""
+    """Return offset and timestamp of the first record not older than `target`; of the newest if it is MAX_TIMESTAMP."""
     start, end = log.starts[index], log.ends[index]
     offset = end - 1 if target == MAX_TIMESTAMP else max(start, request.state.first_record(log.topic, index, target))
     if not start <= offset < end:

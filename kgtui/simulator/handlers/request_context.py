@@ -1,4 +1,4 @@
-"""A decoded request, together with the broker that received it and the state of the cluster."""
+"""`RequestContext`: what a handler needs to respond to a request."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from kgtui.simulator.groups.base import Group
 
 OPERATIONS_NOT_REQUESTED = -(2**31)
-"""The authorized operations in a response if the request did not ask for them."""
+"""Value of the field for authorized operations in a response if the request did not ask for them."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestContext:
-    """A decoded request and everything that a handler needs to respond to it.
+    """A decoded request, with the broker that received it and the state of the cluster.
 
     Attributes:
         version: version of the request and of the response.
@@ -47,7 +47,8 @@ class RequestContext:
     def group_error(self, group: str) -> int:
         """Return the error code for a request to this broker about a group, or 0.
 
-        Authorization is checked first. NOT_COORDINATOR is returned even for a group that does not exist.
+        Authorization is checked first. A broker that is not the coordinator returns NOT_COORDINATOR even if the group
+        does not exist.
         """
         if self.error:
             return self.error
@@ -60,7 +61,7 @@ class RequestContext:
         return 0
 
     def feature_enabled(self, feature: str) -> bool:
-        """Return whether a feature is finalized with a level above 0."""
+        """Return whether the cluster has finalized a feature with a level above 0."""
         return self.state.features.get(feature, 0) > 0
 
     def reads_forbidden_topic(self, group: Group) -> bool:

@@ -35,7 +35,8 @@ from kgtui.simulator.membership import (
 from kgtui.simulator.topics import Topic
 
 _DELETED_RECORDS = 400_000
-"""Number of records per partition that retention has deleted before time 0, for topics with the key `kept`."""
+"""Number of records per partition that retention has deleted before the cluster starts, in topics with the key `kept`.
+"""
 
 _DELETED_BASE = 48_000
 """Log end offset of each partition of a deleted topic."""
@@ -45,7 +46,7 @@ AnyGroupKeys: TypeAlias = ClassicKeys | ConsumerKeys | ShareKeys | StreamsKeys
 GROUP_CLASSES: dict[type, type[Group]] = {
     group_class.keys_class: group_class for group_class in (ClassicGroup, ConsumerGroup, ShareGroup, StreamsGroup)
 }
-"""Class with the properties of a group type → class of the groups."""
+"""Class with the properties of a group type, such as `ConsumerKeys` → class of such groups, such as `ConsumerGroup`."""
 
 
 class TopicSpec(Struct, frozen=True, forbid_unknown_fields=True):
@@ -75,7 +76,7 @@ class TopicSpec(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ReadSpec(Struct, frozen=True, forbid_unknown_fields=True):
-    """One table in `reads` of a group: a topic that it reads. `ConsumedTopic` documents the keys."""
+    """One table in the key `reads` of a group: a topic that the group reads. `ConsumedTopic` documents the keys."""
 
     topic: str
     commits: AnyPattern = STEADY
@@ -85,11 +86,14 @@ class ReadSpec(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class GroupSpec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The id, members and topics of a group. Exactly one of the four keys for members is set.
+    """The id, members and topics of a group.
+
+    Exactly one of the keys `members`, `constant`, `rotation` and `schedule` is set.
 
     Attributes:
         members: number of members that never change.
-        constant: members that stay in the same phase of a rebalance.
+        constant: members that never change, with a fixed time since the last change. A small time keeps the group in a
+            rebalance.
         rotation: members that change in an endless rotation.
         schedule: members that join and leave at given times.
         configs: group configs that differ from the defaults.
@@ -112,7 +116,7 @@ class GroupSpec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return group_class(self.id, self.membership(), self.topics_read(topics), seed=seed, **keys)
 
     def membership(self) -> MembershipSchedule:
-        """Return the members over time. Raises ValueError unless exactly one of the four keys is set."""
+        """Return the schedule of the members. Raises ValueError unless exactly one key for members is set."""
         constant = None if self.members is None else ConstantMembership(self.members)
         schedules = [
             schedule for schedule in (constant, self.constant, self.rotation, self.schedule) if schedule is not None
@@ -147,7 +151,7 @@ class HostileIds(Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         padded: long group ids; their groups have no members.
-        empty: the ids in `ids` whose groups have no members, so that they can be deleted.
+        empty: the ids in `ids` whose groups have no members, so that the groups can be deleted.
     """
 
     topic: str

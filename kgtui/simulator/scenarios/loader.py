@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """The topics and groups of a scenario. An extended scenario comes first.
+    """The topics and groups of a scenario. Those of an extended scenario come first.
 
     Attributes:
         topics: the topics, without deleted ones.
@@ -109,7 +109,7 @@ def load_scenario(path: Path, *, seed: int) -> Scenario:
     """Read a scenario file and the files that it extends, and build their topics and groups.
 
     Args:
-        seed: topic ids are derived from it.
+        seed: the number from which topic ids are derived.
 
     Raises:
         UsageError: a file is invalid.
@@ -129,7 +129,7 @@ def load_scenario(path: Path, *, seed: int) -> Scenario:
     topics = {name: spec.build(name, seed) for name, spec in topic_specs.items()}
     if files[0].without_groups:
         specs = []
-    # The seed of members' ids and hosts is always 1, so that a demo looks the same with every seed.
+    # Derive the members' ids and hosts always from the seed 1, so that a demo looks the same with every seed.
     groups = build_groups(specs, topics, 1, path.name)
     return Scenario(
         topics=[topic for name, topic in topics.items() if not topic_specs[name].deleted],
